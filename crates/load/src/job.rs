@@ -1,0 +1,160 @@
+//! What a load run is told: whom to call, how, with what, and within which limits.
+
+use std::{net::SocketAddr, time::Duration};
+
+/// One load run, complete: nothing else is read while it goes on.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Name of the request in histograms and counts.
+    pub name: String,
+    /// Connections are spread evenly over these; never empty.
+    pub targets: Vec<Target>,
+    pub model: Model,
+    /// Requests made ahead, sent in turn; each worker starts at its own place in the list. Never empty.
+    pub requests: Vec<Prepared>,
+    pub expect: Expect,
+    pub limits: Limits,
+    /// One worker thread for each entry; `Some(n)` pins that thread to CPU n.
+    pub workers: Vec<Option<usize>>,
+    /// How long one histogram interval lasts.
+    pub interval: Duration,
+    /// Hard end: the run stops here even if nobody asks it to.
+    pub at_most: Duration,
+    /// Most requests over all workers; `None`: until stopped.
+    pub requests_at_most: Option<u64>,
+    /// Keep an account of every request's fate (two bits each), for at most this many requests per worker.
+    pub account_at_most: Option<u64>,
+    /// Decides every random choice (arrivals, think times).
+    pub seed: u64,
+}
+
+/// An address that answers requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pub address: SocketAddr,
+}
+
+/// How requests come about. Latencies of different models are never compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Model {
+    /// Each connection keeps `pipelining` requests under way; the next one goes when an answer is whole.
+    Closed { connections: usize, pipelining: usize },
+    /// Requests fall due by the clock, whatever the answers do.
+    Open { rate_per_s: f64, arrivals: Arrivals, connections: usize, pipelining: usize },
+    /// Each user has a connection of its own: send, wait for the answer, think.
+    Users { users: usize, think: Think },
+}
+
+/// When requests of an open load fall due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    Poisson,
+    Uniform,
+}
+
+/// How long a user waits between an answer and the next request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Think {
+    Fixed(Duration),
+    /// Exponential with this mean.
+    Exponential(Duration),
+    Uniform { from: Duration, to: Duration },
+}
+
+/// The bytes of one request, whole, with the places where stamps go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// Head and body. Slots hold digits already, so that the length never changes.
+    pub bytes: Vec<u8>,
+    pub slots: Vec<Slot>,
+    /// How many records the body carries (0 where it carries none).
+    pub records: u32,
+    /// An answer to HEAD has no body whatever its head says.
+    pub is_head: bool,
+}
+
+/// A place in a request's bytes that is written anew each time it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// Offset of the first digit in `Prepared::bytes`.
+    pub at: usize,
+    pub stamp: Stamp,
+}
+
+/// What is written into a slot, in decimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamp {
+    /// [`KEY_DIGITS`] digits: [`key_of`] the worker and `request index × records + record`.
+    Key { record: u32 },
+    /// [`TIME_DIGITS`] digits: nanoseconds since 1970 at sending, made unique: strictly increasing in a worker
+    /// and, modulo the number of workers, equal to the worker's number, so that no two records share a time.
+    Time,
+}
+
+/// Digits of a key.
+pub const KEY_DIGITS: usize = 18;
+/// Digits of a time in nanoseconds since 1970 (true from 2001 to 2286).
+pub const TIME_DIGITS: usize = 19;
+const KEY_STEP: u64 = 1_000_000_000_000_000;
+const KEY_FIRST_WORKER: u64 = 100;
+
+/// A record's key: `(100 + worker) × 10^15 + sequence`, always 18 digits for up to 900 workers.
+#[must_use]
+pub fn key_of(worker: usize, sequence: u64) -> u64 {
+    (KEY_FIRST_WORKER + worker as u64) * KEY_STEP + sequence
+}
+
+/// The reverse of [`key_of`]; `None` for a number that is no key.
+#[must_use]
+pub fn worker_and_sequence(key: u64) -> Option<(usize, u64)> {
+    let worker = (key / KEY_STEP).checked_sub(KEY_FIRST_WORKER)?;
+    (worker < 900).then_some((usize::try_from(worker).ok()?, key % KEY_STEP))
+}
+
+/// Which answers count as success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expect {
+    /// Status codes; empty: any 2xx.
+    pub status: Vec<u16>,
+    pub body: BodyCheck,
+}
+
+/// What the body of a good answer must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyCheck {
+    Any,
+    Equals(Vec<u8>),
+    Contains(Vec<u8>),
+}
+
+/// The limits of a run. Each has a default in [`Limits::default`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// From sent until the answer is whole.
+    pub request_timeout: Duration,
+    pub connect_timeout: Duration,
+    pub head_max_bytes: usize,
+    pub body_max_bytes: u64,
+    /// First pause before a connection is opened again after a failure; doubles up to `reconnect_max`.
+    pub reconnect_first: Duration,
+    pub reconnect_max: Duration,
+    /// Open load: requests due but not yet sent that may wait in a worker; those beyond are counted as skipped.
+    pub due_max: usize,
+    /// How long answers are awaited after the load has stopped.
+    pub finish: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
+            head_max_bytes: 16 * 1024,
+            body_max_bytes: 64 * 1024 * 1024,
+            reconnect_first: Duration::from_millis(5),
+            reconnect_max: Duration::from_secs(1),
+            due_max: 1_000_000,
+            finish: Duration::from_secs(10),
+        }
+    }
+}

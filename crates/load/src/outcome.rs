@@ -1,0 +1,93 @@
+//! What a load run says of itself: intervals while it runs, totals at its end.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::Account;
+
+/// Why a request, or the opening of a connection, failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Failure {
+    /// The connection was refused.
+    Refused,
+    /// The connection could not be opened within its time, or for another reason.
+    ConnectFailed,
+    /// The connection was reset or closed before the answer was whole.
+    Reset,
+    /// The answer was not whole in time.
+    TimedOut,
+    /// The answer was whole, with an unexpected status.
+    Status(u16),
+    /// The answer was not HTTP, or beyond a limit.
+    Malformed,
+    /// The answer had the expected status and another body than expected.
+    WrongBody,
+}
+
+/// Failures by kind; few kinds, so a sorted list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failures(pub Vec<(Failure, u64)>);
+
+/// Counts of one interval or of a whole run. `sent = succeeded + failed + in flight`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counts {
+    /// Open load: requests that fell due (closed and users: the same as sent).
+    pub due: u64,
+    pub sent: u64,
+    pub succeeded: u64,
+    /// Requests that were sent and failed, whatever the kind.
+    pub failed: u64,
+    /// By kind; `Refused` and `ConnectFailed` count attempts to connect, which are not requests.
+    pub failures: Failures,
+    /// Open load: fell due and were never sent, because too many were waiting or the run ended.
+    pub skipped: u64,
+    /// Sent and not answered at the end of the interval.
+    pub in_flight: u64,
+    /// Open at the end of the interval.
+    pub connections_open: u64,
+    pub connects: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// CPU time of the worker threads.
+    pub engine_cpu: Duration,
+    /// CPU time of the busiest worker thread.
+    pub engine_cpu_busiest: Duration,
+    /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
+    pub in_flight_time: Duration,
+}
+
+/// One interval of all workers together. Histograms are in microseconds, 1 µs to 1 h, three significant digits.
+#[derive(Debug, Clone)]
+pub struct Interval {
+    /// Counted from 0; interval n covers `n × length ..` since the start of the run.
+    pub index: u64,
+    /// Since the start of the run.
+    pub start: Duration,
+    pub length: Duration,
+    pub counts: Counts,
+    /// done − due of succeeded requests.
+    pub response_time: Histogram<u64>,
+    /// done − sent of succeeded requests.
+    pub service_time: Histogram<u64>,
+    /// done − due of requests that failed with an answer or a timeout.
+    pub failed_time: Histogram<u64>,
+    /// How late the engine itself was: sending instant − the instant at which sending was possible.
+    pub lag: Histogram<u64>,
+}
+
+/// The end of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The whole run, warm-up included.
+    pub totals: Counts,
+    /// Nanoseconds since 1970 at the start of the run (interval 0).
+    pub started_unix_ns: u64,
+    pub ran_for: Duration,
+    /// Connections (or users) the job asked for.
+    pub connections_asked: u64,
+    /// One per worker, where the job asked for accounts.
+    pub accounts: Vec<Account>,
+    /// True where an account reached its limit, which also ends the run.
+    pub account_full: bool,
+}

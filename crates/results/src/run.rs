@@ -1,0 +1,97 @@
+//! `run.json`: what was planned, on which machine, with which versions; written once, before the first trial.
+
+use serde::{Deserialize, Serialize};
+
+/// The whole of `run.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunInfo {
+    /// [`crate::FORMAT`] at the time of writing.
+    pub format: u32,
+    pub waggle_version: String,
+    pub study: String,
+    pub question: String,
+    /// Name of the study file as the user gave it; its text lies in `study.yaml` beside this file.
+    pub study_file: String,
+    pub seed: u64,
+    /// RFC 3339, UTC.
+    pub started_utc: String,
+    pub system: String,
+    /// What the system is, in a sentence, from its file.
+    pub system_summary: String,
+    pub components: Vec<ComponentInfo>,
+    pub cells: Vec<CellInfo>,
+    /// Every planned trial, in the order of execution.
+    pub order: Vec<TrialKey>,
+    pub schedule: ScheduleInfo,
+    /// As written in the study.
+    pub thresholds: Vec<String>,
+    /// `closed`, `open` or `users`.
+    pub load_model: String,
+    pub host: Host,
+    /// Where the records come from (file name, count), if records are sent.
+    pub records_from: Option<String>,
+    /// `None`: delivery is not followed.
+    pub delivery_at: Option<String>,
+}
+
+/// One component of the system, as it was started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComponentInfo {
+    pub name: String,
+    /// What the program says of its own version.
+    pub version: String,
+}
+
+/// One cell: its levels in the order of the study's factors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellInfo {
+    /// Counted from 1.
+    pub cell: u32,
+    pub levels: Vec<(String, String)>,
+}
+
+/// Which trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialKey {
+    pub cell: u32,
+    /// Counted from 1.
+    pub repetition: u32,
+}
+
+/// The schedule's numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleInfo {
+    pub repeat: u32,
+    /// `shuffled` or `as-listed`.
+    pub order: String,
+    /// `steady` or `time`.
+    pub warm_up_until: String,
+    pub warm_up_at_most_s: f64,
+    pub measure_s: f64,
+    pub drain_at_most_s: f64,
+    pub interval_s: f64,
+    /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`.
+    pub noisy_above: f64,
+}
+
+/// The machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    pub name: String,
+    pub kernel: String,
+    pub cpu_model: String,
+    pub cpus: u32,
+    pub memory_bytes: u64,
+    pub open_files_max: u64,
+    /// CPUs of the load engine and of the system; empty: not pinned.
+    pub load_cpus: Vec<u32>,
+    pub system_cpus: Vec<u32>,
+    /// True where generator and system share the machine.
+    pub shared_with_system: bool,
+}

@@ -1,0 +1,192 @@
+//! `trial.json` and the row types of the files beside it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::TrialKey;
+
+/// `trial.json`: written last, so that a folder which has it is whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialInfo {
+    pub format: u32,
+    pub key: TrialKey,
+    /// Place in the order of execution, counted from 1.
+    pub position: u32,
+    /// RFC 3339, UTC.
+    pub started_utc: String,
+    pub end: TrialEnd,
+    /// In the order they ran.
+    pub phases: Vec<PhaseInfo>,
+    /// True where the warm-up ended because the system was steady; `None` where it was not asked.
+    pub warm_up_steady: Option<bool>,
+    /// Measured phase only.
+    pub measured: CountsRow,
+    /// Whole run of the engine, warm-up and finish included.
+    pub totals: CountsRow,
+    pub engine: EngineInfo,
+    pub ledger: Option<LedgerInfo>,
+    pub delivery: Option<DeliveryInfo>,
+    /// What was seen and is worth a line in the report.
+    pub remarks: Vec<String>,
+}
+
+/// How the trial ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum TrialEnd {
+    Completed,
+    Failed { phase: PhaseName, reason: String, /** Last lines of the component's log. */ log_tail: Vec<String> },
+}
+
+/// The phases of a trial, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseName {
+    Up,
+    Ready,
+    Verify,
+    WarmUp,
+    Measure,
+    Finish,
+    Drain,
+    Collect,
+    Down,
+    CoolDown,
+}
+
+/// When a phase ran. Seconds count from the start of the load (interval 0); negative before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseInfo {
+    pub phase: PhaseName,
+    pub start_s: f64,
+    pub end_s: f64,
+}
+
+/// Counts over some stretch of time. `planned = sent + skipped`, `sent = succeeded + failed + in_flight`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountsRow {
+    pub seconds: f64,
+    pub due: u64,
+    pub sent: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    /// Change of in flight over the stretch (end − start), so that the equation holds for any stretch.
+    pub in_flight_change: i64,
+    /// Records in succeeded requests.
+    pub records_succeeded: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub failures: Vec<FailureCount>,
+}
+
+/// One kind of failure and how often it happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailureCount {
+    /// `refused`, `connect_failed`, `reset`, `timed_out`, `status_503`, `malformed`, `wrong_body`.
+    pub kind: String,
+    pub count: u64,
+}
+
+/// What the engine says of itself, over the measured phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineInfo {
+    pub workers: u32,
+    pub connections_asked: u64,
+    /// Fewest open at the end of any interval.
+    pub connections_open_min: u64,
+    pub cpu_us_per_request: f64,
+    /// Share of its CPU that the busiest worker thread used, 0 to 1.
+    pub busy_share: f64,
+    pub lag_p99_us: f64,
+    /// Requests per second asked for; `None` in closed load and users.
+    pub offered_per_s: Option<f64>,
+    /// Mean number in flight, from the sum of their times.
+    pub in_flight_mean: f64,
+}
+
+/// The account of records, by key. `sent = accepted + rejected + unknown`, `accepted = delivered + missing`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerInfo {
+    pub sent: u64,
+    pub accepted: u64,
+    pub rejected: u64,
+    pub unknown: u64,
+    /// Accepted and found.
+    pub delivered: u64,
+    /// Accepted and not found.
+    pub missing: u64,
+    /// Unknown and found.
+    pub unknown_delivered: u64,
+    /// Found although rejected, or with a key that was never sent.
+    pub unexpected: u64,
+    /// Found once more than once; counts the extra copies.
+    pub duplicates: u64,
+    /// Found later than the study's `late_after`.
+    pub late: u64,
+    /// Found after a record of the same worker that was sent later.
+    pub out_of_order: u64,
+    /// The first few missing keys, for looking them up.
+    pub missing_keys: Vec<u64>,
+}
+
+/// How delivery was followed, over the whole load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeliveryInfo {
+    pub probe: String,
+    /// A delay is known to within this: the time between two looks.
+    pub resolution_ms: f64,
+    /// Visible before they were sent, by the clocks: counted, not dropped.
+    pub negative_delays: u64,
+    /// From the end of the load until the store was complete; `None`: it never was.
+    pub drained_after_s: Option<f64>,
+    pub polls: u64,
+    pub bytes_read: u64,
+    /// CPU seconds of the probed component for reading what was read, measured by reading it again in quiet.
+    pub cost_cpu_s: Option<f64>,
+}
+
+/// A line of `intervals.ndjson`. Latencies lie in the `.hlog` files, by the same start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IntervalRow {
+    /// Since the start of the load.
+    pub start_s: f64,
+    pub counts: CountsRow,
+    pub in_flight: u64,
+    pub connections_open: u64,
+    pub engine_cpu_s: f64,
+    pub engine_cpu_busiest_s: f64,
+    pub lag_p99_us: f64,
+    /// Sum of times in flight ÷ length.
+    pub in_flight_mean: f64,
+}
+
+/// A line of `resources.ndjson`: one component replica (or the engine) over one sampling period.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResourceRow {
+    /// End of the period, since the start of the load; negative before it.
+    pub at_s: f64,
+    /// `gateway-0`, …; `waggle` is the instrument itself.
+    pub component: String,
+    /// CPU used over the period, in cores.
+    pub cpu_cores: f64,
+    pub rss_bytes: u64,
+    pub threads: u32,
+}
+
+/// A line of `backlog.ndjson`: how far the store was behind at one look.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BacklogRow {
+    pub at_s: f64,
+    /// Records visible in the store so far.
+    pub visible: u64,
+}

@@ -1,0 +1,41 @@
+//! What happens while a study runs, as a closed set; reporters consume it, nothing depends on it.
+
+use std::time::Duration;
+
+use waggle_results::{PhaseName, TrialKey};
+
+/// One thing that happened. Live figures are for the eye only; results come from disk.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    RunStarted {
+        trials: u32,
+        /// Trials that an earlier, interrupted run of the same folder has finished.
+        already_done: u32,
+        /// For all that is left, by the plan.
+        expected: Duration,
+    },
+    TrialStarted {
+        position: u32,
+        key: TrialKey,
+        /// `connections=10 pipelining=50`.
+        levels: String,
+    },
+    Phase {
+        phase: PhaseName,
+        /// How long it takes, where that is known before it is over.
+        expected: Option<Duration>,
+        at_most: Duration,
+    },
+    /// About once a second while load runs.
+    Load { succeeded_per_s: f64, failed_per_s: f64, p50_us: u64, p99_us: u64, in_flight: u64 },
+    /// While the store is behind.
+    Draining { visible: u64, accepted: u64 },
+    TrialEnded {
+        key: TrialKey,
+        /// `None`: it came to its end; else why it did not.
+        failure: Option<String>,
+        goodput_per_s: f64,
+    },
+    /// Worth telling, no reason to stop.
+    Warning(String),
+}

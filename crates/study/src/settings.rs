@@ -1,0 +1,201 @@
+//! The checked study: every value typed, every `${factor}` replaced, nothing left to go wrong but the world.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::Level;
+
+/// A checked study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    pub name: String,
+    pub question: String,
+    /// Name of the system, as in `system.use`.
+    pub system: String,
+    pub seed: u64,
+    /// Factor names in the order given; for a study with `cells`, the keys of its rows.
+    pub factors: Vec<String>,
+    /// At least one.
+    pub cells: Vec<Cell>,
+    pub repeat: u32,
+    pub order: Order,
+    /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is `noisy`.
+    pub noisy_above: f64,
+    pub thresholds: Vec<Threshold>,
+}
+
+/// The order of trials within each repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Shuffled,
+    AsListed,
+}
+
+/// One combination of levels, and everything that follows from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Counted from 1, in the order of the full product (last factor fastest) or of the rows of `cells`.
+    pub number: u32,
+    /// One level for each of [`Study::factors`], in that order.
+    pub levels: Vec<(String, Level)>,
+    /// Every parameter of the system with its value in this cell, defaults included.
+    pub parameters: BTreeMap<String, Level>,
+    pub load: LoadModel,
+    /// Load worker threads; `None`: one for each CPU given to the load.
+    pub load_workers: Option<u32>,
+    pub request: Request,
+    pub schedule: Schedule,
+    pub measure: Measure,
+}
+
+/// The load model with its numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadModel {
+    Closed { connections: u32, pipelining: u32 },
+    Open { rate_per_s: f64, arrivals: Arrivals, connections: u32, pipelining: u32 },
+    Users { users: u32, think: Think },
+}
+
+/// When requests of an open load fall due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    Poisson,
+    Uniform,
+}
+
+/// How long a user thinks between an answer and the next request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Think {
+    Fixed(Duration),
+    Exponential(Duration),
+    Uniform { from: Duration, to: Duration },
+}
+
+/// The one request of the load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub name: String,
+    /// `GET`, `PUT`, `POST`, `HEAD`, `DELETE`, `PATCH`, `OPTIONS`.
+    pub method: String,
+    /// Path and query, starting with `/`.
+    pub path: String,
+    /// Name of the system's endpoint it goes to.
+    pub endpoint: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Body,
+    pub expect: Expect,
+    pub timeout: Duration,
+}
+
+/// What a request carries.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    None,
+    Text(String),
+    Records(RecordsBody),
+}
+
+/// Records from a file, stamped with key and time as they are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordsBody {
+    /// As written in the study; relative to the study file's folder.
+    pub from: String,
+    /// How to read the file; from its name where the study says nothing.
+    pub format: RecordsFormat,
+    /// How to write the body.
+    pub send_as: RecordsFormat,
+    pub per_request: u32,
+    /// CSV and flat NDJSON: the measurement, the column (key) with the time, the columns that are tags.
+    pub measurement: Option<String>,
+    pub time: Option<String>,
+    pub tags: Vec<String>,
+}
+
+/// A text format of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordsFormat {
+    LineProtocol,
+    Ndjson,
+    Json,
+    Csv,
+}
+
+/// Which answers are success.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expect {
+    /// Empty: any 2xx.
+    pub status: Vec<u16>,
+    pub body: BodyExpect,
+}
+
+/// What the body of a good answer must be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BodyExpect {
+    Any,
+    Equals(String),
+    Contains(String),
+}
+
+/// The phases of a trial and their deadlines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    pub warm_up_until: WarmUpUntil,
+    pub warm_up_at_most: Duration,
+    pub measure: Duration,
+    pub drain_at_most: Duration,
+    /// Every replica of every component must be ready by then.
+    pub ready_at_most: Duration,
+    /// Pause between two trials.
+    pub cool_down: Duration,
+}
+
+/// What ends the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarmUpUntil {
+    /// As soon as it is steady, at the latest when its time is up.
+    Steady,
+    /// When its time is up.
+    Time,
+}
+
+/// What is watched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measure {
+    /// Length of a histogram interval; whole intervals make up the measured phase.
+    pub interval: Duration,
+    /// Between two samples of CPU and memory.
+    pub resources: Duration,
+    pub delivery: Option<Delivery>,
+}
+
+/// Following records to where they must arrive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    /// Name of one of the system's probes.
+    pub at: String,
+    /// Time between two looks.
+    pub poll: Duration,
+    /// A record seen later than this after it was sent is `late`; `None`: none is.
+    pub late_after: Option<Duration>,
+}
+
+/// A condition on a cell's numbers, e.g. `put-readings.response_time.p99 < 50ms`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    /// As written.
+    pub text: String,
+    /// The number's path, e.g. `["put-readings", "response_time", "p99"]`.
+    pub number: Vec<String>,
+    pub op: ThresholdOp,
+    /// In the number's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
+    pub value: f64,
+}
+
+/// How a number is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThresholdOp {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+}

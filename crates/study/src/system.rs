@@ -1,0 +1,123 @@
+//! The checked system: its parameters, components, endpoints, probes and functional check.
+//!
+//! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica`
+//! (its number from 0), `port.NAME` (one of its ports), `program.NAME` (where that program was found), or
+//! `COMPONENT.port.NAME` (a port of another component's first replica). They are replaced when a trial starts.
+
+use std::time::Duration;
+
+use crate::Level;
+
+/// A checked `system.yaml`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
+    pub name: String,
+    pub summary: String,
+    pub parameters: Vec<Parameter>,
+    /// In the order of starting: a component comes after those it needs.
+    pub components: Vec<Component>,
+    pub endpoints: Vec<Endpoint>,
+    pub probes: Vec<Probe>,
+    /// The functional check, run in this order before any load.
+    pub verify: Vec<Check>,
+}
+
+/// What a study may set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    pub name: String,
+    pub summary: String,
+    pub kind: ParameterKind,
+    pub default: Level,
+}
+
+/// The values a parameter takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParameterKind {
+    Integer { min: i64, max: i64 },
+    Duration { min: Duration, max: Duration },
+    Boolean,
+    OneOf(Vec<String>),
+}
+
+/// One process (or several alike) of the system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    pub name: String,
+    /// A number or `${parameter}`.
+    pub replicas: String,
+    /// Components that must be ready before this one is started.
+    pub needs: Vec<String>,
+    /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
+    pub ports: Vec<String>,
+    pub process: ProcessDriver,
+    pub ready: ReadyCheck,
+    /// How long it has between SIGTERM and SIGKILL.
+    pub stop_within: Duration,
+}
+
+/// How the process driver starts it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessDriver {
+    /// Programs looked for beside the `waggle` program, then on PATH; the first is run where `command` names none.
+    pub command: Vec<String>,
+    pub environment: Vec<(String, String)>,
+    /// Arguments that make it print its version.
+    pub version: Vec<String>,
+}
+
+/// When it counts as ready.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReadyCheck {
+    /// GET answers 2xx.
+    Http { port: String, path: String },
+    /// A connection is accepted.
+    Tcp { port: String },
+}
+
+/// Where load goes: a port of every replica of a component.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Endpoint {
+    pub name: String,
+    pub component: String,
+    pub port: String,
+}
+
+/// A place that is watched for records: text over HTTP, one record a line, read on from an offset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    pub name: String,
+    pub component: String,
+    pub port: String,
+    /// Path and query; `${offset}` and `${limit}` are replaced at each look.
+    pub get: String,
+    /// Text right before a line's offset, key, run and time, e.g. `"waggle_key":`.
+    pub offset_after: String,
+    pub key_after: String,
+    pub run_after: String,
+    pub time_after: String,
+    /// Records read at once.
+    pub limit: u32,
+}
+
+/// One step of the functional check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    pub name: String,
+    pub endpoint: String,
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    pub expect: CheckExpect,
+    /// The step is repeated until it holds or this time is up.
+    pub within: Duration,
+}
+
+/// What an answer must be like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckExpect {
+    pub status: u16,
+    /// Every one of these stands in the body.
+    pub contains: Vec<String>,
+}
