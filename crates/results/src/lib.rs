@@ -6,7 +6,7 @@
 mod run;
 mod trial;
 
-pub use run::{CellInfo, ComponentInfo, Host, RunInfo, ScheduleInfo, TrialKey};
+pub use run::{CellInfo, ComponentInfo, Host, RunInfo, ScheduleInfo, ThresholdInfo, TrialKey};
 pub use trial::{
     CountsRow, DeliveryInfo, EngineInfo, FailureCount, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, ResourceRow,
     TrialEnd, TrialInfo, BacklogRow,

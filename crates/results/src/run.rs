@@ -24,8 +24,7 @@ pub struct RunInfo {
     /// Every planned trial, in the order of execution.
     pub order: Vec<TrialKey>,
     pub schedule: ScheduleInfo,
-    /// As written in the study.
-    pub thresholds: Vec<String>,
+    pub thresholds: Vec<ThresholdInfo>,
     /// `closed`, `open` or `users`.
     pub load_model: String,
     pub host: Host,
@@ -33,6 +32,20 @@ pub struct RunInfo {
     pub records_from: Option<String>,
     /// `None`: delivery is not followed.
     pub delivery_at: Option<String>,
+}
+
+/// A condition on every cell's numbers, checked when the study was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdInfo {
+    /// As written in the study.
+    pub text: String,
+    /// The number's path, e.g. `["put-readings", "response_time", "p99"]`.
+    pub number: Vec<String>,
+    /// `<`, `<=`, `>`, `>=` or `==`.
+    pub op: String,
+    /// In the number's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
+    pub value: f64,
 }
 
 /// One component of the system, as it was started.
