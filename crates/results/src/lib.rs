@@ -2,15 +2,35 @@
 //!
 //! Results are the seam: what is left of them needs the machine under test, what is right of them can run later,
 //! elsewhere, again. Nothing here judges a number.
+//!
+//! ```text
+//! run.json  study.yaml  system.yaml  .lock
+//! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
+//!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
+//! trials/.0002-c01-r1.partial/    a trial that has not come to its end; ignored by readers, redone on resume
+//! ```
 
+mod encoded;
+mod folder;
+mod hlog;
+mod read;
 mod run;
+mod text;
 mod trial;
+mod writer;
 
+pub use folder::{RunFolder, WriteError};
+pub use hlog::{HistogramLog, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms};
+pub use read::{Limits, ReadError, Run, Trial, TrialHistograms};
 pub use run::{CellInfo, ComponentInfo, Host, RunInfo, ScheduleInfo, ThresholdInfo, TrialKey};
-pub use trial::{
-    CountsRow, DeliveryInfo, EngineInfo, FailureCount, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, ResourceRow,
-    TrialEnd, TrialInfo, BacklogRow,
+pub use text::{
+    TextError, read_backlog, read_intervals, read_resources, read_run_info, read_trial_info,
 };
+pub use trial::{
+    BacklogRow, CountsRow, DeliveryInfo, EngineInfo, FailureCount, IntervalRow, LedgerInfo,
+    PhaseInfo, PhaseName, ResourceRow, TrialEnd, TrialInfo,
+};
+pub use writer::{IntervalHistograms, TrialWriter};
 
 /// The version of the folder's layout and of every file in it. A reader refuses a newer one.
 pub const FORMAT: u32 = 1;

@@ -1,5 +1,7 @@
 //! `run.json`: what was planned, on which machine, with which versions; written once, before the first trial.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The whole of `run.json`.
@@ -73,6 +75,27 @@ pub struct TrialKey {
     pub cell: u32,
     /// Counted from 1.
     pub repetition: u32,
+}
+
+impl fmt::Display for TrialKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "cell {}, repetition {}", self.cell, self.repetition)
+    }
+}
+
+impl RunInfo {
+    /// The cell of a number.
+    #[must_use]
+    pub fn cell(&self, cell: u32) -> Option<&CellInfo> {
+        self.cells.iter().find(|info| info.cell == cell)
+    }
+
+    /// Place of a trial in the order of execution, counted from 1.
+    #[must_use]
+    pub fn position(&self, key: TrialKey) -> Option<u32> {
+        let before = self.order.iter().position(|planned| *planned == key)?;
+        u32::try_from(before + 1).ok()
+    }
 }
 
 /// The schedule's numbers.

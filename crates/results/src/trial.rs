@@ -30,12 +30,25 @@ pub struct TrialInfo {
     pub remarks: Vec<String>,
 }
 
+impl TrialInfo {
+    /// When a phase ran, if it did.
+    #[must_use]
+    pub fn phase(&self, phase: PhaseName) -> Option<&PhaseInfo> {
+        self.phases.iter().find(|info| info.phase == phase)
+    }
+}
+
 /// How the trial ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TrialEnd {
     Completed,
-    Failed { phase: PhaseName, reason: String, /** Last lines of the component's log. */ log_tail: Vec<String> },
+    Failed {
+        phase: PhaseName,
+        reason: String,
+        /** Last lines of the component's log. */
+        log_tail: Vec<String>,
+    },
 }
 
 /// The phases of a trial, in their order.

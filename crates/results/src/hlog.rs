@@ -1,0 +1,210 @@
+//! Interval logs: histograms by interval, in the text format that HdrHistogram's own tools read.
+//!
+//! Values are microseconds. `HistogramLogProcessor -i response_time.hlog -tag NAME -outputValueUnitRatio 1000` prints
+//! them in milliseconds; the column `Interval_Max` is in milliseconds already.
+
+use std::io::{self, Write};
+
+use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
+
+use crate::{TextError, encoded};
+
+/// Most intervals in one log: eleven days of seconds.
+pub const MAX_LINES: usize = 1_000_000;
+const MICROSECONDS_PER_MILLISECOND: f64 = 1000.0;
+const VERSION: &str = "#[Histogram log format version 1.3]";
+const UNIT: &str = "#[Values in microseconds, Interval_Max in milliseconds; HistogramLogProcessor: -tag as below, -outputValueUnitRatio 1000 for milliseconds]";
+const LEGEND: &str =
+    r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
+
+/// A log as it was read. Histograms stay compressed (a decoded one takes 190 kB) and are decoded when asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HistogramLog {
+    /// Seconds since 1970 at which the load started; every start below counts from it. 0 in an empty log.
+    pub started_unix_s: f64,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Line {
+    start_s: f64,
+    length_s: f64,
+    histogram: encoded::Encoded,
+}
+
+/// One interval of a log, decoded.
+#[derive(Debug, Clone)]
+pub struct LoggedHistogram {
+    /// Since the start of the load.
+    pub start_s: f64,
+    pub length_s: f64,
+    /// Microseconds.
+    pub histogram: Histogram<u64>,
+}
+
+impl HistogramLog {
+    /// How many intervals it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// True where there is no interval.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Every interval in its order, decoded one at a time.
+    pub fn iter(&self) -> impl Iterator<Item = LoggedHistogram> + '_ {
+        self.lines.iter().map(|line| LoggedHistogram {
+            start_s: line.start_s,
+            length_s: line.length_s,
+            histogram: line.histogram.decode(),
+        })
+    }
+
+    /// All intervals whose middle lies in `from_s..to_s`, added up. The middle, because starts on disk are rounded.
+    #[must_use]
+    pub fn merged(&self, from_s: f64, to_s: f64) -> Histogram<u64> {
+        let mut sum = empty_histogram();
+        for line in &self.lines {
+            if (from_s..to_s).contains(&(line.start_s + line.length_s / 2.0)) {
+                sum.add(line.histogram.decode())
+                    .expect("the sum grows to the range it needs");
+            }
+        }
+        sum
+    }
+}
+
+/// Microseconds, three significant digits, growing to the range it needs.
+pub(crate) fn empty_histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("three significant digits are within what the format allows")
+}
+
+/// Writes the head of a log.
+pub(crate) fn write_head(out: &mut impl Write, started_unix_s: f64) -> io::Result<()> {
+    writeln!(out, "{VERSION}\n{UNIT}")?;
+    writeln!(
+        out,
+        "#[StartTime: {started_unix_s:.3} (seconds since epoch)]"
+    )?;
+    writeln!(
+        out,
+        "#[BaseTime: {started_unix_s:.3} (seconds since epoch)]"
+    )?;
+    writeln!(out, "{LEGEND}")
+}
+
+/// Where a line of a log belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) tag: &'a str,
+    pub(crate) start_s: f64,
+    pub(crate) length_s: f64,
+}
+
+/// Writes one interval.
+pub(crate) fn write_line(
+    out: &mut impl Write,
+    serializer: &mut V2DeflateSerializer,
+    place: Place<'_>,
+    histogram: &Histogram<u64>,
+) -> io::Result<()> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "microseconds below 2^40 are exact in f64"
+    )]
+    let max_ms = histogram.max() as f64 / MICROSECONDS_PER_MILLISECOND;
+    let text = encoded::to_base64(serializer, histogram)?;
+    writeln!(
+        out,
+        "Tag={},{:.6},{:.6},{max_ms:.3},{text}",
+        place.tag, place.start_s, place.length_s
+    )
+}
+
+/// A request's name as a tag: the format keeps commas and white space for itself.
+pub(crate) fn tag_of(request: &str) -> String {
+    request
+        .chars()
+        .map(|c| {
+            if c == ',' || c.is_whitespace() || c.is_control() {
+                '_'
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// Reads a log, checking every histogram; the error names the line.
+///
+/// # Errors
+/// Where a line is not of the format, is cut short, is out of order, or would need unreasonable memory.
+pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
+    let text = crate::text::utf8(text)?;
+    let mut log = HistogramLog::default();
+    for (number, line) in (1..).zip(crate::text::whole_lines(text)?) {
+        if let Some(head) = line.strip_prefix("#[StartTime: ") {
+            let seconds = head.split(' ').next().unwrap_or_default();
+            log.started_unix_s =
+                seconds_of(seconds).map_err(|problem| TextError::at(number, problem))?;
+        }
+        if line.starts_with('#') || line.starts_with('"') {
+            continue;
+        }
+        if log.lines.len() == MAX_LINES {
+            return Err(TextError::at(
+                number,
+                format!("more than {MAX_LINES} intervals"),
+            ));
+        }
+        let read = read_line(line).map_err(|problem| TextError::at(number, problem))?;
+        if log
+            .lines
+            .last()
+            .is_some_and(|last| read.start_s <= last.start_s)
+        {
+            return Err(TextError::at(
+                number,
+                format!("interval at {} s is not after the one before", read.start_s),
+            ));
+        }
+        log.lines.push(read);
+    }
+    Ok(log)
+}
+
+fn read_line(line: &str) -> Result<Line, String> {
+    let mut parts = line.split(',');
+    let mut next = |what: &str| parts.next().ok_or_else(|| format!("expected {what}"));
+    if !next("a tag")?.starts_with("Tag=") {
+        return Err("expected `Tag=…` first".into());
+    }
+    let start_s = seconds_of(next("the interval's start")?)?;
+    let length_s = seconds_of(next("the interval's length")?)?;
+    let _max_ms = seconds_of(next("the interval's maximum")?)?;
+    let histogram = encoded::Encoded::from_base64(next("the histogram")?)?;
+    match parts.next() {
+        None => Ok(Line {
+            start_s,
+            length_s,
+            histogram,
+        }),
+        Some(_) => Err("more than five fields".into()),
+    }
+}
+
+fn seconds_of(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+        .ok_or_else(|| {
+            format!(
+                "`{}` is not a number from 0 on",
+                text.chars().take(40).collect::<String>()
+            )
+        })
+}

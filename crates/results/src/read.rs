@@ -1,0 +1,319 @@
+//! A run's folder → [`Run`]: every file checked, every mistake with file and line, nothing judged.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use hdrhistogram::Histogram;
+use thiserror::Error;
+
+use crate::{
+    BacklogRow, HistogramLog, IntervalRow, PhaseName, ResourceRow, RunInfo, TextError, TrialInfo,
+    TrialKey,
+    folder::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS},
+    hlog, text,
+    writer::{
+        BACKLOG, DELIVERY_DELAY, FAILED_TIME, INTERVALS, LAG, RESOURCES, RESPONSE_TIME,
+        SERVICE_TIME, TRIAL_FILE, folder_name,
+    },
+};
+
+/// How much is read; a larger file is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `run.json`, `trial.json`, `study.yaml`, `system.yaml`.
+    pub document_max_bytes: u64,
+    /// `.ndjson` and `.hlog`.
+    pub series_max_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            document_max_bytes: 16 << 20,
+            series_max_bytes: 512 << 20,
+        }
+    }
+}
+
+/// Why a run could not be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    #[error("{} is not a run: it has no {RUN_FILE}", path.display())]
+    NotARun { path: PathBuf },
+    #[error("cannot read {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{} has more than {limit} bytes", path.display())]
+    TooLarge { path: PathBuf, limit: u64 },
+    #[error("{}: {problem}", path.display())]
+    Text { path: PathBuf, problem: TextError },
+    #[error("{}: {problem}", path.display())]
+    Folder { path: PathBuf, problem: String },
+}
+
+/// A run as it is on disk.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub path: PathBuf,
+    pub info: RunInfo,
+    /// As the user gave it.
+    pub study_text: String,
+    pub system_text: String,
+    /// Those that have a result, in the order of execution.
+    pub trials: Vec<Trial>,
+}
+
+/// One trial as it is on disk. Histograms are in microseconds; their logs have one entry for each interval.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    pub path: PathBuf,
+    pub info: TrialInfo,
+    pub intervals: Vec<IntervalRow>,
+    pub resources: Vec<ResourceRow>,
+    pub backlog: Vec<BacklogRow>,
+    pub response_time: HistogramLog,
+    pub service_time: HistogramLog,
+    pub failed_time: HistogramLog,
+    pub lag: HistogramLog,
+    /// `None` where delivery was not followed.
+    pub delivery_delay: Option<Histogram<u64>>,
+}
+
+/// The histograms of a stretch of time, in microseconds.
+#[derive(Debug, Clone)]
+pub struct TrialHistograms {
+    pub response_time: Histogram<u64>,
+    pub service_time: Histogram<u64>,
+    pub failed_time: Histogram<u64>,
+    pub lag: Histogram<u64>,
+}
+
+impl Run {
+    /// Reads the folder of a run, within the default [`Limits`].
+    ///
+    /// # Errors
+    /// Where it is no run, is of a newer format, or a file is damaged.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        Self::read_within(path, Limits::default())
+    }
+
+    /// Reads the folder of a run.
+    ///
+    /// # Errors
+    /// Where it is no run, is of a newer format, or a file is damaged or larger than the limits allow.
+    pub fn read_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
+        let info = run_info_within(path, limits)?;
+        let document = |name| -> Result<String, ReadError> {
+            let file = path.join(name);
+            let bytes = bytes(&file, limits.document_max_bytes)?;
+            text::utf8(&bytes)
+                .map(ToOwned::to_owned)
+                .map_err(in_file(&file))
+        };
+        let trials = trial_folders(path, &info, limits)?
+            .into_iter()
+            .map(|(folder, trial)| read_trial(folder, trial, limits))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            path: path.to_owned(),
+            study_text: document(STUDY_FILE)?,
+            system_text: document(SYSTEM_FILE)?,
+            trials,
+            info,
+        })
+    }
+}
+
+impl Trial {
+    /// The intervals whose middle lies in `from_s..to_s`.
+    pub fn intervals_within(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &IntervalRow> {
+        self.intervals
+            .iter()
+            .filter(move |row| (from_s..to_s).contains(&(row.start_s + row.counts.seconds / 2.0)))
+    }
+
+    /// The histograms of `from_s..to_s`, added up.
+    #[must_use]
+    pub fn merged(&self, from_s: f64, to_s: f64) -> TrialHistograms {
+        TrialHistograms {
+            response_time: self.response_time.merged(from_s, to_s),
+            service_time: self.service_time.merged(from_s, to_s),
+            failed_time: self.failed_time.merged(from_s, to_s),
+            lag: self.lag.merged(from_s, to_s),
+        }
+    }
+
+    /// The histograms of the measured phase; empty ones where the trial did not get that far.
+    #[must_use]
+    pub fn measured(&self) -> TrialHistograms {
+        let bounds = self
+            .info
+            .phase(PhaseName::Measure)
+            .map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s));
+        self.merged(bounds.0, bounds.1)
+    }
+}
+
+pub(crate) fn run_info(path: &Path) -> Result<RunInfo, ReadError> {
+    run_info_within(path, Limits::default())
+}
+
+fn run_info_within(path: &Path, limits: Limits) -> Result<RunInfo, ReadError> {
+    let file = path.join(RUN_FILE);
+    if !file.exists() {
+        return Err(ReadError::NotARun {
+            path: path.to_owned(),
+        });
+    }
+    text::read_run_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))
+}
+
+pub(crate) fn finished(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
+    let folders = trial_folders(path, info, Limits::default())?;
+    Ok(folders.into_iter().map(|(_, trial)| trial.key).collect())
+}
+
+/// The folders that have a `trial.json`, in the order of execution. Hidden ones are trials that were cut short.
+fn trial_folders(
+    path: &Path,
+    info: &RunInfo,
+    limits: Limits,
+) -> Result<Vec<(PathBuf, TrialInfo)>, ReadError> {
+    let trials = path.join(TRIALS);
+    let failed = |source| ReadError::Io {
+        path: trials.clone(),
+        source,
+    };
+    let mut found = Vec::new();
+    if !trials.exists() {
+        return Ok(found);
+    }
+    for entry in fs::read_dir(&trials).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let file = entry.path().join(TRIAL_FILE);
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') || !file.exists() {
+            continue;
+        }
+        let trial = text::read_trial_info(&bytes(&file, limits.document_max_bytes)?)
+            .map_err(in_file(&file))?;
+        check_place(info, &trial, &name).map_err(|problem| ReadError::Folder {
+            path: entry.path(),
+            problem,
+        })?;
+        found.push((entry.path(), trial));
+    }
+    found.sort_by_key(|(_, trial)| trial.position);
+    Ok(found)
+}
+
+fn check_place(info: &RunInfo, trial: &TrialInfo, name: &str) -> Result<(), String> {
+    if info.position(trial.key) != Some(trial.position) {
+        return Err(format!(
+            "{} at position {} is not in the order of {RUN_FILE}",
+            trial.key, trial.position
+        ));
+    }
+    let expected = folder_name(trial.key, trial.position);
+    if name == expected {
+        Ok(())
+    } else {
+        Err(format!("{TRIAL_FILE} is that of {expected}"))
+    }
+}
+
+fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial, ReadError> {
+    let series = Series {
+        folder: &folder,
+        max_bytes: limits.series_max_bytes,
+    };
+    let intervals = series.read(INTERVALS, text::read_intervals)?;
+    let by_interval = |name| {
+        let log = series.read(name, hlog::read_histograms)?;
+        if log.len() == intervals.len() {
+            return Ok(log);
+        }
+        let problem = format!(
+            "{} histograms, but {} rows in {INTERVALS}",
+            log.len(),
+            intervals.len()
+        );
+        Err(ReadError::Folder {
+            path: folder.join(name),
+            problem,
+        })
+    };
+    Ok(Trial {
+        info,
+        resources: series.read(RESOURCES, text::read_resources)?,
+        backlog: series.read(BACKLOG, text::read_backlog)?,
+        response_time: by_interval(RESPONSE_TIME)?,
+        service_time: by_interval(SERVICE_TIME)?,
+        failed_time: by_interval(FAILED_TIME)?,
+        lag: by_interval(LAG)?,
+        delivery_delay: delay(&series.read(DELIVERY_DELAY, hlog::read_histograms)?),
+        intervals,
+        path: folder,
+    })
+}
+
+fn delay(log: &HistogramLog) -> Option<Histogram<u64>> {
+    (!log.is_empty()).then(|| {
+        let mut sum = hlog::empty_histogram();
+        for entry in log.iter() {
+            sum.add(entry.histogram)
+                .expect("the sum grows to the range it needs");
+        }
+        sum
+    })
+}
+
+/// The files of one trial, which all have the same limit.
+struct Series<'a> {
+    folder: &'a Path,
+    max_bytes: u64,
+}
+
+impl Series<'_> {
+    /// A file that is not there is empty: a trial that failed early never opened it.
+    fn read<T>(
+        &self,
+        name: &str,
+        reader: fn(&[u8]) -> Result<T, TextError>,
+    ) -> Result<T, ReadError> {
+        let file = self.folder.join(name);
+        let bytes = if file.exists() {
+            bytes(&file, self.max_bytes)?
+        } else {
+            Vec::new()
+        };
+        reader(&bytes).map_err(in_file(&file))
+    }
+}
+
+fn in_file(path: &Path) -> impl FnOnce(TextError) -> ReadError + use<> {
+    let path = path.to_owned();
+    move |problem| ReadError::Text { path, problem }
+}
+
+fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let failed = |source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .map_err(failed)?
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadError::TooLarge {
+            path: path.to_owned(),
+            limit,
+        });
+    }
+    Ok(bytes)
+}
