@@ -32,6 +32,48 @@ pub enum Precision {
     Nanoseconds,
 }
 
+/// The first time `InfluxDB` documents as valid, 1677-09-21T00:12:43.145224194Z.
+pub const TIME_MIN_NS: i64 = -9_223_372_036_854_775_806;
+/// The last time `InfluxDB` documents as valid, 2262-04-11T23:47:16.854775806Z.
+pub const TIME_MAX_NS: i64 = 9_223_372_036_854_775_806;
+
+impl Precision {
+    /// The precision of that name, as in a `precision=` query: `s`, `ms`, `us` or `u`, `ns` or `n`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "s" => Some(Self::Seconds),
+            "ms" => Some(Self::Milliseconds),
+            "us" | "u" => Some(Self::Microseconds),
+            "ns" | "n" => Some(Self::Nanoseconds),
+            _ => None,
+        }
+    }
+
+    /// A time of this unit in nanoseconds; `None` outside [`TIME_MIN_NS`] to [`TIME_MAX_NS`].
+    #[must_use]
+    pub fn to_ns(self, time: i64) -> Option<i64> {
+        let factor = match self {
+            Self::Seconds => 1_000_000_000,
+            Self::Milliseconds => 1_000_000,
+            Self::Microseconds => 1_000,
+            Self::Nanoseconds => 1,
+        };
+        time.checked_mul(factor)
+            .filter(|ns| (TIME_MIN_NS..=TIME_MAX_NS).contains(ns))
+    }
+
+    /// What the unit is called in a message.
+    pub(crate) fn plural(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Milliseconds => "milliseconds",
+            Self::Microseconds => "microseconds",
+            Self::Nanoseconds => "nanoseconds",
+        }
+    }
+}
+
 /// One thing wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
@@ -42,4 +84,26 @@ pub struct Mistake {
     pub column: usize,
     /// What was expected there, and what stood there instead.
     pub problem: String,
+}
+
+/// Most mistakes a reader reports for one text; it stops at the last of them.
+pub const MISTAKES_MAX: usize = 100;
+
+/// Why a record cannot be written in a format: the format has no way to say it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Unwritable {
+    #[error("the record has no fields")]
+    NoFields,
+    #[error("{part} is empty")]
+    Empty { part: &'static str },
+    #[error("{part} holds a line break: {text:?}")]
+    LineBreak { part: &'static str, text: String },
+    #[error("{part} ends in a backslash, which line protocol cannot say: {text:?}")]
+    LastBackslash { part: &'static str, text: String },
+    #[error("a measurement that starts with # would be a comment: {text:?}")]
+    Comment { text: String },
+    #[error("field {key:?} is not a finite number: {value}")]
+    NotFinite { key: String, value: f64 },
+    #[error("{key:?} begins with waggle_, a name that is kept for the stamps")]
+    Reserved { key: String },
 }

@@ -1,0 +1,55 @@
+//! Line protocol, as the `InfluxDB` 2 reference documents it: `measurement,tag=value field=1i 1700000000000000000`.
+//!
+//! [`lines`] is the hot path: one pass over the text, every part checked, nothing copied. [`read`] makes records
+//! of them, [`write`] makes text of a record. Like `InfluxDB`, readers take more than one space between the parts,
+//! spaces at both ends of a line, `\r\n`, and keep a backslash that escapes nothing. Unlike `InfluxDB`, they refuse
+//! a tag or field key that occurs twice in a line. Names that start with `_` are taken: `InfluxDB` reserves them
+//! but leaves it to the writer.
+
+mod line;
+mod number;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod text;
+mod write;
+
+pub use line::{Field, Fields, Line, Lines, RawValue, Tag, Tags, Time};
+pub use text::{measurement_text, name_text, string_text};
+pub use write::write;
+
+use crate::{MISTAKES_MAX, Mistake, Precision, Record};
+
+/// Longest line, from its first to its last byte, line breaks inside quotes included.
+pub const LINE_MAX_BYTES: usize = 256 * 1024;
+/// Most tags in a line.
+pub const TAGS_MAX: usize = 256;
+/// Most fields in a line.
+pub const FIELDS_MAX: usize = 4096;
+
+/// The lines of a text that hold a record, each checked, in order; comments and blank lines are passed over.
+/// After a mistake it goes on with the next line.
+#[must_use]
+pub fn lines(text: &[u8]) -> Lines<'_> {
+    Lines::new(text)
+}
+
+/// Every record of a text, or its mistakes: all of them, up to [`MISTAKES_MAX`].
+pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
+    let mut records = Vec::new();
+    let mut mistakes = Vec::new();
+    for line in lines(text) {
+        match line.and_then(|line| line.to_record(precision)) {
+            Ok(record) => records.push(record),
+            Err(mistake) => mistakes.push(mistake),
+        }
+        if mistakes.len() == MISTAKES_MAX {
+            break;
+        }
+    }
+    if mistakes.is_empty() {
+        Ok(records)
+    } else {
+        Err(mistakes)
+    }
+}

@@ -1,0 +1,336 @@
+//! One pass over one line: where its parts lie, or what is wrong and where. Copies nothing, makes no records.
+
+use super::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX, number};
+
+/// The parts of a line, as offsets into the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts {
+    pub(super) start: usize,
+    pub(super) measurement_end: usize,
+    pub(super) series_end: usize,
+    pub(super) fields_start: usize,
+    pub(super) fields_end: usize,
+    /// Value, first and last-but-one byte of the time.
+    pub(super) time: Option<(i64, usize, usize)>,
+    pub(super) end: usize,
+    /// Where the next line starts.
+    pub(super) next: usize,
+    /// Line breaks inside quotes.
+    pub(super) breaks: usize,
+}
+
+/// What is wrong, and the offset in the text.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) at: usize,
+    pub(super) problem: Problem,
+}
+
+#[derive(Debug)]
+pub(super) enum Problem {
+    /// What was expected; the message adds what stands there.
+    Expected(&'static str),
+    /// The whole message.
+    Plain(String),
+}
+
+/// Where a key lies in the text; kept from line to line so that no line allocates.
+pub(super) type Keys = Vec<(usize, usize)>;
+
+const COMMA: u8 = 1;
+const SPACE: u8 = 2;
+const EQUALS: u8 = 4;
+const NEWLINE: u8 = 8;
+const RETURN: u8 = 16;
+const BACKSLASH: u8 = 32;
+
+/// What ends a measurement; the backslash is looked at and passed.
+const MEASUREMENT: u8 = COMMA | SPACE | NEWLINE | BACKSLASH;
+/// What ends a tag key, tag value or field key.
+const NAME: u8 = MEASUREMENT | EQUALS;
+/// What ends an unquoted field value or a time.
+const BARE: u8 = COMMA | SPACE | NEWLINE | RETURN;
+
+const CLASS: [u8; 256] = {
+    let mut class = [0; 256];
+    class[b',' as usize] = COMMA;
+    class[b' ' as usize] = SPACE;
+    class[b'=' as usize] = EQUALS;
+    class[b'\n' as usize] = NEWLINE;
+    class[b'\r' as usize] = RETURN;
+    class[b'\\' as usize] = BACKSLASH;
+    class
+};
+
+/// Scans the line that starts at `start`, which is neither blank, comment nor space.
+pub(super) fn scan(text: &[u8], start: usize, keys: &mut Keys) -> Result<Parts, Fault> {
+    let measurement_end = name_end::<MEASUREMENT>(text, start);
+    if measurement_end == start {
+        return expected(start, "expected a measurement");
+    }
+    let series_end = tags(text, measurement_end, keys)?;
+    if text.get(series_end) != Some(&b' ') {
+        return expected(series_end, "expected a space and fields");
+    }
+    let fields_start = spaces_end(text, series_end);
+    let mut breaks = 0;
+    let fields_end = fields(text, fields_start, keys, &mut breaks)?;
+    let mut end = fields_end;
+    let mut at = spaces_end(text, fields_end);
+    let mut time = None;
+    if line_end(text, at).is_none() {
+        end = bare_end(text, at);
+        time = Some((time_value(text, at, end)?, at, end));
+        at = spaces_end(text, end);
+    }
+    let Some(next) = line_end(text, at) else {
+        return expected(at, "expected the end of the line after the time");
+    };
+    if end - start > LINE_MAX_BYTES {
+        let problem = format!(
+            "a line has at most {LINE_MAX_BYTES} bytes, this one has {}",
+            end - start
+        );
+        return Err(Fault {
+            at: start,
+            problem: Problem::Plain(problem),
+        });
+    }
+    Ok(Parts {
+        start,
+        measurement_end,
+        series_end,
+        fields_start,
+        fields_end,
+        time,
+        end,
+        next,
+        breaks,
+    })
+}
+
+/// Checks the tags; returns where they end.
+fn tags(text: &[u8], mut at: usize, keys: &mut Keys) -> Result<usize, Fault> {
+    keys.clear();
+    while text.get(at) == Some(&b',') {
+        let key = at + 1;
+        let key_end = name_end::<NAME>(text, key);
+        if key_end == key {
+            return expected(key, "expected a tag key");
+        }
+        if text.get(key_end) != Some(&b'=') {
+            return expected(key_end, "expected = and a value after the tag key");
+        }
+        let value = key_end + 1;
+        at = name_end::<NAME>(text, value);
+        if at == value {
+            return expected(value, "expected a tag value");
+        }
+        if text.get(at) == Some(&b'=') {
+            return expected(at, "expected a comma, a space or \\= in the tag value");
+        }
+        note_key(text, keys, (key, key_end), "tag")?;
+        if keys.len() > TAGS_MAX {
+            return too_many(key, TAGS_MAX, "tags");
+        }
+    }
+    check_many(text, keys, "tag")?;
+    Ok(at)
+}
+
+/// Checks the fields; returns where they end.
+fn fields(text: &[u8], mut at: usize, keys: &mut Keys, breaks: &mut usize) -> Result<usize, Fault> {
+    keys.clear();
+    loop {
+        let key_end = name_end::<NAME>(text, at);
+        if key_end == at {
+            return expected(at, "expected a field key");
+        }
+        if text.get(key_end) != Some(&b'=') {
+            return expected(key_end, "expected = and a value after the field key");
+        }
+        note_key(text, keys, (at, key_end), "field")?;
+        if keys.len() > FIELDS_MAX {
+            return too_many(at, FIELDS_MAX, "fields");
+        }
+        let value = key_end + 1;
+        let end = if text.get(value) == Some(&b'"') {
+            string_end(text, value, breaks)?
+        } else {
+            let end = bare_end(text, value);
+            if let Err(wanted) = number::check_value(&text[value..end]) {
+                return expected(value, wanted);
+            }
+            end
+        };
+        if text.get(end) != Some(&b',') {
+            if text.get(end) != Some(&b' ') && line_end(text, end).is_none() {
+                return expected(
+                    end,
+                    "expected a comma, a space or the end of the line after the value",
+                );
+            }
+            check_many(text, keys, "field")?;
+            return Ok(end);
+        }
+        at = end + 1;
+    }
+}
+
+/// Keys up to this many are compared with each other at once, more are sorted at the end.
+const FEW_KEYS: usize = 16;
+
+fn note_key(
+    text: &[u8],
+    keys: &mut Keys,
+    key: (usize, usize),
+    kind: &'static str,
+) -> Result<(), Fault> {
+    let bytes = &text[key.0..key.1];
+    if keys.len() < FEW_KEYS && keys.iter().any(|&(from, to)| &text[from..to] == bytes) {
+        return twice(text, key, kind);
+    }
+    keys.push(key);
+    Ok(())
+}
+
+/// Looks for a key that occurs twice where there are more than [`FEW_KEYS`]; no two spellings say the same key.
+fn check_many(text: &[u8], keys: &mut Keys, kind: &'static str) -> Result<(), Fault> {
+    if keys.len() <= FEW_KEYS {
+        return Ok(());
+    }
+    keys.sort_unstable_by_key(|&(from, to)| (&text[from..to], from));
+    let same = |pair: &&[(usize, usize)]| text[pair[0].0..pair[0].1] == text[pair[1].0..pair[1].1];
+    match keys
+        .windows(2)
+        .filter(same)
+        .map(|pair| pair[1])
+        .min_by_key(|key| key.0)
+    {
+        Some(key) => twice(text, key, kind),
+        None => Ok(()),
+    }
+}
+
+fn twice<T>(text: &[u8], key: (usize, usize), kind: &str) -> Result<T, Fault> {
+    let name = excerpt(&text[key.0..key.1]);
+    Err(Fault {
+        at: key.0,
+        problem: Problem::Plain(format!("{kind} key {name} occurs twice in the line")),
+    })
+}
+
+fn too_many<T>(at: usize, most: usize, what: &str) -> Result<T, Fault> {
+    Err(Fault {
+        at,
+        problem: Problem::Plain(format!("a line has at most {most} {what}")),
+    })
+}
+
+fn expected<T>(at: usize, wanted: &'static str) -> Result<T, Fault> {
+    Err(Fault {
+        at,
+        problem: Problem::Expected(wanted),
+    })
+}
+
+/// The first byte from `at` that ends a name and has no backslash before it.
+#[inline]
+fn name_end<const ENDS: u8>(text: &[u8], mut at: usize) -> usize {
+    while let Some(&byte) = text.get(at) {
+        let class = CLASS[usize::from(byte)] & ENDS;
+        if class == 0 {
+            at += 1;
+        } else if class == BACKSLASH {
+            let next = text
+                .get(at + 1)
+                .map_or(0, |&next| CLASS[usize::from(next)] & ENDS);
+            let escapes = matches!(next, COMMA | SPACE | EQUALS);
+            at += if escapes { 2 } else { 1 };
+        } else {
+            break;
+        }
+    }
+    at
+}
+
+#[inline]
+fn bare_end(text: &[u8], mut at: usize) -> usize {
+    while text
+        .get(at)
+        .is_some_and(|&byte| CLASS[usize::from(byte)] & BARE == 0)
+    {
+        at += 1;
+    }
+    at
+}
+
+/// Just behind the closing quote of the string that opens at `open`.
+fn string_end(text: &[u8], open: usize, breaks: &mut usize) -> Result<usize, Fault> {
+    let inside = &text[open + 1..];
+    let Some(end) = closing_quote(inside) else {
+        let problem = "the text that opens here has no closing double quote".into();
+        return Err(Fault {
+            at: open,
+            problem: Problem::Plain(problem),
+        });
+    };
+    *breaks += memchr::memchr_iter(b'\n', &inside[..end]).count();
+    Ok(open + 1 + end + 1)
+}
+
+/// The first double quote without a backslash before it.
+pub(super) fn closing_quote(inside: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &inside[at..]) {
+        at += found;
+        if inside[at] == b'"' {
+            return Some(at);
+        }
+        let escapes = matches!(inside.get(at + 1), Some(b'"' | b'\\'));
+        at += if escapes { 2 } else { 1 };
+    }
+    None
+}
+
+/// Where the tag key, tag value or field key at the start of a checked text ends.
+pub(super) fn name_end_in(text: &[u8]) -> usize {
+    name_end::<NAME>(text, 0)
+}
+
+fn time_value(text: &[u8], at: usize, end: usize) -> Result<i64, Fault> {
+    number::integer(&text[at..end]).or_else(|_| expected(at, "expected a time, a 64-bit integer"))
+}
+
+/// The first byte from `at` that is no space.
+pub(super) fn spaces_end(text: &[u8], mut at: usize) -> usize {
+    while text.get(at) == Some(&b' ') {
+        at += 1;
+    }
+    at
+}
+
+/// Where the next line starts, if this one ends at `at`.
+pub(super) fn line_end(text: &[u8], at: usize) -> Option<usize> {
+    match &text[at.min(text.len())..] {
+        [] => Some(at),
+        [b'\n', ..] => Some(at + 1),
+        [b'\r'] => Some(at + 1),
+        [b'\r', b'\n', ..] => Some(at + 2),
+        _ => None,
+    }
+}
+
+/// Longest piece of the text that a message repeats, in characters.
+const EXCERPT_CHARS: usize = 32;
+
+/// A piece of the text for a message, in quotes, shortened.
+pub(super) fn excerpt(bytes: &[u8]) -> String {
+    let bytes = &bytes[..bytes.len().min(EXCERPT_CHARS * 4 + 4)];
+    let text = String::from_utf8_lossy(bytes);
+    let mut short: String = text.chars().take(EXCERPT_CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
