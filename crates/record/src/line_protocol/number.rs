@@ -18,6 +18,37 @@ pub(super) fn check_value(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
+/// Where the number at `at` ends, if it is one that cannot be out of range: `-12.5`, `12i` or `12u` with few digits.
+/// What stands behind it is the caller's to look at.
+#[inline]
+pub(super) fn plain_end(text: &[u8], at: usize) -> Option<usize> {
+    /// So many decimal digits fit every type.
+    const DIGITS_MAX: usize = 18;
+    let digits = at + usize::from(text.get(at) == Some(&b'-'));
+    let mut end = digits_end(text, digits);
+    if end == digits || end - digits > DIGITS_MAX {
+        return None;
+    }
+    match text.get(end) {
+        Some(b'.') => {
+            let fraction = end + 1;
+            end = digits_end(text, fraction);
+            (end - fraction <= DIGITS_MAX).then_some(end)
+        }
+        Some(b'i') => Some(end + 1),
+        Some(b'u') => (digits == at).then_some(end + 1),
+        _ => Some(end),
+    }
+}
+
+#[inline]
+fn digits_end(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
 /// The value that [`check_value`] found right.
 pub(super) fn value(raw: &str) -> RawValue<'_> {
     let bytes = raw.as_bytes();
@@ -122,10 +153,7 @@ fn check_float(value: &[u8]) -> Result<(), &'static str> {
 }
 
 fn digits_from(value: &[u8], at: usize) -> usize {
-    value[at..]
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count()
+    digits_end(value, at) - at
 }
 
 fn is_finite(value: &[u8]) -> bool {

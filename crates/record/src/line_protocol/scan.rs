@@ -157,11 +157,7 @@ fn fields(text: &[u8], mut at: usize, keys: &mut Keys, breaks: &mut usize) -> Re
         let end = if text.get(value) == Some(&b'"') {
             string_end(text, value, breaks)?
         } else {
-            let end = bare_end(text, value);
-            if let Err(wanted) = number::check_value(&text[value..end]) {
-                return expected(value, wanted);
-            }
-            end
+            bare_value(text, value)?
         };
         if text.get(end) != Some(&b',') {
             if text.get(end) != Some(&b' ') && line_end(text, end).is_none() {
@@ -187,7 +183,8 @@ fn note_key(
     kind: &'static str,
 ) -> Result<(), Fault> {
     let bytes = &text[key.0..key.1];
-    if keys.len() < FEW_KEYS && keys.iter().any(|&(from, to)| &text[from..to] == bytes) {
+    let same = |&(from, to): &(usize, usize)| to - from == bytes.len() && &text[from..to] == bytes;
+    if keys.len() < FEW_KEYS && keys.iter().any(same) {
         return twice(text, key, kind);
     }
     keys.push(key);
@@ -252,6 +249,24 @@ fn name_end<const ENDS: u8>(text: &[u8], mut at: usize) -> usize {
         }
     }
     at
+}
+
+/// Checks the unquoted value at `at`; returns where it ends.
+#[inline]
+fn bare_value(text: &[u8], at: usize) -> Result<usize, Fault> {
+    // Plain numbers, nearly all there is, need no second look.
+    if let Some(end) = number::plain_end(text, at)
+        && text
+            .get(end)
+            .is_none_or(|&byte| CLASS[usize::from(byte)] & BARE != 0)
+    {
+        return Ok(end);
+    }
+    let end = bare_end(text, at);
+    match number::check_value(&text[at..end]) {
+        Ok(()) => Ok(end),
+        Err(wanted) => expected(at, wanted),
+    }
 }
 
 #[inline]

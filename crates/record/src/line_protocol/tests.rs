@@ -178,74 +178,73 @@ fn escapes() {
     check_value(r#""\n\,""#, text(r"\n\,"));
 }
 
+/// One mistake, in the first line.
+fn check_expected(text: &str, column: usize, wanted: &str, found: &str) {
+    let expected = format!("line 1, column {column}: expected {wanted}, found {found}");
+    check_refused(text, &[&expected]);
+}
+
+const END: &str = "the end of the line";
+
 #[test]
-fn refused_lines() {
-    let missing = |column, wanted: &str, found: &str| {
-        vec![format!(
-            "line 1, column {column}: expected {wanted}, found {found}"
-        )]
-    };
-    let check_one = |text: &str, column, wanted: &str, found: &str| {
-        let expected = missing(column, wanted, found);
-        check_refused(
-            text,
-            &expected.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
-    };
-    let end = "the end of the line";
-    check_one(
+fn refused_measurements_and_tags() {
+    check_expected(
         "no fields here",
         10,
         "= and a value after the field key",
         "a space",
     );
-    check_one("m", 2, "a space and fields", end);
-    check_one("m,t=a", 6, "a space and fields", end);
-    check_one("m ", 3, "a field key", end);
-    check_one(",t=a f=1", 1, "a measurement", "a comma");
-    check_one("m, f=1", 3, "a tag key", "a space");
-    check_one("m,=a f=1", 3, "a tag key", "\"=a\"");
-    check_one("m,t f=1", 4, "= and a value after the tag key", "a space");
-    check_one("m,t= f=1", 5, "a tag value", "a space");
-    check_one("m,t=,u=1 f=1", 5, "a tag value", "a comma");
-    check_one(
+    check_expected("m", 2, "a space and fields", END);
+    check_expected("m,t=a", 6, "a space and fields", END);
+    check_expected("m ", 3, "a field key", END);
+    check_expected(",t=a f=1", 1, "a measurement", "a comma");
+    check_expected("m, f=1", 3, "a tag key", "a space");
+    check_expected("m,=a f=1", 3, "a tag key", "\"=a\"");
+    check_expected("m,t f=1", 4, "= and a value after the tag key", "a space");
+    check_expected("m,t= f=1", 5, "a tag value", "a space");
+    check_expected("m,t=,u=1 f=1", 5, "a tag value", "a comma");
+    check_expected(
         "m,t=a=b f=1",
         6,
         r"a comma, a space or \= in the tag value",
         "\"=b\"",
     );
-    check_one("m,t=a, f=1", 7, "a tag key", "a space");
-    check_one("m =1", 3, "a field key", "\"=1\"");
-    check_one("m f=1,", 7, "a field key", end);
-    check_one("m f=1,,g=1", 7, "a field key", "a comma");
-    check_one(
+    check_expected("m,t=a, f=1", 7, "a tag key", "a space");
+}
+
+#[test]
+fn refused_fields_and_times() {
+    check_expected("m =1", 3, "a field key", "\"=1\"");
+    check_expected("m f=1,", 7, "a field key", END);
+    check_expected("m f=1,,g=1", 7, "a field key", "a comma");
+    check_expected(
         "m f=1 5 6",
         9,
         "the end of the line after the time",
         "\"6\"",
     );
-    check_one(
+    check_expected(
         "m f=1 5,6",
         8,
         "the end of the line after the time",
         "a comma",
     );
-    check_one("m f=1 5.0", 7, "a time, a 64-bit integer", "\"5.0\"");
-    check_one("m f=1 5i", 7, "a time, a 64-bit integer", "\"5i\"");
-    check_one(
+    check_expected("m f=1 5.0", 7, "a time, a 64-bit integer", "\"5.0\"");
+    check_expected("m f=1 5i", 7, "a time, a 64-bit integer", "\"5i\"");
+    check_expected(
         "m f=1 9223372036854775808",
         7,
         "a time, a 64-bit integer",
         "\"9223372036854775808\"",
     );
-    check_one(
+    check_expected(
         "m f=\"a\"b",
         8,
         "a comma, a space or the end of the line after the value",
         "\"b\"",
     );
-    check_one("ä€😀,t= f=1", 7, "a tag value", "a space");
-    check_one(
+    check_expected("ä€😀,t= f=1", 7, "a tag value", "a space");
+    check_expected(
         "   m f=?",
         8,
         "a float, an integer with i or u, a boolean or a text in double quotes",
