@@ -2,10 +2,26 @@
 //!
 //! Text in, records or a list of mistakes (each with its line and column) out. Knows no socket, no file
 //! and no study. Used by the gateway, which stores records, and by the runner, which makes requests of them.
+//! Readers take only records that every format can write again.
 
+pub mod csv;
+mod format;
+pub mod json;
 pub mod line_protocol;
+mod names;
+pub mod ndjson;
+mod place;
+mod stamp;
+#[cfg(test)]
+mod tests;
+mod time;
 mod value;
 
+pub use format::{Columns, Format};
+pub use stamp::{
+    Body, KEY_FIELD, KEY_PLACEHOLDER, RESERVED_PREFIX, RUN_TAG, Stamped, TIME_PLACEHOLDER, body,
+    stamped,
+};
 pub use value::{
     FieldValue, MISTAKES_MAX, Mistake, Precision, Record, TIME_MAX_NS, TIME_MIN_NS, Unwritable,
 };

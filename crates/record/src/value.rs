@@ -106,4 +106,6 @@ pub enum Unwritable {
     NotFinite { key: String, value: f64 },
     #[error("{key:?} begins with waggle_, a name that is kept for the stamps")]
     Reserved { key: String },
+    #[error("a request cannot carry records as CSV")]
+    NotABody,
 }

@@ -17,6 +17,7 @@ mod write;
 pub use line::{Field, Fields, Line, Lines, RawValue, Tag, Tags, Time};
 pub use text::{measurement_text, name_text, string_text};
 pub use write::write;
+pub(crate) use write::{write_fields, write_series};
 
 use crate::{MISTAKES_MAX, Mistake, Precision, Record};
 
@@ -32,6 +33,12 @@ pub const FIELDS_MAX: usize = 4096;
 #[must_use]
 pub fn lines(text: &[u8]) -> Lines<'_> {
     Lines::new(text)
+}
+
+/// Whether the text is a float as a field's value would be written.
+pub(crate) fn is_float(text: &str) -> bool {
+    text.ends_with(|last: char| last.is_ascii_digit() || last == '.')
+        && number::check_value(text.as_bytes()).is_ok()
 }
 
 /// Every record of a text, or its mistakes: all of them, up to [`MISTAKES_MAX`].

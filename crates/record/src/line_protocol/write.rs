@@ -2,7 +2,10 @@
 
 use std::io::Write as _;
 
-use crate::{FieldValue, Record, Unwritable};
+use crate::{
+    FieldValue, Record, Unwritable,
+    names::{check_measurement, check_name},
+};
 
 /// Appends the record as one line with its line break; the time in nanoseconds, left out where the record has none.
 /// On an error `out` is as it was.
@@ -31,10 +34,7 @@ pub(crate) fn write_series(
     tags: &[(String, String)],
     out: &mut Vec<u8>,
 ) -> Result<(), Unwritable> {
-    if measurement.starts_with('#') {
-        let text = measurement.to_owned();
-        return Err(Unwritable::Comment { text });
-    }
+    check_measurement(measurement)?;
     write_name("the measurement", measurement, b", ", out)?;
     for (key, value) in tags {
         out.push(b',');
@@ -68,18 +68,7 @@ fn write_name(
     escaped: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Unwritable> {
-    if text.is_empty() {
-        return Err(Unwritable::Empty { part });
-    }
-    if text.contains('\n') {
-        let text = text.to_owned();
-        return Err(Unwritable::LineBreak { part, text });
-    }
-    // A backslash escapes what follows, and what follows a name is a comma, an equals sign or a space.
-    if text.ends_with('\\') {
-        let text = text.to_owned();
-        return Err(Unwritable::LastBackslash { part, text });
-    }
+    check_name(part, text)?;
     write_escaped(text, escaped, out);
     Ok(())
 }

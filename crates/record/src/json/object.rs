@@ -1,0 +1,318 @@
+//! From one JSON object to a record; what is wrong with it is noted with the place of the value or key.
+
+use std::{borrow::Cow, collections::HashSet, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use crate::{
+    Columns, FieldValue, Precision, Record,
+    names::{check_measurement, check_name, over_limit},
+    place::{Mistakes, Place},
+    time,
+};
+
+/// The record of `{"measurement", "tags", "fields", "time"}`; `None` where mistakes were noted.
+pub(crate) fn record(
+    place: Place<'_>,
+    object: &RawValue,
+    precision: Precision,
+    mistakes: &mut Mistakes,
+) -> Option<Record> {
+    let mut reader = Reader {
+        place,
+        mistakes,
+        ok: true,
+    };
+    let mut measurement = None;
+    let mut tags = None;
+    let mut fields = None;
+    let mut time_ns = None;
+    for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
+        match &*key {
+            "measurement" => measurement = reader.measurement(value),
+            "tags" => tags = reader.tags(value),
+            "fields" => fields = reader.fields(value),
+            "time" => time_ns = reader.time(value, precision),
+            _ => reader.wrong(
+                raw_key,
+                format!("expected measurement, tags, fields or time, found {key:?}"),
+            ),
+        }
+    }
+    if reader.ok && measurement.is_none() {
+        reader.wrong(object, "the record has no measurement".into());
+    }
+    if reader.ok && fields.as_ref().is_none_or(Vec::is_empty) {
+        reader.wrong(object, "the record has no fields".into());
+    }
+    let record = Record {
+        measurement: measurement?,
+        tags: tags.unwrap_or_default(),
+        fields: fields?,
+        time_ns,
+    };
+    reader.finish(object, record)
+}
+
+/// The record of a flat object, whose keys mean what `columns` says; `None` where mistakes were noted.
+pub(crate) fn flat_record(
+    place: Place<'_>,
+    object: &RawValue,
+    columns: &Columns,
+    precision: Precision,
+    mistakes: &mut Mistakes,
+) -> Option<Record> {
+    let mut reader = Reader {
+        place,
+        mistakes,
+        ok: true,
+    };
+    let mut record = Record {
+        measurement: columns.measurement.clone(),
+        tags: Vec::new(),
+        fields: Vec::new(),
+        time_ns: None,
+    };
+    for (raw_key, key, value) in reader.pairs(object, "a record: an object")? {
+        if columns.time.as_deref() == Some(&*key) {
+            record.time_ns = reader.time(value, precision);
+        } else if value.get() == "null" {
+            // A column without a value in this row.
+        } else if columns.tags.iter().any(|tag| tag == &*key) {
+            let text = reader.flat_tag(value);
+            record
+                .tags
+                .extend(text.map(|text| (key.into_owned(), text)));
+        } else {
+            reader.name(raw_key, "a field key", &key);
+            let found = reader.value(value);
+            record
+                .fields
+                .extend(found.map(|found| (key.into_owned(), found)));
+        }
+    }
+    if let Some(time) = columns
+        .time
+        .as_deref()
+        .filter(|_| reader.ok && record.time_ns.is_none())
+    {
+        reader.wrong(object, format!("the object has no time {time:?}"));
+    }
+    if reader.ok && record.fields.is_empty() {
+        reader.wrong(object, "the object has no fields".into());
+    }
+    reader.finish(object, record)
+}
+
+/// Reads the parts of one object and notes what is wrong.
+struct Reader<'a, 'm> {
+    place: Place<'a>,
+    mistakes: &'m mut Mistakes,
+    /// Nothing was wrong with this object so far.
+    ok: bool,
+}
+
+/// Key as written, key, value.
+type Pair<'a> = (&'a RawValue, Cow<'a, str>, &'a RawValue);
+
+impl Reader<'_, '_> {
+    fn wrong(&mut self, raw: &RawValue, problem: String) {
+        self.ok = false;
+        let at = self.place.offset_of(raw.get());
+        self.mistakes.add(self.place.mistake(at, problem));
+    }
+
+    fn finish(mut self, object: &RawValue, record: Record) -> Option<Record> {
+        if let Some(problem) = over_limit(record.tags.len(), record.fields.len()) {
+            self.wrong(object, problem);
+        }
+        self.ok.then_some(record)
+    }
+
+    /// The members of an object, keys checked to be unique.
+    fn pairs<'r>(&mut self, raw: &'r RawValue, wanted: &str) -> Option<Vec<Pair<'r>>> {
+        let Ok(Members(members)) = serde_json::from_str(raw.get()) else {
+            self.wrong(raw, format!("expected {wanted}, found {}", shown(raw)));
+            return None;
+        };
+        let mut seen = HashSet::with_capacity(members.len());
+        let mut pairs = Vec::with_capacity(members.len());
+        for (raw_key, value) in members {
+            let Some(key) = self.text(raw_key, "a key") else {
+                continue;
+            };
+            if !seen.insert(key.clone()) {
+                self.wrong(raw_key, format!("key {key:?} occurs twice in the object"));
+                continue;
+            }
+            pairs.push((raw_key, key, value));
+        }
+        Some(pairs)
+    }
+
+    fn text<'r>(&mut self, raw: &'r RawValue, wanted: &str) -> Option<Cow<'r, str>> {
+        match serde_json::from_str::<Text<'r>>(raw.get()) {
+            Ok(Text(text)) => Some(text),
+            Err(_) => {
+                self.wrong(raw, format!("expected {wanted}, found {}", shown(raw)));
+                None
+            }
+        }
+    }
+
+    fn name(&mut self, raw: &RawValue, part: &'static str, text: &str) {
+        if let Err(problem) = check_name(part, text) {
+            self.wrong(raw, problem.to_string());
+        }
+    }
+
+    fn measurement(&mut self, raw: &RawValue) -> Option<String> {
+        let text = self.text(raw, "a measurement: a text")?;
+        if let Err(problem) = check_measurement(&text) {
+            self.wrong(raw, problem.to_string());
+        }
+        Some(text.into_owned())
+    }
+
+    fn tags(&mut self, raw: &RawValue) -> Option<Vec<(String, String)>> {
+        let mut tags = Vec::new();
+        for (raw_key, key, raw_value) in self.pairs(raw, "tags: an object of texts")? {
+            self.name(raw_key, "a tag key", &key);
+            let Some(value) = self.text(raw_value, "a tag value: a text") else {
+                continue;
+            };
+            self.name(raw_value, "a tag value", &value);
+            tags.push((key.into_owned(), value.into_owned()));
+        }
+        Some(tags)
+    }
+
+    /// A tag of a flat object may also be a number or a boolean: its text is taken as written.
+    fn flat_tag(&mut self, raw: &RawValue) -> Option<String> {
+        if raw.get().starts_with(['[', '{']) {
+            self.wrong(raw, format!("expected a tag value, found {}", shown(raw)));
+            return None;
+        }
+        if !raw.get().starts_with('"') {
+            return Some(raw.get().to_owned());
+        }
+        let text = self.text(raw, "a tag value")?;
+        self.name(raw, "a tag value", &text);
+        Some(text.into_owned())
+    }
+
+    fn fields(&mut self, raw: &RawValue) -> Option<Vec<(String, FieldValue)>> {
+        let mut fields = Vec::new();
+        for (raw_key, key, raw_value) in self.pairs(raw, "fields: an object")? {
+            self.name(raw_key, "a field key", &key);
+            if raw_value.get() != "null" {
+                let value = self.value(raw_value);
+                fields.extend(value.map(|value| (key.into_owned(), value)));
+            }
+        }
+        Some(fields)
+    }
+
+    fn value(&mut self, raw: &RawValue) -> Option<FieldValue> {
+        let json = raw.get();
+        match json.as_bytes()[0] {
+            b't' => Some(FieldValue::Boolean(true)),
+            b'f' => Some(FieldValue::Boolean(false)),
+            b'"' => {
+                let text = self.text(raw, "a text")?;
+                Some(FieldValue::Text(text.into_owned()))
+            }
+            b'-' | b'0'..=b'9' => {
+                let number = number(json);
+                if number.is_none() {
+                    self.wrong(
+                        raw,
+                        format!("expected a number of 64 bits, found {}", shown(raw)),
+                    );
+                }
+                number
+            }
+            _ => {
+                let wanted = "expected a number, a boolean or a text";
+                self.wrong(raw, format!("{wanted}, found {}", shown(raw)));
+                None
+            }
+        }
+    }
+
+    fn time(&mut self, raw: &RawValue, precision: Precision) -> Option<i64> {
+        let time = match raw.get().as_bytes()[0] {
+            b'"' => time::from_text(&self.text(raw, "a time")?),
+            b'-' | b'0'..=b'9' => time::from_integer(raw.get(), precision),
+            _ => Err(format!(
+                "expected a time, an integer or a text, found {}",
+                shown(raw)
+            )),
+        };
+        match time {
+            Ok(time) => Some(time),
+            Err(problem) => {
+                self.wrong(raw, problem);
+                None
+            }
+        }
+    }
+}
+
+/// A whole number is an integer, unsigned only where it must be; any other a float. `None` beyond 64 bits.
+fn number(json: &str) -> Option<FieldValue> {
+    if json.contains(['.', 'e', 'E']) {
+        let value: f64 = json.parse().ok()?;
+        return value.is_finite().then_some(FieldValue::Float(value));
+    }
+    let integer = json.parse().map(FieldValue::Integer);
+    integer
+        .or_else(|_| json.parse().map(FieldValue::Unsigned))
+        .ok()
+}
+
+/// Longest piece of the text that a message repeats, in characters.
+const SHOWN_CHARS: usize = 32;
+
+fn shown(raw: &RawValue) -> String {
+    let text = raw.get();
+    match text.char_indices().nth(SHOWN_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// A text, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The members of an object as written, in their order, twice where they occur twice.
+struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Members(members))
+    }
+}

@@ -1,0 +1,44 @@
+//! Which names a record may have: those that every format can say. Readers refuse the others with their place.
+
+use crate::{Unwritable, line_protocol::FIELDS_MAX, line_protocol::TAGS_MAX};
+
+/// A measurement is a name, and no comment.
+pub(crate) fn check_measurement(text: &str) -> Result<(), Unwritable> {
+    if text.starts_with('#') {
+        let text = text.to_owned();
+        return Err(Unwritable::Comment { text });
+    }
+    check_name("the measurement", text)
+}
+
+/// `part` is what messages call it: `the measurement`, `a tag key`, `a tag value`, `a field key`.
+pub(crate) fn check_name(part: &'static str, text: &str) -> Result<(), Unwritable> {
+    if text.is_empty() {
+        return Err(Unwritable::Empty { part });
+    }
+    if text.contains('\n') {
+        let text = text.to_owned();
+        return Err(Unwritable::LineBreak { part, text });
+    }
+    // A backslash escapes what follows, and what follows a name is a comma, an equals sign or a space.
+    if text.ends_with('\\') {
+        let text = text.to_owned();
+        return Err(Unwritable::LastBackslash { part, text });
+    }
+    Ok(())
+}
+
+/// The limits of a line hold in every format; `Some` says which is broken.
+pub(crate) fn over_limit(tags: usize, fields: usize) -> Option<String> {
+    if tags > TAGS_MAX {
+        Some(format!(
+            "a record has at most {TAGS_MAX} tags, this one has {tags}"
+        ))
+    } else if fields > FIELDS_MAX {
+        Some(format!(
+            "a record has at most {FIELDS_MAX} fields, this one has {fields}"
+        ))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,85 @@
+//! NDJSON: one object a line, blank lines passed over; each line has its own mistakes.
+
+use std::collections::HashSet;
+
+use crate::{
+    Columns, FieldValue, Mistake, Precision, Record, Unwritable, json,
+    place::{Mistakes, Place},
+};
+
+/// Every record of a text whose lines are objects as in [`json::read`], or the mistakes.
+pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
+    read_lines(text, |place, mistakes| {
+        let object = json::parse(place)
+            .map_err(|mistake| mistakes.add(mistake))
+            .ok()?;
+        json::record(place, object, precision, mistakes)
+    })
+}
+
+/// Every record of a text whose lines are flat objects, `{"time":…,"host":"a","load":1.5}`, or the mistakes.
+/// A key with whole and with broken numbers is a float in every record.
+pub fn read_flat(
+    text: &[u8],
+    columns: &Columns,
+    precision: Precision,
+) -> Result<Vec<Record>, Vec<Mistake>> {
+    let mut records = read_lines(text, |place, mistakes| {
+        let object = json::parse(place)
+            .map_err(|mistake| mistakes.add(mistake))
+            .ok()?;
+        json::flat_record(place, object, columns, precision, mistakes)
+    })?;
+    let floats: HashSet<String> = (records.iter().flat_map(|record| &record.fields))
+        .filter(|(_, value)| matches!(value, FieldValue::Float(_)))
+        .map(|(key, _)| key.clone())
+        .collect();
+    for (key, value) in records.iter_mut().flat_map(|record| &mut record.fields) {
+        if floats.contains(key) {
+            to_float(value);
+        }
+    }
+    Ok(records)
+}
+
+/// Appends the record as one line with its line break. On an error `out` is as it was.
+pub fn write(record: &Record, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+    json::write(record, out)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+fn read_lines(
+    text: &[u8],
+    read_line: impl Fn(Place<'_>, &mut Mistakes) -> Option<Record>,
+) -> Result<Vec<Record>, Vec<Mistake>> {
+    let whole = Place::whole(text)?;
+    let mut mistakes = Mistakes::default();
+    let mut records = Vec::new();
+    for (index, line) in whole.text.split('\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let place = Place {
+            text: line,
+            first_line: index + 1,
+        };
+        records.extend(read_line(place, &mut mistakes));
+        if mistakes.is_full() {
+            break;
+        }
+    }
+    mistakes.or(records)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "floats stand beside it in the same column"
+)]
+fn to_float(value: &mut FieldValue) {
+    match *value {
+        FieldValue::Integer(whole) => *value = FieldValue::Float(whole as f64),
+        FieldValue::Unsigned(whole) => *value = FieldValue::Float(whole as f64),
+        _ => {}
+    }
+}

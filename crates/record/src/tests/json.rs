@@ -1,0 +1,216 @@
+//! JSON and NDJSON: shapes, types, times, and mistakes with their places.
+
+use super::{check, check_refused, float, integer, record, text};
+use crate::{Columns, FieldValue, Precision, json, ndjson};
+
+fn check_json(source: &str, expected: &[crate::Record]) {
+    check(
+        source,
+        json::read(source.as_bytes(), Precision::Nanoseconds),
+        expected,
+    );
+}
+
+fn check_value(source: &str, expected: FieldValue) {
+    check_json(
+        &format!(r#"{{"measurement":"m","fields":{{"f":{source}}}}}"#),
+        &[record("m", &[], &[("f", expected)], None)],
+    );
+}
+
+fn refuse_json(source: &str, expected: &[&str]) {
+    check_refused(
+        source,
+        json::read(source.as_bytes(), Precision::Nanoseconds),
+        expected,
+    );
+}
+
+/// The mistake of a field's value; columns count from the value.
+fn refuse_value(source: &str, expected: &str) {
+    refuse_json(
+        &format!("{{\"measurement\":\"m\",\"fields\":{{\"f\":\n{source}}}}}"),
+        &[&format!("line 2, column 1: {expected}")],
+    );
+}
+
+#[test]
+fn one_object_or_an_array() {
+    let one = record(
+        "m",
+        &[("t", "a")],
+        &[("f", float(1.5)), ("g", text("x"))],
+        Some(7),
+    );
+    let object = r#"{"measurement":"m","tags":{"t":"a"},"fields":{"f":1.5,"g":"x"},"time":7}"#;
+    check_json(object, std::slice::from_ref(&one));
+    check_json(&format!(" [ {object} ,\n{object}]\n"), &[one.clone(), one]);
+    check_json("[]", &[]);
+}
+
+#[test]
+fn values() {
+    check_value("1", integer(1));
+    check_value("-9223372036854775808", integer(i64::MIN));
+    check_value("9223372036854775808", FieldValue::Unsigned(1 << 63));
+    check_value("18446744073709551615", FieldValue::Unsigned(u64::MAX));
+    check_value("1.0", float(1.0));
+    check_value("1e3", float(1000.0));
+    check_value("true", FieldValue::Boolean(true));
+    check_value(r#""a\"\u00e4\n""#, text("a\"ä\n"));
+    let present = r#"{"measurement":"m","fields":{"f":null,"g":1}}"#;
+    check_json(present, &[record("m", &[], &[("g", integer(1))], None)]);
+    refuse_value(
+        "18446744073709551616",
+        "expected a number of 64 bits, found 18446744073709551616",
+    );
+    refuse_value("1e999", "expected a number of 64 bits, found 1e999");
+    refuse_value("[1]", "expected a number, a boolean or a text, found [1]");
+    refuse_value(r#""\ud800""#, r#"expected a text, found "\ud800""#);
+}
+
+#[test]
+fn times() {
+    let check_time = |source: &str, precision, expected| {
+        let json = format!(r#"{{"measurement":"m","fields":{{"f":1}},"time":{source}}}"#);
+        let found = json::read(json.as_bytes(), precision);
+        check(
+            &json,
+            found,
+            &[record("m", &[], &[("f", integer(1))], Some(expected))],
+        );
+    };
+    check_time("-5", Precision::Seconds, -5_000_000_000);
+    check_time(
+        r#""1970-01-01T00:00:01.000000002Z""#,
+        Precision::Seconds,
+        1_000_000_002,
+    );
+    check_time(r#""1970-01-01T01:00:00+01:00""#, Precision::Milliseconds, 0);
+    let refuse_time = |source: &str, expected: &str| {
+        let json = format!("{{\"measurement\":\"m\",\"fields\":{{\"f\":1}},\"time\":\n{source}}}");
+        refuse_json(&json, &[&format!("line 2, column 1: {expected}")]);
+    };
+    refuse_time(
+        "1.5",
+        "expected a time as an integer or like 2026-11-21T08:00:00Z, found 1.5",
+    );
+    refuse_time("true", "expected a time, an integer or a text, found true");
+    refuse_time(
+        r#""soon""#,
+        r#"expected a time like 2026-11-21T08:00:00Z, found "soon""#,
+    );
+    let range = "expected a time between 1677-09-21 and 2262-04-11, found";
+    refuse_time(
+        r#""2300-01-01T00:00:00Z""#,
+        &format!("{range} 2300-01-01T00:00:00Z"),
+    );
+    refuse_time(
+        "9223372036854775807",
+        &format!("{range} 9223372036854775807 nanoseconds"),
+    );
+}
+
+#[test]
+fn mistakes_and_their_places() {
+    refuse_json(
+        "",
+        &["line 1, column 1: this is not JSON: EOF while parsing a value"],
+    );
+    refuse_json(
+        "{\n \"ä\": x}",
+        &["line 2, column 7: this is not JSON: expected value"],
+    );
+    refuse_json(
+        "7",
+        &["line 1, column 1: expected a record: an object, found 7"],
+    );
+    refuse_json(
+        "[{\"ä\":1},\n {\"measurement\":\"\",\"fields\":{}},\n {\"measurement\":\"m\",\"fields\":{\"f\":1,\"f\":2}},\n {\"measurement\":\"m\"}]",
+        &[
+            "line 1, column 3: expected measurement, tags, fields or time, found \"ä\"",
+            "line 2, column 17: the measurement is empty",
+            "line 3, column 37: key \"f\" occurs twice in the object",
+            "line 4, column 2: the record has no fields",
+        ],
+    );
+    refuse_json(
+        r#"{"measurement":"m","tags":{"t":1,"u":""},"fields":{"":1}}"#,
+        &[
+            "line 1, column 32: expected a tag value: a text, found 1",
+            "line 1, column 38: a tag value is empty",
+            "line 1, column 52: a field key is empty",
+        ],
+    );
+    let not_utf8 = json::read(b"{\"\xFF\"}", Precision::Nanoseconds);
+    check_refused(
+        "not UTF-8",
+        not_utf8,
+        &["line 1, column 3: the text is not UTF-8 here"],
+    );
+}
+
+#[test]
+fn deep_nesting_is_a_mistake() {
+    let deep = "[".repeat(100_000);
+    refuse_json(
+        &deep,
+        &["line 1, column 100000: this is not JSON: EOF while parsing a list"],
+    );
+}
+
+#[test]
+fn a_line_an_object() {
+    let one = record("m", &[], &[("f", integer(1))], Some(1));
+    let source = "{\"measurement\":\"m\",\"fields\":{\"f\":1},\"time\":1}";
+    let two = format!("\n{source}\r\n\n{source}");
+    check(
+        &two,
+        ndjson::read(two.as_bytes(), Precision::Nanoseconds),
+        &[one.clone(), one],
+    );
+    let bad = format!("{source}\n{{\n{source} 5\n{{\"measurement\":1}}");
+    check_refused(
+        &bad,
+        ndjson::read(bad.as_bytes(), Precision::Nanoseconds),
+        &[
+            "line 2, column 1: this is not JSON: EOF while parsing an object",
+            "line 3, column 47: this is not JSON: trailing characters",
+            "line 4, column 16: expected a measurement: a text, found 1",
+        ],
+    );
+}
+
+#[test]
+fn flat_objects() {
+    let columns = Columns {
+        measurement: "plant".into(),
+        time: Some("at".into()),
+        tags: vec!["host".into(), "cpu".into()],
+    };
+    let source = "{\"at\":1,\"host\":\"a\",\"cpu\":0,\"load\":1,\"up\":true}\n{\"load\":1.5,\"host\":null,\"at\":\"1970-01-01T00:00:02Z\"}";
+    let first = [("load", float(1.0)), ("up", FieldValue::Boolean(true))];
+    check(
+        source,
+        ndjson::read_flat(source.as_bytes(), &columns, Precision::Seconds),
+        &[
+            record(
+                "plant",
+                &[("host", "a"), ("cpu", "0")],
+                &first,
+                Some(1_000_000_000),
+            ),
+            record("plant", &[], &[("load", float(1.5))], Some(2_000_000_000)),
+        ],
+    );
+    let source = "{\"load\":1}\n{\"at\":1}\n{\"at\":1,\"load\":{}}";
+    check_refused(
+        source,
+        ndjson::read_flat(source.as_bytes(), &columns, Precision::Seconds),
+        &[
+            "line 1, column 1: the object has no time \"at\"",
+            "line 2, column 1: the object has no fields",
+            "line 3, column 16: expected a number, a boolean or a text, found {}",
+        ],
+    );
+}

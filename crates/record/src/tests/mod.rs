@@ -1,0 +1,48 @@
+//! Tables of what each reader takes and refuses, and properties that hold for all of them.
+
+mod csv;
+mod json;
+mod properties;
+mod stamp;
+
+use crate::{FieldValue, Mistake, Record};
+
+fn record(
+    measurement: &str,
+    tags: &[(&str, &str)],
+    fields: &[(&str, FieldValue)],
+    time_ns: Option<i64>,
+) -> Record {
+    let tag = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+    let field = |(key, value): &(&str, FieldValue)| ((*key).to_owned(), value.clone());
+    Record {
+        measurement: measurement.to_owned(),
+        tags: tags.iter().map(tag).collect(),
+        fields: fields.iter().map(field).collect(),
+        time_ns,
+    }
+}
+
+fn float(value: f64) -> FieldValue {
+    FieldValue::Float(value)
+}
+
+fn integer(value: i64) -> FieldValue {
+    FieldValue::Integer(value)
+}
+
+fn text(value: &str) -> FieldValue {
+    FieldValue::Text(value.to_owned())
+}
+
+fn check(text: &str, found: Result<Vec<Record>, Vec<Mistake>>, expected: &[Record]) {
+    assert_eq!(found.as_deref(), Ok(expected), "{text}");
+}
+
+fn check_refused(text: &str, found: Result<Vec<Record>, Vec<Mistake>>, expected: &[&str]) {
+    let found: Vec<String> = match found {
+        Ok(records) => panic!("{text} is taken as {records:?}"),
+        Err(mistakes) => mistakes.iter().map(ToString::to_string).collect(),
+    };
+    assert_eq!(found, expected, "{text}");
+}
