@@ -3,7 +3,7 @@
 //! A line read from disk is checked before hdrhistogram's own decoder sees it: that decoder trusts the lengths it
 //! reads (a line of 60 bytes may ask it for 4 GB), and a checked line can be decoded later without a way to fail.
 
-use std::io::Read;
+use std::{fmt, io::Read};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{
@@ -23,10 +23,16 @@ const HIGHEST_MAX: u64 = 1 << 40;
 const COUNT_MAX: u64 = 1 << 40;
 
 /// A histogram that is known to decode.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Encoded {
-    /// V2, inflated and deflated again only on disk: small enough as it is deflated.
+    /// V2, deflated as it was on disk.
     deflated: Vec<u8>,
+}
+
+impl fmt::Debug for Encoded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Encoded({} bytes)", self.deflated.len())
+    }
 }
 
 impl Encoded {

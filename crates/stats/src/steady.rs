@@ -23,7 +23,7 @@ const MIN_CHANGE: f64 = 0.10;
 const MIN_CHANGE_P99: f64 = 0.25;
 /// With so few bins a test has no power; a change of this size then counts without one.
 const FEW_BINS: usize = 8;
-const LARGE_CHANGE: f64 = 1.0;
+const LARGE_CHANGE: f64 = 1.25;
 /// What a constant series is taken to vary by: below it a difference is rounding.
 const RESOLUTION: f64 = 0.005;
 /// A bin in which nothing happened counts as this share of the largest.

@@ -1,0 +1,343 @@
+//! Damaged files are refused with file and line, whatever the damage; nothing panics.
+
+use std::fs;
+
+use waggle_results::{Limits, ReadError, Run, read_histograms};
+
+use crate::sample;
+
+const TRIAL: &str = "trials/0001-c02-r1";
+
+/// Writes a run, rewrites one file by `damage`, and reads: the error must name the file and say `expected`.
+fn check(name: &str, damage: impl Fn(String) -> String, expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    sample::write_run(folder.path());
+    let file = folder.path().join(name);
+    fs::write(&file, damage(fs::read_to_string(&file).unwrap())).unwrap();
+    let Err(error) = Run::read(folder.path()) else {
+        panic!("{name}: read without `{expected}`")
+    };
+    let error = error.to_string();
+    // What does not fit together is said of the folder that both parts are in.
+    let folder = file.parent().unwrap().display().to_string();
+    assert!(error.contains(&folder), "{name}: {error}");
+    assert!(
+        error.contains(expected),
+        "{name}: expected `{expected}`, found `{error}`"
+    );
+}
+
+fn replaced(from: &'static str, to: &'static str) -> impl Fn(String) -> String {
+    move |text| {
+        assert!(text.contains(from), "{from} is not in the file");
+        text.replacen(from, to, 1)
+    }
+}
+
+#[test]
+fn run_json() {
+    check(
+        "run.json",
+        |_| String::new(),
+        "line 1, column 0: EOF while parsing a value",
+    );
+    check(
+        "run.json",
+        |text| text[..text.len() / 2].to_owned(),
+        "EOF while parsing",
+    );
+    check(
+        "run.json",
+        replaced("\"format\": 1", "\"format\": 2"),
+        "written in format 2; this waggle reads formats up to 1",
+    );
+    check(
+        "run.json",
+        replaced("\"format\": 1", "\"format\": 99, \"new\": {}"),
+        "use a newer waggle",
+    );
+    check(
+        "run.json",
+        replaced("\"format\": 1", "\"format\": 0"),
+        "format 0 does not exist",
+    );
+    check(
+        "run.json",
+        replaced("\"format\": 1", "\"format\": \"1\""),
+        "invalid type: string",
+    );
+    check(
+        "run.json",
+        replaced("\"seed\"", "\"sead\""),
+        "line 7, column 8: unknown field `sead`",
+    );
+    check(
+        "run.json",
+        replaced("\"study\": \"ingest\"", "\"seed\": 1, \"seed\": 2"),
+        "duplicate field `seed`",
+    );
+    check(
+        "run.json",
+        replaced("\"cell\": 1", "\"cell\": 2"),
+        "cell 2 stands twice in `cells`",
+    );
+    check(
+        "run.json",
+        replaced("\"cell\": 1", "\"cell\": 7"),
+        "there is no such cell",
+    );
+    check(
+        "run.json",
+        replaced("\"repetition\": 2", "\"repetition\": 1"),
+        "stands twice in `order`",
+    );
+    check(
+        "run.json",
+        |text| text.replace("\"cpus\": 2", "\"cpus\": -2"),
+        "invalid value: integer `-2`",
+    );
+    check(
+        "run.json",
+        |text| text.replacen("\"seed\"", &format!("\"deep\": {}", "[".repeat(100_000)), 1),
+        "line 7, column 100011: expected value",
+    );
+}
+
+#[test]
+fn trial_json() {
+    let file = "trials/0001-c02-r1/trial.json";
+    check(file, |_| "{}".into(), "missing field `format`");
+    check(
+        file,
+        replaced("\"format\": 1", "\"format\": 2"),
+        "written in format 2",
+    );
+    check(
+        file,
+        replaced("\"position\": 1", "\"position\": 2"),
+        "is not in the order of run.json",
+    );
+    check(
+        file,
+        replaced("\"repetition\": 1", "\"repetition\": 9"),
+        "is not in the order of run.json",
+    );
+    check(
+        file,
+        replaced("\"end\": \"completed\"", "\"end\": \"perhaps\""),
+        "unknown variant `perhaps`",
+    );
+    check(
+        file,
+        replaced("\"start_s\": 0.5", "\"start_s\": 5.0"),
+        "phase Measure ends before it starts",
+    );
+    check(
+        file,
+        replaced("\"sent\": 900", "\"sent\": 1e400"),
+        "number out of range",
+    );
+}
+
+#[test]
+fn rows() {
+    let file = "trials/0001-c02-r1/intervals.ndjson";
+    check(
+        file,
+        |text| text.trim_end().to_owned(),
+        "line 6, column 0: the last line is cut short",
+    );
+    check(
+        file,
+        |text| {
+            text.lines()
+                .take(3)
+                .map(|line| format!("{line}\n"))
+                .collect()
+        },
+        "3 rows in intervals.ndjson",
+    );
+    check(
+        file,
+        |text| text.replacen("\"start_s\":0.5", "\"start_s\":0.25", 1),
+        "line 3, column 0: `start_s` is not after",
+    );
+    check(
+        file,
+        |text| text.replacen("{\"start_s\":0.75", "\n{\"start_s\":0.75", 1),
+        "line 4, column 0: EOF",
+    );
+    check(
+        file,
+        |text| text.replacen("\"in_flight\":", "\"inflight\":", 1),
+        "line 1, column ",
+    );
+    check(
+        "trials/0001-c02-r1/resources.ndjson",
+        replaced("\"threads\":4", "\"threads\":4,\"threads\":4"),
+        "duplicate field `threads`",
+    );
+    check(
+        "trials/0001-c02-r1/backlog.ndjson",
+        replaced("\"visible\":200", "\"visible\":null"),
+        "invalid type: null",
+    );
+}
+
+#[test]
+fn logs() {
+    let file = "trials/0001-c02-r1/response_time.hlog";
+    check(
+        file,
+        |text| text.trim_end().to_owned(),
+        "line 11, column 0: the last line is cut short",
+    );
+    check(
+        file,
+        |text| {
+            text.lines()
+                .take(8)
+                .map(|line| format!("{line}\n"))
+                .collect()
+        },
+        "3 histograms, but 6 rows in",
+    );
+    check(file, |_| String::new(), "0 histograms, but 6 rows in");
+    check(
+        file,
+        replaced("Tag=", "Tug="),
+        "line 6, column 0: expected `Tag=…` first",
+    );
+    check(
+        file,
+        replaced(",0.250000,0.250000", ",x,0.250000"),
+        "line 7, column 0: `x` is not a number from 0 on",
+    );
+    check(
+        file,
+        replaced(",0.250000,0.250000", ",NaN,0.250000"),
+        "`NaN` is not a number from 0 on",
+    );
+    check(
+        file,
+        replaced(",0.500000,0.250000", ",0.250000,0.250000"),
+        "line 8, column 0: interval at 0.25 s is not after",
+    );
+    check(
+        file,
+        |text| text.replacen("HISTFAAA", "HISTFAA!", 1),
+        "the histogram is not base64",
+    );
+    check(
+        file,
+        |text| text.replacen("HISTFAAA", "AAAAFAAA", 1),
+        "not in HdrHistogram's V2 deflate format",
+    );
+    check(
+        file,
+        |text| text.replacen("HISTFAAA", "HISTFBAA", 1),
+        "length is not the one it names",
+    );
+    check(
+        file,
+        replaced("#[StartTime: 1", "#[StartTime: x"),
+        "line 3, column 0: `x",
+    );
+}
+
+/// Zlib's checksum sees a flipped letter wherever it stands, except where the bytes say the same in another way.
+#[test]
+fn a_flipped_letter_in_a_histogram() {
+    let text = include_str!("../golden/trials/0001-c02-r1/response_time.hlog");
+    let whole = read_histograms(text.as_bytes()).unwrap().merged(0.0, 9.0);
+    let first = text.find("HISTFAAA").unwrap();
+    let length = text[first..].find('\n').unwrap();
+    let mut refused = 0;
+    for at in first..first + length {
+        let letter = if text.as_bytes()[at] == b'A' {
+            "B"
+        } else {
+            "A"
+        };
+        let flipped = format!("{}{letter}{}", &text[..at], &text[at + 1..]);
+        match read_histograms(flipped.as_bytes()) {
+            Err(error) => {
+                assert!(error.to_string().starts_with("line 6, "), "{error}");
+                refused += 1;
+            }
+            Ok(log) => assert_eq!(log.merged(0.0, 9.0), whole, "letter {}", at - first),
+        }
+    }
+    assert!(refused > length * 9 / 10, "{refused} of {length}");
+}
+
+#[test]
+fn a_file_that_is_not_text() {
+    let folder = tempfile::tempdir().unwrap();
+    sample::write_run(folder.path());
+    fs::write(
+        folder.path().join(TRIAL).join("backlog.ndjson"),
+        b"{}\n{\xff}\n",
+    )
+    .unwrap();
+    let error = Run::read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("backlog.ndjson: line 2, column 0: not UTF-8"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_folder_with_another_trials_name() {
+    let folder = tempfile::tempdir().unwrap();
+    sample::write_run(folder.path());
+    fs::rename(
+        folder.path().join(TRIAL),
+        folder.path().join("trials/0003-c01-r2"),
+    )
+    .unwrap();
+    let error = Run::read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("trial.json is that of 0001-c02-r1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_that_are_too_large() {
+    let folder = tempfile::tempdir().unwrap();
+    sample::write_run(folder.path());
+    let check = |limits: Limits, name: &str| match Run::read_within(folder.path(), limits) {
+        Err(ReadError::TooLarge { path, .. }) => {
+            assert!(path.ends_with(name), "{}", path.display())
+        }
+        other => panic!("{name}: {:?}", other.map(|run| run.trials.len())),
+    };
+    check(
+        Limits {
+            document_max_bytes: 100,
+            ..Limits::default()
+        },
+        "run.json",
+    );
+    check(
+        Limits {
+            series_max_bytes: 100,
+            ..Limits::default()
+        },
+        "intervals.ndjson",
+    );
+    assert!(Run::read(folder.path()).is_ok());
+}
+
+#[test]
+fn a_run_without_its_study() {
+    let folder = tempfile::tempdir().unwrap();
+    sample::write_run(folder.path());
+    fs::remove_file(folder.path().join("study.yaml")).unwrap();
+    let error = Run::read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot read") && error.contains("study.yaml"),
+        "{error}"
+    );
+}

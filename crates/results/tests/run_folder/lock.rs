@@ -1,0 +1,97 @@
+//! Who may write a run's folder, and into what.
+
+use std::fs;
+
+use waggle_results::{ReadError, RunFolder, WriteError};
+
+use crate::sample;
+
+#[test]
+fn two_writers_exclude_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let first = sample::create(&path);
+    assert!(matches!(
+        RunFolder::open(&path),
+        Err(WriteError::Locked { .. })
+    ));
+    drop(first);
+    let second = RunFolder::open(&path).unwrap();
+    assert_eq!(second.info(), &sample::run_info());
+}
+
+#[test]
+fn a_folder_that_holds_something_is_left_alone() {
+    let check = |name: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(name), "mine").unwrap();
+        let refused = RunFolder::create(
+            folder.path(),
+            &sample::run_info(),
+            sample::STUDY,
+            sample::SYSTEM,
+        );
+        assert!(
+            matches!(refused, Err(WriteError::Occupied { .. })),
+            "{name}: {refused:?}"
+        );
+        assert_eq!(
+            fs::read_to_string(folder.path().join(name)).unwrap(),
+            "mine"
+        );
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "{name}: something was added"
+        );
+    };
+    check("study.yaml");
+    check("notes.txt");
+    check("run.json");
+}
+
+#[test]
+fn a_run_is_not_created_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(sample::create(folder.path()));
+    let again = RunFolder::create(
+        folder.path(),
+        &sample::run_info(),
+        sample::STUDY,
+        sample::SYSTEM,
+    );
+    assert!(
+        matches!(again, Err(WriteError::Occupied { .. })),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn what_is_no_run_is_said_to_be_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = RunFolder::open(folder.path());
+    assert!(
+        matches!(refused, Err(WriteError::Read(ReadError::NotARun { .. }))),
+        "{refused:?}"
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "opening leaves no trace in what is no run"
+    );
+}
+
+#[test]
+fn only_planned_trials_are_written_and_only_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = sample::create(folder.path());
+    assert!(matches!(
+        run.begin(sample::key(3, 1)),
+        Err(WriteError::NotPlanned { .. })
+    ));
+    sample::write_trial(&run, sample::key(1, 1));
+    assert!(matches!(
+        run.begin(sample::key(1, 1)),
+        Err(WriteError::AlreadyFinished { .. })
+    ));
+}

@@ -1,0 +1,14 @@
+//! The run folder from outside: written, crashed, damaged, read again, and read by HdrHistogram's own tool.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends where something it needs fails"
+)]
+
+mod crash;
+mod damage;
+mod golden;
+mod java;
+mod lock;
+mod round_trip;
+mod sample;

@@ -1,0 +1,134 @@
+//! What was written is what is read.
+
+use hdrhistogram::Histogram;
+use proptest::prelude::*;
+use waggle_results::{
+    IntervalHistograms, IntervalRow, PhaseName, ResourceRow, Run, TrialEnd, TrialInfo, WriteError,
+    read_histograms,
+};
+
+use crate::sample;
+
+#[test]
+fn a_trial_comes_back_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = sample::create(folder.path());
+    let mut writer = run.begin(sample::key(1, 2)).unwrap();
+    let written = sample::write_rows(&mut writer, 7);
+    writer
+        .finish(&sample::trial_info(sample::key(1, 2), 3))
+        .unwrap();
+
+    let read = Run::read(folder.path()).unwrap();
+    assert_eq!(
+        (
+            &read.info,
+            read.study_text.as_str(),
+            read.system_text.as_str()
+        ),
+        (run.info(), sample::STUDY, sample::SYSTEM)
+    );
+    let trial = &read.trials[0];
+    assert_eq!(trial.info, sample::trial_info(sample::key(1, 2), 3));
+    assert_eq!(
+        (
+            trial.intervals.len(),
+            trial.resources.len(),
+            trial.backlog.len()
+        ),
+        (6, 6, 6)
+    );
+    assert_eq!(trial.backlog[2].visible, 600);
+    assert_eq!(
+        trial.delivery_delay.as_ref().unwrap(),
+        &written.delivery_delay
+    );
+    assert!((trial.response_time.started_unix_s - 1_767_225_600.25).abs() < 1e-3);
+    for (index, entry) in trial.response_time.iter().enumerate() {
+        assert_eq!(entry.histogram, written.response_time[index]);
+        assert!((entry.start_s - trial.intervals[index].start_s).abs() < 1e-6);
+    }
+    // The measured phase is that from 0.5 to 1.5 s: the last four of six.
+    let mut expected = written.response_time[2].clone();
+    for histogram in &written.response_time[3..] {
+        expected.add(histogram).unwrap();
+    }
+    assert_eq!(trial.measured().response_time, expected);
+    assert_eq!(trial.intervals_within(0.5, 1.5).count(), 4);
+    assert_eq!(trial.merged(9.0, 10.0).response_time.len(), 0);
+}
+
+#[test]
+fn a_trial_that_never_saw_load_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = sample::create(folder.path());
+    let end = TrialEnd::Failed {
+        phase: PhaseName::Ready,
+        reason: "gateway-0 did not become ready in 5 s".into(),
+        log_tail: vec!["panic".into()],
+    };
+    let info = TrialInfo {
+        end,
+        phases: vec![],
+        ..sample::trial_info(sample::key(2, 1), 1)
+    };
+    run.begin(sample::key(2, 1)).unwrap().finish(&info).unwrap();
+    let read = Run::read(folder.path()).unwrap();
+    assert_eq!(read.trials[0].info, info);
+    assert!(read.trials[0].response_time.is_empty() && read.trials[0].delivery_delay.is_none());
+    assert_eq!(read.trials[0].measured().response_time.len(), 0);
+}
+
+#[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = sample::create(folder.path());
+    let mut writer = run.begin(sample::key(2, 1)).unwrap();
+    let row = ResourceRow {
+        at_s: 1.0,
+        component: "a".into(),
+        cpu_cores: f64::NAN,
+        rss_bytes: 1,
+        threads: 1,
+    };
+    assert!(matches!(
+        writer.resource(&row),
+        Err(WriteError::Unreadable { .. })
+    ));
+    let empty = Histogram::new(3).unwrap();
+    let histograms = IntervalHistograms {
+        response_time: &empty,
+        service_time: &empty,
+        failed_time: &empty,
+        lag: &empty,
+    };
+    let refused = writer.interval(&IntervalRow::default(), histograms);
+    assert!(
+        matches!(refused, Err(WriteError::NotStarted { .. })),
+        "{refused:?}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = read_histograms(&bytes);
+        let _ = waggle_results::read_run_info(&bytes);
+        let _ = waggle_results::read_trial_info(&bytes);
+        let _ = waggle_results::read_intervals(&bytes);
+        let _ = waggle_results::read_resources(&bytes);
+        let _ = waggle_results::read_backlog(&bytes);
+    }
+
+    #[test]
+    fn any_damage_to_a_log_is_read_or_refused(places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        let mut bytes = include_bytes!("../golden/trials/0001-c02-r1/response_time.hlog").to_vec();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok(log) = read_histograms(&bytes) {
+            prop_assert!(log.merged(0.0, f64::MAX).len() <= 6 << 40);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A small run from seeded data, for the tests of this folder.
+
+use std::path::{Path, PathBuf};
+
+use hdrhistogram::Histogram;
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use waggle_results::{
+    BacklogRow, CellInfo, ComponentInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, FailureCount,
+    Host, IntervalHistograms, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, ResourceRow,
+    RunFolder, RunInfo, ScheduleInfo, ThresholdInfo, Trial, TrialEnd, TrialInfo, TrialKey,
+    TrialWriter,
+};
+
+pub(crate) const STUDY: &str = "study: ingest\n";
+pub(crate) const SYSTEM: &str = "system: ingest\n";
+pub(crate) const STARTED_UNIX_NS: u64 = 1_767_225_600_250_000_000;
+pub(crate) const REQUEST: &str = "put readings, all";
+pub(crate) const TAG: &str = "put_readings__all";
+pub(crate) const INTERVALS: u32 = 6;
+pub(crate) const INTERVAL_S: f64 = 0.25;
+
+pub(crate) fn key(cell: u32, repetition: u32) -> TrialKey {
+    TrialKey { cell, repetition }
+}
+
+pub(crate) fn run_info() -> RunInfo {
+    let level = |value: &str| vec![("connections".to_owned(), value.to_owned())];
+    RunInfo {
+        format: FORMAT,
+        waggle_version: "0.1.0".into(),
+        study: "ingest".into(),
+        question: "How many readings per second?".into(),
+        study_file: "studies/ingest.yaml".into(),
+        seed: u64::MAX,
+        started_utc: "2026-01-01T00:00:00Z".into(),
+        system: "ingest".into(),
+        system_summary: "a gateway over its own store".into(),
+        components: vec![ComponentInfo {
+            name: "gateway".into(),
+            version: "waggle-gateway 0.1.0".into(),
+        }],
+        cells: vec![
+            CellInfo {
+                cell: 1,
+                levels: level("1"),
+            },
+            CellInfo {
+                cell: 2,
+                levels: level("10"),
+            },
+        ],
+        order: vec![key(2, 1), key(1, 1), key(1, 2), key(2, 2)],
+        schedule: ScheduleInfo {
+            repeat: 2,
+            order: "shuffled".into(),
+            warm_up_until: "steady".into(),
+            warm_up_at_most_s: 2.0,
+            measure_s: 1.0,
+            drain_at_most_s: 10.0,
+            interval_s: INTERVAL_S,
+            noisy_above: 0.1,
+        },
+        thresholds: vec![ThresholdInfo {
+            text: "delivery.missing == 0".into(),
+            number: vec!["delivery".into(), "missing".into()],
+            op: "==".into(),
+            value: 0.0,
+        }],
+        load_model: "closed".into(),
+        host: host(),
+        records_from: Some("data/host-metrics.lp (1,000 records)".into()),
+        delivery_at: Some("store".into()),
+    }
+}
+
+fn host() -> Host {
+    Host {
+        name: "bench".into(),
+        kernel: "Linux 6.1".into(),
+        cpu_model: "Example \"CPU\" µ".into(),
+        cpus: 2,
+        memory_bytes: 8 << 30,
+        open_files_max: 1 << 20,
+        load_cpus: vec![0],
+        system_cpus: vec![1],
+        shared_with_system: true,
+    }
+}
+
+pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
+    let measured = CountsRow {
+        seconds: 1.0,
+        ..counts(900)
+    };
+    TrialInfo {
+        format: FORMAT,
+        key,
+        position,
+        started_utc: "2026-01-01T00:00:10Z".into(),
+        end: TrialEnd::Completed,
+        phases: vec![
+            PhaseInfo {
+                phase: PhaseName::Up,
+                start_s: -1.5,
+                end_s: -0.25,
+            },
+            PhaseInfo {
+                phase: PhaseName::WarmUp,
+                start_s: 0.0,
+                end_s: 0.5,
+            },
+            PhaseInfo {
+                phase: PhaseName::Measure,
+                start_s: 0.5,
+                end_s: 1.5,
+            },
+        ],
+        warm_up_steady: Some(true),
+        measured,
+        totals: CountsRow {
+            seconds: 1.5,
+            ..counts(1_350)
+        },
+        engine: EngineInfo {
+            workers: 1,
+            connections_asked: 10,
+            connections_open_min: 10,
+            ..EngineInfo::default()
+        },
+        ledger: Some(LedgerInfo {
+            sent: 1_350,
+            accepted: 1_347,
+            unknown: 3,
+            delivered: 1_346,
+            missing: 1,
+            missing_keys: vec![100_000_000_000_000_042],
+            ..LedgerInfo::default()
+        }),
+        delivery: Some(DeliveryInfo {
+            probe: "store".into(),
+            resolution_ms: 100.0,
+            polls: 15,
+            ..DeliveryInfo::default()
+        }),
+        remarks: vec!["CPU of the generator's busiest worker: 82 %".into()],
+    }
+}
+
+fn counts(sent: u64) -> CountsRow {
+    CountsRow {
+        seconds: INTERVAL_S,
+        due: sent,
+        sent,
+        succeeded: sent - 3,
+        failed: 3,
+        in_flight_change: 0,
+        records_succeeded: sent - 3,
+        bytes_sent: 200 * sent,
+        bytes_received: 80 * sent,
+        failures: vec![FailureCount {
+            kind: "status_503".into(),
+            count: 3,
+        }],
+        ..CountsRow::default()
+    }
+}
+
+/// The histograms that were written, by interval.
+pub(crate) struct Written {
+    pub(crate) response_time: Vec<Histogram<u64>>,
+    pub(crate) delivery_delay: Histogram<u64>,
+}
+
+/// Writes all rows of a trial but does not finish it.
+pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
+    let mut random = StdRng::seed_from_u64(seed);
+    writer.load_started(REQUEST, STARTED_UNIX_NS).unwrap();
+    let mut response_time = Vec::new();
+    for index in 0..INTERVALS {
+        let start_s = INTERVAL_S * f64::from(index);
+        let row = IntervalRow {
+            start_s,
+            counts: counts(225),
+            connections_open: 10,
+            ..IntervalRow::default()
+        };
+        let response = histogram(&mut random, 222, 50_000);
+        writer
+            .interval(
+                &row,
+                IntervalHistograms {
+                    response_time: &response,
+                    service_time: &histogram(&mut random, 222, 40_000),
+                    failed_time: &histogram(&mut random, 3, 3_000_000_000),
+                    lag: &histogram(&mut random, 0, 2),
+                },
+            )
+            .unwrap();
+        response_time.push(response);
+        let at_s = start_s + INTERVAL_S;
+        let component = "gateway-0".to_owned();
+        writer
+            .resource(&ResourceRow {
+                at_s,
+                component,
+                cpu_cores: 0.5,
+                rss_bytes: 1 << 24,
+                threads: 4,
+            })
+            .unwrap();
+        writer
+            .backlog(&BacklogRow {
+                at_s,
+                visible: 200 * u64::from(index + 1),
+            })
+            .unwrap();
+    }
+    let delivery_delay = histogram(&mut random, 1_346, 200_000);
+    writer.delivery_delay(&delivery_delay).unwrap();
+    Written {
+        response_time,
+        delivery_delay,
+    }
+}
+
+fn histogram(random: &mut StdRng, count: u32, below: u64) -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000, 3).unwrap();
+    for _ in 0..count {
+        histogram.record(random.random_range(1..below)).unwrap();
+    }
+    histogram
+}
+
+pub(crate) fn create(path: &Path) -> RunFolder {
+    RunFolder::create(path, &run_info(), STUDY, SYSTEM).unwrap()
+}
+
+/// Writes a whole trial and returns its folder.
+pub(crate) fn write_trial(run: &RunFolder, key: TrialKey) -> PathBuf {
+    let mut writer = run.begin(key).unwrap();
+    write_rows(&mut writer, u64::from(key.cell));
+    writer
+        .finish(&trial_info(key, run.info().position(key).unwrap()))
+        .unwrap()
+}
+
+/// Writes a run in which two of four trials are done.
+pub(crate) fn write_run(path: &Path) {
+    let run = create(path);
+    for key in [key(2, 1), key(1, 1)] {
+        write_trial(&run, key);
+    }
+}
+
+pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
+    let all = |trial: &Trial| -> Vec<(f64, Histogram<u64>)> {
+        [
+            &trial.response_time,
+            &trial.service_time,
+            &trial.failed_time,
+            &trial.lag,
+        ]
+        .into_iter()
+        .flat_map(|log| log.iter().map(|entry| (entry.start_s, entry.histogram)))
+        .collect()
+    };
+    assert_eq!(all(found), all(expected));
+    assert_eq!(found.delivery_delay, expected.delivery_delay);
+}
