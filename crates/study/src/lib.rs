@@ -1,31 +1,32 @@
 //! Study file → checked study → plan of trials. Pure: text in, plan out; reads no file, starts nothing.
 
+mod cells;
+mod check;
+mod de;
+mod fill;
+mod mistake;
+mod nearest;
 mod plan;
+mod raw;
+mod read;
+mod schema;
 mod settings;
+mod shuffle;
 mod system;
+mod tree;
+mod units;
+mod walk;
 
-pub use plan::{Level, Plan, PlannedTrial};
+pub use check::MIN_STEADY_INTERVALS;
+pub use mistake::{Mistake, Mistakes, Source};
+pub use plan::{Level, Plan, PlannedTrial, plan};
+pub use read::{read_study, read_system, system_name, unknown_system};
+pub use schema::{study_schema, system_schema};
 pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, LoadModel, Measure, Order, RecordsBody, RecordsFormat, Request, Schedule,
-    Study, Think, Threshold, ThresholdOp, WarmUpUntil,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, LoadModel, Measure, Order, RecordsBody,
+    RecordsFormat, Request, Schedule, Study, Think, Threshold, ThresholdOp, WarmUpUntil,
 };
 pub use system::{
-    Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver, ReadyCheck, System,
+    Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver,
+    ReadyCheck, System,
 };
-
-// The calls other crates rely on:
-//
-// /// The system a study names, so that the caller can find its file; Err: the mistakes in the text.
-// pub fn system_name(study: &Source) -> Result<String, Mistakes>
-// /// Checks a system file on its own.
-// pub fn read_system(system: &Source) -> Result<System, Mistakes>
-// /// Checks a study against its system. Every mistake is reported together.
-// pub fn read_study(study: &Source, system: &System) -> Result<Study, Mistakes>
-// /// The trials in the order of execution.
-// pub fn plan(study: &Study) -> Plan
-// /// JSON Schema of a study / system file.
-// pub fn study_schema() -> serde_json::Value;  pub fn system_schema() -> serde_json::Value;
-//
-// pub struct Source { pub name: String /* as shown in messages */, pub text: String }
-// pub struct Mistakes(pub Vec<Mistake>) with Display: `file:line:column: what; expected …; did you mean "…"?`,
-// each with the line of the text and a caret under the place.

@@ -2,6 +2,11 @@
 
 use std::{fmt, time::Duration};
 
+use crate::{Cell, Order, Study, shuffle::Shuffle};
+
+/// What bringing a system up, checking it and tearing it down is taken to last where nothing is known yet.
+const UP_AND_DOWN: Duration = Duration::from_millis(800);
+
 /// One value of a factor or of a system's parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Level {
@@ -42,4 +47,58 @@ pub struct PlannedTrial {
     pub cell: u32,
     /// Counted from 1.
     pub repetition: u32,
+}
+
+/// The trials in the order of execution: repetition by repetition, in each of them every cell once. Shuffled, the
+/// order follows from the study's seed alone, and is the same in every version (see `shuffle`).
+#[must_use]
+pub fn plan(study: &Study) -> Plan {
+    let mut shuffle = Shuffle::new(study.seed);
+    let mut trials = Vec::new();
+    let mut position = 0;
+    for repetition in 1..=study.repeat {
+        let mut cells: Vec<_> = study.cells.iter().map(|cell| cell.number).collect();
+        if study.order == Order::Shuffled {
+            shuffle.shuffle(&mut cells);
+        }
+        trials.extend(cells.into_iter().map(|cell| {
+            position += 1;
+            PlannedTrial {
+                position,
+                cell,
+                repetition,
+            }
+        }));
+    }
+    let over_cells = |of: &dyn Fn(&Cell) -> Duration| {
+        study.cells.iter().map(of).sum::<Duration>() * study.repeat
+    };
+    Plan {
+        trials,
+        expected: over_cells(&expected),
+        at_most: over_cells(&|cell| deadlines(cell) + study.system_at_most),
+    }
+}
+
+/// How long a trial of a cell is likely to last.
+fn expected(cell: &Cell) -> Duration {
+    let schedule = &cell.schedule;
+    let last_look = cell
+        .measure
+        .delivery
+        .as_ref()
+        .map_or(Duration::ZERO, |delivery| delivery.poll);
+    UP_AND_DOWN + schedule.warm_up_at_most + schedule.measure + last_look + schedule.cool_down
+}
+
+/// Sum of the deadlines of a trial's phases, the system's own aside. Answers still under way when the load stops are
+/// awaited until their timeout.
+fn deadlines(cell: &Cell) -> Duration {
+    let schedule = &cell.schedule;
+    schedule.ready_at_most
+        + schedule.warm_up_at_most
+        + schedule.measure
+        + cell.request.timeout
+        + schedule.drain_at_most
+        + schedule.cool_down
 }

@@ -21,6 +21,8 @@ pub struct Study {
     /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is `noisy`.
     pub noisy_above: f64,
     pub thresholds: Vec<Threshold>,
+    /// Sum of the system's own deadlines: every step of its functional check, and stopping every component.
+    pub system_at_most: Duration,
 }
 
 /// The order of trials within each repetition.
@@ -50,9 +52,20 @@ pub struct Cell {
 /// The load model with its numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadModel {
-    Closed { connections: u32, pipelining: u32 },
-    Open { rate_per_s: f64, arrivals: Arrivals, connections: u32, pipelining: u32 },
-    Users { users: u32, think: Think },
+    Closed {
+        connections: u32,
+        pipelining: u32,
+    },
+    Open {
+        rate_per_s: f64,
+        arrivals: Arrivals,
+        connections: u32,
+        pipelining: u32,
+    },
+    Users {
+        users: u32,
+        think: Think,
+    },
 }
 
 /// When requests of an open load fall due.

@@ -34,8 +34,19 @@ pub struct Parameter {
 /// The values a parameter takes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParameterKind {
-    Integer { min: i64, max: i64 },
-    Duration { min: Duration, max: Duration },
+    Integer {
+        min: i64,
+        max: i64,
+    },
+    Duration {
+        min: Duration,
+        max: Duration,
+    },
+    /// In bytes.
+    Size {
+        min: u64,
+        max: u64,
+    },
     Boolean,
     OneOf(Vec<String>),
 }

@@ -1,0 +1,228 @@
+//! The load model and its keys.
+
+use std::time::Duration;
+
+use super::Checker;
+use crate::{Arrivals, LoadModel, Think, mistake::Finding, nearest::list, raw, units};
+
+/// Connections of an open load that names none.
+const OPEN_CONNECTIONS: u32 = 50;
+/// Most requests under way at once.
+pub(crate) const MAX_UNDER_WAY: u64 = 1_000_000;
+/// Highest rate of an open load, per second.
+const MAX_RATE_PER_S: f64 = 10_000_000.0;
+/// Longest thinking time.
+const MAX_THINK: Duration = Duration::from_secs(3600);
+
+/// The model with its numbers; the keys that belong to another model are mistakes.
+pub(crate) fn load(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
+    let model = raw.model?;
+    refuse_foreign_keys(checker, raw, model);
+    match model {
+        raw::Model::Closed => closed(checker, raw),
+        raw::Model::Open => open(checker, raw),
+        raw::Model::Users => users(checker, raw),
+    }
+}
+
+/// Load worker threads; each needs a connection of its own.
+pub(crate) fn load_workers(
+    checker: &mut Checker<'_>,
+    raw: &raw::Load,
+    model: &LoadModel,
+) -> Option<u32> {
+    let workers = raw.workers?;
+    let (connections, word) = match model {
+        LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
+            (*connections, "connections")
+        }
+        LoadModel::Users { users, .. } => (*users, "users"),
+    };
+    if workers > connections {
+        let what = format!("load.workers is {workers} with {connections} {word}");
+        let expected = format!("at most as many workers as {word}");
+        checker.report(Finding::new(checker.at(&["load", "workers"]), what).expected(expected));
+    }
+    Some(workers)
+}
+
+fn name(model: raw::Model) -> &'static str {
+    match model {
+        raw::Model::Closed => "closed",
+        raw::Model::Open => "open",
+        raw::Model::Users => "users",
+    }
+}
+
+fn keys(model: raw::Model) -> &'static [&'static str] {
+    match model {
+        raw::Model::Closed => &["connections", "pipelining"],
+        raw::Model::Open => &["rate", "arrivals", "connections", "pipelining"],
+        raw::Model::Users => &["users", "think"],
+    }
+}
+
+fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::Model) {
+    let given = [
+        ("connections", raw.connections.is_some()),
+        ("pipelining", raw.pipelining.is_some()),
+        ("rate", raw.rate.is_some()),
+        ("arrivals", raw.arrivals.is_some()),
+        ("users", raw.users.is_some()),
+        ("think", raw.think.is_some()),
+    ];
+    for (key, _) in given
+        .into_iter()
+        .filter(|(key, given)| *given && !keys(model).contains(key))
+    {
+        let all = [raw::Model::Closed, raw::Model::Open, raw::Model::Users];
+        let owners = all
+            .into_iter()
+            .filter(|owner| keys(*owner).contains(&key))
+            .map(name)
+            .collect::<Vec<_>>()
+            .join(" or ");
+        let what = format!(
+            "load.{key} belongs to load.model {owners}; this load is {}",
+            name(model)
+        );
+        let expected = list(keys(model).iter().copied());
+        checker.report(Finding::new(checker.key(&["load", key]), what).expected(expected));
+    }
+}
+
+/// A key that the model cannot do without.
+fn needed<T>(
+    checker: &mut Checker<'_>,
+    given: Option<T>,
+    model: raw::Model,
+    key: &str,
+    example: &str,
+) -> Option<T> {
+    if given.is_none() && !checker.is_wild(&["load", key]) {
+        let what = format!(
+            "load lacks the key {key:?}, which load.model {} needs",
+            name(model)
+        );
+        checker.report(Finding::new(checker.key(&["load", "model"]), what).expected(example));
+    }
+    given
+}
+
+fn closed(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
+    let connections = needed(
+        checker,
+        raw.connections,
+        raw::Model::Closed,
+        "connections",
+        "connections: 10",
+    );
+    let pipelining = checker.or(raw.pipelining, &["load", "pipelining"], 1)?;
+    let connections = under_way(checker, connections?, pipelining);
+    Some(LoadModel::Closed {
+        connections,
+        pipelining,
+    })
+}
+
+fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
+    let rate = needed(checker, raw.rate, raw::Model::Open, "rate", "rate: 1000/s");
+    let arrivals = checker.or(raw.arrivals, &["load", "arrivals"], raw::Arrivals::Poisson)?;
+    let connections = checker.or(raw.connections, &["load", "connections"], OPEN_CONNECTIONS)?;
+    let pipelining = checker.or(raw.pipelining, &["load", "pipelining"], 1)?;
+    let connections = under_way(checker, connections, pipelining);
+    let raw::Rate(rate_per_s) = rate?;
+    if !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
+        let what = format!("load.rate is {rate_per_s} per second");
+        let expected = format!("more than 0 and at most {MAX_RATE_PER_S}");
+        checker.report(Finding::new(checker.at(&["load", "rate"]), what).expected(expected));
+    }
+    let arrivals = match arrivals {
+        raw::Arrivals::Poisson => Arrivals::Poisson,
+        raw::Arrivals::Uniform => Arrivals::Uniform,
+    };
+    Some(LoadModel::Open {
+        rate_per_s,
+        arrivals,
+        connections,
+        pipelining,
+    })
+}
+
+fn under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32) -> u32 {
+    let total = u64::from(connections) * u64::from(pipelining);
+    if total > MAX_UNDER_WAY {
+        let what = format!(
+            "{connections} connections × {pipelining} pipelined are {total} requests under way"
+        );
+        let expected = format!("at most {MAX_UNDER_WAY}");
+        checker.report(Finding::new(checker.at(&["load", "pipelining"]), what).expected(expected));
+    }
+    connections
+}
+
+fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
+    let users = needed(checker, raw.users, raw::Model::Users, "users", "users: 50");
+    let think = needed(
+        checker,
+        raw.think.as_ref(),
+        raw::Model::Users,
+        "think",
+        "think: 1s",
+    );
+    let think = self::think(checker, think?);
+    Some(LoadModel::Users {
+        users: users?,
+        think: think?,
+    })
+}
+
+fn think(checker: &mut Checker<'_>, raw: &raw::Think) -> Option<Think> {
+    let path = ["load", "think"];
+    let bounds = (Duration::ZERO, MAX_THINK);
+    let random = match raw {
+        raw::Think::Fixed(raw::Span(time)) => {
+            return checker.within(*time, &path, bounds).map(Think::Fixed);
+        }
+        raw::Think::Random(random) => random,
+    };
+    match (&random.exponential, random.uniform.as_deref()) {
+        (Some(raw::Span(mean)), None) => checker
+            .within(*mean, &["load", "think", "exponential"], bounds)
+            .map(Think::Exponential),
+        (None, Some([raw::Span(from), raw::Span(to)])) => {
+            let path = ["load", "think", "uniform"];
+            if from > to {
+                let what = format!(
+                    "load.think.uniform runs from {} to {}",
+                    units::show(*from),
+                    units::show(*to)
+                );
+                checker.report(
+                    Finding::new(checker.at(&path), what).expected("the shorter time first"),
+                );
+            }
+            checker
+                .within(*to, &path, bounds)
+                .map(|to| Think::Uniform { from: *from, to })
+        }
+        (None, Some(_)) => None,
+        (Some(_), Some(_)) => {
+            let what = "load.think is both exponential and uniform";
+            checker.report(Finding::new(checker.key(&path), what).expected("one of the two"));
+            None
+        }
+        (None, None) => {
+            if !checker.is_wild(&["load", "think", "exponential"])
+                && !checker.is_wild(&["load", "think", "uniform"])
+            {
+                let what = "load.think is empty";
+                checker.report(
+                    Finding::new(checker.key(&path), what)
+                        .expected("1s, { exponential: 1s } or { uniform: [1s, 3s] }"),
+                );
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What is measured besides the answers' times.
+
+use std::time::Duration;
+
+use super::Checker;
+use crate::{Delivery, Measure, System, mistake::Finding, nearest, raw, units};
+
+/// Bounds of a histogram interval and of a sampling period.
+const INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
+/// Bounds of the time between two looks.
+const POLL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60));
+/// Bounds of what counts as late.
+const LATE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(24 * 3600));
+const SECOND: Duration = Duration::from_secs(1);
+const DEFAULT_POLL: Duration = Duration::from_millis(100);
+
+/// What was found of `measure`; the interval and the delivery are needed by themselves, too.
+pub(crate) struct Found {
+    pub interval: Option<Duration>,
+    pub delivery: Option<Delivery>,
+    /// All of it, where all of it is right.
+    pub whole: Option<Measure>,
+}
+
+pub(crate) fn measure(
+    checker: &mut Checker<'_>,
+    raw: Option<&raw::Measure>,
+    system: Option<&System>,
+    records: Option<bool>,
+) -> Found {
+    let mut time = |given: Option<raw::Span>, key: &str| {
+        let path = ["measure", key];
+        let given = checker.or(given.map(|raw::Span(time)| time), &path, SECOND)?;
+        checker.within(given, &path, INTERVAL)
+    };
+    let interval = time(raw.and_then(|raw| raw.interval), "interval");
+    let resources = time(raw.and_then(|raw| raw.resources), "resources");
+    let asked = raw.and_then(|raw| raw.delivery.as_ref());
+    let delivery = asked.and_then(|raw| self::delivery(checker, raw, system));
+    if asked.is_some() && records == Some(false) {
+        let what = "measure.delivery follows records, but the request carries none";
+        checker.report(
+            Finding::new(checker.key(&["measure", "delivery"]), what)
+                .expected("load.request.records"),
+        );
+    }
+    let complete = asked.is_none() || delivery.is_some();
+    let whole = interval
+        .zip(resources)
+        .filter(|_| complete)
+        .map(|(interval, resources)| Measure {
+            interval,
+            resources,
+            delivery: delivery.clone(),
+        });
+    Found {
+        interval,
+        delivery,
+        whole,
+    }
+}
+
+fn delivery(
+    checker: &mut Checker<'_>,
+    raw: &raw::Delivery,
+    system: Option<&System>,
+) -> Option<Delivery> {
+    let path = ["measure", "delivery"];
+    if let (Some(system), Some(at)) = (system, &raw.at)
+        && !system.probes.iter().any(|probe| probe.name == *at)
+    {
+        let names = || system.probes.iter().map(|probe| probe.name.as_str());
+        let what = format!(
+            "measure.delivery.at is {at:?}, which is no probe of system {}",
+            system.name
+        );
+        let expected = if system.probes.is_empty() {
+            "a system with probes".to_owned()
+        } else {
+            nearest::list(names())
+        };
+        let near = nearest::nearest(at, names());
+        checker.report(
+            Finding::new(checker.at(&[&path[..], &["at"]].concat()), what)
+                .expected(expected)
+                .meant(near),
+        );
+    }
+    let poll_path = ["measure", "delivery", "poll"];
+    let poll = checker.or(
+        raw.poll.map(|raw::Span(time)| time),
+        &poll_path,
+        DEFAULT_POLL,
+    )?;
+    let poll = checker.within(poll, &poll_path, POLL);
+    let late_after = late_after(checker, raw, poll);
+    Some(Delivery {
+        at: raw.at.clone()?,
+        poll: poll?,
+        late_after,
+    })
+}
+
+fn late_after(
+    checker: &mut Checker<'_>,
+    raw: &raw::Delivery,
+    poll: Option<Duration>,
+) -> Option<Duration> {
+    let path = ["measure", "delivery", "late_after"];
+    let late = checker.within(raw.late_after?.0, &path, LATE)?;
+    if let Some(poll) = poll.filter(|poll| late < *poll) {
+        let what = format!(
+            "measure.delivery.late_after is {}, less than the time between two looks",
+            units::show(late)
+        );
+        let expected = format!("at least measure.delivery.poll, {}", units::show(poll));
+        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+    }
+    Some(late)
+}

@@ -1,0 +1,191 @@
+//! Raw → checked: what the values mean, and whether they can stand together. Every function reports what it finds and
+//! gives `None` where it cannot go on; what the schema walk reported already is not said again.
+
+mod load;
+mod measure;
+mod request;
+mod schedule;
+mod set;
+mod system;
+mod system_text;
+mod threshold;
+
+pub(crate) use load::{load, load_workers};
+pub(crate) use measure::measure;
+pub(crate) use request::{is_reading, request};
+pub use schedule::MIN_STEADY_INTERVALS;
+pub(crate) use schedule::{repeat_and_order, schedule};
+pub(crate) use set::parameters;
+pub(crate) use system::system;
+pub(crate) use threshold::thresholds;
+
+use std::time::Duration;
+
+use crate::{
+    mistake::{Finding, Place},
+    raw::MethodKeys,
+    tree::{Node, Value},
+    units,
+};
+
+/// A tree being checked, and what was found wrong in it.
+pub(crate) struct Checker<'a> {
+    root: &'a Node,
+    pub findings: Vec<Finding>,
+}
+
+impl<'a> Checker<'a> {
+    pub(crate) fn new(root: &'a Node) -> Self {
+        Self {
+            root,
+            findings: Vec::new(),
+        }
+    }
+
+    pub(crate) fn root(&self) -> &'a Node {
+        self.root
+    }
+
+    pub(crate) fn report(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    fn node(&self, path: &[&str]) -> Option<&'a Node> {
+        path.iter()
+            .try_fold(self.root, |node, step| node.child(step))
+    }
+
+    /// The place of a value, or of the nearest thing around it that is there.
+    pub(crate) fn at(&self, path: &[&str]) -> Place {
+        match (self.node(path), path.split_last()) {
+            (Some(node), _) => node.place,
+            (None, Some((_, around))) => self.key(around),
+            (None, None) => self.root.place,
+        }
+    }
+
+    /// The place of a key, or of the nearest thing around it that is there.
+    pub(crate) fn key(&self, path: &[&str]) -> Place {
+        let Some((last, around)) = path.split_last() else {
+            return self.root.place;
+        };
+        match self.node(around) {
+            Some(node) => node
+                .entry(last)
+                .map_or_else(|| self.at(path), |entry| entry.place),
+            None => self.key(around),
+        }
+    }
+
+    /// Whether something stands there that was reported already.
+    pub(crate) fn is_wild(&self, path: &[&str]) -> bool {
+        self.node(path)
+            .is_some_and(|node| node.value == Value::Wild)
+    }
+
+    /// The value given, the default where none is, nothing where a wrong one is.
+    pub(crate) fn or<T>(&self, given: Option<T>, path: &[&str], default: T) -> Option<T> {
+        given.or_else(|| (!self.is_wild(path)).then_some(default))
+    }
+
+    /// Reports a duration that is out of bounds; passes on one that is not.
+    pub(crate) fn within(
+        &mut self,
+        given: Duration,
+        path: &[&str],
+        bounds: (Duration, Duration),
+    ) -> Option<Duration> {
+        let (least, most) = bounds;
+        if (least..=most).contains(&given) {
+            return Some(given);
+        }
+        let what = format!("{} is {}", path.join("."), units::show(given));
+        let expected = format!(
+            "a duration from {} to {}",
+            units::show(least),
+            units::show(most)
+        );
+        self.report(Finding::new(self.at(path), what).expected(expected));
+        None
+    }
+
+    /// The one method and path of a request.
+    fn method_and_path(
+        &mut self,
+        methods: MethodKeys<'_>,
+        path: &[&str],
+    ) -> Option<(String, String)> {
+        let given: Vec<_> = methods
+            .iter()
+            .filter_map(|(key, value)| Some((*key, value.as_ref()?)))
+            .collect();
+        let all = "one of get, put, post, head, delete, patch, options with a path";
+        match given[..] {
+            [(method, value)] => {
+                let target = self.target(value, &[path, &[method]].concat())?;
+                Some((method.to_uppercase(), target))
+            }
+            [] => {
+                let reported = methods
+                    .iter()
+                    .any(|(key, _)| self.is_wild(&[path, &[key]].concat()));
+                if !reported {
+                    let what = format!("{} has no method", path.join("."));
+                    self.report(Finding::new(self.key(path), what).expected(all));
+                }
+                None
+            }
+            [_, (second, _), ..] => {
+                let what = format!("{} has a second method: {second}", path.join("."));
+                self.report(
+                    Finding::new(self.key(&[path, &[second]].concat()), what).expected(all),
+                );
+                None
+            }
+        }
+    }
+
+    /// A path with query, as it goes into a request's first line.
+    fn target(&mut self, value: &str, path: &[&str]) -> Option<String> {
+        let clean = value
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+        if value.starts_with('/') && clean {
+            return Some(value.to_owned());
+        }
+        let what = format!("{} is {}", path.join("."), crate::tree::quoted(value));
+        let expected =
+            "a path such as /items?limit=10: starting with /, in ASCII, without space and #";
+        self.report(Finding::new(self.at(path), what).expected(expected));
+        None
+    }
+
+    /// Header fields, which must not break the request they stand in.
+    fn headers(
+        &mut self,
+        given: Option<indexmap::IndexMap<String, String>>,
+        path: &[&str],
+    ) -> Vec<(String, String)> {
+        const OWN: [&str; 4] = ["content-length", "transfer-encoding", "connection", "host"];
+        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        let mut fields = Vec::new();
+        for (name, value) in given.into_iter().flatten() {
+            let here = [path, &[name.as_str()]].concat();
+            if OWN.contains(&name.to_lowercase().as_str()) {
+                let what = format!("the header {name} is written by waggle itself");
+                self.report(Finding::new(self.key(&here), what).expected("other header fields"));
+            } else if name.is_empty() || !name.bytes().all(token) {
+                let what = format!("{} is no name of a header", crate::tree::quoted(&name));
+                self.report(Finding::new(self.key(&here), what).expected("letters, digits and -"));
+            } else if value
+                .bytes()
+                .any(|byte| byte.is_ascii_control() && byte != b'\t')
+            {
+                let what = format!("the header {name} has a control character in its value");
+                self.report(Finding::new(self.at(&here), what).expected("text of one line"));
+            }
+            fields.push((name, value));
+        }
+        fields
+    }
+}

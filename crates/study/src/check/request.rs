@@ -1,0 +1,305 @@
+//! The request of the load.
+
+use std::time::Duration;
+
+use super::Checker;
+use crate::{
+    Body, BodyExpect, Expect, LoadModel, RecordsBody, RecordsFormat, Request, System,
+    check::load::MAX_UNDER_WAY,
+    mistake::Finding,
+    nearest::{list, nearest},
+    raw,
+};
+
+const PATH: [&str; 2] = ["load", "request"];
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Response times are kept from 1 µs to 1 h.
+const TIMEOUT_BOUNDS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(3600));
+/// Most records under way at once.
+const MAX_RECORDS_UNDER_WAY: u64 = 10 * MAX_UNDER_WAY;
+/// Names that stand for something else in a threshold's path.
+pub(crate) const RESERVED_NAMES: [&str; 2] = ["delivery", "engine"];
+
+/// Whether a method asks for something and carries nothing.
+pub(crate) fn is_reading(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS")
+}
+
+pub(crate) fn request(
+    checker: &mut Checker<'_>,
+    raw: raw::Request,
+    system: Option<&System>,
+    model: Option<&LoadModel>,
+) -> Option<Request> {
+    let path = |key: &'static str| [PATH[0], PATH[1], key];
+    let method = checker.method_and_path(raw.methods(), &PATH);
+    let name = raw.name.clone().map(|raw::Name(name)| name);
+    if let Some(name) = name
+        .as_ref()
+        .filter(|name| RESERVED_NAMES.contains(&name.as_str()))
+    {
+        let what =
+            format!("load.request.name is {name:?}, which has a meaning of its own in thresholds");
+        checker.report(Finding::new(checker.at(&path("name")), what).expected("another name"));
+    }
+    let endpoint = endpoint(checker, raw.to.as_deref(), system);
+    refuse_two_bodies(
+        checker,
+        &raw,
+        method.as_ref().map(|(method, _)| method.as_str()),
+    );
+    let wild_body = checker.is_wild(&path("records")) || checker.is_wild(&path("body"));
+    let body = match (raw.records, raw.body) {
+        (Some(records), _) => self::records(checker, records, model).map(Body::Records),
+        (None, Some(text)) => Some(Body::Text(text)),
+        (None, None) => (!wild_body).then_some(Body::None),
+    };
+    let expect = expect(
+        checker,
+        raw.expect,
+        method.as_ref().map(|(method, _)| method.as_str()),
+    );
+    let timeout = checker.or(
+        raw.timeout.map(|raw::Span(time)| time),
+        &path("timeout"),
+        TIMEOUT,
+    )?;
+    let timeout = checker.within(timeout, &path("timeout"), TIMEOUT_BOUNDS);
+    let headers = checker.headers(raw.headers, &path("headers"));
+    let (method, target) = method?;
+    Some(Request {
+        name: name?,
+        method,
+        path: target,
+        endpoint: endpoint?,
+        headers,
+        body: body?,
+        expect,
+        timeout: timeout?,
+    })
+}
+
+fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request, method: Option<&str>) {
+    let given = [
+        ("body", raw.body.is_some()),
+        ("records", raw.records.is_some()),
+    ];
+    for (key, _) in given.into_iter().filter(|(_, given)| *given) {
+        if let Some(method) = method.filter(|method| is_reading(method)) {
+            let what = format!("a {method} request carries no {key}");
+            let place = checker.key(&["load", "request", key]);
+            checker.report(Finding::new(place, what).expected(format!("put or post with {key}")));
+        }
+    }
+    if raw.body.is_some() && raw.records.is_some() {
+        let what = "load.request has both body and records";
+        checker.report(
+            Finding::new(checker.key(&["load", "request", "records"]), what)
+                .expected("one of the two"),
+        );
+    }
+}
+
+fn endpoint(
+    checker: &mut Checker<'_>,
+    to: Option<&str>,
+    system: Option<&System>,
+) -> Option<String> {
+    let system = system?;
+    let names = || {
+        system
+            .endpoints
+            .iter()
+            .map(|endpoint| endpoint.name.as_str())
+    };
+    let path = ["load", "request", "to"];
+    match to {
+        Some(name) if names().any(|known| known == name) => Some(name.to_owned()),
+        Some(name) => {
+            let what = format!(
+                "load.request.to is {name:?}, which is no endpoint of system {}",
+                system.name
+            );
+            let finding = Finding::new(checker.at(&path), what)
+                .expected(list(names()))
+                .meant(nearest(name, names()));
+            checker.report(finding);
+            None
+        }
+        None if checker.is_wild(&path) => None,
+        None => match &system.endpoints[..] {
+            [only] => Some(only.name.clone()),
+            _ => {
+                let what = format!(
+                    "load.request does not say where to: system {} has several endpoints",
+                    system.name
+                );
+                let expected = format!("to: one of {}", list(names()));
+                checker.report(Finding::new(checker.key(&PATH), what).expected(expected));
+                None
+            }
+        },
+    }
+}
+
+fn records(
+    checker: &mut Checker<'_>,
+    raw: raw::Records,
+    model: Option<&LoadModel>,
+) -> Option<RecordsBody> {
+    let path = |key: &'static str| ["load", "request", "records", key];
+    let format = format(checker, &raw);
+    let per_request = checker.or(raw.per_request, &path("per_request"), 1)?;
+    if let Some(
+        LoadModel::Closed {
+            connections,
+            pipelining,
+        }
+        | LoadModel::Open {
+            connections,
+            pipelining,
+            ..
+        },
+    ) = model
+    {
+        let under_way = u64::from(per_request) * u64::from(*connections) * u64::from(*pipelining);
+        if under_way > MAX_RECORDS_UNDER_WAY {
+            let what = format!(
+                "{per_request} records a request × {connections} connections × {pipelining} pipelined are {under_way} records under way"
+            );
+            let expected = format!("at most {MAX_RECORDS_UNDER_WAY}");
+            checker.report(Finding::new(checker.at(&path("per_request")), what).expected(expected));
+        }
+    }
+    let send_as = checker.or(raw.send_as, &path("as"), raw::RecordsFormat::LineProtocol)?;
+    if send_as == raw::RecordsFormat::Csv {
+        let what = "load.request.records.as is csv, which records are not sent in";
+        checker.report(
+            Finding::new(checker.at(&path("as")), what).expected("line-protocol, ndjson or json"),
+        );
+    }
+    if send_as == raw::RecordsFormat::Json
+        || send_as == raw::RecordsFormat::Ndjson
+        || send_as == raw::RecordsFormat::LineProtocol
+    {
+        needed_by_format(checker, &raw, format);
+    }
+    Some(RecordsBody {
+        from: raw.from?,
+        format: format?,
+        send_as: checked_format(send_as),
+        per_request,
+        measurement: raw.measurement,
+        time: raw.time,
+        tags: raw.tags.unwrap_or_default(),
+    })
+}
+
+/// CSV has no place for the measurement and the time's name; line protocol has its own.
+fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Option<RecordsFormat>) {
+    let given = [
+        ("measurement", raw.measurement.is_some()),
+        ("time", raw.time.is_some()),
+        ("tags", raw.tags.is_some()),
+    ];
+    for (key, given) in given {
+        let path = ["load", "request", "records", key];
+        if given && format == Some(RecordsFormat::LineProtocol) {
+            let what = format!(
+                "load.request.records.{key} is for CSV and NDJSON; line protocol says it itself"
+            );
+            checker.report(
+                Finding::new(checker.key(&path), what).expected("from, format, as, per_request"),
+            );
+        }
+        if !given && key != "tags" && format == Some(RecordsFormat::Csv) && !checker.is_wild(&path)
+        {
+            let what = format!("load.request.records lacks the key {key:?}, which CSV needs");
+            let expected = if key == "time" {
+                "time: name of the column with the time"
+            } else {
+                "measurement: a name"
+            };
+            checker.report(Finding::new(checker.key(&path[..3]), what).expected(expected));
+        }
+    }
+}
+
+fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat> {
+    let path = ["load", "request", "records", "format"];
+    if checker.is_wild(&path) {
+        return None;
+    }
+    if let Some(format) = raw.format {
+        return Some(checked_format(format));
+    }
+    let from = raw.from.as_deref()?;
+    let ending = from
+        .rsplit_once('.')
+        .map_or("", |(_, ending)| ending)
+        .to_lowercase();
+    match ending.as_str() {
+        "lp" | "line" | "influx" => Some(RecordsFormat::LineProtocol),
+        "ndjson" | "jsonl" => Some(RecordsFormat::Ndjson),
+        "json" => Some(RecordsFormat::Json),
+        "csv" => Some(RecordsFormat::Csv),
+        _ => {
+            let what = format!("the ending of {from:?} does not say its format");
+            let expected =
+                ".lp, .ndjson, .json, .csv, or format: line-protocol, ndjson, json or csv";
+            checker.report(
+                Finding::new(checker.at(&["load", "request", "records", "from"]), what)
+                    .expected(expected),
+            );
+            None
+        }
+    }
+}
+
+fn checked_format(format: raw::RecordsFormat) -> RecordsFormat {
+    match format {
+        raw::RecordsFormat::LineProtocol => RecordsFormat::LineProtocol,
+        raw::RecordsFormat::Ndjson => RecordsFormat::Ndjson,
+        raw::RecordsFormat::Json => RecordsFormat::Json,
+        raw::RecordsFormat::Csv => RecordsFormat::Csv,
+    }
+}
+
+fn expect(checker: &mut Checker<'_>, raw: Option<raw::Expect>, method: Option<&str>) -> Expect {
+    let Some(raw) = raw else {
+        return Expect {
+            status: Vec::new(),
+            body: BodyExpect::Any,
+        };
+    };
+    let given = [
+        ("body_equals", raw.body_equals.is_some()),
+        ("body_contains", raw.body_contains.is_some()),
+    ];
+    let path = |key: &'static str| ["load", "request", "expect", key];
+    if given.iter().all(|(_, given)| *given) {
+        let what = "load.request.expect has both body_equals and body_contains";
+        checker.report(
+            Finding::new(checker.key(&path("body_contains")), what).expected("one of the two"),
+        );
+    }
+    for (key, _) in given
+        .into_iter()
+        .filter(|(_, given)| *given && method == Some("HEAD"))
+    {
+        let what = "an answer to HEAD has no body";
+        checker.report(Finding::new(checker.key(&path(key)), what).expected("status only"));
+    }
+    let body = match (raw.body_equals, raw.body_contains) {
+        (Some(text), _) => BodyExpect::Equals(text),
+        (None, Some(text)) => BodyExpect::Contains(text),
+        (None, None) => BodyExpect::Any,
+    };
+    Expect {
+        status: raw
+            .status
+            .map(|raw::Status(codes)| codes)
+            .unwrap_or_default(),
+        body,
+    }
+}

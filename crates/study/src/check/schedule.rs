@@ -1,0 +1,168 @@
+//! The phases of a trial, and how often each cell is tried.
+
+use std::time::Duration;
+
+use super::Checker;
+use crate::{Delivery, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units};
+
+/// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
+pub const MIN_STEADY_INTERVALS: u32 = 4;
+/// Most histogram intervals of a measured phase.
+const MAX_INTERVALS: u128 = 100_000;
+/// Shortest and longest time of a phase.
+const PHASE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(24 * 3600));
+
+const WARM_UP: Duration = Duration::from_secs(20);
+const DRAIN: Duration = Duration::from_secs(30);
+const READY: Duration = Duration::from_secs(30);
+const REPEAT: u32 = 5;
+
+/// The phases; `interval` and `delivery` are what the study measures by.
+pub(crate) fn schedule(
+    checker: &mut Checker<'_>,
+    raw: &raw::Schedule,
+    interval: Option<Duration>,
+    delivery: Option<&Delivery>,
+) -> Option<Schedule> {
+    let warm_up = warm_up(checker, raw, interval);
+    let measure = measured(checker, raw, interval);
+    let drain = drain(checker, raw, delivery);
+    let ready = match &raw.ready {
+        Some(raw::Ready {
+            at_most: Some(raw::Span(time)),
+        }) => checker.within(*time, &["schedule", "ready", "at_most"], PHASE),
+        Some(_) => None,
+        None => checker.or(None, &["schedule", "ready"], READY),
+    };
+    let cool_down = checker.or(
+        raw.cool_down.map(|raw::Span(time)| time),
+        &["schedule", "cool_down"],
+        Duration::ZERO,
+    )?;
+    let cool_down = checker.within(
+        cool_down,
+        &["schedule", "cool_down"],
+        (Duration::ZERO, PHASE.1),
+    );
+    let (warm_up_until, warm_up_at_most) = warm_up?;
+    Some(Schedule {
+        warm_up_until,
+        warm_up_at_most,
+        measure: measure?,
+        drain_at_most: drain?,
+        ready_at_most: ready?,
+        cool_down: cool_down?,
+    })
+}
+
+/// How often, and in which order; the same for every cell.
+pub(crate) fn repeat_and_order(raw: &raw::Schedule) -> (u32, Order) {
+    let order = match raw.order {
+        Some(raw::Order::AsListed) => Order::AsListed,
+        Some(raw::Order::Shuffled) | None => Order::Shuffled,
+    };
+    (raw.repeat.unwrap_or(REPEAT), order)
+}
+
+fn warm_up(
+    checker: &mut Checker<'_>,
+    raw: &raw::Schedule,
+    interval: Option<Duration>,
+) -> Option<(WarmUpUntil, Duration)> {
+    let path = ["schedule", "warm_up", "at_most"];
+    let (until, at_most) = match &raw.warm_up {
+        Some(warm_up) => {
+            let until = checker.or(
+                warm_up.until,
+                &["schedule", "warm_up", "until"],
+                raw::WarmUpUntil::Steady,
+            )?;
+            (
+                until,
+                checker.within(warm_up.at_most?.0, &path, (Duration::ZERO, PHASE.1))?,
+            )
+        }
+        None => checker.or(
+            None,
+            &["schedule", "warm_up"],
+            (raw::WarmUpUntil::Steady, WARM_UP),
+        )?,
+    };
+    let (until, intervals, why) = match until {
+        raw::WarmUpUntil::Steady => (
+            WarmUpUntil::Steady,
+            MIN_STEADY_INTERVALS,
+            "until: steady cannot be judged sooner",
+        ),
+        raw::WarmUpUntil::Time => (WarmUpUntil::Time, 1, "a warm-up lasts at least one"),
+    };
+    if let Some(shortest) = interval
+        .map(|interval| interval * intervals)
+        .filter(|shortest| at_most < *shortest)
+    {
+        let what = format!(
+            "schedule.warm_up.at_most is {}, shorter than {intervals} × measure.interval",
+            units::show(at_most)
+        );
+        let expected = format!("at least {}: {why}", units::show(shortest));
+        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+    }
+    Some((until, at_most))
+}
+
+fn measured(
+    checker: &mut Checker<'_>,
+    raw: &raw::Schedule,
+    interval: Option<Duration>,
+) -> Option<Duration> {
+    let path = ["schedule", "measure"];
+    let measure = checker.within(raw.measure?.0, &path, PHASE)?;
+    let interval = interval?;
+    let shown = format!("schedule.measure is {}", units::show(measure));
+    if measure < interval || !measure.as_nanos().is_multiple_of(interval.as_nanos()) {
+        let expected = format!(
+            "a whole multiple of measure.interval, {}",
+            units::show(interval)
+        );
+        checker.report(Finding::new(checker.at(&path), shown).expected(expected));
+    } else if measure.as_nanos() / interval.as_nanos() > MAX_INTERVALS {
+        let expected = format!(
+            "at most {MAX_INTERVALS} intervals of {}",
+            units::show(interval)
+        );
+        checker.report(Finding::new(checker.at(&path), shown).expected(expected));
+    }
+    Some(measure)
+}
+
+fn drain(
+    checker: &mut Checker<'_>,
+    raw: &raw::Schedule,
+    delivery: Option<&Delivery>,
+) -> Option<Duration> {
+    let path = ["schedule", "drain", "at_most"];
+    let default = if delivery.is_some() {
+        DRAIN
+    } else {
+        Duration::ZERO
+    };
+    let at_most = match &raw.drain {
+        Some(drain) => checker.within(drain.at_most?.0, &path, (Duration::ZERO, PHASE.1))?,
+        None => checker.or(None, &["schedule", "drain"], default)?,
+    };
+    if let Some(poll) = delivery
+        .map(|delivery| delivery.poll)
+        .filter(|poll| at_most < *poll)
+    {
+        let what = format!(
+            "schedule.drain.at_most is {}, shorter than measure.delivery.poll",
+            units::show(at_most)
+        );
+        let expected = format!(
+            "at least {}, or the last records are never looked for",
+            units::show(poll)
+        );
+        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+    }
+    Some(at_most)
+}

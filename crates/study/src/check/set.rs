@@ -1,0 +1,115 @@
+//! Values for the system's parameters: set by the study, by a factor of the same name, or the default.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use super::Checker;
+use crate::{
+    Level, Parameter, ParameterKind, System,
+    mistake::{Finding, Place},
+    nearest::{list, nearest},
+    units,
+};
+
+/// Every parameter with its value. `factors` gives a factor's level and the place it is written at.
+pub(crate) fn parameters(
+    checker: &mut Checker<'_>,
+    set: Option<&IndexMap<String, Level>>,
+    factors: &[(String, Level, Place)],
+    system: &System,
+) -> BTreeMap<String, Level> {
+    for name in set.into_iter().flat_map(IndexMap::keys) {
+        let names = || {
+            system
+                .parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+        };
+        if !names().any(|known| known == name) {
+            let what = format!("system {} has no parameter {name:?}", system.name);
+            let place = checker.key(&["system", "set", name]);
+            checker.report(
+                Finding::new(place, what)
+                    .expected(list(names()))
+                    .meant(nearest(name, names())),
+            );
+        }
+    }
+    let mut values = BTreeMap::new();
+    for parameter in &system.parameters {
+        let path = ["system", "set", parameter.name.as_str()];
+        let by_set = set
+            .and_then(|set| set.get(&parameter.name))
+            .map(|level| (level, checker.at(&path)));
+        let by_factor = || {
+            let (_, level, place) = factors.iter().find(|(name, ..)| *name == parameter.name)?;
+            Some((level, *place))
+        };
+        let given = if checker.is_wild(&path) {
+            None
+        } else {
+            by_set.or_else(by_factor)
+        };
+        if let Some((level, place)) = given
+            && let Some(expected) = refusal(parameter, level)
+        {
+            let what = format!(
+                "parameter {} of system {} is {}",
+                parameter.name,
+                system.name,
+                shown(level)
+            );
+            let near = match &parameter.kind {
+                ParameterKind::OneOf(words) => {
+                    nearest(&level.to_string(), words.iter().map(String::as_str))
+                }
+                _ => None,
+            };
+            checker.report(Finding::new(place, what).expected(expected).meant(near));
+        }
+        let level = given.map_or(&parameter.default, |(level, _)| level);
+        values.insert(parameter.name.clone(), level.clone());
+    }
+    values
+}
+
+fn shown(level: &Level) -> String {
+    if let Level::Text(text) = level {
+        crate::tree::quoted(text)
+    } else {
+        level.to_string()
+    }
+}
+
+/// What the parameter would have taken, if it does not take this level.
+pub(super) fn refusal(parameter: &Parameter, level: &Level) -> Option<String> {
+    match &parameter.kind {
+        ParameterKind::Integer { min, max } => {
+            let fits = matches!(level, Level::Integer(number) if (min..=max).contains(&number));
+            (!fits).then(|| format!("a whole number from {min} to {max}"))
+        }
+        ParameterKind::Duration { min, max } => {
+            let fits = units::duration(&level.to_string())
+                .is_some_and(|time| (*min..=*max).contains(&time));
+            (!fits).then(|| {
+                format!(
+                    "a duration from {} to {}",
+                    units::show(*min),
+                    units::show(*max)
+                )
+            })
+        }
+        ParameterKind::Size { min, max } => {
+            let fits =
+                units::size(&level.to_string()).is_some_and(|bytes| (min..=max).contains(&&bytes));
+            (!fits).then(|| format!("a size from {min}B to {max}B"))
+        }
+        ParameterKind::Boolean => {
+            (!matches!(level, Level::Boolean(_))).then(|| "true or false".to_owned())
+        }
+        ParameterKind::OneOf(words) => {
+            (!words.contains(&level.to_string())).then(|| list(words.iter().map(String::as_str)))
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! A system file: parameters, components in the order of starting, endpoints, probes, functional check.
+
+use std::time::Duration;
+
+use super::{Checker, set::refusal, system_text::Names};
+use crate::{
+    Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver,
+    ReadyCheck, System,
+    mistake::Finding,
+    nearest::{list, nearest},
+    raw,
+};
+
+const STOP_WITHIN: Duration = Duration::from_secs(10);
+const CHECK_WITHIN: Duration = Duration::from_secs(5);
+/// Bounds of those two.
+const WITHIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
+/// Most replicas of a component.
+pub(super) const MAX_REPLICAS: i64 = 256;
+
+pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<System> {
+    let parameters: Vec<_> = raw
+        .parameters
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, raw)| parameter(checker, name, raw))
+        .collect();
+    let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
+    if raw_components.is_empty() && !checker.is_wild(&["components"]) {
+        let what = "a system has at least one component";
+        checker.report(
+            Finding::new(checker.key(&["components"]), what).expected("components: a mapping"),
+        );
+    }
+    let names = Names::new(&parameters, &raw_components);
+    let components: Vec<_> = raw_components
+        .into_iter()
+        .filter_map(|(name, raw)| component(checker, &names, name, raw))
+        .collect();
+    let components = in_order_of_starting(checker, components);
+    let endpoints: Vec<_> = raw
+        .endpoints
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, raw)| {
+            let (component, port) =
+                names.port_of(checker, &["endpoints", &name], raw.component, raw.port)?;
+            Some(Endpoint {
+                name,
+                component,
+                port,
+            })
+        })
+        .collect();
+    let probes = raw
+        .probes
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, raw)| probe(checker, &names, name, raw))
+        .collect();
+    let verify = raw
+        .verify
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(|(index, raw)| verify(checker, &endpoints, index, raw))
+        .collect();
+    Some(System {
+        name: raw.system?.0,
+        summary: raw.summary?,
+        parameters,
+        components,
+        endpoints,
+        probes,
+        verify,
+    })
+}
+
+fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Option<Parameter> {
+    let path = ["parameters", name.as_str()];
+    if matches!(
+        name.as_str(),
+        "dir" | "replica" | "port" | "program" | "offset" | "limit"
+    ) {
+        let what =
+            format!("a parameter cannot be named {name:?}: ${{{name}}} has a meaning of its own");
+        checker.report(Finding::new(checker.key(&path), what).expected("another name"));
+    }
+    let kind = kind(checker, &path, &raw)?;
+    let parameter = Parameter {
+        name: name.clone(),
+        summary: raw.summary?,
+        kind,
+        default: raw.default?,
+    };
+    if let Some(expected) = refusal(&parameter, &parameter.default) {
+        let what = format!("the default of parameter {name} is {}", parameter.default);
+        checker.report(
+            Finding::new(checker.at(&["parameters", &name, "default"]), what).expected(expected),
+        );
+    }
+    Some(parameter)
+}
+
+fn kind(
+    checker: &mut Checker<'_>,
+    path: &[&str; 2],
+    raw: &raw::Parameter,
+) -> Option<ParameterKind> {
+    let integer = raw.integer.as_ref().map(|bounds| {
+        Some(ParameterKind::Integer {
+            min: bounds.min?,
+            max: bounds.max?,
+        })
+    });
+    let duration = raw.duration.as_ref().map(|bounds| {
+        Some(ParameterKind::Duration {
+            min: bounds.min?.0,
+            max: bounds.max?.0,
+        })
+    });
+    let size = raw.size.as_ref().map(|bounds| {
+        Some(ParameterKind::Size {
+            min: bounds.min?.0,
+            max: bounds.max?.0,
+        })
+    });
+    let boolean = raw.boolean.as_ref().map(|_| Some(ParameterKind::Boolean));
+    let one_of = raw
+        .one_of
+        .clone()
+        .map(|words| Some(ParameterKind::OneOf(words)));
+    let mut given: Vec<_> = [integer, duration, size, boolean, one_of]
+        .into_iter()
+        .flatten()
+        .collect();
+    if given.len() != 1 {
+        let wild = ["integer", "duration", "size", "boolean", "one_of"];
+        if !wild
+            .iter()
+            .any(|key| checker.is_wild(&[path[0], path[1], key]))
+        {
+            let what = format!("parameter {} has {} kinds", path[1], given.len());
+            let expected = "exactly one of integer, duration, size, boolean, one_of";
+            checker.report(Finding::new(checker.key(path), what).expected(expected));
+        }
+        return None;
+    }
+    let kind = given.pop().flatten()?;
+    let upside_down = match &kind {
+        ParameterKind::Integer { min, max } => min > max,
+        ParameterKind::Duration { min, max } => min > max,
+        ParameterKind::Size { min, max } => min > max,
+        ParameterKind::Boolean | ParameterKind::OneOf(_) => false,
+    };
+    if upside_down {
+        let what = format!("parameter {}: min is greater than max", path[1]);
+        checker.report(Finding::new(checker.key(path), what).expected("min below max"));
+        return None;
+    }
+    Some(kind)
+}
+
+fn component(
+    checker: &mut Checker<'_>,
+    names: &Names,
+    name: String,
+    raw: raw::Component,
+) -> Option<Component> {
+    let path = ["components", name.as_str()];
+    let needs = raw.needs.unwrap_or_default();
+    for (index, needed) in needs.iter().enumerate() {
+        let place = checker.at(&["components", &name, "needs", &index.to_string()]);
+        names.require_component(checker, place, needed);
+    }
+    let ports: Vec<_> = raw
+        .ports
+        .into_iter()
+        .flatten()
+        .map(|raw::Name(port)| port)
+        .collect();
+    for (index, port) in ports
+        .iter()
+        .enumerate()
+        .filter(|(index, port)| ports[..*index].contains(port))
+    {
+        let place = checker.at(&["components", &name, "ports", &index.to_string()]);
+        checker.report(
+            Finding::new(place, format!("port {port:?} is given twice")).expected("each port once"),
+        );
+    }
+    let replicas = match raw.replicas {
+        Some(raw::Replicas(text)) => names.replicas(checker, &[path[0], path[1], "replicas"], text),
+        None => checker.or(None, &[path[0], path[1], "replicas"], "1".to_owned()),
+    };
+    let process = raw
+        .process
+        .and_then(|raw| process(checker, names, &name, raw));
+    let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
+    let stop_path = [path[0], path[1], "stop_within"];
+    let stop_within = checker.or(
+        raw.stop_within.map(|raw::Span(time)| time),
+        &stop_path,
+        STOP_WITHIN,
+    )?;
+    let stop_within = checker.within(stop_within, &stop_path, WITHIN);
+    Some(Component {
+        replicas: replicas?,
+        needs,
+        ports,
+        process: process?,
+        ready: ready?,
+        stop_within: stop_within?,
+        name,
+    })
+}
+
+fn process(
+    checker: &mut Checker<'_>,
+    names: &Names,
+    component: &str,
+    raw: raw::Process,
+) -> Option<ProcessDriver> {
+    let path = |key: &'static str| ["components", component, "process", key];
+    let command = raw.command?;
+    for (index, text) in command.iter().enumerate() {
+        let place = checker.at(&[&path("command")[..], &[&index.to_string()]].concat());
+        names.check_text(checker, place, component, text);
+    }
+    let environment: Vec<_> = raw.environment.into_iter().flatten().collect();
+    for (name, text) in &environment {
+        let place = checker.at(&[&path("environment")[..], &[name]].concat());
+        names.check_text(checker, place, component, text);
+    }
+    Some(ProcessDriver {
+        command,
+        environment,
+        version: raw.version.unwrap_or_default(),
+    })
+}
+
+fn ready(
+    checker: &mut Checker<'_>,
+    names: &Names,
+    component: &str,
+    raw: raw::ReadyCheck,
+) -> Option<ReadyCheck> {
+    let path = ["components", component, "ready"];
+    match (raw.http, raw.tcp) {
+        (Some(raw), None) => {
+            let here = [&path[..], &["http"]].concat();
+            let target = checker.target(&raw.path?, &[&here[..], &["path"]].concat());
+            let (_, port) = names.port_of(checker, &here, Some(component.to_owned()), raw.port)?;
+            Some(ReadyCheck::Http {
+                port,
+                path: target?,
+            })
+        }
+        (None, Some(raw)) => {
+            let here = [&path[..], &["tcp"]].concat();
+            let (_, port) = names.port_of(checker, &here, Some(component.to_owned()), raw.port)?;
+            Some(ReadyCheck::Tcp { port })
+        }
+        _ => {
+            if !["http", "tcp"]
+                .iter()
+                .any(|key| checker.is_wild(&["components", component, "ready", key]))
+            {
+                let what = format!("components.{component}.ready is not one check");
+                checker.report(
+                    Finding::new(checker.key(&path), what).expected("exactly one of http, tcp"),
+                );
+            }
+            None
+        }
+    }
+}
+
+fn probe(checker: &mut Checker<'_>, names: &Names, name: String, raw: raw::Probe) -> Option<Probe> {
+    let path = ["probes", name.as_str()];
+    let place = names.port_of(checker, &path, raw.component, raw.port);
+    let get_path = ["probes", name.as_str(), "get"];
+    if let Some(get) = &raw.get {
+        for needed in ["${offset}", "${limit}"]
+            .into_iter()
+            .filter(|needed| !get.contains(needed))
+        {
+            let what = format!("probes.{name}.get lacks {needed}");
+            checker.report(
+                Finding::new(checker.at(&get_path), what)
+                    .expected("a path with ${offset} and ${limit}"),
+            );
+        }
+        checker.target(get, &get_path);
+    }
+    let marks = [
+        ("offset_after", &raw.offset_after),
+        ("key_after", &raw.key_after),
+        ("run_after", &raw.run_after),
+        ("time_after", &raw.time_after),
+    ];
+    for (key, _) in marks
+        .into_iter()
+        .filter(|(_, mark)| mark.as_deref() == Some(""))
+    {
+        let what = format!("probes.{name}.{key} is empty");
+        checker.report(
+            Finding::new(checker.at(&["probes", &name, key]), what)
+                .expected("the text right before it"),
+        );
+    }
+    let (component, port) = place?;
+    Some(Probe {
+        component,
+        port,
+        get: raw.get?,
+        offset_after: raw.offset_after?,
+        key_after: raw.key_after?,
+        run_after: raw.run_after?,
+        time_after: raw.time_after?,
+        limit: raw.limit?,
+        name,
+    })
+}
+
+fn verify(
+    checker: &mut Checker<'_>,
+    endpoints: &[Endpoint],
+    index: usize,
+    raw: raw::Verify,
+) -> Option<Check> {
+    let index = index.to_string();
+    let path = |key: &'static str| ["verify", index.as_str(), key];
+    let method = checker.method_and_path(raw.methods(), &["verify", &index]);
+    let headers = checker.headers(raw.headers.clone(), &path("headers"));
+    if let Some(endpoint) = &raw.endpoint
+        && !checker.is_wild(&["endpoints"])
+        && !endpoints.iter().any(|known| known.name == *endpoint)
+        && !checker.is_wild(&["endpoints", endpoint])
+    {
+        let names = || endpoints.iter().map(|known| known.name.as_str());
+        let what = format!("there is no endpoint {endpoint:?}");
+        checker.report(
+            Finding::new(checker.at(&path("endpoint")), what)
+                .expected(list(names()))
+                .meant(nearest(endpoint, names())),
+        );
+    }
+    let within = checker.or(
+        raw.within.map(|raw::Span(time)| time),
+        &path("within"),
+        CHECK_WITHIN,
+    )?;
+    let within = checker.within(within, &path("within"), WITHIN);
+    let (method, target) = method?;
+    let expect = raw.expect?;
+    Some(Check {
+        name: raw.name?,
+        endpoint: raw.endpoint?,
+        method,
+        path: target,
+        headers,
+        body: raw.body.unwrap_or_default(),
+        expect: CheckExpect {
+            status: expect.status?,
+            contains: expect.contains.unwrap_or_default(),
+        },
+        within: within?,
+    })
+}
+
+/// Components sorted so that each comes after those it needs; among those that could come next, as in the file.
+fn in_order_of_starting(checker: &mut Checker<'_>, mut waiting: Vec<Component>) -> Vec<Component> {
+    let mut ordered: Vec<Component> = Vec::new();
+    loop {
+        let is_waited_for = |name: &String| waiting.iter().any(|component| component.name == *name);
+        let next = waiting
+            .iter()
+            .position(|component| !component.needs.iter().any(is_waited_for));
+        match next {
+            Some(index) => ordered.push(waiting.remove(index)),
+            None => break,
+        }
+    }
+    if let [first, ..] = &waiting[..] {
+        let names = list(waiting.iter().map(|component| component.name.as_str()));
+        let what = format!("components need each other in a circle: {names}");
+        let place = checker.key(&["components", &first.name, "needs"]);
+        checker.report(Finding::new(place, what).expected("needs without a circle"));
+    }
+    ordered
+}
+
+/// Whether a parameter can say how many replicas there are.
+pub(super) fn counts_replicas(parameter: &Parameter) -> bool {
+    matches!(parameter.kind, ParameterKind::Integer { min, max } if min >= 1 && max <= MAX_REPLICAS)
+}

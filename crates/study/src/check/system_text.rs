@@ -1,0 +1,177 @@
+//! Names inside a system file: who may be meant by a component, a port or a `${…}`.
+
+use indexmap::IndexMap;
+
+use super::{
+    Checker,
+    system::{MAX_REPLICAS, counts_replicas},
+};
+use crate::{
+    Parameter,
+    fill::{Part, parts},
+    mistake::{Finding, Place},
+    nearest::{list, nearest},
+    raw,
+};
+
+/// Every name that can be meant.
+pub(super) struct Names {
+    parameters: Vec<Parameter>,
+    /// Each component with its ports.
+    components: IndexMap<String, Vec<String>>,
+}
+
+impl Names {
+    pub(super) fn new(parameters: &[Parameter], components: &[(String, raw::Component)]) -> Self {
+        let ports = |raw: &raw::Component| {
+            raw.ports
+                .iter()
+                .flatten()
+                .map(|raw::Name(port)| port.clone())
+                .collect()
+        };
+        Self {
+            parameters: parameters.to_vec(),
+            components: components
+                .iter()
+                .map(|(name, raw)| (name.clone(), ports(raw)))
+                .collect(),
+        }
+    }
+
+    pub(super) fn require_component(
+        &self,
+        checker: &mut Checker<'_>,
+        place: Place,
+        name: &str,
+    ) -> Option<&[String]> {
+        let ports = self.components.get(name);
+        if ports.is_none() && !checker.is_wild(&["components", name]) {
+            let names = || self.components.keys().map(String::as_str);
+            let what = format!("there is no component {name:?}");
+            checker.report(
+                Finding::new(place, what)
+                    .expected(list(names()))
+                    .meant(nearest(name, names())),
+            );
+        }
+        ports.map(Vec::as_slice)
+    }
+
+    /// The component and its port that stand under the keys `component` and `port` at `path`.
+    pub(super) fn port_of(
+        &self,
+        checker: &mut Checker<'_>,
+        path: &[&str],
+        component: Option<String>,
+        port: Option<String>,
+    ) -> Option<(String, String)> {
+        let (component, port) = (component?, port?);
+        let place = checker.at(&[path, &["component"]].concat());
+        let ports = self.require_component(checker, place, &component)?;
+        if ports.contains(&port) {
+            return Some((component, port));
+        }
+        if !checker.is_wild(&["components", &component, "ports"]) {
+            let names = || ports.iter().map(String::as_str);
+            let place = checker.at(&[path, &["port"]].concat());
+            let what = format!("component {component} has no port {port:?}");
+            let expected = if ports.is_empty() {
+                "a component with ports".to_owned()
+            } else {
+                list(names())
+            };
+            checker.report(
+                Finding::new(place, what)
+                    .expected(expected)
+                    .meant(nearest(&port, names())),
+            );
+        }
+        None
+    }
+
+    /// A number of replicas: digits or a parameter's name.
+    pub(super) fn replicas(
+        &self,
+        checker: &mut Checker<'_>,
+        path: &[&str],
+        text: String,
+    ) -> Option<String> {
+        let number = text
+            .parse()
+            .is_ok_and(|count: i64| (1..=MAX_REPLICAS).contains(&count));
+        let named = text
+            .strip_prefix("${")
+            .and_then(|rest| rest.strip_suffix('}'));
+        let parameter = named.and_then(|name| {
+            self.parameters
+                .iter()
+                .find(|parameter| parameter.name == name)
+        });
+        if number || parameter.is_some_and(counts_replicas) {
+            return Some(text);
+        }
+        let what = format!("{} is {}", path.join("."), crate::tree::quoted(&text));
+        let expected = format!(
+            "a whole number from 1 to {MAX_REPLICAS}, or ${{…}} with a parameter that is one"
+        );
+        checker.report(Finding::new(checker.at(path), what).expected(expected));
+        None
+    }
+
+    /// Whether every `${…}` in a component's text has a meaning.
+    pub(super) fn check_text(
+        &self,
+        checker: &mut Checker<'_>,
+        place: Place,
+        component: &str,
+        text: &str,
+    ) {
+        let Some(parts) = parts(text) else {
+            checker.report(Finding::new(place, "a ${ without its }").expected("${name}"));
+            return;
+        };
+        for part in parts {
+            if let Part::Name(name) = part
+                && !self.means_something(component, name)
+            {
+                let known = self.known(component);
+                let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+                let what = format!("${{{name}}} means nothing here");
+                let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));
+                checker.report(Finding::new(place, what).expected(expected).meant(near));
+            }
+        }
+    }
+
+    fn means_something(&self, component: &str, name: &str) -> bool {
+        name.strip_prefix("program.")
+            .is_some_and(|program| !program.is_empty() && !program.contains('/'))
+            || self.known(component).iter().any(|known| known == name)
+    }
+
+    /// What may stand in `${…}` in a component's text, programs aside.
+    fn known(&self, component: &str) -> Vec<String> {
+        let own = self
+            .components
+            .get(component)
+            .into_iter()
+            .flatten()
+            .map(|port| format!("port.{port}"));
+        let others = self
+            .components
+            .iter()
+            .filter(|(name, _)| *name != component)
+            .flat_map(|(name, ports)| ports.iter().map(move |port| format!("{name}.port.{port}")));
+        let parameters = self
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.clone());
+        ["dir".to_owned(), "replica".to_owned()]
+            .into_iter()
+            .chain(parameters)
+            .chain(own)
+            .chain(others)
+            .collect()
+    }
+}

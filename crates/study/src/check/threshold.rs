@@ -1,0 +1,189 @@
+//! Conditions on a cell's numbers: `path op value unit`.
+
+use super::{Checker, request::RESERVED_NAMES};
+use crate::{
+    Threshold, ThresholdOp,
+    mistake::{Finding, Place},
+    nearest::{list, nearest},
+    tree::quoted,
+    units,
+};
+
+/// What a number is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Time,
+    Rate,
+    Share,
+    Count,
+}
+
+const DELIVERY: [(&str, Unit); 10] = [
+    ("sent", Unit::Count),
+    ("accepted", Unit::Count),
+    ("rejected", Unit::Count),
+    ("unknown", Unit::Count),
+    ("delivered", Unit::Count),
+    ("missing", Unit::Count),
+    ("duplicates", Unit::Count),
+    ("late", Unit::Count),
+    ("out_of_order", Unit::Count),
+    ("unexpected", Unit::Count),
+];
+const REQUEST: [(&str, Unit); 4] = [
+    ("goodput", Unit::Rate),
+    ("throughput", Unit::Rate),
+    ("error_share", Unit::Share),
+    ("failed", Unit::Count),
+];
+const ENGINE: [(&str, Unit); 2] = [("busy_share", Unit::Share), ("lag_p99", Unit::Time)];
+const TIMES: [&str; 2] = ["response_time", "service_time"];
+const STATISTICS: [&str; 6] = ["p50", "p90", "p99", "p99_9", "max", "mean"];
+
+/// Every number a threshold of this study can name.
+fn known_numbers(request: &str) -> Vec<(String, Unit)> {
+    let plain = |prefix: &str, numbers: &[(&str, Unit)]| {
+        numbers
+            .iter()
+            .map(|(name, unit)| (format!("{prefix}.{name}"), *unit))
+            .collect::<Vec<_>>()
+    };
+    let times = |prefix: String| {
+        STATISTICS
+            .iter()
+            .map(move |name| (format!("{prefix}.{name}"), Unit::Time))
+    };
+    let [delivery, engine] = RESERVED_NAMES;
+    let mut known = plain(request, &REQUEST);
+    known.extend(
+        TIMES
+            .iter()
+            .flat_map(|time| times(format!("{request}.{time}"))),
+    );
+    known.extend(plain(delivery, &DELIVERY));
+    known.extend(times(format!("{delivery}.delay")));
+    known.extend(plain(engine, &ENGINE));
+    known
+}
+
+/// The thresholds; `request` is the request's name, `delivery` whether delivery is followed.
+pub(crate) fn thresholds(
+    checker: &mut Checker<'_>,
+    raw: &[String],
+    request: &str,
+    delivery: bool,
+) -> Vec<Threshold> {
+    let known = known_numbers(request);
+    let mut checked: Vec<Threshold> = Vec::new();
+    for (index, text) in raw.iter().enumerate() {
+        let place = checker.at(&["thresholds", &index.to_string()]);
+        match threshold(text, place, &known, request) {
+            Ok(threshold) if threshold.number[0] == "delivery" && !delivery => {
+                let what = format!(
+                    "{} is not measured by this study",
+                    threshold.number.join(".")
+                );
+                checker.report(Finding::new(place, what).expected("measure.delivery"));
+            }
+            Ok(threshold) => checked.push(threshold),
+            Err(finding) => checker.report(finding),
+        }
+    }
+    checked
+}
+
+fn threshold(
+    text: &str,
+    place: Place,
+    known: &[(String, Unit)],
+    request: &str,
+) -> Result<Threshold, Finding> {
+    const SHAPE: &str = "NUMBER OP VALUE, such as delivery.missing == 0";
+    if text.contains("${") {
+        let what = "a threshold holds in every cell; ${…} cannot stand in it";
+        return Err(Finding::new(place, what).expected("a value"));
+    }
+    let words: Vec<_> = text.split_whitespace().collect();
+    let (path, op, value) = match words[..] {
+        [path, op, value] => (path, op, value.to_owned()),
+        [path, op, value, unit] => (path, op, format!("{value}{unit}")),
+        _ => {
+            return Err(
+                Finding::new(place, format!("{} is no condition", quoted(text))).expected(SHAPE),
+            );
+        }
+    };
+    let (_, unit) = known
+        .iter()
+        .find(|(name, _)| name == path)
+        .ok_or_else(|| unknown(path, place, known, request))?;
+    let op = match op {
+        "<" => ThresholdOp::Less,
+        "<=" => ThresholdOp::LessOrEqual,
+        ">" => ThresholdOp::Greater,
+        ">=" => ThresholdOp::GreaterOrEqual,
+        "==" => ThresholdOp::Equal,
+        _ => {
+            let finding = Finding::new(place, format!("{} compares nothing", quoted(op)))
+                .expected("<, <=, >, >= or ==");
+            return Err(finding.meant((op == "=").then_some("==")));
+        }
+    };
+    let value = in_unit(&value, *unit).ok_or_else(|| {
+        let what = format!("{} is no value for {path}", quoted(&value));
+        Finding::new(place, what).expected(expects(*unit))
+    })?;
+    Ok(Threshold {
+        text: text.to_owned(),
+        number: path.split('.').map(str::to_owned).collect(),
+        op,
+        value,
+    })
+}
+
+/// The nearest known number, or what can follow the part of the path that is right.
+fn unknown(path: &str, place: Place, known: &[(String, Unit)], request: &str) -> Finding {
+    let finding = Finding::new(place, format!("unknown number {}", quoted(path)));
+    let names = || known.iter().map(|(name, _)| name.as_str());
+    let near = nearest(path, names());
+    let group = path.split('.').next().unwrap_or_default();
+    let under: Vec<_> = names()
+        .filter(|name| name.split('.').next() == Some(group))
+        .collect();
+    if under.is_empty() {
+        let groups = || [request, "delivery", "engine"];
+        let near = near
+            .map(str::to_owned)
+            .or_else(|| nearest(group, groups()).map(str::to_owned));
+        return finding
+            .expected(format!("a number of {}", list(groups())))
+            .meant(near);
+    }
+    finding.expected(list(under)).meant(near)
+}
+
+fn in_unit(text: &str, unit: Unit) -> Option<f64> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a week of nanoseconds fits 53 bits"
+    )]
+    let time = |text| units::duration(text).map(|time| time.as_nanos() as f64 / 1000.0);
+    match unit {
+        Unit::Time => time(text),
+        Unit::Rate => units::rate_per_s(text),
+        Unit::Count => units::number(text),
+        Unit::Share => match text.strip_suffix('%') {
+            Some(percent) => units::number(percent).map(|percent| percent / 100.0),
+            None => units::number(text).filter(|share| *share <= 1.0),
+        },
+    }
+}
+
+fn expects(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Time => "a duration such as 50ms",
+        Unit::Rate => "a rate such as 1000/s",
+        Unit::Count => "a count such as 0",
+        Unit::Share => "a share such as 1% or 0.01",
+    }
+}

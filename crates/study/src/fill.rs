@@ -1,0 +1,160 @@
+//! `${name}` in text: finding the names, putting levels in their place.
+
+use crate::{
+    Level,
+    mistake::Place,
+    tree::{Entry, Node, Value},
+};
+
+/// A stretch of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part<'a> {
+    Literal(&'a str),
+    /// What stands between `${` and `}`.
+    Name(&'a str),
+}
+
+/// Cuts a text into its parts; `$${` stands for a literal `${`. `None`: a `${` without its `}`.
+pub(crate) fn parts(text: &str) -> Option<Vec<Part<'_>>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            parts.push(Part::Literal(&rest[..at - 1]));
+            parts.push(Part::Literal("${"));
+            rest = &rest[at + 2..];
+            continue;
+        }
+        parts.push(Part::Literal(&rest[..at]));
+        let end = rest[at..].find('}')? + at;
+        parts.push(Part::Name(&rest[at + 2..end]));
+        rest = &rest[end + 1..];
+    }
+    parts.push(Part::Literal(rest));
+    parts.retain(|part| *part != Part::Literal(""));
+    Some(parts)
+}
+
+/// A `${name}` in a tree; `name` is `None` where the `}` is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub name: Option<String>,
+    pub place: Place,
+    /// Keys from the root.
+    pub path: Vec<String>,
+}
+
+/// Every `${name}` under a node.
+pub(crate) fn uses(node: &Node) -> Vec<Use> {
+    let mut found = Vec::new();
+    collect(node, &mut Vec::new(), &mut found);
+    found
+}
+
+fn collect(node: &Node, path: &mut Vec<String>, found: &mut Vec<Use>) {
+    match &node.value {
+        Value::Scalar(Level::Text(text)) if text.contains("${") => match parts(text) {
+            None => found.push(Use {
+                name: None,
+                place: node.place,
+                path: path.clone(),
+            }),
+            Some(parts) => found.extend(parts.into_iter().filter_map(|part| match part {
+                Part::Name(name) => Some(Use {
+                    name: Some(name.to_owned()),
+                    place: node.place,
+                    path: path.clone(),
+                }),
+                Part::Literal(_) => None,
+            })),
+        },
+        Value::List(items) => items.iter().for_each(|item| collect(item, path, found)),
+        Value::Map(entries) => {
+            for entry in entries {
+                path.push(entry.key.clone());
+                collect(&entry.node, path, found);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The tree with every `${name}` replaced. `level` gives a name's level with the place where it is written, `None` for
+/// a name that was reported already. A scalar that is nothing but one `${name}` takes the level's type and place.
+pub(crate) fn fill<'a>(node: &Node, level: &impl Fn(&str) -> Option<(&'a Level, Place)>) -> Node {
+    let value = match &node.value {
+        Value::Scalar(Level::Text(text)) if text.contains("${") => {
+            return fill_text(text, node.place, level);
+        }
+        Value::List(items) => Value::List(items.iter().map(|item| fill(item, level)).collect()),
+        Value::Map(entries) => Value::Map(
+            entries
+                .iter()
+                .map(|Entry { key, place, node }| Entry {
+                    key: key.clone(),
+                    place: *place,
+                    node: fill(node, level),
+                })
+                .collect(),
+        ),
+        other => other.clone(),
+    };
+    Node { value, ..*node }
+}
+
+fn fill_text<'a>(
+    text: &str,
+    place: Place,
+    level: &impl Fn(&str) -> Option<(&'a Level, Place)>,
+) -> Node {
+    let wild = Node::new(Value::Wild, place);
+    let Some(parts) = parts(text) else {
+        return wild;
+    };
+    if let [Part::Name(name)] = parts[..] {
+        return level(name).map_or(wild, |(level, place)| Node {
+            value: Value::Scalar(level.clone()),
+            place,
+            filled: true,
+        });
+    }
+    let mut filled = String::new();
+    for part in parts {
+        match part {
+            Part::Literal(literal) => filled.push_str(literal),
+            Part::Name(name) => match level(name) {
+                Some((level, _)) => filled.push_str(&level.to_string()),
+                None => return wild,
+            },
+        }
+    }
+    Node {
+        value: Value::Scalar(Level::Text(filled)),
+        place,
+        filled: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_into_parts() {
+        let check = |text: &str, expected: Option<&[Part<'_>]>| {
+            assert_eq!(parts(text).as_deref(), expected, "{text}")
+        };
+        check("plain", Some(&[Part::Literal("plain")]));
+        check("", Some(&[]));
+        check("${a}", Some(&[Part::Name("a")]));
+        check(
+            "x${a}y",
+            Some(&[Part::Literal("x"), Part::Name("a"), Part::Literal("y")]),
+        );
+        check("${a}${b}", Some(&[Part::Name("a"), Part::Name("b")]));
+        check("$${a}", Some(&[Part::Literal("${"), Part::Literal("a}")]));
+        check("$ {a}", Some(&[Part::Literal("$ {a}")]));
+        check("${a", None);
+    }
+}

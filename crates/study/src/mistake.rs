@@ -1,0 +1,246 @@
+//! What the user got wrong, with its place; how it is shown. Knows nothing of studies or systems.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+/// Most mistakes that are shown at once; a last line says how many more there are.
+pub(crate) const MAX_MISTAKES: usize = 100;
+/// Most characters of a line that are shown.
+const MAX_SHOWN: usize = 160;
+/// Characters shown before the caret where a long line is cut.
+const SHOWN_BEFORE: usize = 60;
+/// Most cells a mistake names by number.
+const MAX_CELLS_NAMED: usize = 8;
+
+/// A text and the name it has in messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// As the user typed it, e.g. `studies/ingest.yaml`.
+    pub name: String,
+    pub text: String,
+}
+
+/// Every mistake found in a file, sorted by place; never empty.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Mistakes(pub Vec<Mistake>);
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, mistake) in self.0.iter().enumerate() {
+            let gap = if index == 0 { "" } else { "\n" };
+            write!(f, "{gap}{mistake}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One mistake of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// [`Source::name`].
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
+    /// In characters, counted from 1.
+    pub column: u32,
+    pub what: String,
+    /// What would have been right.
+    pub expected: Option<String>,
+    /// The nearest right word.
+    pub did_you_mean: Option<String>,
+    /// The line of the text, cut where it is long, and the caret under the place.
+    pub excerpt: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}:{}: {}",
+            self.file, self.line, self.column, self.what
+        )?;
+        if let Some(expected) = &self.expected {
+            write!(f, "; expected {expected}")?;
+        }
+        if let Some(word) = &self.did_you_mean {
+            write!(f, "; did you mean \"{word}\"?")?;
+        }
+        writeln!(f)?;
+        f.write_str(&self.excerpt)
+    }
+}
+
+/// Where something stands in a text. The order is that of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub line: u32,
+    pub column: u32,
+    /// Characters the caret covers, at least 1.
+    pub width: u32,
+}
+
+impl Place {
+    pub(crate) const START: Self = Self {
+        line: 1,
+        column: 1,
+        width: 1,
+    };
+}
+
+/// A mistake before it is tied to its file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    pub place: Place,
+    pub what: String,
+    pub expected: Option<String>,
+    pub meant: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn new(place: Place, what: impl Into<String>) -> Self {
+        Self {
+            place,
+            what: what.into(),
+            expected: None,
+            meant: None,
+        }
+    }
+
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    pub(crate) fn meant(mut self, word: Option<impl Into<String>>) -> Self {
+        self.meant = word.map(Into::into);
+        self
+    }
+}
+
+/// What was found so far: each mistake once, with the cells it shows up in.
+#[derive(Debug, Default)]
+pub(crate) struct Findings(BTreeMap<Finding, BTreeSet<u32>>);
+
+impl Findings {
+    /// A mistake of the file as a whole.
+    pub(crate) fn add(&mut self, finding: Finding) {
+        self.0.entry(finding).or_default();
+    }
+
+    pub(crate) fn add_all(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        findings.into_iter().for_each(|finding| self.add(finding));
+    }
+
+    /// Mistakes that show up in this cell.
+    pub(crate) fn add_in_cell(&mut self, cell: u32, findings: impl IntoIterator<Item = Finding>) {
+        for finding in findings {
+            self.0.entry(finding).or_default().insert(cell);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Ties the findings to their file; `cells` is how many there are in all.
+    pub(crate) fn into_mistakes(self, source: &Source, cells: u32) -> Mistakes {
+        let lines = lines_of(&source.text);
+        let found = self.0.len();
+        let mut mistakes: Vec<_> = self
+            .0
+            .into_iter()
+            .take(MAX_MISTAKES)
+            .map(|(finding, seen_in)| {
+                let what = format!("{}{}", finding.what, cells_note(&seen_in, cells));
+                Mistake {
+                    what,
+                    ..mistake(source, &lines, finding)
+                }
+            })
+            .collect();
+        if let (Some(last), true) = (mistakes.last(), found > MAX_MISTAKES) {
+            let more = Mistake {
+                what: format!("{} more mistakes are not shown", found - MAX_MISTAKES),
+                expected: None,
+                did_you_mean: None,
+                excerpt: String::new(),
+                ..last.clone()
+            };
+            mistakes.push(more);
+        }
+        Mistakes(mistakes)
+    }
+}
+
+fn mistake(source: &Source, lines: &[&str], finding: Finding) -> Mistake {
+    let Finding {
+        place,
+        what,
+        expected,
+        meant,
+    } = finding;
+    let line = lines
+        .get(place.line as usize - 1)
+        .copied()
+        .unwrap_or_default();
+    Mistake {
+        file: source.name.clone(),
+        line: place.line,
+        column: place.column,
+        what,
+        expected,
+        did_you_mean: meant,
+        excerpt: excerpt(line, place),
+    }
+}
+
+/// YAML ends a line at CR LF, LF or CR.
+fn lines_of(text: &str) -> Vec<&str> {
+    text.split('\n')
+        .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
+        .collect()
+}
+
+fn cells_note(seen_in: &BTreeSet<u32>, cells: u32) -> String {
+    if seen_in.is_empty() || seen_in.len() == cells as usize {
+        return String::new();
+    }
+    let named: Vec<_> = seen_in
+        .iter()
+        .take(MAX_CELLS_NAMED)
+        .map(u32::to_string)
+        .collect();
+    let more = if seen_in.len() > named.len() {
+        ", …"
+    } else {
+        ""
+    };
+    let word = if seen_in.len() == 1 { "cell" } else { "cells" };
+    format!(" (in {word} {}{more} of {cells})", named.join(", "))
+}
+
+fn excerpt(line: &str, place: Place) -> String {
+    let column = place.column as usize - 1;
+    let from = if line.chars().count() > MAX_SHOWN {
+        column.saturating_sub(SHOWN_BEFORE)
+    } else {
+        0
+    };
+    let shown: String = line
+        .chars()
+        .skip(from)
+        .take(MAX_SHOWN)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let room = shown.chars().count().saturating_sub(column - from).max(1);
+    let number = place.line.to_string();
+    let margin = " ".repeat(number.len());
+    let lead = " ".repeat(column - from);
+    let carets = "^".repeat((place.width.max(1) as usize).min(room));
+    format!(
+        "  {number} | {}\n  {margin} | {lead}{carets}\n",
+        shown.trim_end()
+    )
+}

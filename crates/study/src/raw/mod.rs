@@ -1,0 +1,19 @@
+//! The files as they are written: types that mirror them key by key and mean nothing yet. The published JSON Schema
+//! is made from these types, doc comments included, and the same schema finds what is wrong with a file's shape;
+//! so every key is an `Option` here, also the required ones: what is missing or wrong was reported by then.
+
+mod scalar;
+mod study;
+mod system;
+
+pub(crate) use scalar::{Name, Rate, Size, Span, Status, Think};
+pub(crate) use study::{
+    Arrivals, Delivery, Expect, Load, Measure, Model, Order, Ready, Records, RecordsFormat,
+    Request, Schedule, Study, WarmUpUntil,
+};
+pub(crate) use system::{
+    Component, Parameter, Probe, Process, ReadyCheck, Replicas, System, Verify,
+};
+
+/// The method and path of a request, which stand in the file as one key of several.
+pub(crate) type MethodKeys<'a> = [(&'static str, &'a Option<String>); 7];

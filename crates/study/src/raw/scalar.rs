@@ -1,0 +1,191 @@
+//! Scalars with a unit or a choice of shapes. Each says in its schema, under `x-waggle`, how it is read.
+
+use std::{borrow::Cow, fmt, time::Duration};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+};
+
+use crate::{Level, units};
+
+/// `250ms`, `10s`, `2m`, `1h`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Span(pub Duration);
+
+impl TryFrom<String> for Span {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        units::duration(&text).map(Self).ok_or("not a duration")
+    }
+}
+
+/// `10kB`, `4MiB`, in bytes.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Size(pub u64);
+
+impl TryFrom<String> for Size {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        units::size(&text).map(Self).ok_or("not a size")
+    }
+}
+
+/// Letters, digits, `-` and `_`: fit for file names, paths of numbers and `${…}`.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Name(pub String);
+
+/// `1000/s`, or a number of events per second.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Level")]
+pub(crate) struct Rate(pub f64);
+
+impl TryFrom<Level> for Rate {
+    type Error = &'static str;
+
+    fn try_from(level: Level) -> Result<Self, Self::Error> {
+        units::rate_per_s(&level.to_string())
+            .map(Self)
+            .ok_or("not a rate")
+    }
+}
+
+/// One status code or several.
+#[derive(Debug, Clone)]
+pub(crate) struct Status(pub Vec<u16>);
+
+/// `1s`, `{exponential: 1s}` or `{uniform: [1s, 3s]}`.
+#[derive(Debug, Clone)]
+pub(crate) enum Think {
+    Fixed(Span),
+    Random(RandomThink),
+}
+
+/// How a user's thinking time is drawn; exactly one key.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RandomThink {
+    /// Exponentially distributed with this mean.
+    pub exponential: Option<Span>,
+    /// Uniformly distributed between the two.
+    #[schemars(length(min = 2, max = 2))]
+    pub uniform: Option<Vec<Span>>,
+}
+
+impl<'de> Deserialize<'de> for Level {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LevelVisitor;
+        impl Visitor<'_> for LevelVisitor {
+            type Value = Level;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, true, false or text")
+            }
+            fn visit_bool<E>(self, truth: bool) -> Result<Level, E> {
+                Ok(Level::Boolean(truth))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Level, E> {
+                Ok(Level::Integer(number))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Level, E> {
+                Ok(Level::Float(number))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Level, E> {
+                Ok(Level::Text(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(LevelVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Status {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StatusVisitor;
+        impl<'de> Visitor<'de> for StatusVisitor {
+            type Value = Status;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a status code or a list of them")
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Status, E> {
+                u16::try_from(number)
+                    .map(|code| Status(vec![code]))
+                    .map_err(E::custom)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut codes: A) -> Result<Status, A::Error> {
+                let mut all = Vec::new();
+                while let Some(code) = codes.next_element()? {
+                    all.push(code);
+                }
+                Ok(Status(all))
+            }
+        }
+        deserializer.deserialize_any(StatusVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Think {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ThinkVisitor;
+        impl<'de> Visitor<'de> for ThinkVisitor {
+            type Value = Think;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a duration, exponential or uniform")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
+                Span::try_from(text.to_owned())
+                    .map(Think::Fixed)
+                    .map_err(E::custom)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Think, A::Error> {
+                RandomThink::deserialize(MapAccessDeserializer::new(map)).map(Think::Random)
+            }
+        }
+        deserializer.deserialize_any(ThinkVisitor)
+    }
+}
+
+/// Says what a type looks like in the schema, in place.
+macro_rules! inline_schema {
+    ($type:ty, $generator:ident => $schema:expr) => {
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+
+inline_schema!(Span, _generator => json_schema!({
+    "type": "string", "x-waggle": "duration", "pattern": r"^(0|[0-9]+(\.[0-9]+)? ?(ns|us|µs|ms|s|m|h))$"
+}));
+inline_schema!(Size, _generator => json_schema!({
+    "type": "string", "x-waggle": "size", "pattern": r"^[0-9]+(\.[0-9]+)? ?(B|kB|MB|GB|KiB|MiB|GiB)$"
+}));
+inline_schema!(Name, _generator => json_schema!({
+    "type": "string", "x-waggle": "name", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+}));
+inline_schema!(Rate, _generator => json_schema!({
+    "type": ["number", "string"], "x-waggle": "rate", "minimum": 0, "pattern": r"^[0-9]+(\.[0-9]+)?(/[smh])?$"
+}));
+inline_schema!(Level, _generator => json_schema!({ "type": ["integer", "number", "boolean", "string"] }));
+inline_schema!(Status, _generator => json_schema!({
+    "anyOf": [
+        { "type": "integer", "minimum": 100, "maximum": 599 },
+        { "type": "array", "items": { "type": "integer", "minimum": 100, "maximum": 599 }, "minItems": 1 }
+    ]
+}));
+inline_schema!(Think, generator => {
+    let fixed = generator.subschema_for::<Span>();
+    let random = generator.subschema_for::<RandomThink>();
+    json_schema!({ "anyOf": [fixed, random] })
+});

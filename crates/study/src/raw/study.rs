@@ -1,0 +1,308 @@
+//! A study file, key by key.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{MethodKeys, Name, Rate, Span, Status, Think};
+use crate::Level;
+
+pub(crate) type Factors = IndexMap<String, Vec<Level>>;
+pub(crate) type Rows = Vec<IndexMap<String, Level>>;
+
+/// A study: a system, the load on it, the schedule and what is measured.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "waggle study")]
+#[expect(
+    dead_code,
+    reason = "factors and cells are read from the tree, for the places of their levels"
+)]
+pub(crate) struct Study {
+    /// Name of the study; names the folder of its runs.
+    #[schemars(required)]
+    pub study: Option<Name>,
+    /// The question the study answers, in a sentence; heads the report.
+    #[schemars(required)]
+    pub question: Option<String>,
+    /// The system under study.
+    #[schemars(required)]
+    pub system: Option<UseSystem>,
+    /// What varies: each factor with its levels. Every combination of levels is a cell. A factor is put to use as
+    /// ${factor}, or by having the name of one of the system's parameters.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub factors: Option<Factors>,
+    /// The cells row by row, in place of `factors`; every row has the same keys.
+    #[schemars(length(min = 1))]
+    pub cells: Option<Rows>,
+    /// The load on the system.
+    #[schemars(required)]
+    pub load: Option<Load>,
+    /// The phases of a trial, and how often each cell is tried.
+    #[schemars(required)]
+    pub schedule: Option<Schedule>,
+    /// What is measured besides the answers' times.
+    pub measure: Option<Measure>,
+    /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
+    pub thresholds: Option<Vec<String>>,
+    /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is noisy; 0.1 by default.
+    #[schemars(range(min = 0.001, max = 10.0))]
+    pub noisy_above: Option<f64>,
+    /// Decides every random choice; made from the study's name by default.
+    #[schemars(range(min = 0))]
+    pub seed: Option<i64>,
+}
+
+/// Which system, with which parameters.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UseSystem {
+    /// Name of the system: a folder in `systems/`.
+    #[serde(rename = "use")]
+    #[schemars(required)]
+    pub name: Option<Name>,
+    /// Values for the system's parameters; the others keep their defaults.
+    pub set: Option<IndexMap<String, Level>>,
+}
+
+/// How requests come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Model {
+    /// Each connection keeps `pipelining` requests under way.
+    Closed,
+    /// Requests fall due by the clock at `rate`, whatever the answers do.
+    Open,
+    /// Each of `users` sends, waits for the answer, and thinks.
+    Users,
+}
+
+/// When requests of an open load fall due.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Arrivals {
+    /// At random, independent of each other.
+    Poisson,
+    /// At equal distances.
+    Uniform,
+}
+
+/// The load: a model with its keys, and a request.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Load {
+    /// How requests come about; there is no default.
+    #[schemars(required)]
+    pub model: Option<Model>,
+    /// Connections, over all workers. Closed: required. Open: 50 by default.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub connections: Option<u32>,
+    /// Requests under way on one connection at once; 1 by default. Closed and open.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub pipelining: Option<u32>,
+    /// Requests that fall due, e.g. `1000/s`. Open.
+    pub rate: Option<Rate>,
+    /// How arrivals are spread; poisson by default. Open.
+    pub arrivals: Option<Arrivals>,
+    /// Number of users, each with a connection of its own. Users.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub users: Option<u32>,
+    /// Time between an answer and the user's next request: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`. Users.
+    pub think: Option<Think>,
+    /// Load worker threads; one for each CPU given to the load by default.
+    #[schemars(range(min = 1, max = 900))]
+    pub workers: Option<u32>,
+    /// What is sent.
+    #[schemars(required)]
+    pub request: Option<Request>,
+}
+
+/// The request of the load. Its method is the key of its path: exactly one of get, put, post, …
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Request {
+    /// Its name in thresholds and in the report.
+    #[schemars(required)]
+    pub name: Option<Name>,
+    /// Path of a GET request.
+    pub get: Option<String>,
+    /// Path of a PUT request.
+    pub put: Option<String>,
+    /// Path of a POST request.
+    pub post: Option<String>,
+    /// Path of a HEAD request.
+    pub head: Option<String>,
+    /// Path of a DELETE request.
+    pub delete: Option<String>,
+    /// Path of a PATCH request.
+    pub patch: Option<String>,
+    /// Path of an OPTIONS request.
+    pub options: Option<String>,
+    /// The system's endpoint it goes to; by default the only one.
+    pub to: Option<String>,
+    /// Header fields beside those that every request has.
+    pub headers: Option<IndexMap<String, String>>,
+    /// The body as it is sent.
+    pub body: Option<String>,
+    /// Records as the body, in place of `body`.
+    pub records: Option<Records>,
+    /// Which answers are a success; any 2xx by default.
+    pub expect: Option<Expect>,
+    /// How long an answer is waited for; 10s by default.
+    pub timeout: Option<Span>,
+}
+
+impl Request {
+    pub(crate) fn methods(&self) -> MethodKeys<'_> {
+        [
+            ("get", &self.get),
+            ("put", &self.put),
+            ("post", &self.post),
+            ("head", &self.head),
+            ("delete", &self.delete),
+            ("patch", &self.patch),
+            ("options", &self.options),
+        ]
+    }
+}
+
+/// Records from a file, each stamped with a key and a time of its own as it is sent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Records {
+    /// The file, relative to the study's folder.
+    #[schemars(required)]
+    pub from: Option<String>,
+    /// How to read the file; by default from its ending: .lp, .ndjson, .json, .csv.
+    pub format: Option<RecordsFormat>,
+    /// How to write the body; line-protocol by default.
+    #[serde(rename = "as")]
+    pub send_as: Option<RecordsFormat>,
+    /// Records in one request; 1 by default.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub per_request: Option<u32>,
+    /// The measurement of records from CSV or NDJSON.
+    pub measurement: Option<String>,
+    /// The column (key) with the time, in CSV or NDJSON.
+    pub time: Option<String>,
+    /// The columns (keys) that are tags, in CSV or NDJSON.
+    pub tags: Option<Vec<String>>,
+}
+
+/// A text format of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RecordsFormat {
+    LineProtocol,
+    Ndjson,
+    Json,
+    Csv,
+}
+
+/// Which answers are a success.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expect {
+    /// A status code or a list of them.
+    pub status: Option<Status>,
+    /// The whole body.
+    pub body_equals: Option<String>,
+    /// A part of the body.
+    pub body_contains: Option<String>,
+}
+
+/// The phases of a trial, and how often each cell is tried.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Schedule {
+    /// Load before measuring; until steady, at most 20s, by default.
+    pub warm_up: Option<WarmUp>,
+    /// How long is measured.
+    #[schemars(required)]
+    pub measure: Option<Span>,
+    /// How long records are awaited after the load has stopped; 30s by default where delivery is followed.
+    pub drain: Option<Drain>,
+    /// How long the system has to become ready; 30s by default.
+    pub ready: Option<Ready>,
+    /// Pause between two trials; none by default.
+    pub cool_down: Option<Span>,
+    /// Trials of each cell; 5 by default.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub repeat: Option<u32>,
+    /// Order of the cells within each repetition; shuffled by default.
+    pub order: Option<Order>,
+}
+
+/// Load before measuring.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WarmUp {
+    /// What ends it; steady by default.
+    pub until: Option<WarmUpUntil>,
+    /// The longest it may take.
+    #[schemars(required)]
+    pub at_most: Option<Span>,
+}
+
+/// What ends the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WarmUpUntil {
+    /// As soon as the system is steady.
+    Steady,
+    /// When its time is up.
+    Time,
+}
+
+/// Waiting for records after the load.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Drain {
+    /// The longest it may take.
+    #[schemars(required)]
+    pub at_most: Option<Span>,
+}
+
+/// Waiting for the system to be ready.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ready {
+    /// The longest it may take.
+    #[schemars(required)]
+    pub at_most: Option<Span>,
+}
+
+/// Order of the cells within each repetition.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// At random, by the seed.
+    Shuffled,
+    /// As the file lists them.
+    AsListed,
+}
+
+/// What is measured besides the answers' times.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Measure {
+    /// Length of one histogram interval; 1s by default. `schedule.measure` is a whole number of them.
+    pub interval: Option<Span>,
+    /// Time between two samples of CPU and memory; 1s by default.
+    pub resources: Option<Span>,
+    /// Following accepted records to where they must arrive.
+    pub delivery: Option<Delivery>,
+}
+
+/// Following accepted records to where they must arrive.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Delivery {
+    /// Name of one of the system's probes.
+    #[schemars(required)]
+    pub at: Option<String>,
+    /// Time between two looks; 100ms by default.
+    pub poll: Option<Span>,
+    /// A record seen later than this after it was sent is late; none is by default.
+    pub late_after: Option<Span>,
+}

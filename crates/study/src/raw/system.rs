@@ -1,0 +1,291 @@
+//! A system file, key by key.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{MethodKeys, Name, Size, Span};
+use crate::Level;
+
+/// A system: its parameters, components, endpoints, probes and functional check.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "waggle system")]
+pub(crate) struct System {
+    /// Name of the system, and of its folder.
+    #[schemars(required)]
+    pub system: Option<Name>,
+    /// What it is, in a sentence.
+    #[schemars(required)]
+    pub summary: Option<String>,
+    /// What a study may set.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub parameters: Option<IndexMap<String, Parameter>>,
+    /// Its processes.
+    #[schemars(required, extend("x-waggle-keys" = "name"))]
+    pub components: Option<IndexMap<String, Component>>,
+    /// Where load goes: a port of every replica of a component.
+    #[schemars(required, extend("x-waggle-keys" = "name"))]
+    pub endpoints: Option<IndexMap<String, Endpoint>>,
+    /// Places that are watched for records.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub probes: Option<IndexMap<String, Probe>>,
+    /// The functional check, run in this order before any load.
+    pub verify: Option<Vec<Verify>>,
+}
+
+/// A parameter: exactly one of integer, duration, size, boolean and one_of, and a default.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Parameter {
+    /// What it decides.
+    #[schemars(required)]
+    pub summary: Option<String>,
+    /// A whole number within bounds.
+    pub integer: Option<Bounds>,
+    /// A duration within bounds.
+    pub duration: Option<SpanBounds>,
+    /// A size within bounds, e.g. from 1kB to 4MiB.
+    pub size: Option<SizeBounds>,
+    /// true or false; written `boolean: {}`.
+    pub boolean: Option<Flag>,
+    /// One of these words.
+    #[schemars(length(min = 1))]
+    pub one_of: Option<Vec<String>>,
+    /// Its value where a study sets none.
+    #[schemars(required)]
+    pub default: Option<Level>,
+}
+
+/// Bounds of a whole number.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bounds {
+    /// The least value.
+    #[schemars(required)]
+    pub min: Option<i64>,
+    /// The greatest value.
+    #[schemars(required)]
+    pub max: Option<i64>,
+}
+
+/// Bounds of a duration.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SpanBounds {
+    /// The shortest.
+    #[schemars(required)]
+    pub min: Option<Span>,
+    /// The longest.
+    #[schemars(required)]
+    pub max: Option<Span>,
+}
+
+/// Bounds of a size.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SizeBounds {
+    /// The smallest.
+    #[schemars(required)]
+    pub min: Option<Size>,
+    /// The largest.
+    #[schemars(required)]
+    pub max: Option<Size>,
+}
+
+/// Nothing to say: true or false.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Flag {}
+
+/// One process, or several alike.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Component {
+    /// How many; a number or `${parameter}`; 1 by default.
+    pub replicas: Option<Replicas>,
+    /// Components that must be ready before this one is started.
+    pub needs: Option<Vec<String>>,
+    /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
+    pub ports: Option<Vec<Name>>,
+    /// How it is started as a process.
+    #[schemars(required)]
+    pub process: Option<Process>,
+    /// When it counts as ready.
+    #[schemars(required)]
+    pub ready: Option<ReadyCheck>,
+    /// Time between SIGTERM and SIGKILL; 10s by default.
+    pub stop_within: Option<Span>,
+}
+
+/// How many replicas: a number, or a parameter's name in `${…}`.
+#[derive(Debug, Deserialize)]
+#[serde(from = "Level")]
+pub(crate) struct Replicas(pub String);
+
+impl From<Level> for Replicas {
+    fn from(level: Level) -> Self {
+        Self(level.to_string())
+    }
+}
+
+impl JsonSchema for Replicas {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Replicas".into()
+    }
+
+    fn json_schema(_generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["integer", "string"], "minimum": 1 })
+    }
+}
+
+/// How a process is started.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Process {
+    /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `port.NAME`, `program.NAME`,
+    /// `COMPONENT.port.NAME`.
+    #[schemars(required, length(min = 1))]
+    pub command: Option<Vec<String>>,
+    /// Variables of its environment; may hold `${…}` too.
+    pub environment: Option<IndexMap<String, String>>,
+    /// Arguments that make it print its version.
+    pub version: Option<Vec<String>>,
+}
+
+/// When a component counts as ready: exactly one key.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadyCheck {
+    /// GET answers 2xx.
+    pub http: Option<HttpReady>,
+    /// A connection is accepted.
+    pub tcp: Option<TcpReady>,
+}
+
+/// GET answers 2xx.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HttpReady {
+    /// One of the component's ports.
+    #[schemars(required)]
+    pub port: Option<String>,
+    /// Path and query.
+    #[schemars(required)]
+    pub path: Option<String>,
+}
+
+/// A connection is accepted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TcpReady {
+    /// One of the component's ports.
+    #[schemars(required)]
+    pub port: Option<String>,
+}
+
+/// Where load goes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Endpoint {
+    /// One of the components.
+    #[schemars(required)]
+    pub component: Option<String>,
+    /// One of its ports.
+    #[schemars(required)]
+    pub port: Option<String>,
+}
+
+/// A place that is watched for records: text over HTTP, one record a line, read on from an offset.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Probe {
+    /// One of the components.
+    #[schemars(required)]
+    pub component: Option<String>,
+    /// One of its ports.
+    #[schemars(required)]
+    pub port: Option<String>,
+    /// Path and query; `${offset}` and `${limit}` are replaced at each look.
+    #[schemars(required)]
+    pub get: Option<String>,
+    /// Text right before a line's offset.
+    #[schemars(required)]
+    pub offset_after: Option<String>,
+    /// Text right before a record's key.
+    #[schemars(required)]
+    pub key_after: Option<String>,
+    /// Text right before a record's run.
+    #[schemars(required)]
+    pub run_after: Option<String>,
+    /// Text right before a record's time.
+    #[schemars(required)]
+    pub time_after: Option<String>,
+    /// Records read at once.
+    #[schemars(required, range(min = 1, max = 1_000_000))]
+    pub limit: Option<u32>,
+}
+
+/// One step of the functional check. Its method is the key of its path: exactly one of get, put, post, …
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Verify {
+    /// What holds when the step passes.
+    #[schemars(required)]
+    pub name: Option<String>,
+    /// One of the endpoints.
+    #[schemars(required)]
+    pub endpoint: Option<String>,
+    /// Path of a GET request.
+    pub get: Option<String>,
+    /// Path of a PUT request.
+    pub put: Option<String>,
+    /// Path of a POST request.
+    pub post: Option<String>,
+    /// Path of a HEAD request.
+    pub head: Option<String>,
+    /// Path of a DELETE request.
+    pub delete: Option<String>,
+    /// Path of a PATCH request.
+    pub patch: Option<String>,
+    /// Path of an OPTIONS request.
+    pub options: Option<String>,
+    /// Header fields.
+    pub headers: Option<IndexMap<String, String>>,
+    /// The body.
+    pub body: Option<String>,
+    /// What the answer must be like.
+    #[schemars(required)]
+    pub expect: Option<VerifyExpect>,
+    /// The step is repeated until it holds or this time is up; 5s by default.
+    pub within: Option<Span>,
+}
+
+impl Verify {
+    pub(crate) fn methods(&self) -> MethodKeys<'_> {
+        [
+            ("get", &self.get),
+            ("put", &self.put),
+            ("post", &self.post),
+            ("head", &self.head),
+            ("delete", &self.delete),
+            ("patch", &self.patch),
+            ("options", &self.options),
+        ]
+    }
+}
+
+/// What an answer must be like.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VerifyExpect {
+    /// Its status.
+    #[schemars(required, range(min = 100, max = 599))]
+    pub status: Option<u16>,
+    /// Every one of these stands in the body.
+    pub contains: Option<Vec<String>>,
+}

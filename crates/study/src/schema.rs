@@ -1,0 +1,131 @@
+//! JSON Schema from the raw types: the strict one that checks a file's shape, and the published one, which also
+//! admits `${factor}` wherever a scalar stands.
+
+use std::sync::LazyLock;
+
+use schemars::{
+    JsonSchema, Schema,
+    generate::SchemaSettings,
+    transform::{Transform, transform_subschemas},
+};
+use serde_json::{Map, Value, json};
+
+use crate::raw;
+
+/// The parts of a study whose scalars may be `${factor}`.
+pub(crate) const PARTS_PER_CELL: [&str; 3] = ["load", "schedule", "measure"];
+/// Keys in those parts that hold for the whole study.
+pub(crate) const STUDY_WIDE: [[&str; 2]; 2] = [["schedule", "repeat"], ["schedule", "order"]];
+
+/// JSON Schema (2020-12) of a study file, for editors.
+#[must_use]
+pub fn study_schema() -> Value {
+    let mut schema = STUDY.clone();
+    for part in PARTS_PER_CELL {
+        let keep: Vec<_> = STUDY_WIDE
+            .iter()
+            .filter(|[of, _]| *of == part)
+            .map(|[_, key]| *key)
+            .collect();
+        admit_factors(&mut schema["properties"][part], &keep);
+    }
+    schema
+}
+
+/// JSON Schema (2020-12) of a system file, for editors.
+#[must_use]
+pub fn system_schema() -> Value {
+    SYSTEM.clone()
+}
+
+/// A study's shape after every `${factor}` was replaced.
+pub(crate) static STUDY: LazyLock<Value> = LazyLock::new(schema_of::<raw::Study>);
+/// A system's shape.
+pub(crate) static SYSTEM: LazyLock<Value> = LazyLock::new(schema_of::<raw::System>);
+
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings
+        .with_transform(WithoutNull)
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+}
+
+/// An `Option` in a raw type means that the key may be left out, not that it may be empty.
+#[derive(Clone)]
+struct WithoutNull;
+
+impl Transform for WithoutNull {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(object) = schema.as_object_mut() {
+            object.remove("format");
+            drop_null_type(object);
+            drop_null_branch(object);
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+fn drop_null_type(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(types)) = schema.get_mut("type") else {
+        return;
+    };
+    types.retain(|name| name != "null");
+    if let [only] = &types[..] {
+        let only = only.clone();
+        schema.insert("type".to_owned(), only);
+    }
+}
+
+fn drop_null_branch(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(branches)) = schema.get_mut("anyOf") else {
+        return;
+    };
+    branches.retain(|branch| *branch != json!({ "type": "null" }));
+    if let [Value::Object(only)] = &branches[..] {
+        let only = only.clone();
+        schema.remove("anyOf");
+        for (key, value) in only {
+            schema.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// Lets every scalar below `schema` also be a text with `${…}` in it, but for the keys in `keep`.
+fn admit_factors(schema: &mut Value, keep: &[&str]) {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        for (_, property) in properties
+            .iter_mut()
+            .filter(|(key, _)| !keep.contains(&key.as_str()))
+        {
+            admit_factors(property, &[]);
+        }
+    } else if let Some(items) = schema.get_mut("items") {
+        admit_factors(items, &[]);
+    } else if let Some(values) = schema
+        .get_mut("additionalProperties")
+        .filter(|values| values.is_object())
+    {
+        admit_factors(values, &[]);
+    } else if let Some(branches) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        branches
+            .iter_mut()
+            .filter(|branch| branch["type"] != "integer")
+            .for_each(|branch| admit_factors(branch, &[]));
+        branches.push(factor_text());
+    } else if *schema != json!({ "type": "string", "description": schema["description"] }) {
+        let description = schema
+            .as_object_mut()
+            .and_then(|object| object.remove("description"));
+        *schema = json!({ "anyOf": [schema, factor_text()] });
+        if let Some(description) = description {
+            schema["description"] = description;
+        }
+    }
+}
+
+fn factor_text() -> Value {
+    json!({ "type": "string", "pattern": r"\$\{[^}]+\}", "description": "${factor}" })
+}

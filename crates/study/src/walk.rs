@@ -1,0 +1,377 @@
+//! A tree against its schema: every mistake of shape at once, each with its place. What is wrong becomes wild, so that
+//! the rest can still be read and checked. Understands exactly the keywords that `schema` makes.
+
+use serde_json::Value as Schema;
+
+use crate::{
+    Level,
+    mistake::{Finding, Place},
+    nearest::{list, nearest},
+    tree::{Entry, Node, Value, quoted},
+    units,
+};
+
+/// Walks the tree and makes wild what is wrong in it. `name` is what the tree is called in messages.
+pub(crate) fn walk(schema: &Schema, node: &mut Node, name: &str) -> Vec<Finding> {
+    let mut walk = Walk {
+        findings: Vec::new(),
+        path: vec![name.to_owned()],
+    };
+    let place = node.place;
+    walk.visit(schema, node, place);
+    walk.findings
+}
+
+struct Walk {
+    findings: Vec<Finding>,
+    path: Vec<String>,
+}
+
+impl Walk {
+    /// Where we are, e.g. `load.request`; the root's own name only at the root.
+    fn here(&self) -> String {
+        if self.path.len() == 1 {
+            self.path[0].clone()
+        } else {
+            self.path[1..].join(".")
+        }
+    }
+
+    /// `named_at` is the place of the key whose value this is.
+    fn visit(&mut self, schema: &Schema, node: &mut Node, named_at: Place) {
+        if node.value == Value::Wild {
+            return;
+        }
+        if let Some(branches) = schema["anyOf"].as_array() {
+            match branches
+                .iter()
+                .find(|branch| has_type(branch, type_of(&node.value)))
+            {
+                Some(branch) => self.visit(branch, node, named_at),
+                None => self.wrong(schema, node),
+            }
+            return;
+        }
+        match &mut node.value {
+            Value::Map(entries) if has_type(schema, "object") => {
+                self.map(schema, entries, named_at)
+            }
+            Value::List(items) if has_type(schema, "array") => self.list(schema, items, node.place),
+            Value::Scalar(_) => self.scalar(schema, node),
+            _ => self.wrong(schema, node),
+        }
+    }
+
+    fn map(&mut self, schema: &Schema, entries: &mut Vec<Entry>, named_at: Place) {
+        let none = serde_json::Map::new();
+        let properties = schema["properties"].as_object().unwrap_or(&none);
+        let mut meant = Vec::new();
+        for entry in entries.iter_mut() {
+            if let Some(property) = properties.get(&entry.key) {
+                self.path.push(entry.key.clone());
+                self.visit(property, &mut entry.node, entry.place);
+                self.path.pop();
+            } else if schema["additionalProperties"].is_object() {
+                self.free_key(schema, entry);
+            } else {
+                meant.extend(self.unknown_key(properties, entry));
+                entry.node.value = Value::Wild;
+            }
+        }
+        entries.retain(|entry| properties.is_empty() || properties.contains_key(&entry.key));
+        // A misspelt key counts as given, so that its slip is said once.
+        for (key, place) in meant {
+            if !entries.iter().any(|entry| entry.key == key) {
+                entries.push(Entry {
+                    key,
+                    place,
+                    node: Node::new(Value::Wild, place),
+                });
+            }
+        }
+        for key in schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Schema::as_str)
+        {
+            if !entries.iter().any(|entry| entry.key == key) {
+                let what = format!("{} lacks the key {key:?}", self.here());
+                let expected = format!("{key}: {}", expects(&properties[key]));
+                self.findings
+                    .push(Finding::new(named_at, what).expected(expected));
+            }
+        }
+    }
+
+    /// A key of the user's own choice, such as a factor's name.
+    fn free_key(&mut self, schema: &Schema, entry: &mut Entry) {
+        if schema["x-waggle-keys"] == "name" && !is_name(&entry.key) {
+            let what = format!(
+                "{} is no name for a key of {}",
+                quoted(&entry.key),
+                self.here()
+            );
+            self.findings
+                .push(Finding::new(entry.place, what).expected(NAME));
+            entry.node.value = Value::Wild;
+        }
+        self.path.push(entry.key.clone());
+        self.visit(
+            &schema["additionalProperties"],
+            &mut entry.node,
+            entry.place,
+        );
+        self.path.pop();
+    }
+
+    /// Reports it; gives the key that was probably meant, with the place.
+    fn unknown_key(
+        &mut self,
+        properties: &serde_json::Map<String, Schema>,
+        entry: &Entry,
+    ) -> Option<(String, Place)> {
+        let words = || properties.keys().map(String::as_str);
+        let near = nearest(&entry.key, words());
+        let what = format!("unknown key {} in {}", quoted(&entry.key), self.here());
+        let allowed = if properties.is_empty() {
+            "no key".to_owned()
+        } else {
+            list(words())
+        };
+        self.findings.push(
+            Finding::new(entry.place, what)
+                .expected(allowed)
+                .meant(near),
+        );
+        near.map(|key| (key.to_owned(), entry.place))
+    }
+
+    fn list(&mut self, schema: &Schema, items: &mut Vec<Node>, place: Place) {
+        let (least, most) = (
+            count(&schema["minItems"], 0),
+            count(&schema["maxItems"], usize::MAX),
+        );
+        if items.len() < least || items.len() > most {
+            let expected = if least == most {
+                format!("{least}")
+            } else {
+                format!("at least {least}")
+            };
+            let what = format!("{} has {} entries", self.here(), items.len());
+            self.findings
+                .push(Finding::new(place, what).expected(expected));
+        }
+        for (index, item) in items.iter_mut().enumerate() {
+            let place = item.place;
+            let last = self.path.len() - 1;
+            let name = self.path[last].clone();
+            self.path[last] = format!("{name}[{}]", index + 1);
+            self.visit(&schema["items"], item, place);
+            self.path[last] = name;
+        }
+        // Serde leaves wild ones out, and indices must mean the same afterwards.
+        items.retain(|item| item.value != Value::Wild);
+    }
+
+    fn scalar(&mut self, schema: &Schema, node: &mut Node) {
+        let Value::Scalar(level) = &node.value else {
+            return;
+        };
+        let words = words_of(schema);
+        if !words.is_empty() {
+            let text = level.to_string();
+            if !words.contains(&text.as_str()) {
+                let what = format!("{} is {}", self.here(), node.kind());
+                let near = nearest(&text, words.iter().copied());
+                self.findings.push(
+                    Finding::new(node.place, what)
+                        .expected(either(&words))
+                        .meant(near),
+                );
+                node.value = Value::Wild;
+            }
+            return;
+        }
+        if node.filled && !matches!(level, Level::Text(_)) && schema["type"] == "string" {
+            node.value = Value::Scalar(Level::Text(level.to_string()));
+        }
+        let Value::Scalar(level) = &node.value else {
+            return;
+        };
+        if !fits(schema, level) {
+            self.wrong(schema, node);
+        }
+    }
+
+    fn wrong(&mut self, schema: &Schema, node: &mut Node) {
+        let unit = if schema["x-waggle"] == "duration" {
+            "s"
+        } else {
+            ""
+        };
+        let meant = match &node.value {
+            Value::Scalar(Level::Integer(number)) if !unit.is_empty() && *number >= 0 => {
+                Some(format!("{number}{unit}"))
+            }
+            Value::Scalar(level) if schema["type"] == "string" && unit.is_empty() => {
+                Some(format!("'{level}'"))
+            }
+            Value::Scalar(Level::Text(text)) if schema["type"] == "boolean" => {
+                truth(text).map(ToOwned::to_owned)
+            }
+            _ => None,
+        };
+        let meant = meant.filter(|_| schema["x-waggle"].is_null() || !unit.is_empty());
+        let what = format!("{} is {}", self.here(), node.kind());
+        self.findings.push(
+            Finding::new(node.place, what)
+                .expected(expects(schema))
+                .meant(meant),
+        );
+        node.value = Value::Wild;
+    }
+}
+
+/// YAML 1.1's words for truth.
+fn truth(text: &str) -> Option<&'static str> {
+    match text.to_lowercase().as_str() {
+        "yes" | "on" | "y" => Some("true"),
+        "no" | "off" | "n" => Some("false"),
+        _ => None,
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Wild | Value::Null => "null",
+        Value::Scalar(Level::Boolean(_)) => "boolean",
+        Value::Scalar(Level::Integer(_)) => "integer",
+        Value::Scalar(Level::Float(_)) => "number",
+        Value::Scalar(Level::Text(_)) => "string",
+        Value::List(_) => "array",
+        Value::Map(_) => "object",
+    }
+}
+
+fn has_type(schema: &Schema, name: &str) -> bool {
+    let is = |schema: &Schema| schema == name || (schema == "number" && name == "integer");
+    match &schema["type"] {
+        Schema::Array(types) => types.iter().any(is),
+        one => is(one),
+    }
+}
+
+/// Whether a scalar has the type, the unit and the bounds asked for.
+fn fits(schema: &Schema, level: &Level) -> bool {
+    let typed = has_type(schema, type_of(&Value::Scalar(level.clone())));
+    let bound = |key: &str, otherwise: f64| schema[key].as_f64().unwrap_or(otherwise);
+    let within = match level {
+        #[expect(clippy::cast_precision_loss, reason = "bounds are far below 2^53")]
+        Level::Integer(number) => {
+            (bound("minimum", f64::MIN)..=bound("maximum", f64::MAX)).contains(&(*number as f64))
+        }
+        Level::Float(number) => {
+            (bound("minimum", f64::MIN)..=bound("maximum", f64::MAX)).contains(number)
+        }
+        Level::Boolean(_) | Level::Text(_) => true,
+    };
+    let readable = match (schema["x-waggle"].as_str(), level) {
+        (Some("duration"), Level::Text(text)) => units::duration(text).is_some(),
+        (Some("size"), Level::Text(text)) => units::size(text).is_some(),
+        (Some("rate"), _) => units::rate_per_s(&level.to_string()).is_some(),
+        (Some("name"), Level::Text(text)) => is_name(text),
+        _ => true,
+    };
+    typed && within && readable
+}
+
+const NAME: &str = "letters, digits, - and _, at most 64, the first a letter or digit";
+
+/// Whether a text is a name as `Name` wants it.
+pub(crate) fn is_name(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    text.len() <= 64
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.bytes().all(inner)
+}
+
+/// The words of an enum, whether its variants are documented or not.
+fn words_of(schema: &Schema) -> Vec<&str> {
+    let documented = schema["oneOf"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|variant| &variant["const"]);
+    schema["enum"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .chain(documented)
+        .filter_map(Schema::as_str)
+        .collect()
+}
+
+fn either(words: &[&str]) -> String {
+    match words {
+        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => words.join(", "),
+    }
+}
+
+fn count(schema: &Schema, otherwise: usize) -> usize {
+    schema
+        .as_u64()
+        .and_then(|number| usize::try_from(number).ok())
+        .unwrap_or(otherwise)
+}
+
+/// What a schema asks for, in words.
+fn expects(schema: &Schema) -> String {
+    let words = words_of(schema);
+    if !words.is_empty() {
+        return either(&words);
+    }
+    if let Some(branches) = schema["anyOf"].as_array() {
+        return branches
+            .iter()
+            .map(expects)
+            .collect::<Vec<_>>()
+            .join(" or ");
+    }
+    match schema["x-waggle"].as_str() {
+        Some("duration") => {
+            return "a duration such as 250ms, 10s, 2m or 1h, at most 168h".to_owned();
+        }
+        Some("size") => return "a size such as 10kB or 4MiB".to_owned(),
+        Some("rate") => return "a rate such as 1000/s".to_owned(),
+        Some("name") => return NAME.to_owned(),
+        _ => {}
+    }
+    match &schema["type"] {
+        Schema::Array(types) if types.len() > 2 => "a number, true, false or text".to_owned(),
+        Schema::Array(_) => "a whole number or text".to_owned(),
+        kind => expects_type(schema, kind.as_str().unwrap_or_default()),
+    }
+}
+
+fn expects_type(schema: &Schema, kind: &str) -> String {
+    let bounds = match (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(", at least {least}"),
+        _ => String::new(),
+    };
+    match kind {
+        "integer" => format!("a whole number{bounds}"),
+        "number" => format!("a number{bounds}"),
+        "boolean" => "true or false".to_owned(),
+        "string" => "text".to_owned(),
+        "array" => "a list".to_owned(),
+        _ => match schema["properties"].as_object() {
+            Some(keys) if !keys.is_empty() => {
+                format!("a mapping with {}", list(keys.keys().map(String::as_str)))
+            }
+            _ => "a mapping".to_owned(),
+        },
+    }
+}
