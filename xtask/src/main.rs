@@ -1,3 +1,182 @@
 //! The project's own chores; `cargo xtask check` is what CI runs.
+//!
+//! Reads the command line and says which steps run. How a step is done is elsewhere: `steps` runs programs and keeps
+//! times, `tidy` and its rules look at the files, `fuzz` builds and runs the fuzz targets.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program of chores tells how they go"
+)]
 
-fn main() {}
+mod fuzz;
+mod rules;
+mod steps;
+mod tidy;
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::{Context, Result, bail};
+
+use crate::steps::{Root, Steps};
+
+const USAGE: &str = "\
+cargo xtask check [--no-fuzz] [--fuzz-seconds N]   everything below, in this order; what CI runs
+cargo xtask fmt                                    formatting
+cargo xtask clippy                                 lints, warnings as errors
+cargo xtask docs                                   documentation, warnings as errors
+cargo xtask tidy                                   the rules of STYLE.md that a program can check
+cargo xtask test                                   all tests
+cargo xtask fuzz [--seconds N] [TARGET…]           each fuzz target for N seconds (30)";
+
+/// How long each fuzz target runs where nothing else is said.
+const FUZZ_SECONDS: u64 = 30;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// `Ok(false)`: a step failed. `Err`: the command line is wrong, or the project was not found.
+fn run(arguments: &[String]) -> Result<bool> {
+    let Some((command, options)) = arguments.split_first() else {
+        bail!("{USAGE}");
+    };
+    let root = Root::find()?;
+    let mut steps = Steps::default();
+    match command.as_str() {
+        "check" => {
+            let seconds = check_options(options)?;
+            steps.run("fmt", || fmt(&root));
+            steps.run("clippy", || clippy(&root));
+            steps.run("docs", || docs(&root));
+            steps.run("tidy", || tidy::tidy(&root));
+            steps.run("test", || test(&root));
+            if let Some(seconds) = seconds {
+                fuzz::fuzz(&root, seconds, &[], &mut steps);
+            }
+        }
+        "fuzz" => {
+            let (seconds, targets) = fuzz_options(options)?;
+            fuzz::fuzz(&root, seconds, &targets, &mut steps);
+        }
+        _ if !options.is_empty() => bail!("unknown option {:?}\n\n{USAGE}", options[0]),
+        "fmt" => steps.run("fmt", || fmt(&root)),
+        "clippy" => steps.run("clippy", || clippy(&root)),
+        "docs" => steps.run("docs", || docs(&root)),
+        "tidy" => steps.run("tidy", || tidy::tidy(&root)),
+        "test" => steps.run("test", || test(&root)),
+        _ => bail!("unknown command {command:?}\n\n{USAGE}"),
+    }
+    Ok(steps.summary())
+}
+
+fn fmt(root: &Root) -> Result<()> {
+    root.cargo(&["fmt", "--all", "--check"])?;
+    root.cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])
+}
+
+fn clippy(root: &Root) -> Result<()> {
+    // --locked: a lock file that does not fit the manifests was forgotten in a commit.
+    root.cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--",
+        "--deny=warnings",
+    ])
+}
+
+fn docs(root: &Root) -> Result<()> {
+    root.cargo_with(
+        &["doc", "--workspace", "--no-deps", "--locked"],
+        &[("RUSTDOCFLAGS", "--deny=warnings")],
+    )
+}
+
+fn test(root: &Root) -> Result<()> {
+    root.cargo(&["test", "--workspace", "--locked"])
+}
+
+/// How long each fuzz target runs; `None`: none runs.
+fn check_options(options: &[String]) -> Result<Option<Duration>> {
+    let mut seconds = Some(Duration::from_secs(FUZZ_SECONDS));
+    let mut rest = options.iter();
+    while let Some(option) = rest.next() {
+        match option.as_str() {
+            "--no-fuzz" => seconds = None,
+            "--fuzz-seconds" => seconds = Some(seconds_of(rest.next())?),
+            _ => bail!("unknown option {option:?}\n\n{USAGE}"),
+        }
+    }
+    Ok(seconds)
+}
+
+fn fuzz_options(options: &[String]) -> Result<(Duration, Vec<String>)> {
+    let mut seconds = Duration::from_secs(FUZZ_SECONDS);
+    let mut targets = Vec::new();
+    let mut rest = options.iter();
+    while let Some(option) = rest.next() {
+        match option.as_str() {
+            "--seconds" => seconds = seconds_of(rest.next())?,
+            _ if option.starts_with('-') => bail!("unknown option {option:?}\n\n{USAGE}"),
+            _ => targets.push(option.clone()),
+        }
+    }
+    Ok((seconds, targets))
+}
+
+fn seconds_of(value: Option<&String>) -> Result<Duration> {
+    let value = value.context("expected a number of seconds at the end")?;
+    let seconds = value
+        .parse()
+        .with_context(|| format!("expected a number of seconds, found {value:?}"))?;
+    Ok(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{check_options, fuzz_options};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_of_check() {
+        let check = |text, expected: Option<Option<u64>>| {
+            let found = check_options(&words(text)).ok();
+            let expected = expected.map(|seconds| seconds.map(Duration::from_secs));
+            assert_eq!(found, expected, "{text}");
+        };
+        check("", Some(Some(30)));
+        check("--no-fuzz", Some(None));
+        check("--fuzz-seconds 5", Some(Some(5)));
+        check("--fuzz-seconds", None);
+        check("--fuzz-seconds x", None);
+        check("--fast", None);
+    }
+
+    #[test]
+    fn options_of_fuzz() {
+        let check = |text, expected: Option<(u64, &str)>| {
+            let found = fuzz_options(&words(text)).ok();
+            let expected =
+                expected.map(|(seconds, targets)| (Duration::from_secs(seconds), words(targets)));
+            assert_eq!(found, expected, "{text}");
+        };
+        check("", Some((30, "")));
+        check("--seconds 5 a b", Some((5, "a b")));
+        check("a --seconds 5", Some((5, "a")));
+        check("--second 5", None);
+    }
+}

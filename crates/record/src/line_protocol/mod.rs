@@ -1,7 +1,7 @@
 //! Line protocol, as the `InfluxDB` 2 reference documents it: `measurement,tag=value field=1i 1700000000000000000`.
 //!
 //! [`lines`] is the hot path: one pass over the text, every part checked, nothing copied. [`read`] makes records
-//! of them, [`write`] makes text of a record. Like `InfluxDB`, readers take more than one space between the parts,
+//! of them, [`write()`] makes text of a record. Like `InfluxDB`, readers take more than one space between the parts,
 //! spaces at both ends of a line, `\r\n`, and keep a backslash that escapes nothing. Unlike `InfluxDB`, they refuse
 //! a tag or field key that occurs twice in a line. Names that start with `_` are taken: `InfluxDB` reserves them
 //! but leaves it to the writer.

@@ -1,0 +1,188 @@
+//! Builds the fuzz targets with coverage on a stable compiler and runs each for a while from its seeds.
+//!
+//! What a target does stands in `fuzz/targets`. Seeds lie in `fuzz/seeds/TARGET`; what a run learns and what it
+//! finds is kept below the build folder, in `fuzz/corpus` and `fuzz/artifacts`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::steps::{Root, Steps, cargo_program};
+
+/// What tells libFuzzer which code an input reached and what it compared. `-Zsanitizer` would need a nightly compiler;
+/// without one, memory errors in unsafe code go unseen, panics and overflows do not.
+const COVERAGE_FLAGS: &str = "-Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares \
+    --cfg fuzzing -Clink-dead-code -Ccodegen-units=1 -Cdebug-assertions";
+
+/// An input that takes longer is reported as a hang.
+const INPUT_AT_MOST: Duration = Duration::from_secs(10);
+const MEMORY_MAX_MB: u32 = 2048;
+const INPUT_MAX_BYTES: u32 = 64 * 1024;
+/// Lines of a failed target's output that are shown.
+const SHOWN_LINES: usize = 40;
+
+/// Builds all targets, and runs those named, or all, each for `time`, as many at once as there are CPUs.
+pub(crate) fn fuzz(root: &Root, time: Duration, named: &[String], steps: &mut Steps) {
+    let mut built = None;
+    steps.run("fuzz: build", || {
+        built = Some(build(root, named)?);
+        Ok(())
+    });
+    let Some(built) = built else { return };
+    let lanes = thread::available_parallelism().map_or(1, usize::from);
+    let (ended, ends) = mpsc::channel();
+    let (give, take) = mpsc::channel();
+    for target in &built.targets {
+        give.send(target.clone())
+            .expect("the receiver lives in this function");
+    }
+    drop(give);
+    let take = std::sync::Mutex::new(take);
+    thread::scope(|scope| {
+        for _ in 0..lanes.min(built.targets.len()) {
+            let (ended, take, built) = (ended.clone(), &take, &built);
+            scope.spawn(move || {
+                loop {
+                    let next = take.lock().map_or(None, |take| take.recv().ok());
+                    let Some(target) = next else { return };
+                    let start = Instant::now();
+                    let failure = run(root, built, &target, time).err();
+                    let failure = failure.map(|error| format!("{error:#}"));
+                    // The receiver is gone only if this function has panicked.
+                    let _ = ended.send((target, start.elapsed(), failure));
+                }
+            });
+        }
+        drop(ended);
+        for (target, took, failure) in ends {
+            steps.note(&format!("fuzz: {target}"), took, failure);
+        }
+    });
+}
+
+/// Targets, and where their programs lie.
+struct Built {
+    programs: PathBuf,
+    targets: Vec<String>,
+}
+
+fn build(root: &Root, named: &[String]) -> Result<Built> {
+    let all = targets(&root.path().join("fuzz/targets"))?;
+    if let Some(unknown) = named.iter().find(|name| !all.contains(name)) {
+        bail!(
+            "there is no fuzz target {unknown:?}; there are {}",
+            all.join(", ")
+        );
+    }
+    let host = host(root)?;
+    let target_folder = root.target().join("fuzz");
+    let mut cargo = Command::new(cargo_program());
+    cargo
+        .args([
+            "build",
+            "--release",
+            "--bins",
+            "--manifest-path",
+            "fuzz/Cargo.toml",
+        ])
+        // With a target given, the flags are not for build scripts, which are no fuzz targets.
+        .args(["--target", &host])
+        .env("CARGO_TARGET_DIR", &target_folder)
+        .env("RUSTFLAGS", COVERAGE_FLAGS)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    let status = cargo
+        .current_dir(root.path())
+        .status()
+        .context("starting cargo")?;
+    if !status.success() {
+        bail!("building the fuzz targets ended with {status}");
+    }
+    Ok(Built {
+        programs: target_folder.join(host).join("release"),
+        targets: if named.is_empty() {
+            all
+        } else {
+            named.to_vec()
+        },
+    })
+}
+
+/// The names of the targets: those of their files.
+fn targets(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
+        let path = entry?.path();
+        let is_source = path.extension().is_some_and(|end| end == "rs");
+        names.extend(
+            path.file_stem()
+                .filter(|_| is_source)
+                .map(|stem| stem.to_string_lossy().into_owned()),
+        );
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn host(root: &Root) -> Result<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let told = root.output(Command::new(rustc).arg("-vV"))?;
+    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc does not tell its host")?.to_owned())
+}
+
+fn run(root: &Root, built: &Built, target: &str, time: Duration) -> Result<()> {
+    let kept = root.target().join("fuzz");
+    let corpus = kept.join("corpus").join(target);
+    let artifacts = kept.join("artifacts").join(target);
+    for folder in [&corpus, &artifacts] {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    let program = built.programs.join(target);
+    let mut command = Command::new(&program);
+    command
+        .arg(&corpus)
+        .arg(root.path().join("fuzz/seeds").join(target))
+        .arg(format!("-max_total_time={}", time.as_secs().max(1)))
+        .arg(format!("-timeout={}", INPUT_AT_MOST.as_secs()))
+        .arg(format!("-rss_limit_mb={MEMORY_MAX_MB}"))
+        .arg(format!("-max_len={INPUT_MAX_BYTES}"))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .arg("-print_final_stats=1");
+    let output = command
+        .stdin(Stdio::null())
+        .current_dir(root.path())
+        .output()
+        .with_context(|| format!("starting {}", program.display()))?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        let runs = told
+            .lines()
+            .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+        println!("{target}: {} inputs", runs.unwrap_or("?").trim());
+        return Ok(());
+    }
+    let lines: Vec<&str> = told.lines().collect();
+    let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+    let input = told.lines().find_map(|line| {
+        line.split_once("Test unit written to ")
+            .map(|(_, path)| path)
+    });
+    let Some(input) = input else {
+        bail!("{shown}\n{target} ended with {}", output.status);
+    };
+    bail!(
+        "{shown}\n{target} failed on {input}\nreplay: {} {input}",
+        program.display()
+    )
+}

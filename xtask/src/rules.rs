@@ -1,0 +1,214 @@
+//! The rules of STYLE.md that a program can check. Pure: names and texts in, breaches out.
+
+use std::{collections::BTreeMap, fmt};
+
+/// A rule broken, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Breach {
+    pub(crate) file: String,
+    /// Counted from 1; 0 where the file as a whole is meant.
+    pub(crate) line: usize,
+    pub(crate) rule: String,
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.rule),
+            line => write!(f, "{}:{line}: {}", self.file, self.rule),
+        }
+    }
+}
+
+/// Longest source file without a reason.
+const LINES_MAX: usize = 500;
+/// A line that gives the reason for a longer one.
+const LONG_MARK: &str = "// long: ";
+/// Words that say nothing, in names of modules and functions.
+const EMPTY_WORDS: [&str; 7] = [
+    "util", "utils", "helper", "helpers", "common", "manager", "managers",
+];
+/// Folders of one machine: no file may hold a path that starts in one of these.
+const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
+
+/// Which crates a crate may use; one that is not listed may use none of ours.
+const ARROWS: [(&str, &[&str]); 5] = [
+    (
+        "waggle-cli",
+        &[
+            "record", "study", "load", "stats", "results", "runner", "report", "ui",
+        ],
+    ),
+    ("waggle-ui", &["runner", "study", "results", "report"]),
+    (
+        "waggle-runner",
+        &["study", "load", "results", "stats", "record"],
+    ),
+    ("waggle-report", &["results", "stats"]),
+    ("waggle-gateway", &["record"]),
+];
+
+/// Every rule that is about one file.
+pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
+    let mut found = machine_paths(text);
+    if file.ends_with(".rs") {
+        found.extend(opening(text));
+        found.extend(length(text));
+        found.extend(names(file, text));
+    }
+    if file == "Cargo.toml" {
+        found.extend(reasons(text));
+    }
+    let breach = |(line, rule)| Breach {
+        file: file.to_owned(),
+        line,
+        rule,
+    };
+    found.into_iter().map(breach).collect()
+}
+
+/// Crates that use one they may not use.
+pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for (package, uses) in packages {
+        let allowed = ARROWS
+            .iter()
+            .find(|(name, _)| name == package)
+            .map_or(&[][..], |(_, allowed)| allowed);
+        let is_allowed = |used: &str| {
+            used.strip_prefix("waggle-")
+                .is_some_and(|used| allowed.contains(&used))
+        };
+        for used in uses.iter().filter(|used| !is_allowed(used)) {
+            breaches.push(Breach {
+                file: package.clone(),
+                line: 0,
+                rule: format!("may not use {used}; allowed are {allowed:?}"),
+            });
+        }
+    }
+    breaches
+}
+
+type Found = (usize, String);
+
+/// A file says first what it is for.
+fn opening(text: &str) -> Option<Found> {
+    let is_missing = !text.starts_with("//!");
+    is_missing.then(|| {
+        (
+            1,
+            "the file does not open with //!, what it is for".to_owned(),
+        )
+    })
+}
+
+fn length(text: &str) -> Option<Found> {
+    let lines = text.lines().count();
+    let has_reason = || {
+        text.lines().any(|line| {
+            line.trim_start()
+                .strip_prefix(LONG_MARK)
+                .is_some_and(|why| !why.trim().is_empty())
+        })
+    };
+    (lines > LINES_MAX && !has_reason()).then(|| {
+        (
+            0,
+            format!("{lines} lines, more than {LINES_MAX} without a line `{LONG_MARK}reason`"),
+        )
+    })
+}
+
+/// Names of files, modules and functions.
+fn names(file: &str, text: &str) -> Vec<Found> {
+    let parts = file.trim_end_matches(".rs").split('/');
+    let of_file = parts
+        .filter_map(empty_word)
+        .map(|word| (0, format!("{word:?} in a file's name says nothing")));
+    let of_items = text.lines().enumerate().filter_map(|(index, line)| {
+        let (kind, name) = item(line)?;
+        let rule = if kind == "fn" && name.starts_with("get_") {
+            format!("function {name}: leave out get_")
+        } else {
+            let word = empty_word(name)?;
+            format!("{word:?} in the name {name} says nothing")
+        };
+        Some((index + 1, rule))
+    });
+    of_file.chain(of_items).collect()
+}
+
+fn empty_word(name: &str) -> Option<&str> {
+    name.split(['_', '-', '.'])
+        .find(|word| EMPTY_WORDS.contains(word))
+}
+
+/// Kind and name of the function or module that a line declares.
+fn item(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.split_whitespace().skip_while(|word| {
+        word.starts_with("pub")
+            || matches!(*word, "async" | "const" | "unsafe" | "extern" | "\"C\"")
+    });
+    let kind = words.next().filter(|word| matches!(*word, "fn" | "mod"))?;
+    let name = words.next()?;
+    let end = name
+        .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .unwrap_or(name.len());
+    Some((kind, &name[..end]))
+}
+
+/// Paths of the machine that a file was written on.
+fn machine_paths(text: &str) -> Vec<Found> {
+    let has_path = |line: &str| {
+        MACHINE_FOLDERS.iter().any(|folder| {
+            let path = format!("/{folder}/");
+            line.match_indices(&path)
+                .any(|(at, _)| starts_path(&line[..at]))
+        })
+    };
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| has_path(line))
+        .map(|(index, _)| (index + 1, "a path of one machine".to_owned()))
+        .collect()
+}
+
+/// Whether a slash after this text is the root, and not one inside a path, a URL or a variable's.
+fn starts_path(before: &str) -> bool {
+    before.chars().next_back().is_none_or(|last| {
+        last.is_whitespace()
+            || matches!(
+                last,
+                '"' | '\'' | '`' | '=' | ':' | '(' | '[' | '<' | '>' | ','
+            )
+    })
+}
+
+/// In the root manifest each block of dependencies, those between our own crates apart, has its line of why.
+fn reasons(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut is_dependencies = false;
+    let mut has_reason = false;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with('[') {
+            is_dependencies = line.ends_with("dependencies]");
+            has_reason = false;
+        } else if line.is_empty() {
+            has_reason = false;
+        } else if line.starts_with('#') {
+            has_reason = true;
+        } else if is_dependencies && !has_reason && !line.contains("path = ") {
+            let name = line.split([' ', '=', '.']).next().unwrap_or(line);
+            found.push((
+                index + 1,
+                format!("dependency {name} has no comment above it that says why"),
+            ));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Each rule with what it takes and what it refuses.
+
+use std::collections::BTreeMap;
+
+use super::{arrows, file};
+
+fn check(name: &str, text: &str, expected: &[&str]) {
+    let found: Vec<String> = file(name, text).iter().map(ToString::to_string).collect();
+    assert_eq!(found, expected, "{name}: {text}");
+}
+
+/// The text of a source file whose second line this is.
+fn check_line(line: &str, expected: &[&str]) {
+    let expected: Vec<String> = expected
+        .iter()
+        .map(|rule| format!("a.rs:2: {rule}"))
+        .collect();
+    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+    check("a.rs", &format!("//! A.\n{line}\n"), &expected);
+}
+
+#[test]
+fn a_source_file_opens_with_its_purpose() {
+    check("a.rs", "//! What it is for.\n", &[]);
+    let wanted = "a.rs:1: the file does not open with //!, what it is for";
+    check("a.rs", "", &[wanted]);
+    check("a.rs", "\n//! Late.\n", &[wanted]);
+    check("a.rs", "// Not this.\n", &[wanted]);
+    check("a.py", "import os\n", &[]);
+}
+
+#[test]
+fn a_long_file_has_a_reason() {
+    let long = |lines: usize, last: &str| format!("//! A.\n{}{last}\n", "\n".repeat(lines - 2));
+    check("a.rs", &long(500, ""), &[]);
+    let wanted = "a.rs: 501 lines, more than 500 without a line `// long: reason`";
+    check("a.rs", &long(501, ""), &[wanted]);
+    check("a.rs", &long(501, "// long:  "), &[wanted]);
+    check("a.rs", &long(501, "// long: one table"), &[]);
+}
+
+#[test]
+fn names_say_something() {
+    check_line("fn total() {}", &[]);
+    check_line("    pub(crate) async fn target() {}", &[]);
+    check_line("let get_it = common(manager);", &[]);
+    check_line("fn gets_there() {}", &[]);
+    check_line("fn commonly() {}", &[]);
+    check_line(
+        "pub fn get_total(&self) {}",
+        &["function get_total: leave out get_"],
+    );
+    check_line(
+        "const fn parse_helper<T>() {}",
+        &["\"helper\" in the name parse_helper says nothing"],
+    );
+    check_line(
+        "pub mod utils;",
+        &["\"utils\" in the name utils says nothing"],
+    );
+    check_line(
+        "mod common {",
+        &["\"common\" in the name common says nothing"],
+    );
+    let wanted = "crates/a/src/util/b.rs: \"util\" in a file's name says nothing";
+    check("crates/a/src/util/b.rs", "//! B.\n", &[wanted]);
+    let wanted = "tests/common.rs: \"common\" in a file's name says nothing";
+    check("tests/common.rs", "//! B.\n", &[wanted]);
+}
+
+#[test]
+fn no_path_of_one_machine() {
+    for folder in ["home", "root", "work", "Users"] {
+        let wanted = ["a.md:2: a path of one machine"];
+        check("a.md", &format!("see\n/{folder}/me/x"), &wanted);
+        check("a.md", &format!("see\ncd \"/{folder}/me\""), &wanted);
+        check("a.md", &format!("see\nX=/{folder}/me"), &wanted);
+        check("a.md", &format!("see\n../{folder}/x, a/{folder}/x"), &[]);
+        check(
+            "a.md",
+            &format!("see\n$X/{folder}/x ${{X}}/{folder}/x"),
+            &[],
+        );
+        check("a.md", &format!("see\nhttps://example.org/{folder}/x"), &[]);
+    }
+}
+
+#[test]
+fn a_dependency_has_its_why() {
+    let good = "[workspace.dependencies]\nours = { path = \"x\" }\n\n# errors\nanyhow = \"1\"\nthiserror = \"2\"\n# JSON\nserde = \"1\"\n\n[profile.dev]\ndebug = 1\n";
+    check("Cargo.toml", good, &[]);
+    let bad = "# why\n[workspace.dependencies]\nanyhow = \"1\"\n# errors\nthiserror = \"2\"\n\nserde.workspace = true\n";
+    check(
+        "Cargo.toml",
+        bad,
+        &[
+            "Cargo.toml:3: dependency anyhow has no comment above it that says why",
+            "Cargo.toml:7: dependency serde has no comment above it that says why",
+        ],
+    );
+    check("crates/a/Cargo.toml", bad, &[]);
+}
+
+#[test]
+fn only_the_allowed_arrows() {
+    let check_arrow = |from: &str, to: &str, is_allowed: bool| {
+        let packages = BTreeMap::from([(from.to_owned(), vec![to.to_owned()])]);
+        assert_eq!(arrows(&packages).is_empty(), is_allowed, "{from} → {to}");
+    };
+    check_arrow("waggle-cli", "waggle-runner", true);
+    check_arrow("waggle-cli", "waggle-gateway", false);
+    check_arrow("waggle-runner", "waggle-load", true);
+    check_arrow("waggle-runner", "waggle-report", false);
+    check_arrow("waggle-report", "waggle-stats", true);
+    check_arrow("waggle-report", "waggle-load", false);
+    check_arrow("waggle-gateway", "waggle-record", true);
+    check_arrow("waggle-gateway", "waggle-load", false);
+    for pure in ["study", "load", "results", "stats", "record"] {
+        check_arrow(&format!("waggle-{pure}"), "waggle-stats", false);
+    }
+    check_arrow("waggle-new", "waggle-record", false);
+    check_arrow("xtask", "waggle-record", false);
+}
