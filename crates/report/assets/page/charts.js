@@ -1,0 +1,130 @@
+'use strict';
+/* What all charts share: making, redrawing for theme, width and paper, axes, tooltips. */
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Arial, sans-serif';
+/** Drawing widths on paper, in CSS pixels: what A4 leaves between margins and the figure's own edge. */
+const PAPER = { wide: 664, half: 306, tall: 262, low: 166 };
+
+/** id → { chart, build }. */
+const drawn = new Map();
+
+/** Draws into an element and keeps it drawn. `build` makes the whole option from the present colours. */
+function draw(id, build) {
+  const element = byId(id);
+  if (!element) return;
+  let entry = drawn.get(id);
+  if (!entry) {
+    entry = { chart: echarts.init(element, null, { renderer: 'svg' }), element };
+    drawn.set(id, entry);
+    new ResizeObserver(() => { if (!printing) entry.chart.resize(); }).observe(element);
+  }
+  entry.build = build;
+  redraw(entry);
+}
+
+function redraw(entry) {
+  const look = colours();
+  entry.chart.setOption({ ...base(look), ...entry.build(look) }, { notMerge: true });
+}
+
+function redrawAll() {
+  drawn.forEach(redraw);
+}
+
+function base(look) {
+  return {
+    animation: false,
+    backgroundColor: 'transparent',
+    textStyle: { fontFamily: FONT, color: look.ink },
+    color: look.series,
+  };
+}
+
+/** A tooltip made of elements, so that no name or level is ever read as markup. */
+function tooltip(look, extra, rows) {
+  return {
+    confine: true, appendTo: undefined, backgroundColor: look.card, borderColor: look.line, padding: [8, 12],
+    textStyle: { color: look.ink, fontFamily: FONT, fontSize: 13 },
+    ...extra,
+    formatter: (parameters) => {
+      const lines = rows(parameters);
+      if (!lines) return '';
+      const box = make('div', { className: 'tip' });
+      lines.forEach(([key, value], place) => {
+        if (value === undefined) box.append(make(place === 0 ? 'b' : 'div', {}, key), make('br'));
+        else box.append(make('div', {}, make('span', { className: 'k' }, key), make('b', {}, value)));
+      });
+      return box;
+    },
+  };
+}
+
+function axis(look, extra) {
+  return {
+    axisLine: { lineStyle: { color: look.line } },
+    axisTick: { show: false },
+    splitLine: { lineStyle: { color: look.line, opacity: 0.7 } },
+    nameTextStyle: { color: look.soft, fontSize: 12 },
+    ...extra,
+    axisLabel: { color: look.soft, fontSize: 12, hideOverlap: true, ...(extra && extra.axisLabel) },
+  };
+}
+
+function legend(look, extra) {
+  return {
+    type: 'scroll', top: 0, left: 0, right: 44, icon: 'roundRect', itemWidth: 14, itemHeight: 4,
+    textStyle: { color: look.soft, fontSize: 12 }, pageTextStyle: { color: look.soft },
+    pageIconColor: look.ink, pageIconInactiveColor: look.faint, ...extra,
+  };
+}
+
+/** Saving as an SVG file, in the corner; on paper there is nothing to press. */
+function tools(look, name) {
+  return {
+    show: !printing, right: 0, top: -4, itemSize: 13, iconStyle: { borderColor: look.faint },
+    feature: { saveAsImage: { name, title: 'save as SVG', type: 'svg', backgroundColor: look.card } },
+  };
+}
+
+/** Powers of ten around positive values, so that a log axis has at least two ticks. */
+function decades(values) {
+  const positive = values.filter((value) => value > 0);
+  if (!positive.length) return { min: 1, max: 10 };
+  const min = 10 ** Math.floor(Math.log10(Math.min(...positive)));
+  const max = 10 ** Math.ceil(Math.log10(Math.max(...positive)) + 1e-9);
+  return { min, max: max > min ? max : min * 10 };
+}
+
+/** Upright lines with caps: the interval of each point, in data coordinates [x, low, high]. */
+function whiskers(data, colour, name, sideways) {
+  return {
+    type: 'custom', name, data, silent: true, tooltip: { show: false }, z: 4, encode: sideways ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] },
+    renderItem: (_, api) => {
+      const at = (value) => api.coord(sideways ? [value, api.value(0)] : [api.value(0), value]);
+      const low = at(api.value(1));
+      const high = at(api.value(2));
+      const [cx, cy] = sideways ? [0, 4] : [4, 0];
+      const style = { stroke: colour, lineWidth: 1.5, fill: null };
+      const line = (a, b) => ({ type: 'line', shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style });
+      const cap = (p) => line([p[0] - cx, p[1] - cy], [p[0] + cx, p[1] + cy]);
+      return { type: 'group', children: [line(low, high), cap(low), cap(high)] };
+    },
+  };
+}
+
+/** On paper: light, fitted to the sheet; afterwards as before. */
+function setPrinting(on) {
+  if (printing === on) return;
+  printing = on;
+  drawn.forEach((entry) => {
+    if (on) {
+      const wide = entry.element.closest('.wide') !== null || entry.element.closest('.pair.single') !== null;
+      const low = entry.element.id.startsWith('time-');
+      const own = entry.element.style.height ? parseFloat(entry.element.style.height) : 0;
+      entry.chart.resize({ width: wide ? PAPER.wide : PAPER.half, height: own || (low ? PAPER.low : PAPER.tall) });
+    } else {
+      entry.chart.resize({ width: 'auto', height: 'auto' });
+    }
+    redraw(entry);
+  });
+}

@@ -1,0 +1,275 @@
+'use strict';
+/* A number over the factors: as a heat map, and as lines with intervals. One factor, or cells that form no grid,
+   become bars; a third factor and more are held at a level one chooses. */
+
+/** Values this far apart get a log scale. */
+const LOG_FROM_RATIO = 30;
+/** A grid with fewer of its squares filled than this is a list, not a grid. */
+const GRID_FILLED = 0.5;
+
+const METRICS = [
+  { id: 'goodput', name: 'Goodput', unit: `${model.counted}/s`, format: plain, time: false },
+  { id: 'p99', name: 'Response time p99', unit: '', format: timeOf, time: true },
+  { id: 'errors', name: 'Errors', unit: 'share of requests', format: share, time: false },
+  { id: 'delay', name: 'Delivery delay p99', unit: '', format: timeOf, time: true },
+].filter((metric) => model.cells.some((cell) => cell[metric.id]));
+
+/** What is looked at now: the metric, the factors across and along, and the level of every other. */
+const view = {
+  metric: METRICS[0],
+  across: 0,
+  along: model.factors.length > 1 ? 1 : null,
+  held: model.factors.map(() => 0),
+};
+
+const levelOf = (factor, place) => model.factors[factor].levels[place];
+const isHeld = (factor) => factor !== view.across && factor !== view.along;
+
+/** The cells that agree with the held levels. */
+function cellsInView() {
+  return model.cells.filter((cell) => model.factors.every((_, factor) => !isHeld(factor) || cell.levels[factor] === view.held[factor]));
+}
+
+function isGrid() {
+  if (model.factors.length === 0) return false;
+  if (model.factors.length === 1) return true;
+  const size = model.factors.reduce((product, factor) => product * factor.levels.length, 1);
+  return model.cells.length >= GRID_FILLED * size && model.cells.every((cell) => cell.levels.every((level) => level !== null));
+}
+
+function valueOf(cell) {
+  const estimate = cell[view.metric.id];
+  return estimate ? estimate[0] : null;
+}
+
+function tellCell(cell) {
+  const rows = [[cell.label], [view.metric.name, withInterval(cell[view.metric.id], view.metric.format)]];
+  if (view.metric.id !== 'goodput') rows.push(['Goodput', withInterval(cell.goodput, plain) + '/s']);
+  rows.push(['Verdict', cell.shown]);
+  if (cell.thin && cell.thin[view.metric.id]) rows.push(['Note', cell.thin[view.metric.id]]);
+  return rows;
+}
+
+/** Where a value stands between the lowest and the highest, 0 to 1. */
+function scaleOf(values) {
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  if (!(high > low)) return () => (high > 0 ? 0.35 : 0);
+  if (low > 0 && high / low > LOG_FROM_RATIO) return (value) => Math.log(value / low) / Math.log(high / low);
+  return (value) => (value - low) / (high - low);
+}
+
+/** Light to strong in one hue: blue where more is better, brown where more is worse. */
+function heatColour(position) {
+  const good = view.metric.id === 'goodput';
+  const ends = isDark()
+    ? (good ? [[29, 48, 65], [138, 205, 255]] : [[56, 41, 28], [255, 180, 110]])
+    : (good ? [[232, 241, 248], [10, 76, 133]] : [[253, 241, 226], [140, 62, 4]]);
+  return blend(ends[0], ends[1], position);
+}
+
+/** Slanted lines over a square, clipped to it by arithmetic. */
+function hatch(x, y, width, height, colour) {
+  const lines = [];
+  for (let offset = 7; offset < width + height; offset += 8) {
+    const x1 = Math.min(offset, width);
+    const y1 = Math.max(0, offset - width);
+    const x2 = Math.max(0, offset - height);
+    const y2 = Math.min(offset, height);
+    lines.push({
+      type: 'line', silent: true,
+      shape: { x1: x + x1, y1: y + y1, x2: x + x2, y2: y + y2 },
+      style: { stroke: colour, lineWidth: 1, opacity: 0.33 },
+    });
+  }
+  return lines;
+}
+
+function square(cell, position, [x, y], [width, height]) {
+  const box = { x: x - width / 2 + 1, y: y - height / 2 + 1, width: width - 2, height: height - 2 };
+  const fill = heatColour(position);
+  const ink = inkOn(fill);
+  const text = (words, down, size, weight) => ({
+    type: 'text', silent: true,
+    style: { text: words, x, y: y + down, fill: ink, font: `${weight} ${size}px ${FONT}`, align: 'center', verticalAlign: 'middle', width: width - 4, overflow: 'truncate' },
+  });
+  const children = [{ type: 'rect', shape: { ...box, r: 3 }, style: { fill: css(fill) } }];
+  if (!cell.believed) children.push(...hatch(box.x, box.y, box.width, box.height, ink));
+  if (width >= 30) {
+    const marked = !cell.believed && height >= 40;
+    const value = valueOf(cell);
+    children.push(text(value === null ? '–' : view.metric.format(value), marked ? -8 : 0, width < 56 ? 11 : 13, 600));
+    if (marked) children.push(text(cell.verdict, 10, 10.5, 400));
+  }
+  return { type: 'group', children };
+}
+
+function heatMap(look) {
+  const cells = cellsInView();
+  const place = scaleOf(cells.map(valueOf).filter((value) => value !== null));
+  const along = view.along;
+  const data = cells.map((cell, index) => [cell.levels[view.across], along === null ? 0 : cell.levels[along], index]);
+  return {
+    grid: { left: 8, right: 8, top: 14, bottom: 26, containLabel: true },
+    toolbox: tools(look, view.metric.id + '-map'),
+    tooltip: tooltip(look, { trigger: 'item' }, (one) => tellCell(cells[one.data[2]])),
+    xAxis: axis(look, {
+      type: 'category', data: model.factors[view.across].levels, name: model.factors[view.across].name,
+      nameLocation: 'middle', nameGap: 26, splitLine: { show: false }, axisLine: { show: false },
+    }),
+    yAxis: axis(look, {
+      type: 'category', data: along === null ? [''] : model.factors[along].levels, name: along === null ? '' : model.factors[along].name,
+      nameLocation: 'middle', nameGap: 34, splitLine: { show: false }, axisLine: { show: false },
+    }),
+    series: [{
+      type: 'custom', data, encode: { x: 0, y: 1 },
+      renderItem: (_, api) => {
+        const cell = cells[api.value(2)];
+        const value = valueOf(cell);
+        return square(cell, value === null ? 0 : place(value), api.coord([api.value(0), api.value(1)]), api.size([1, 1]));
+      },
+    }],
+  };
+}
+
+/** The value axis of lines and bars: from nothing, or logarithmic where values lie far apart. */
+function valueAxis(look, cells, vertical) {
+  const values = cells.flatMap((cell) => cell[view.metric.id] || []);
+  const positive = values.filter((value) => value > 0);
+  const log = view.metric.id !== 'errors' && positive.length === values.length && Math.max(...positive) / Math.min(...positive) > LOG_FROM_RATIO;
+  const name = [view.metric.name, view.metric.unit].filter(Boolean).join(', ') + (log ? ' (log scale)' : '');
+  return axis(look, {
+    type: log ? 'log' : 'value', ...(log ? decades(values) : { min: 0 }), name,
+    ...(vertical ? { nameLocation: 'end', nameTextStyle: { align: 'left', color: look.soft, fontSize: 12 } } : { nameLocation: 'middle', nameGap: 28 }),
+    axisLabel: { formatter: (value) => short(view.metric.format(value)) },
+  });
+}
+
+function pointOf(cell, x) {
+  const believed = cell.believed;
+  return { value: [x, valueOf(cell)], cell, symbol: believed ? 'circle' : 'emptyDiamond', symbolSize: believed ? 7 : 10 };
+}
+
+function factorLines(look) {
+  const cells = cellsInView();
+  const along = view.along;
+  const groups = along === null ? [null] : model.factors[along].levels.map((_, place) => place);
+  const series = groups.flatMap((group, place) => {
+    const own = cells.filter((cell) => group === null || cell.levels[along] === group).filter((cell) => valueOf(cell) !== null);
+    own.sort((a, b) => a.levels[view.across] - b.levels[view.across]);
+    const name = group === null ? view.metric.name : `${model.factors[along].name} ${levelOf(along, group)}`;
+    const colour = look.series[place % look.series.length];
+    const ends = own.filter((cell) => cell[view.metric.id].length === 3).map((cell) => [cell.levels[view.across], cell[view.metric.id][1], cell[view.metric.id][2]]);
+    return [
+      { type: 'line', name, color: colour, data: own.map((cell) => pointOf(cell, cell.levels[view.across])), lineStyle: { width: 2, type: place < 8 ? 'solid' : 'dashed' } },
+      whiskers(ends, colour, name, false),
+    ];
+  });
+  return {
+    grid: { left: 8, right: 16, top: groups.length > 1 ? 56 : 34, bottom: 26, containLabel: true },
+    toolbox: tools(look, view.metric.id + '-lines'),
+    legend: legend(look, { show: groups.length > 1, data: groups.map((_, place) => series[place * 2].name) }),
+    tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data.cell ? tellCell(one.data.cell) : null)),
+    xAxis: axis(look, {
+      type: 'category', data: model.factors[view.across].levels, name: model.factors[view.across].name, nameLocation: 'middle', nameGap: 26, splitLine: { show: false },
+    }),
+    yAxis: valueAxis(look, cells, true),
+    series,
+  };
+}
+
+function bars(look) {
+  const cells = [...model.cells].reverse();
+  const ends = cells.flatMap((cell, place) => (cell[view.metric.id] && cell[view.metric.id].length === 3 ? [[place, cell[view.metric.id][1], cell[view.metric.id][2]]] : []));
+  return {
+    grid: { left: 8, right: 20, top: 20, bottom: 30, containLabel: true },
+    toolbox: tools(look, view.metric.id),
+    tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data.cell ? tellCell(one.data.cell) : null)),
+    yAxis: axis(look, { type: 'category', data: cells.map((cell) => cell.label), splitLine: { show: false }, axisLabel: { width: 180, overflow: 'truncate' } }),
+    xAxis: { ...valueAxis(look, cells, false), type: 'value', min: 0, max: undefined },
+    series: [
+      {
+        type: 'bar', barMaxWidth: 20,
+        data: cells.map((cell) => ({
+          value: valueOf(cell), cell,
+          itemStyle: cell.believed ? { color: look.series[0] } : { color: 'transparent', borderColor: look.series[1], borderType: 'dashed', borderWidth: 1.5 },
+          label: { show: !cell.believed, position: 'insideLeft', color: look.soft, formatter: () => cell.verdict },
+        })),
+      },
+      whiskers(ends, look.ink, 'interval', true),
+    ],
+  };
+}
+
+function drawFactors() {
+  const grid = isGrid();
+  const pair = byId('metric-panel');
+  pair.classList.toggle('single', !grid);
+  byId('lines').closest('figure').hidden = !grid;
+  if (grid) {
+    draw('heat', heatMap);
+    draw('lines', factorLines);
+    return;
+  }
+  byId('heat-label').textContent = 'Each cell, with 95 % intervals over trials; dashed bars may not be believed';
+  byId('heat').style.height = `${Math.max(120, 60 + 30 * model.cells.length)}px`;
+  draw('heat', bars);
+}
+
+/** Tabs as the ARIA practices have them: one stop, arrows move, the panel follows. */
+function metricTabs() {
+  const list = byId('metric-tabs');
+  const panel = byId('metric-panel');
+  const buttons = METRICS.map((metric) => make('button', { type: 'button', id: 'tab-' + metric.id }, metric.name));
+  const select = (place, focus) => {
+    view.metric = METRICS[place];
+    buttons.forEach((button, other) => {
+      button.setAttribute('aria-selected', String(other === place));
+      button.tabIndex = other === place ? 0 : -1;
+    });
+    panel.setAttribute('aria-labelledby', buttons[place].id);
+    if (focus) buttons[place].focus();
+    drawFactors();
+  };
+  buttons.forEach((button, place) => {
+    button.setAttribute('role', 'tab');
+    button.setAttribute('aria-controls', 'metric-panel');
+    button.addEventListener('click', () => select(place, false));
+    button.addEventListener('keydown', (event) => {
+      const last = buttons.length - 1;
+      const to = { ArrowRight: place === last ? 0 : place + 1, ArrowLeft: place === 0 ? last : place - 1, Home: 0, End: last }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      select(to, true);
+    });
+  });
+  list.append(...buttons);
+  select(0, false);
+}
+
+function chooser(label, options, chosen, onChange) {
+  const select = make('select', {}, ...options.map((text, place) => make('option', { value: String(place), selected: place === chosen }, text)));
+  select.addEventListener('change', () => onChange(Number(select.value)));
+  return make('label', {}, label, select);
+}
+
+/** Which factors lie across and along, and the level of every other; nothing to choose with fewer than two. */
+function factorChoice() {
+  const box = byId('factor-choice');
+  if (!isGrid() || model.factors.length < 2) return;
+  const names = model.factors.map((factor) => factor.name);
+  const again = () => { factorChoice(); drawFactors(); };
+  const swapWith = (which, other) => (to) => {
+    if (view[other] === to) view[other] = view[which];
+    view[which] = to;
+    again();
+  };
+  const held = model.factors.flatMap((factor, place) => (isHeld(place)
+    ? [chooser(factor.name, factor.levels, view.held[place], (to) => { view.held[place] = to; again(); })]
+    : []));
+  box.replaceChildren(
+    chooser('across', names, view.across, swapWith('across', 'along')),
+    chooser('along', names, view.along, swapWith('along', 'across')),
+    ...held,
+  );
+}

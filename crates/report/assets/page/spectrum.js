@@ -1,0 +1,80 @@
+'use strict';
+/* The percentile spectrum: response time against 1 − q on a log axis, one line a cell. */
+
+/** Lines shown before one chooses. */
+const SHOWN_FIRST = 6;
+
+const chosenCells = new Set();
+
+/** Cells spread evenly over the range of p99, the best among them. */
+function firstCells() {
+  const measured = model.cells.filter((cell) => cell.spectrum.length);
+  const byP99 = [...measured].sort((a, b) => (a.p99 ? a.p99[0] : 0) - (b.p99 ? b.p99[0] : 0));
+  if (byP99.length <= SHOWN_FIRST) return byP99;
+  const steps = SHOWN_FIRST - 2;
+  const spread = Array.from({ length: SHOWN_FIRST - 1 }, (_, step) => byP99[Math.round((step * (byP99.length - 1)) / steps)]);
+  return [...new Set([...spread, ...measured.filter((cell) => cell.cell === model.best)])];
+}
+
+const nines = (quantile) => -Math.log10(1 - quantile);
+
+/** 0 → 0 %, 1 → 90 %, 2 → 99 %, 3 → 99.9 %. */
+function percentName(at) {
+  const percent = 100 * (1 - 10 ** -at);
+  const digits = Math.max(0, Math.round(at) - 2);
+  return `${percent.toFixed(digits)} %`;
+}
+
+function percentExact(quantile) {
+  const digits = Math.max(1, Math.ceil(nines(quantile)) - 1);
+  return `${(quantile * 100).toFixed(digits)} %`;
+}
+
+function spectrumOption(look) {
+  const cells = model.cells.filter((cell) => chosenCells.has(cell.cell));
+  const furthest = Math.max(1, ...cells.map((cell) => nines(cell.spectrum[cell.spectrum.length - 1][0])));
+  const ticks = [nines(0.5)];
+  for (let at = 0; at <= Math.ceil(furthest); at += 1) ticks.push(at);
+  ticks.sort((a, b) => a - b);
+  return {
+    grid: { left: 8, right: 18, top: 40, bottom: 28, containLabel: true },
+    toolbox: tools(look, 'percentiles'),
+    legend: legend(look),
+    tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (lines) => {
+      const shown = lines.filter((line) => line.seriesType === 'line');
+      if (!shown.length) return null;
+      return [[`${percentExact(shown[0].data[2])} came within`], ...shown.map((line) => [line.seriesName, timeOf(line.data[1])])];
+    }),
+    xAxis: axis(look, {
+      type: 'value', min: 0, max: Math.max(1, furthest), interval: 1, name: 'share of answers', nameLocation: 'middle', nameGap: 27,
+      axisLabel: { customValues: ticks, formatter: percentName, showMaxLabel: null },
+    }),
+    yAxis: axis(look, {
+      type: 'log', ...decades(cells.flatMap((cell) => cell.spectrum.map((point) => point[1]))),
+      axisLabel: { formatter: (value) => short(timeOf(value)) },
+    }),
+    series: cells.map((cell) => {
+      const place = model.cells.indexOf(cell);
+      return {
+        type: 'line', name: cell.label + (cell.believed ? '' : ` (${cell.verdict})`), showSymbol: false, symbol: 'circle', symbolSize: 6,
+        color: look.series[place % look.series.length],
+        lineStyle: { width: 2, type: ['solid', 'dashed', 'dotted'][Math.floor(place / look.series.length) % 3], opacity: cell.believed ? 1 : 0.65 },
+        data: cell.spectrum.map(([quantile, us]) => [nines(quantile), Math.max(us, 1), quantile]),
+      };
+    }),
+  };
+}
+
+function spectrumChoice() {
+  const box = byId('spectrum-cells');
+  firstCells().forEach((cell) => chosenCells.add(cell.cell));
+  model.cells.filter((cell) => cell.spectrum.length).forEach((cell) => {
+    const tick = make('input', { type: 'checkbox', checked: chosenCells.has(cell.cell) });
+    tick.addEventListener('change', () => {
+      if (tick.checked) chosenCells.add(cell.cell); else chosenCells.delete(cell.cell);
+      draw('spectrum', spectrumOption);
+    });
+    box.append(make('label', {}, tick, cell.label));
+  });
+  draw('spectrum', spectrumOption);
+}

@@ -1,0 +1,23 @@
+'use strict';
+/* Puts the page to work: theme, charts, paper. */
+
+byId('theme').addEventListener('click', () => {
+  document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
+  redrawAll();
+});
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
+
+if (METRICS.length) {
+  metricTabs();
+  factorChoice();
+} else {
+  byId('metric-panel').hidden = true;
+}
+if (model.cells.some((cell) => cell.spectrum.length)) spectrumChoice();
+else byId('spectrum').closest('figure').hidden = true;
+timeChoice();
+
+matchMedia('print').addEventListener('change', (event) => setPrinting(event.matches));
+addEventListener('beforeprint', () => setPrinting(true));
+addEventListener('afterprint', () => setPrinting(false));
+document.documentElement.dataset.ready = 'true';

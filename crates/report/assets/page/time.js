@@ -1,0 +1,113 @@
+'use strict';
+/* One trial over time: rate, response time, CPU, backlog, under one time axis with the phases shaded. */
+
+const timeView = { trial: null };
+
+/** Phases worth a band; the others lie before the load or take no time. */
+const SHADED = { 'warm-up': 0.16, measure: 0, finish: 0.1, drain: 0.16, collect: 0.06 };
+
+function timeEnd(trial) {
+  const ends = trial.phases.filter((phase) => phase[0] in SHADED && phase[0] !== 'collect').map((phase) => phase[2]);
+  const last = trial.points.length ? trial.points[trial.points.length - 1][1] : 1;
+  return Math.max(last, ...ends);
+}
+
+function phaseBands(look, trial, named) {
+  const end = timeEnd(trial);
+  const shown = trial.phases.filter(([name, from, to]) => name in SHADED && to > 0 && from < end && to > from);
+  return {
+    silent: true,
+    label: { show: named, position: 'insideTop', color: look.soft, fontSize: 11, distance: 3 },
+    data: shown.map(([name, from, to]) => [
+      { name: (to - from) / end > 0.05 || name === 'measure' ? name : '', xAxis: Math.max(0, from), itemStyle: { color: look.faint, opacity: SHADED[name] } },
+      { xAxis: Math.min(to, end) },
+    ]),
+  };
+}
+
+function timeOption(look, series, format, name, extra) {
+  const trial = timeView.trial;
+  series[0].markArea = phaseBands(look, trial, true);
+  return {
+    grid: { left: 62, right: 16, top: 34, bottom: 24 },
+    toolbox: tools(look, name),
+    legend: legend(look, { show: series.length > 1 }),
+    tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (lines) => [
+      [`${three(lines[0].data[0])} s`], ...lines.map((line) => [line.seriesName, line.data[1] === null ? '–' : format(line.data[1])]),
+    ]),
+    xAxis: axis(look, { type: 'value', min: 0, max: Math.ceil(timeEnd(trial) * 10) / 10, axisLabel: { formatter: (value) => `${short(three(value))} s`, showMaxLabel: false }, splitLine: { show: false } }),
+    yAxis: axis(look, { type: 'value', min: 0, axisLabel: { formatter: (value) => short(format(value)) }, splitNumber: 4, ...extra }),
+    series: series.map((one, place) => ({ type: 'line', showSymbol: false, symbolSize: 5, color: look.series[place % look.series.length], lineStyle: { width: 1.8 }, ...one })),
+  };
+}
+
+const middle = (point) => (point[0] + point[1]) / 2;
+
+function rateOption(look) {
+  const { points } = timeView.trial;
+  return timeOption(look, [
+    { name: 'goodput', data: points.map((point) => [middle(point), point[2]]) },
+    { name: 'failures', data: points.map((point) => [middle(point), point[3]]), lineStyle: { width: 1.8, type: 'dashed' } },
+  ], (value) => `${plain(value)}/s`, 'rate');
+}
+
+function latencyOption(look) {
+  const { points } = timeView.trial;
+  const values = points.flatMap((point) => [point[4], point[5]]).filter((value) => value !== null && value > 0);
+  return timeOption(look, [
+    { name: 'p50', data: points.map((point) => [middle(point), point[4] || null]) },
+    { name: 'p99', data: points.map((point) => [middle(point), point[5] || null]) },
+  ], timeOf, 'response-time', { type: 'log', ...decades(values) });
+}
+
+function cpuOption(look) {
+  return timeOption(look, timeView.trial.cpu.map(([component, points]) => ({
+    name: component, data: points.filter((point) => point[0] >= 0),
+    lineStyle: { width: 1.8, type: component === 'waggle' ? 'dashed' : 'solid' },
+  })), (value) => three(value), 'cpu');
+}
+
+function backlogOption(look) {
+  return timeOption(look, [{ name: 'backlog', data: timeView.trial.backlog, areaStyle: { opacity: 0.15 } }], plain, 'backlog');
+}
+
+function drawTime() {
+  const { trial } = timeView;
+  const show = (id, option, there) => {
+    const figure = byId(id).closest('figure');
+    figure.hidden = !there;
+    if (!there) {
+      const entry = drawn.get(id);
+      if (entry) { entry.chart.dispose(); drawn.delete(id); }
+      return;
+    }
+    draw(id, option);
+    const { chart } = drawn.get(id);
+    chart.group = 'time';
+  };
+  show('time-rate', rateOption, trial.points.length > 0);
+  show('time-latency', latencyOption, trial.points.length > 0);
+  show('time-cpu', cpuOption, trial.cpu.length > 0);
+  show('time-backlog', backlogOption, trial.backlog.length > 0);
+}
+
+/** First the cell, then which of its trials. */
+function timeChoice() {
+  const box = byId('time-choice');
+  const withTrials = model.cells.filter((cell) => model.trials.some((trial) => trial.cell === cell.cell));
+  if (!withTrials.length) {
+    document.querySelectorAll('#time-rate, #time-latency, #time-cpu, #time-backlog').forEach((plot) => { plot.closest('figure').hidden = true; });
+    return;
+  }
+  const choose = (cell, wanted) => {
+    const trials = model.trials.filter((trial) => trial.cell === cell.cell);
+    timeView.trial = trials[wanted] || trials[0];
+    box.replaceChildren(
+      chooser('cell', withTrials.map((one) => one.label), withTrials.indexOf(cell), (to) => choose(withTrials[to], 0)),
+      chooser('trial', trials.map((trial) => `repetition ${trial.repetition}, ran as ${trial.position}. (${trial.verdict})`), trials.indexOf(timeView.trial), (to) => choose(cell, to)),
+    );
+    drawTime();
+  };
+  choose(withTrials.find((cell) => cell.cell === model.best) || withTrials[0], 0);
+  echarts.connect('time');
+}

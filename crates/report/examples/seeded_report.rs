@@ -1,0 +1,37 @@
+//! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
+//! A second argument picks another study: `ingest` (the default), `hostile`, `one-factor`, `three-factors`, `single`, `cut`.
+
+#[path = "../tests/seeded/mod.rs"]
+mod seeded;
+
+use std::{error::Error, path::PathBuf};
+
+use seeded::Seeded;
+
+#[expect(clippy::print_stdout, reason = "an example tells where it wrote")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().ok_or("needs a folder to write to")?);
+    let study = match arguments.next().as_deref().unwrap_or("ingest") {
+        "ingest" => Seeded::ingest(),
+        "hostile" => Seeded::hostile(),
+        "one-factor" => Seeded::plain(&[("connections", &["1", "5", "10", "20", "50", "100"])], 5),
+        "three-factors" => Seeded::plain(
+            &[
+                ("connections", &["1", "10", "50"]),
+                ("pipelining", &["1", "10"]),
+                ("workers", &["1", "2"]),
+            ],
+            3,
+        ),
+        "single" => Seeded::plain(&[], 1),
+        "cut" => Seeded {
+            ran: Some(17),
+            ..Seeded::ingest()
+        },
+        other => return Err(format!("no study called {other}").into()),
+    };
+    study.write(&folder);
+    println!("{}", waggle_report::write_all(&folder)?.html.display());
+    Ok(())
+}

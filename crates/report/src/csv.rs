@@ -1,0 +1,300 @@
+//! `tables.csv`: one row a trial that has run, the unit at the end of each column's name, numbers in full.
+
+use crate::{
+    model::{Model, TrialModel, TrialNumbers, TrialPercentiles},
+    tables::{Align, Field, Head, Table},
+    words,
+};
+
+/// What a column holds for a trial; empty where there is nothing.
+type Column = fn(&TrialModel) -> String;
+
+/// The columns behind the factors' own.
+const COLUMNS: [(&str, Column); 44] = [
+    ("verdict", |trial| words::verdict(trial.verdict).to_owned()),
+    ("measured_s", |trial| {
+        of(trial, |numbers| Some(numbers.seconds))
+    }),
+    ("goodput_per_s", |trial| {
+        of(trial, |numbers| Some(numbers.goodput_per_s))
+    }),
+    ("throughput_requests_per_s", |trial| {
+        of(trial, |numbers| Some(numbers.throughput_per_s))
+    }),
+    ("offered_requests_per_s", |trial| {
+        of(trial, |numbers| numbers.offered_per_s)
+    }),
+    ("succeeded", |trial| {
+        count(trial, |numbers| numbers.succeeded)
+    }),
+    ("failed", |trial| count(trial, |numbers| numbers.failed)),
+    ("skipped", |trial| count(trial, |numbers| numbers.skipped)),
+    ("response_time_p50_us", |trial| {
+        time(trial, response, |times| times.p50.us)
+    }),
+    ("response_time_p90_us", |trial| {
+        time(trial, response, |times| times.p90.us)
+    }),
+    ("response_time_p99_us", |trial| {
+        time(trial, response, |times| times.p99.us)
+    }),
+    ("response_time_p99_9_us", |trial| {
+        time(trial, response, |times| times.p999.us)
+    }),
+    ("response_time_max_us", |trial| {
+        time(trial, response, |times| times.max.us)
+    }),
+    ("service_time_p50_us", |trial| {
+        time(trial, service, |times| times.p50.us)
+    }),
+    ("service_time_p99_us", |trial| {
+        time(trial, service, |times| times.p99.us)
+    }),
+    ("service_time_max_us", |trial| {
+        time(trial, service, |times| times.max.us)
+    }),
+    ("failed_time_p50_us", |trial| {
+        time(trial, failed, |times| times.p50.us)
+    }),
+    ("failed_time_max_us", |trial| {
+        time(trial, failed, |times| times.max.us)
+    }),
+    ("records_sent", |trial| ledger(trial, |ledger| ledger.sent)),
+    ("records_accepted", |trial| {
+        ledger(trial, |ledger| ledger.accepted)
+    }),
+    ("records_rejected", |trial| {
+        ledger(trial, |ledger| ledger.rejected)
+    }),
+    ("records_unknown", |trial| {
+        ledger(trial, |ledger| ledger.unknown)
+    }),
+    ("records_delivered", |trial| {
+        ledger(trial, |ledger| ledger.delivered)
+    }),
+    ("records_missing", |trial| {
+        ledger(trial, |ledger| ledger.missing)
+    }),
+    ("records_unknown_delivered", |trial| {
+        ledger(trial, |ledger| ledger.unknown_delivered)
+    }),
+    ("records_unexpected", |trial| {
+        ledger(trial, |ledger| ledger.unexpected)
+    }),
+    ("records_duplicates", |trial| {
+        ledger(trial, |ledger| ledger.duplicates)
+    }),
+    ("records_late", |trial| ledger(trial, |ledger| ledger.late)),
+    ("records_out_of_order", |trial| {
+        ledger(trial, |ledger| ledger.out_of_order)
+    }),
+    ("delivery_delay_p50_us", |trial| {
+        time(trial, delay, |times| times.p50.us)
+    }),
+    ("delivery_delay_p99_us", |trial| {
+        time(trial, delay, |times| times.p99.us)
+    }),
+    ("delivery_delay_max_us", |trial| {
+        time(trial, delay, |times| times.max.us)
+    }),
+    ("delivery_resolution_ms", |trial| {
+        delivery(trial, |delivery| Some(delivery.resolution_ms))
+    }),
+    ("delivery_negative_delays", |trial| {
+        trial
+            .delivery
+            .as_ref()
+            .map(|delivery| delivery.negative_delays.to_string())
+            .unwrap_or_default()
+    }),
+    ("drained_after_s", |trial| {
+        delivery(trial, |delivery| delivery.drained_after_s)
+    }),
+    ("probe_cost_cpu_s", |trial| {
+        delivery(trial, |delivery| delivery.cost_cpu_s)
+    }),
+    ("system_cpu_us_per_request", |trial| {
+        of(trial, |numbers| numbers.system_cpu_us_per_request)
+    }),
+    ("engine_cpu_us_per_request", |trial| {
+        of(trial, |numbers| Some(numbers.engine_cpu_us_per_request))
+    }),
+    ("engine_busy_share", |trial| {
+        of(trial, |numbers| Some(numbers.engine_busy_share))
+    }),
+    ("system_rss_max_bytes", |trial| {
+        of(trial, |numbers| numbers.system_rss_max_bytes)
+    }),
+    ("bytes_sent", |trial| {
+        count(trial, |numbers| numbers.bytes_sent)
+    }),
+    ("bytes_received", |trial| {
+        count(trial, |numbers| numbers.bytes_received)
+    }),
+    ("failures", |trial| {
+        let kinds = trial.numbers.iter().flat_map(|numbers| &numbers.failures);
+        kinds
+            .map(|failure| format!("{}={}", failure.kind, failure.count))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }),
+    ("reasons", |trial| {
+        trial
+            .reasons
+            .iter()
+            .map(|reason| reason.text.as_str())
+            .collect::<Vec<_>>()
+            .join("; ")
+    }),
+];
+
+/// The table of trials, by cell and repetition.
+#[must_use]
+pub fn csv(model: &Model) -> String {
+    let mut out = String::new();
+    line(&mut out, heads(model));
+    for trial in &model.trials {
+        line(&mut out, fields(model, trial));
+    }
+    out
+}
+
+/// The same as a table for the page, where every number must stand without scripts.
+pub(crate) fn table(model: &Model) -> Table {
+    let head = |text: String| Head {
+        text,
+        align: Align::Right,
+    };
+    Table {
+        id: "every",
+        caption: "Every number of every trial, as in tables.csv".to_owned(),
+        heads: heads(model).map(head).collect(),
+        rows: model
+            .trials
+            .iter()
+            .map(|trial| fields(model, trial).map(Field::plain).collect())
+            .collect(),
+    }
+}
+
+fn heads(model: &Model) -> impl Iterator<Item = String> {
+    let place = ["cell", "repetition", "position", "started_utc"]
+        .into_iter()
+        .map(str::to_owned);
+    // A factor may be called like a column of ours.
+    let factors = model
+        .factors
+        .iter()
+        .map(|factor| format!("factor_{}", factor.name));
+    place
+        .chain(factors)
+        .chain(COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
+}
+
+fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
+    let place = [
+        trial.key.cell.to_string(),
+        trial.key.repetition.to_string(),
+        trial.position.to_string(),
+        trial.started_utc.clone(),
+    ];
+    let levels = model.factors.iter().map(|factor| {
+        let level = trial.levels.iter().find(|(name, _)| *name == factor.name);
+        level.map(|(_, level)| level.clone()).unwrap_or_default()
+    });
+    place
+        .into_iter()
+        .chain(levels)
+        .chain(COLUMNS.iter().map(|(_, field)| field(trial)))
+}
+
+fn line(out: &mut String, fields: impl Iterator<Item = String>) {
+    for (place, field) in fields.enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        out.push_str(&quoted(field));
+    }
+    out.push('\n');
+}
+
+/// RFC 4180; and a leading sign that a spreadsheet would run as a formula is kept from it.
+fn quoted(field: String) -> String {
+    let formula =
+        field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
+    let field = if formula { format!("'{field}") } else { field };
+    if field.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
+    }
+}
+
+fn of(trial: &TrialModel, pick: fn(&TrialNumbers) -> Option<f64>) -> String {
+    trial
+        .numbers
+        .as_ref()
+        .and_then(pick)
+        .map(number)
+        .unwrap_or_default()
+}
+
+fn count(trial: &TrialModel, pick: fn(&TrialNumbers) -> u64) -> String {
+    trial
+        .numbers
+        .as_ref()
+        .map(|numbers| pick(numbers).to_string())
+        .unwrap_or_default()
+}
+
+fn time(
+    trial: &TrialModel,
+    which: fn(&TrialNumbers) -> Option<&TrialPercentiles>,
+    pick: fn(&TrialPercentiles) -> f64,
+) -> String {
+    trial
+        .numbers
+        .as_ref()
+        .and_then(which)
+        .map(|times| number(pick(times)))
+        .unwrap_or_default()
+}
+
+fn ledger(trial: &TrialModel, pick: fn(&waggle_results::LedgerInfo) -> u64) -> String {
+    trial
+        .ledger
+        .as_ref()
+        .map(|ledger| pick(ledger).to_string())
+        .unwrap_or_default()
+}
+
+fn delivery(trial: &TrialModel, pick: fn(&waggle_results::DeliveryInfo) -> Option<f64>) -> String {
+    trial
+        .delivery
+        .as_ref()
+        .and_then(pick)
+        .map(number)
+        .unwrap_or_default()
+}
+
+/// Six decimals at most: a table of results, not of rounding noise.
+fn number(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn response(numbers: &TrialNumbers) -> Option<&TrialPercentiles> {
+    numbers.response.as_ref()
+}
+
+fn service(numbers: &TrialNumbers) -> Option<&TrialPercentiles> {
+    numbers.service.as_ref()
+}
+
+fn failed(numbers: &TrialNumbers) -> Option<&TrialPercentiles> {
+    numbers.failed_times.as_ref()
+}
+
+fn delay(numbers: &TrialNumbers) -> Option<&TrialPercentiles> {
+    numbers.delay.as_ref()
+}

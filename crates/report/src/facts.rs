@@ -1,0 +1,194 @@
+//! How it was measured, as pairs of term and text: what another must know to repeat it.
+
+use waggle_results::{RunInfo, ScheduleInfo};
+
+use crate::{
+    model::{Model, TrialModel, as_f64},
+    text::{self, Unit},
+};
+
+/// One line of "how it was measured".
+pub(crate) type Fact = (&'static str, String);
+
+pub(crate) fn facts(model: &Model) -> Vec<Fact> {
+    let info = &model.info;
+    let mut facts = vec![
+        (
+            "Study",
+            format!(
+                "{} (file {}), seed {}",
+                info.study, info.study_file, info.seed
+            ),
+        ),
+        (
+            "System",
+            format!("{}: {}", info.system, info.system_summary),
+        ),
+        ("Components", components(info)),
+        ("Load model", load_model(&info.load_model)),
+        ("Response time", response_time(&info.load_model).to_owned()),
+        ("Schedule", schedule(&info.schedule)),
+        ("Order", order(&info.schedule, info.seed)),
+        ("Estimates", estimates(&info.schedule)),
+    ];
+    if let Some(records) = &info.records_from {
+        facts.push((
+            "Records",
+            format!(
+                "from {records}; each stamped with run, worker, sequence and a time of its own"
+            ),
+        ));
+    }
+    if let Some(at) = &info.delivery_at {
+        facts.push(("Delivery", delivery(at, &model.trials)));
+    }
+    let host = &info.host;
+    facts.extend([
+        (
+            "Host",
+            format!(
+                "{}: {} × {}, {} of memory, at most {} open files",
+                host.name,
+                host.cpus,
+                host.cpu_model,
+                Unit::Bytes.show(as_f64(host.memory_bytes)),
+                text::count(host.open_files_max)
+            ),
+        ),
+        ("Kernel", host.kernel.clone()),
+        ("CPU pinning", pinning(info)),
+        (
+            "Run",
+            format!(
+                "started {}, waggle {}, results format {}",
+                info.started_utc, info.waggle_version, info.format
+            ),
+        ),
+    ]);
+    facts
+}
+
+fn components(info: &RunInfo) -> String {
+    let list: Vec<String> = info
+        .components
+        .iter()
+        .map(|component| format!("{} ({})", component.name, component.version))
+        .collect();
+    if list.is_empty() {
+        "none started by waggle".to_owned()
+    } else {
+        list.join(", ")
+    }
+}
+
+fn load_model(model: &str) -> String {
+    match model {
+        "closed" => {
+            "closed: each connection sends its next request when an answer has made room".to_owned()
+        }
+        "open" => {
+            "open: requests fall due at the rate asked for, whether answers come or not".to_owned()
+        }
+        "users" => "users: each user thinks between an answer and the next request".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn response_time(model: &str) -> &'static str {
+    match model {
+        "open" => {
+            "from the instant a request was due to the instant its answer was whole; waiting in the client counts"
+        }
+        _ => {
+            "from due to the whole answer; in this load model a request is due when it is sent, and no sample is made up"
+        }
+    }
+}
+
+fn schedule(schedule: &ScheduleInfo) -> String {
+    let warm_up = match schedule.warm_up_until.as_str() {
+        "steady" => format!(
+            "until steady, at most {}",
+            seconds(schedule.warm_up_at_most_s)
+        ),
+        _ => seconds(schedule.warm_up_at_most_s),
+    };
+    format!(
+        "warm-up {warm_up} (left out); measured {}; drain at most {}; {} repetition{} on a fresh system each; intervals of {}",
+        seconds(schedule.measure_s),
+        seconds(schedule.drain_at_most_s),
+        schedule.repeat,
+        if schedule.repeat == 1 { "" } else { "s" },
+        seconds(schedule.interval_s)
+    )
+}
+
+fn order(schedule: &ScheduleInfo, seed: u64) -> String {
+    match schedule.order.as_str() {
+        "shuffled" => format!("shuffled within each repetition by seed {seed}"),
+        _ => "as listed, in each repetition".to_owned(),
+    }
+}
+
+fn estimates(schedule: &ScheduleInfo) -> String {
+    if schedule.repeat == 1 {
+        return "single run, no uncertainty known".to_owned();
+    }
+    format!(
+        "one observation a trial; 95 % intervals over trials; noisy where goodput's interval is wider than {} of the mean; \
+         percentiles from merged histograms of three digits, never averaged within a trial",
+        text::share(schedule.noisy_above)
+    )
+}
+
+fn delivery(at: &str, trials: &[TrialModel]) -> String {
+    let probes = || trials.iter().filter_map(|trial| trial.delivery.as_ref());
+    let resolution = probes()
+        .map(|delivery| delivery.resolution_ms)
+        .reduce(f64::max);
+    let negative: u64 = probes().map(|delivery| delivery.negative_delays).sum();
+    let costs: Vec<f64> = probes()
+        .filter_map(|delivery| delivery.cost_cpu_s)
+        .collect();
+    let mut text = format!("every accepted record looked for at {at}, by key");
+    if let Some(ms) = resolution {
+        text.push_str(&format!(
+            "; a delay is known to within {}, the time between two looks",
+            Unit::Time.show(ms * 1000.0)
+        ));
+    }
+    text.push_str(&format!("; {} negative delays", text::count(negative)));
+    if let Some(most) = costs.iter().copied().reduce(f64::max) {
+        text.push_str(&format!(
+            "; reading cost the store at most {} of CPU in a trial",
+            Unit::Time.show(most * 1e6)
+        ));
+    }
+    text
+}
+
+fn pinning(info: &RunInfo) -> String {
+    let host = &info.host;
+    if host.load_cpus.is_empty() && host.system_cpus.is_empty() {
+        return "none".to_owned();
+    }
+    let list = |cpus: &[u32]| {
+        if cpus.is_empty() {
+            "any".to_owned()
+        } else {
+            cpus.iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        }
+    };
+    format!(
+        "load on CPU {}, system on CPU {}",
+        list(&host.load_cpus),
+        list(&host.system_cpus)
+    )
+}
+
+fn seconds(s: f64) -> String {
+    Unit::Time.show(s * 1e6)
+}

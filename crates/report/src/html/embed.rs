@@ -1,0 +1,108 @@
+//! What the charts need, as JSON with short keys: numbers only, already judged and merged.
+
+use serde_json::{Value, json};
+use waggle_stats::Estimate;
+
+use crate::{
+    model::{CellModel, Model, Percentile, TrialModel},
+    rows, text, words,
+};
+
+/// The whole of the page's data.
+pub(super) fn chart_model(model: &Model) -> Value {
+    json!({
+        "counted": model.counted.word(),
+        "factors": model.factors.iter().map(|factor| json!({ "name": factor.name, "levels": factor.levels })).collect::<Vec<_>>(),
+        "cells": model.cells.iter().map(|cell| self::cell(model, cell)).collect::<Vec<_>>(),
+        "trials": model.trials.iter().map(trial).collect::<Vec<_>>(),
+        "best": model.answer.cell,
+    })
+}
+
+fn cell(model: &Model, cell: &CellModel) -> Value {
+    let levels: Vec<Option<usize>> = model
+        .factors
+        .iter()
+        .map(|factor| {
+            let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
+            factor.levels.iter().position(|one| one == level)
+        })
+        .collect();
+    json!({
+        "cell": cell.cell,
+        "label": text::levels(&cell.levels),
+        "levels": levels,
+        "verdict": cell.verdict.map_or("not run", words::verdict),
+        "believed": cell.verdict.is_some_and(words::may_be_believed),
+        "shown": rows::verdict(cell),
+        "goodput": estimate(cell.goodput.as_ref()),
+        "p50": percentile(&cell.response.p50),
+        "p99": percentile(&cell.response.p99),
+        "errors": cell.error_share.map(|share| vec![share]),
+        "delay": percentile(&cell.delay.p99),
+        "thin": { "p99": cell.response.p99.thin, "delay": cell.delay.p99.thin },
+        "spectrum": cell.spectrum.iter().map(|point| [rounded(point.quantile, 8), point.us]).collect::<Vec<_>>(),
+    })
+}
+
+fn percentile(percentile: &Percentile) -> Value {
+    estimate(percentile.estimate.as_ref())
+}
+
+/// `[point]`, or `[point, low, high]`, or nothing.
+fn estimate(estimate: Option<&Estimate>) -> Value {
+    let Some(estimate) = estimate else {
+        return Value::Null;
+    };
+    match estimate.interval {
+        Some((low, high)) => json!([
+            rounded(estimate.point, 3),
+            rounded(low, 3),
+            rounded(high, 3)
+        ]),
+        None => json!([rounded(estimate.point, 3)]),
+    }
+}
+
+fn trial(trial: &TrialModel) -> Value {
+    let points: Vec<Value> = trial
+        .series
+        .points
+        .iter()
+        .map(|point| {
+            json!([
+                rounded(point.start_s, 3),
+                rounded(point.end_s, 3),
+                rounded(point.succeeded_per_s, 1),
+                rounded(point.failed_per_s, 1),
+                point.p50_us,
+                point.p99_us,
+                point.in_flight
+            ])
+        })
+        .collect();
+    let lines = |points: &[(f64, f64)]| -> Vec<[f64; 2]> {
+        points
+            .iter()
+            .map(|(at, value)| [rounded(*at, 3), rounded(*value, 3)])
+            .collect()
+    };
+    json!({
+        "cell": trial.key.cell,
+        "repetition": trial.key.repetition,
+        "position": trial.position,
+        "verdict": words::verdict(trial.verdict),
+        "phases": trial.phases.iter()
+            .map(|phase| json!([words::phase(phase.phase), rounded(phase.start_s, 3), rounded(phase.end_s, 3)]))
+            .collect::<Vec<_>>(),
+        "points": points,
+        "cpu": trial.series.cpu.iter().map(|one| json!([one.component, lines(&one.points)])).collect::<Vec<_>>(),
+        "backlog": lines(&trial.series.backlog),
+    })
+}
+
+/// Digits nobody can see would double the file.
+fn rounded(value: f64, digits: i32) -> f64 {
+    let scale = 10f64.powi(digits);
+    (value * scale).round() / scale
+}

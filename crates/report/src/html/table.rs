@@ -1,0 +1,69 @@
+//! A table as markup: its own scrolling box, a caption, heads with scope, numbers to the right.
+
+use super::escape;
+use crate::tables::{Align, Field, FieldKind, Table};
+
+/// Writes the table.
+pub(super) fn write(out: &mut String, table: &Table) {
+    let caption = escape::text(&table.caption);
+    out.push_str(&format!(
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table id=\"table-{}\">\n\
+         <caption>{caption}</caption>\n<thead><tr>",
+        table.id
+    ));
+    for head in &table.heads {
+        out.push_str(&format!(
+            "<th scope=\"col\"{}>{}</th>",
+            align(head.align),
+            escape::text(&head.text)
+        ));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (field, head) in row.iter().zip(&table.heads) {
+            out.push_str(&square(field, head.align));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+fn align(align: Align) -> &'static str {
+    match align {
+        Align::Left => "",
+        Align::Right => " class=\"n\"",
+    }
+}
+
+fn square(field: &Field, align_to: Align) -> String {
+    let text = escape::text(&field.text);
+    let range = field
+        .range
+        .as_ref()
+        .map(|range| format!(" <small class=\"range\">{}</small>", escape::text(range)))
+        .unwrap_or_default();
+    let inner = match &field.kind {
+        FieldKind::Plain => text,
+        FieldKind::Bad => format!("<strong class=\"bad\">{text}</strong>"),
+        FieldKind::Verdict => badge(&field.text),
+        FieldKind::Thin(reason) => {
+            let reason = escape::text(reason);
+            format!(
+                "<span class=\"thin\" title=\"{reason}\">{text}<span class=\"sr\"> ({reason})</span></span>"
+            )
+        }
+    };
+    format!("<td{}>{inner}{range}</td>", align(align_to))
+}
+
+/// A verdict as a badge. Its class is its first word, so that `valid (2 of 3 trials)` keeps the colour.
+pub(super) fn badge(verdict: &str) -> String {
+    let class = verdict.split(' ').next().unwrap_or_default();
+    let class = if class == "not" { "none" } else { class };
+    format!(
+        "<span class=\"badge {}\">{}</span>",
+        escape::text(class),
+        escape::text(verdict)
+    )
+}

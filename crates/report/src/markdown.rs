@@ -1,0 +1,141 @@
+//! `report.md`: the answer and every table, for a wiki, a pull request or a terminal.
+
+use crate::{
+    facts,
+    model::Model,
+    tables::{self, Align, Field, FieldKind, Table},
+    words,
+};
+
+/// The report as Markdown.
+#[must_use]
+pub fn markdown(model: &Model) -> String {
+    let mut out = format!(
+        "# {}\n\n**{}**\n\n{}\n\n",
+        escaped(&model.info.study),
+        escaped(&model.info.question),
+        answer(model)
+    );
+    for warning in &model.warnings {
+        out.push_str(&format!("> {}\n", escaped(warning)));
+        out.push_str(">\n");
+    }
+    if !model.warnings.is_empty() {
+        out.truncate(out.len() - 2);
+        out.push('\n');
+    }
+    section(&mut out, "Cells", Some(tables::cells(model)));
+    section(&mut out, "Failed requests", tables::failures(model));
+    section(&mut out, "Records", tables::ledger(model));
+    section(&mut out, "Delivery delay", tables::delay(model));
+    section(&mut out, "Cost", Some(tables::cost(model)));
+    section(&mut out, "Thresholds", tables::thresholds(model));
+    section(&mut out, "Verdicts", Some(tables::verdicts(model)));
+    section(&mut out, "Trials", Some(tables::trials(model)));
+    failed_trials(&mut out, model);
+    out.push_str("## How it was measured\n\n");
+    for (term, text) in facts::facts(model) {
+        out.push_str(&format!("- **{term}**: {}\n", escaped(&text)));
+    }
+    out.push_str("\n## The study\n\n");
+    fenced(&mut out, "yaml", &model.study_text);
+    out
+}
+
+fn answer(model: &Model) -> String {
+    let verdict = model
+        .answer
+        .verdict
+        .map(|verdict| format!("**{}** · ", words::verdict(verdict)))
+        .unwrap_or_default();
+    format!("{verdict}{}", escaped(&model.answer.text()))
+}
+
+fn section(out: &mut String, title: &str, table: Option<Table>) {
+    let Some(table) = table else { return };
+    out.push_str(&format!("## {title}\n\n{}.\n\n", escaped(&table.caption)));
+    let heads: Vec<String> = table.heads.iter().map(|head| escaped(&head.text)).collect();
+    let rules: Vec<&str> = table
+        .heads
+        .iter()
+        .map(|head| match head.align {
+            Align::Left => ":--",
+            Align::Right => "--:",
+        })
+        .collect();
+    out.push_str(&format!(
+        "| {} |\n| {} |\n",
+        heads.join(" | "),
+        rules.join(" | ")
+    ));
+    let mut notes: Vec<String> = Vec::new();
+    for row in &table.rows {
+        let fields: Vec<String> = row.iter().map(|field| shown(field, &mut notes)).collect();
+        out.push_str(&format!("| {} |\n", fields.join(" | ")));
+    }
+    out.push('\n');
+    if !notes.is_empty() {
+        out.push_str("\\* few samples beyond it; the page says how many.\n\n");
+    }
+}
+
+fn shown(field: &Field, notes: &mut Vec<String>) -> String {
+    let text = match &field.range {
+        Some(range) => format!("{} ({range})", field.text),
+        None => field.text.clone(),
+    };
+    match &field.kind {
+        FieldKind::Thin(reason) => {
+            notes.push(reason.clone());
+            format!("{}\\*", escaped(&text))
+        }
+        FieldKind::Bad => format!("**{}**", escaped(&text)),
+        FieldKind::Plain | FieldKind::Verdict => escaped(&text),
+    }
+}
+
+fn failed_trials(out: &mut String, model: &Model) {
+    for trial in &model.trials {
+        let Some(failure) = &trial.failure else {
+            continue;
+        };
+        out.push_str(&format!(
+            "### {} failed in {}\n\n{}\n\n",
+            escaped(&trial.key.to_string()),
+            words::phase(failure.phase),
+            escaped(&failure.reason)
+        ));
+        if !failure.log_tail.is_empty() {
+            fenced(out, "text", &failure.log_tail.join("\n"));
+        }
+    }
+}
+
+/// A fence longer than any run of backticks inside it.
+fn fenced(out: &mut String, language: &str, text: &str) {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    out.push_str(&format!(
+        "{fence}{language}\n{}\n{fence}\n\n",
+        text.trim_end()
+    ));
+}
+
+/// Nothing a study says may become markup, or break out of a table's square.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\n' | '\r' => out.push(' '),
+            _ => out.push(c),
+        }
+    }
+    out
+}

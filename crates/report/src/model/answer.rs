@@ -1,0 +1,264 @@
+//! The answer to the study's question, in sentences made from the numbers and no further than they go.
+
+use waggle_results::RunInfo;
+use waggle_stats::{Estimate, Verdict};
+
+use super::{CellModel, Counted, trial::INSTRUMENT};
+use crate::{
+    text::{self, Unit},
+    words,
+};
+
+/// Above this share of the CPUs it was given, a component's CPU is named as the limit.
+const CPU_FULL: f64 = 0.9;
+
+/// Above this share a worker of the engine is named as near its own limit (method, rule 9).
+const ENGINE_NEAR_LIMIT: f64 = 0.8;
+
+/// The answer, and how far it may be believed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Of the cell the first sentence speaks of; `None`: nothing was measured.
+    pub verdict: Option<Verdict>,
+    pub sentences: Vec<String>,
+    /// Number of that cell.
+    pub cell: Option<u32>,
+}
+
+impl Answer {
+    /// All sentences in one line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.sentences.join(" ")
+    }
+}
+
+pub(crate) fn answer(info: &RunInfo, counted: Counted, cells: &[CellModel]) -> Answer {
+    let believed = |cell: &&CellModel| cell.verdict.is_some_and(words::may_be_believed);
+    let highest_of_all = highest(cells.iter());
+    let Some(any) = highest_of_all else {
+        return Answer {
+            verdict: cells.iter().filter_map(|cell| cell.verdict).max(),
+            sentences: vec![
+                "No trial came to its end, so there is no number to answer with.".to_owned(),
+            ],
+            cell: None,
+        };
+    };
+    let best = highest(cells.iter().filter(believed));
+    let mut sentences = Vec::new();
+    if best.is_none() {
+        sentences.push("No cell gave a number that may be believed; the highest seen is told with its verdict.".to_owned());
+    }
+    let shown = best.unwrap_or(any);
+    sentences.push(goodput(shown, counted, cells.len()));
+    sentences.extend(response(shown));
+    sentences.extend(quickest(cells, shown, counted, best.is_some()));
+    sentences.extend(limit(shown, info));
+    sentences.extend(completeness(cells));
+    if best.is_some() && any.cell != shown.cell {
+        sentences.push(format!(
+            "{} showed more ({} {}/s) but is {}.",
+            at(any),
+            text::long(any.goodput.as_ref(), Unit::Plain),
+            counted.word(),
+            any.verdict.map_or("unfinished", words::verdict)
+        ));
+    }
+    Answer {
+        verdict: shown.verdict,
+        sentences,
+        cell: Some(shown.cell),
+    }
+}
+
+fn highest<'a>(cells: impl Iterator<Item = &'a CellModel>) -> Option<&'a CellModel> {
+    cells
+        .filter(|cell| cell.goodput.is_some())
+        .max_by(|a, b| point(a.goodput.as_ref()).total_cmp(&point(b.goodput.as_ref())))
+}
+
+fn point(estimate: Option<&Estimate>) -> f64 {
+    estimate.map_or(f64::NEG_INFINITY, |estimate| estimate.point)
+}
+
+fn at(cell: &CellModel) -> String {
+    if cell.levels.is_empty() {
+        "The cell".to_owned()
+    } else {
+        format!("The cell {}", text::levels(&cell.levels))
+    }
+}
+
+fn goodput(cell: &CellModel, counted: Counted, cells: usize) -> String {
+    let Some(estimate) = cell.goodput else {
+        return String::new();
+    };
+    let place = match (cells, cell.levels.is_empty()) {
+        (_, true) | (1, _) => String::new(),
+        _ => format!(", at {}", text::levels(&cell.levels)),
+    };
+    let certainty = match estimate.interval {
+        Some((low, high)) => format!(
+            "95 % interval {} – {}, {} trials",
+            Unit::Plain.show(low),
+            Unit::Plain.show(high),
+            estimate.count
+        ),
+        None => "single run, no uncertainty known".to_owned(),
+    };
+    let verdict = cell.verdict.filter(|verdict| *verdict != Verdict::Valid);
+    let doubt = verdict
+        .map(|verdict| format!("; verdict: {}", words::verdict(verdict)))
+        .unwrap_or_default();
+    let most = if cells > 1 { "At most" } else { "It took" };
+    format!(
+        "{most} {} {} per second{place} ({certainty}{doubt}).",
+        Unit::Plain.show(estimate.point),
+        counted.word()
+    )
+}
+
+fn response(cell: &CellModel) -> Option<String> {
+    let p50 = cell.response.p50.estimate?;
+    let p99 = cell.response.p99.estimate?;
+    let max = cell.response.max.estimate?;
+    let thin = if cell.response.p99.thin.is_some() {
+        ", from few samples"
+    } else {
+        ""
+    };
+    Some(format!(
+        "There, half of the answers came within {} and 99 % within {}{thin}; the slowest took {}.",
+        Unit::Time.show(p50.point),
+        text::long(Some(&p99), Unit::Time),
+        Unit::Time.show(max.point)
+    ))
+}
+
+/// Over all cells: a record lost anywhere is news.
+fn completeness(cells: &[CellModel]) -> Option<String> {
+    let ledgers: Vec<_> = cells
+        .iter()
+        .filter_map(|cell| cell.ledger.as_ref())
+        .collect();
+    if ledgers.is_empty() {
+        return None;
+    }
+    let sum = |pick: fn(&waggle_results::LedgerInfo) -> u64| {
+        ledgers.iter().map(|ledger| pick(ledger)).sum::<u64>()
+    };
+    let (accepted, missing) = (sum(|ledger| ledger.accepted), sum(|ledger| ledger.missing));
+    let (duplicates, unexpected) = (
+        sum(|ledger| ledger.duplicates),
+        sum(|ledger| ledger.unexpected),
+    );
+    let mut text = if missing == 0 {
+        format!(
+            "Over the whole study every one of {} accepted records was delivered",
+            text::count(accepted)
+        )
+    } else {
+        let where_from = cells
+            .iter()
+            .filter(|cell| {
+                cell.ledger
+                    .as_ref()
+                    .is_some_and(|ledger| ledger.missing > 0)
+            })
+            .count();
+        format!(
+            "Over the whole study {} of {} accepted records are missing, in {where_from} of {} cells",
+            text::count(missing),
+            text::count(accepted),
+            cells.len()
+        )
+    };
+    if duplicates > 0 {
+        text.push_str(&format!("; {} extra copies were found", text::count(duplicates)));
+    }
+    if unexpected > 0 {
+        text.push_str(&format!("; {} records were found that should not be there", text::count(unexpected)));
+    }
+    text.push('.');
+    Some(text)
+}
+
+fn quickest(
+    cells: &[CellModel],
+    best: &CellModel,
+    counted: Counted,
+    only_believed: bool,
+) -> Option<String> {
+    let there = best.delay.p99.estimate?;
+    let quickest = cells
+        .iter()
+        .filter(|cell| !only_believed || cell.verdict.is_some_and(words::may_be_believed))
+        .filter(|cell| cell.delay.p99.estimate.is_some())
+        .min_by(|a, b| {
+            point(a.delay.p99.estimate.as_ref()).total_cmp(&point(b.delay.p99.estimate.as_ref()))
+        })?;
+    let resolution = best
+        .delay_resolution_ms
+        .map(|ms| format!(", known to within {}", Unit::Time.show(ms * 1000.0)))
+        .unwrap_or_default();
+    let mut text = format!(
+        "There, 99 % of the records could be read within {}{resolution}",
+        Unit::Time.show(there.point)
+    );
+    if quickest.cell == best.cell {
+        if cells.len() > 1 {
+            text.push_str(", the shortest delay of all cells");
+        }
+    } else {
+        text.push_str(&format!(
+            "; soonest at {}: within {}, at {} {} per second",
+            text::levels(&quickest.levels),
+            Unit::Time.show(quickest.delay.p99.estimate?.point),
+            Unit::Plain.show(point(quickest.goodput.as_ref())),
+            counted.word()
+        ));
+    }
+    text.push('.');
+    Some(text)
+}
+
+/// Names the limit only where a number shows it.
+fn limit(cell: &CellModel, info: &RunInfo) -> Option<String> {
+    let busiest = cell
+        .component_cores
+        .iter()
+        .filter(|(component, _)| component != INSTRUMENT)
+        .max_by(|a, b| a.1.point.total_cmp(&b.1.point))?;
+    let system: f64 = cell
+        .component_cores
+        .iter()
+        .filter(|(component, _)| component != INSTRUMENT)
+        .map(|(_, cores)| cores.point)
+        .sum();
+    let given = if info.host.system_cpus.is_empty() {
+        info.host.cpus
+    } else {
+        u32::try_from(info.host.system_cpus.len()).unwrap_or(u32::MAX)
+    };
+    let used = format!(
+        "{} used {} of the {given} CPU{} the system could use",
+        busiest.0,
+        text::three(busiest.1.point),
+        if given == 1 { "" } else { "s" }
+    );
+    let engine = cell.engine_busy_share.unwrap_or(0.0);
+    Some(if system >= CPU_FULL * f64::from(given) {
+        format!("What limits there is the system's CPU: {used}.")
+    } else if engine >= ENGINE_NEAR_LIMIT {
+        format!(
+            "There the load generator was near its own limit (its busiest worker {} busy), while {used}.",
+            text::share(engine)
+        )
+    } else {
+        format!(
+            "No CPU was full there ({used}; the busiest load worker was {} busy): the limit is a wait, for disk, locks or the load's own answers.",
+            text::share(engine)
+        )
+    })
+}

@@ -1,0 +1,195 @@
+//! A cell over its trials: estimates, sums, verdict.
+//!
+//! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
+//! select. The cell's verdict says whether they may be believed.
+
+use waggle_results::{CellInfo, LedgerInfo, RunInfo, Trial};
+use waggle_stats::{Estimate, Reason, Verdict};
+
+use super::{
+    TrialModel, TrialNumbers,
+    distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
+    judge,
+};
+
+/// One combination of levels, over its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellModel {
+    /// Counted from 1.
+    pub cell: u32,
+    pub levels: Vec<(String, String)>,
+    /// Trials that were to run, that ran, and that the estimates rest on.
+    pub planned: u32,
+    pub ran: usize,
+    pub counted: usize,
+    /// `None`: no trial of it has run.
+    pub verdict: Option<Verdict>,
+    pub reasons: Vec<Reason>,
+    /// Per second, of what [`super::Counted`] says.
+    pub goodput: Option<Estimate>,
+    /// Answered requests per second, failures included.
+    pub throughput: Option<Estimate>,
+    pub response: Distribution,
+    pub service: Distribution,
+    /// From sent until visible.
+    pub delay: Distribution,
+    /// Requests over the counted trials.
+    pub succeeded: u64,
+    pub failed: u64,
+    /// Failures by kind, the most frequent first.
+    pub failures: Vec<(String, u64)>,
+    /// Failed ÷ answered, an estimate over trials is of no use for something that should be nothing.
+    pub error_share: Option<f64>,
+    /// Sum over trials; `None` where no account was kept.
+    pub ledger: Option<LedgerInfo>,
+    /// Largest of the trials' poll intervals.
+    pub delay_resolution_ms: Option<f64>,
+    pub system_cpu_us_per_request: Option<Estimate>,
+    pub engine_cpu_us_per_request: Option<Estimate>,
+    pub system_rss_max_bytes: Option<Estimate>,
+    /// Mean cores of each component replica.
+    pub component_cores: Vec<(String, Estimate)>,
+    /// Largest share of its CPU that a worker of the engine used in any trial.
+    pub engine_busy_share: Option<f64>,
+    /// Of the histograms of all counted trials together.
+    pub spectrum: Vec<SpectrumPoint>,
+}
+
+pub(crate) fn cell(
+    cell: &CellInfo,
+    info: &RunInfo,
+    trials: &[TrialModel],
+    raw: &[Trial],
+) -> CellModel {
+    let ran: Vec<&TrialModel> = trials
+        .iter()
+        .filter(|trial| trial.key.cell == cell.cell)
+        .collect();
+    let counted: Vec<(&TrialModel, &TrialNumbers)> = ran
+        .iter()
+        .filter_map(|trial| Some((*trial, trial.counts()?)))
+        .collect();
+    let over = |pick: &dyn Fn(&TrialNumbers) -> Option<f64>| {
+        judge::estimate(
+            &counted
+                .iter()
+                .filter_map(|(_, numbers)| pick(numbers))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let times = |pick: fn(&TrialNumbers) -> Option<&TrialPercentiles>| {
+        distribution::over_trials(
+            &counted
+                .iter()
+                .filter_map(|(_, numbers)| pick(numbers))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let goodput = over(&|numbers| Some(numbers.goodput_per_s));
+    let (verdict, reasons) = judge::cell(&ran, goodput.as_ref(), info);
+    let succeeded: u64 = counted.iter().map(|(_, numbers)| numbers.succeeded).sum();
+    let failed: u64 = counted.iter().map(|(_, numbers)| numbers.failed).sum();
+    CellModel {
+        cell: cell.cell,
+        levels: cell.levels.clone(),
+        planned: info.schedule.repeat,
+        ran: ran.len(),
+        counted: counted.len(),
+        verdict,
+        reasons,
+        goodput,
+        throughput: over(&|numbers| Some(numbers.throughput_per_s)),
+        response: times(|numbers| numbers.response.as_ref()),
+        service: times(|numbers| numbers.service.as_ref()),
+        delay: times(|numbers| numbers.delay.as_ref()),
+        succeeded,
+        failed,
+        failures: failures(&counted),
+        error_share: (succeeded + failed > 0)
+            .then(|| distribution::as_f64(failed) / distribution::as_f64(succeeded + failed)),
+        ledger: ledger(&counted),
+        delay_resolution_ms: counted
+            .iter()
+            .filter_map(|(trial, _)| {
+                trial
+                    .delivery
+                    .as_ref()
+                    .map(|delivery| delivery.resolution_ms)
+            })
+            .reduce(f64::max),
+        system_cpu_us_per_request: over(&|numbers| numbers.system_cpu_us_per_request),
+        engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
+        system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
+        component_cores: component_cores(&counted),
+        engine_busy_share: counted
+            .iter()
+            .map(|(_, numbers)| numbers.engine_busy_share)
+            .reduce(f64::max),
+        spectrum: spectrum(&counted, raw),
+    }
+}
+
+fn failures(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, u64)> {
+    let mut kinds: Vec<(String, u64)> = Vec::new();
+    for failure in counted.iter().flat_map(|(_, numbers)| &numbers.failures) {
+        match kinds.iter_mut().find(|(kind, _)| *kind == failure.kind) {
+            Some((_, count)) => *count += failure.count,
+            None => kinds.push((failure.kind.clone(), failure.count)),
+        }
+    }
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    kinds
+}
+
+fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
+    counted
+        .iter()
+        .filter_map(|(trial, _)| trial.ledger.clone())
+        .reduce(|mut sum, one| {
+            sum.sent += one.sent;
+            sum.accepted += one.accepted;
+            sum.rejected += one.rejected;
+            sum.unknown += one.unknown;
+            sum.delivered += one.delivered;
+            sum.missing += one.missing;
+            sum.unknown_delivered += one.unknown_delivered;
+            sum.unexpected += one.unexpected;
+            sum.duplicates += one.duplicates;
+            sum.late += one.late;
+            sum.out_of_order += one.out_of_order;
+            sum.missing_keys.extend(one.missing_keys);
+            sum
+        })
+}
+
+fn component_cores(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, Estimate)> {
+    let mut all: Vec<(String, Vec<f64>)> = Vec::new();
+    for (component, cores) in counted
+        .iter()
+        .flat_map(|(_, numbers)| &numbers.component_cores)
+    {
+        match all.iter_mut().find(|(name, _)| name == component) {
+            Some((_, values)) => values.push(*cores),
+            None => all.push((component.clone(), vec![*cores])),
+        }
+    }
+    all.into_iter()
+        .filter_map(|(component, values)| Some((component, judge::estimate(&values)?)))
+        .collect()
+}
+
+fn spectrum(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<SpectrumPoint> {
+    let merged = counted
+        .iter()
+        .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
+        .map(|raw| raw.measured().response_time)
+        .reduce(|mut sum, one| {
+            sum.add(one).expect("a resizing histogram takes any value");
+            sum
+        });
+    merged
+        .filter(|merged| !merged.is_empty())
+        .as_ref()
+        .map(distribution::spectrum)
+        .unwrap_or_default()
+}

@@ -1,0 +1,176 @@
+//! Percentiles out of merged histograms: of one trial, and over the trials of a cell.
+//!
+//! Percentiles are never averaged within a trial; over trials each trial's percentile is one observation.
+
+use hdrhistogram::Histogram;
+use waggle_stats::Estimate;
+
+use super::judge;
+
+/// Fewer samples than this beyond a percentile make it a matter of luck (method, rule 6).
+pub(crate) const SAMPLES_BEYOND_AT_LEAST: f64 = 10.0;
+
+/// The percentiles that are shown. The maximum stands beside them.
+pub(crate) const QUANTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// Points of a spectrum for each factor of ten towards the tail.
+const SPECTRUM_STEPS_PER_DECADE: i32 = 12;
+
+/// The spectrum's ticks, which its table shows.
+pub(crate) const SPECTRUM_TICKS: [(&str, f64); 8] = [
+    ("50 %", 0.5),
+    ("75 %", 0.75),
+    ("90 %", 0.9),
+    ("95 %", 0.95),
+    ("99 %", 0.99),
+    ("99.9 %", 0.999),
+    ("99.99 %", 0.9999),
+    ("99.999 %", 0.99999),
+];
+
+/// Quantiles nearer than this are the same one; no run has samples enough to tell them apart.
+const EXACT: f64 = 1e-9;
+
+/// A cell's percentile over its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Percentile {
+    /// µs; `None` where no counted trial has a sample.
+    pub estimate: Option<Estimate>,
+    /// Why it should not be relied on, where too few samples lie beyond it.
+    pub thin: Option<String>,
+}
+
+/// A cell's percentiles, each an estimate over trials, in µs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    pub p50: Percentile,
+    pub p90: Percentile,
+    pub p99: Percentile,
+    pub p999: Percentile,
+    pub max: Percentile,
+}
+
+/// One trial's percentile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialPercentile {
+    pub us: f64,
+    /// Samples beyond it; `None` for the maximum, which is what it is.
+    pub beyond: Option<f64>,
+}
+
+impl TrialPercentile {
+    /// Too few samples beyond it.
+    #[must_use]
+    pub fn is_thin(&self) -> bool {
+        self.beyond
+            .is_some_and(|beyond| beyond < SAMPLES_BEYOND_AT_LEAST)
+    }
+}
+
+/// One trial's percentiles over the measured phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialPercentiles {
+    pub count: u64,
+    pub p50: TrialPercentile,
+    pub p90: TrialPercentile,
+    pub p99: TrialPercentile,
+    pub p999: TrialPercentile,
+    pub max: TrialPercentile,
+}
+
+/// A point of the percentile spectrum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpectrumPoint {
+    /// 0 to below 1.
+    pub quantile: f64,
+    pub us: f64,
+}
+
+/// The percentiles of one trial; `None` where it has no sample.
+pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
+    if histogram.is_empty() {
+        return None;
+    }
+    let at = |(_, quantile): (&str, f64)| TrialPercentile {
+        us: as_f64(histogram.value_at_quantile(quantile)),
+        beyond: Some(as_f64(histogram.len()) * (1.0 - quantile)),
+    };
+    Some(TrialPercentiles {
+        count: histogram.len(),
+        p50: at(QUANTILES[0]),
+        p90: at(QUANTILES[1]),
+        p99: at(QUANTILES[2]),
+        p999: at(QUANTILES[3]),
+        max: TrialPercentile {
+            us: as_f64(histogram.max()),
+            beyond: None,
+        },
+    })
+}
+
+/// One estimate for each percentile, over the trials of a cell.
+pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
+    let over = |name: &str, pick: fn(&TrialPercentiles) -> TrialPercentile| {
+        let values: Vec<f64> = trials.iter().map(|trial| pick(trial).us).collect();
+        let fewest = trials
+            .iter()
+            .filter_map(|trial| pick(trial).beyond)
+            .fold(f64::INFINITY, f64::min);
+        let thin = (fewest < SAMPLES_BEYOND_AT_LEAST).then(|| {
+            format!("fewer than {SAMPLES_BEYOND_AT_LEAST:.0} samples lie beyond {name} in a trial ({fewest:.0})")
+        });
+        Percentile {
+            estimate: judge::estimate(&values),
+            thin,
+        }
+    };
+    Distribution {
+        p50: over("p50", |trial| trial.p50),
+        p90: over("p90", |trial| trial.p90),
+        p99: over("p99", |trial| trial.p99),
+        p999: over("p99.9", |trial| trial.p999),
+        max: over("max", |trial| trial.max),
+    }
+}
+
+/// The spectrum up to the last quantile that one sample can stand for: even steps on the tail's log scale, and every
+/// one of [`SPECTRUM_TICKS`] exactly.
+pub(crate) fn spectrum(histogram: &Histogram<u64>) -> Vec<SpectrumPoint> {
+    let samples = as_f64(histogram.len());
+    let steps =
+        (1..).map(|step| 1.0 - 10f64.powf(-f64::from(step) / f64::from(SPECTRUM_STEPS_PER_DECADE)));
+    let reached = |quantile: &f64| samples * (1.0 - quantile) >= 1.0 - EXACT;
+    let mut quantiles: Vec<f64> = steps.take_while(reached).collect();
+    quantiles.extend(
+        SPECTRUM_TICKS
+            .iter()
+            .map(|(_, quantile)| *quantile)
+            .filter(reached),
+    );
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup_by(|a, b| (*a - *b).abs() < EXACT);
+    let point = |quantile| SpectrumPoint {
+        quantile,
+        us: as_f64(histogram.value_at_quantile(quantile)),
+    };
+    let mut points = vec![SpectrumPoint {
+        quantile: 0.0,
+        us: as_f64(histogram.min()),
+    }];
+    points.extend(quantiles.into_iter().map(point));
+    points.push(SpectrumPoint {
+        quantile: 1.0 - 1.0 / samples,
+        us: as_f64(histogram.max()),
+    });
+    points
+}
+
+/// Counts and microseconds stay far below 2⁵³, where every integer is exact.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts and microseconds stay far below 2^53"
+)]
+pub(crate) fn as_f64(value: u64) -> f64 {
+    value as f64
+}

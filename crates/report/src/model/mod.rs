@@ -1,0 +1,144 @@
+//! The analysis: results and statistics joined into what is shown. Pure: a run in, numbers and verdicts out.
+//!
+//! Every number a writer shows stands here, so that two writers never compute the same one twice.
+
+mod answer;
+mod cell;
+mod distribution;
+mod judge;
+mod remark;
+mod series;
+mod threshold;
+mod trial;
+
+use waggle_results::{Run, RunInfo};
+use waggle_stats::Verdict;
+
+pub use answer::Answer;
+pub use cell::CellModel;
+pub use distribution::{
+    Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,
+};
+pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
+pub use series::{CpuSeries, Series, SeriesPoint};
+pub use threshold::{ThresholdCell, ThresholdOutcome};
+pub use trial::{Failure, TrialModel, TrialNumbers};
+
+/// Everything a report says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// What was planned, on which machine, with which versions.
+    pub info: RunInfo,
+    pub study_text: String,
+    /// What goodput counts.
+    pub counted: Counted,
+    /// In the study's order.
+    pub factors: Vec<Factor>,
+    /// In the study's order.
+    pub cells: Vec<CellModel>,
+    /// By cell, then by repetition; only trials that have run.
+    pub trials: Vec<TrialModel>,
+    pub thresholds: Vec<ThresholdOutcome>,
+    pub answer: Answer,
+    /// What a reader must know before believing a number.
+    pub warnings: Vec<String>,
+}
+
+/// What goodput counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    Records,
+    Requests,
+}
+
+impl Counted {
+    /// `records` or `requests`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Requests => "requests",
+        }
+    }
+}
+
+/// Something that varied, with its values in the order of their first use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    pub name: String,
+    pub levels: Vec<String>,
+}
+
+impl Model {
+    /// How many cells have each verdict, mildest first; a verdict no cell has is left out.
+    #[must_use]
+    pub fn verdict_counts(&self) -> Vec<(Verdict, usize)> {
+        let mut verdicts: Vec<Verdict> =
+            self.cells.iter().filter_map(|cell| cell.verdict).collect();
+        verdicts.sort_unstable();
+        verdicts
+            .chunk_by(|a, b| a == b)
+            .map(|same| (same[0], same.len()))
+            .collect()
+    }
+
+    /// The trials of one cell, by repetition.
+    pub fn trials_of(&self, cell: u32) -> impl Iterator<Item = &TrialModel> {
+        self.trials
+            .iter()
+            .filter(move |trial| trial.key.cell == cell)
+    }
+}
+
+/// A run's results → everything the report says of them.
+#[must_use]
+pub fn model(run: &Run) -> Model {
+    let info = &run.info;
+    let counted = if info.records_from.is_some() {
+        Counted::Records
+    } else {
+        Counted::Requests
+    };
+    let mut trials: Vec<TrialModel> = run
+        .trials
+        .iter()
+        .map(|trial| trial::trial(trial, info, counted))
+        .collect();
+    trials.sort_by_key(|trial| trial.key);
+    let cells: Vec<CellModel> = info
+        .cells
+        .iter()
+        .map(|cell| cell::cell(cell, info, &trials, &run.trials))
+        .collect();
+    let thresholds = info
+        .thresholds
+        .iter()
+        .map(|text| threshold::outcome(text, &cells))
+        .collect();
+    Model {
+        study_text: run.study_text.clone(),
+        counted,
+        factors: factors(info),
+        answer: answer::answer(info, counted, &cells),
+        warnings: remark::warnings(info, &trials),
+        info: info.clone(),
+        cells,
+        trials,
+        thresholds,
+    }
+}
+
+fn factors(info: &RunInfo) -> Vec<Factor> {
+    let mut factors: Vec<Factor> = Vec::new();
+    for (name, level) in info.cells.iter().flat_map(|cell| &cell.levels) {
+        match factors.iter_mut().find(|factor| factor.name == *name) {
+            Some(factor) if factor.levels.contains(level) => {}
+            Some(factor) => factor.levels.push(level.clone()),
+            None => factors.push(Factor {
+                name: name.clone(),
+                levels: vec![level.clone()],
+            }),
+        }
+    }
+    factors
+}

@@ -1,0 +1,145 @@
+//! A trial over time, thinned to what a screen can show.
+
+use waggle_results::{HistogramLog, IntervalRow, Trial};
+
+use super::{Counted, distribution::as_f64};
+
+/// Most points a trial's lines get; more intervals than this are merged, never dropped.
+pub(crate) const POINTS_MAX: usize = 400;
+
+/// A trial over time. Seconds count from the start of the load.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    pub points: Vec<SeriesPoint>,
+    pub cpu: Vec<CpuSeries>,
+    /// (seconds, records accepted by then and not yet visible)
+    pub backlog: Vec<(f64, f64)>,
+}
+
+/// One stretch of load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesPoint {
+    pub start_s: f64,
+    pub end_s: f64,
+    /// Records (or requests) per second.
+    pub succeeded_per_s: f64,
+    /// Requests per second.
+    pub failed_per_s: f64,
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
+    pub in_flight: f64,
+}
+
+/// CPU of one component replica: (seconds, cores).
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuSeries {
+    pub component: String,
+    pub points: Vec<(f64, f64)>,
+}
+
+pub(crate) fn series(trial: &Trial, counted: Counted) -> Series {
+    let merge = trial.intervals.len().div_ceil(POINTS_MAX).max(1);
+    Series {
+        points: trial
+            .intervals
+            .chunks(merge)
+            .map(|rows| point(rows, &trial.response_time, counted))
+            .collect(),
+        cpu: cpu(trial),
+        backlog: backlog(trial),
+    }
+}
+
+fn point(rows: &[IntervalRow], times: &HistogramLog, counted: Counted) -> SeriesPoint {
+    let start_s = rows[0].start_s;
+    let seconds: f64 = rows.iter().map(|row| row.counts.seconds).sum();
+    let end_s = rows
+        .last()
+        .map_or(start_s, |row| row.start_s + row.counts.seconds);
+    let good: u64 = rows
+        .iter()
+        .map(|row| match counted {
+            Counted::Records => row.counts.records_succeeded,
+            Counted::Requests => row.counts.succeeded,
+        })
+        .sum();
+    let failed: u64 = rows.iter().map(|row| row.counts.failed).sum();
+    let merged = times.merged(start_s, end_s);
+    let at = |quantile| (!merged.is_empty()).then(|| as_f64(merged.value_at_quantile(quantile)));
+    let per_s = |count: u64| {
+        if seconds > 0.0 {
+            as_f64(count) / seconds
+        } else {
+            0.0
+        }
+    };
+    SeriesPoint {
+        start_s,
+        end_s,
+        succeeded_per_s: per_s(good),
+        failed_per_s: per_s(failed),
+        p50_us: at(0.5),
+        p99_us: at(0.99),
+        in_flight: rows.last().map_or(0.0, |row| as_f64(row.in_flight)),
+    }
+}
+
+fn cpu(trial: &Trial) -> Vec<CpuSeries> {
+    let mut all: Vec<CpuSeries> = Vec::new();
+    for row in &trial.resources {
+        let at = (row.at_s, row.cpu_cores);
+        match all.iter_mut().find(|one| one.component == row.component) {
+            Some(one) => one.points.push(at),
+            None => all.push(CpuSeries {
+                component: row.component.clone(),
+                points: vec![at],
+            }),
+        }
+    }
+    for one in &mut all {
+        let merge = one.points.len().div_ceil(POINTS_MAX).max(1);
+        one.points = one.points.chunks(merge).map(mean_at_end).collect();
+    }
+    all
+}
+
+/// Samples are of equal length, so their mean is that of the whole stretch, which ends with the last.
+fn mean_at_end(points: &[(f64, f64)]) -> (f64, f64) {
+    let sum: f64 = points.iter().map(|(_, value)| value).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a handful of samples")]
+    let mean = sum / points.len() as f64;
+    (points[points.len() - 1].0, mean)
+}
+
+/// Accepted by the instant of each look, less what was visible then. An interval's acceptances are spread
+/// evenly over it; a store that shows more than was answered so far is not behind.
+fn backlog(trial: &Trial) -> Vec<(f64, f64)> {
+    let accepted_by = |at_s: f64| -> f64 {
+        trial
+            .intervals
+            .iter()
+            .map(|row| {
+                let passed = if row.counts.seconds > 0.0 {
+                    ((at_s - row.start_s) / row.counts.seconds).clamp(0.0, 1.0)
+                } else {
+                    0.0
+                };
+                passed * as_f64(row.counts.records_succeeded)
+            })
+            .sum()
+    };
+    let keep_every = trial.backlog.len().div_ceil(POINTS_MAX).max(1);
+    let last = trial.backlog.len().saturating_sub(1);
+    trial
+        .backlog
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| place % keep_every == 0 || *place == last)
+        .map(|(_, row)| {
+            (
+                row.at_s,
+                (accepted_by(row.at_s) - as_f64(row.visible)).max(0.0),
+            )
+        })
+        .collect()
+}

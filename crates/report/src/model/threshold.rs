@@ -1,0 +1,164 @@
+//! The study's conditions, held against every cell's numbers.
+
+use waggle_results::ThresholdInfo;
+use waggle_stats::Verdict;
+
+use super::{CellModel, Distribution, Percentile};
+use crate::{
+    text::{self, Unit},
+    words,
+};
+
+/// One condition of the study over all cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThresholdOutcome {
+    /// As written in the study.
+    pub text: String,
+    /// In every cell.
+    pub holds: bool,
+    pub cells: Vec<ThresholdCell>,
+}
+
+/// One condition in one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThresholdCell {
+    pub cell: u32,
+    pub holds: bool,
+    /// The number with its unit, where there is one.
+    pub observed: Option<String>,
+    /// Why it fails where the number alone does not say so.
+    pub reason: Option<String>,
+}
+
+pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> ThresholdOutcome {
+    let cells: Vec<ThresholdCell> = cells.iter().map(|cell| in_cell(threshold, cell)).collect();
+    ThresholdOutcome {
+        text: threshold.text.clone(),
+        holds: !cells.is_empty() && cells.iter().all(|cell| cell.holds),
+        cells,
+    }
+}
+
+fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
+    let number = number(&threshold.number, cell);
+    let observed = number.map(|(value, kind)| show(value, kind));
+    let reason = match (cell.verdict, number) {
+        (None, _) => Some("no trial of it has run".to_owned()),
+        (Some(verdict), _) if !words::may_be_believed(verdict) => Some(format!(
+            "a condition counts on valid and noisy trials only, and this cell is {}",
+            words::verdict(verdict)
+        )),
+        (Some(_), None) => Some(format!(
+            "the run has no number {}",
+            threshold.number.join(".")
+        )),
+        (Some(Verdict::Valid | Verdict::Noisy), Some((value, _)))
+            if compare(value, &threshold.op, threshold.value).is_none() =>
+        {
+            Some(format!("{} is not a comparison", threshold.op))
+        }
+        _ => None,
+    };
+    let holds = reason.is_none()
+        && number
+            .and_then(|(value, _)| compare(value, &threshold.op, threshold.value))
+            .unwrap_or(false);
+    ThresholdCell {
+        cell: cell.cell,
+        holds,
+        observed,
+        reason,
+    }
+}
+
+/// `None`: no such comparison.
+fn compare(value: f64, op: &str, limit: f64) -> Option<bool> {
+    match op {
+        "<" => Some(value < limit),
+        "<=" => Some(value <= limit),
+        ">" => Some(value > limit),
+        ">=" => Some(value >= limit),
+        #[expect(
+            clippy::float_cmp,
+            reason = "equality is asked of counts, which are whole and exact"
+        )]
+        "==" => Some(value == limit),
+        _ => None,
+    }
+}
+
+/// What a number is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Count,
+    Share,
+    Rate,
+    Time,
+    Bytes,
+}
+
+fn show(value: f64, kind: Kind) -> String {
+    match kind {
+        Kind::Count => text::three_or_whole(value),
+        Kind::Share => text::share(value),
+        Kind::Rate => format!("{}/s", Unit::Plain.show(value)),
+        Kind::Time => Unit::Time.show(value),
+        Kind::Bytes => Unit::Bytes.show(value),
+    }
+}
+
+/// The number a path names in a cell, in the unit thresholds are written in.
+fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["delivery", "delay", which @ ..] => {
+            percentile(&cell.delay, which).map(|us| (us, Kind::Time))
+        }
+        ["delivery", count] => {
+            ledger(cell, count).map(|count| (super::distribution::as_f64(count), Kind::Count))
+        }
+        [_, "response_time", which @ ..] => {
+            percentile(&cell.response, which).map(|us| (us, Kind::Time))
+        }
+        [_, "service_time", which @ ..] => {
+            percentile(&cell.service, which).map(|us| (us, Kind::Time))
+        }
+        [_, "goodput"] => Some((cell.goodput?.point, Kind::Rate)),
+        [_, "throughput"] => Some((cell.throughput?.point, Kind::Rate)),
+        [_, "errors"] => Some((super::distribution::as_f64(cell.failed), Kind::Count)),
+        [_, "error_share"] => Some((cell.error_share?, Kind::Share)),
+        ["system", "cpu_per_request"] => Some((cell.system_cpu_us_per_request?.point, Kind::Time)),
+        ["system", "rss"] => Some((cell.system_rss_max_bytes?.point, Kind::Bytes)),
+        _ => None,
+    }
+}
+
+fn percentile(times: &Distribution, which: &[&str]) -> Option<f64> {
+    let Percentile { estimate, .. } = match which {
+        ["p50"] => &times.p50,
+        ["p90"] => &times.p90,
+        ["p99"] => &times.p99,
+        // A dot separates the path's words, so that this percentile comes in two.
+        ["p99_9" | "p999" | "p99.9"] | ["p99", "9"] => &times.p999,
+        ["max"] => &times.max,
+        _ => return None,
+    };
+    estimate.as_ref().map(|estimate| estimate.point)
+}
+
+fn ledger(cell: &CellModel, count: &str) -> Option<u64> {
+    let ledger = cell.ledger.as_ref()?;
+    Some(match count {
+        "sent" => ledger.sent,
+        "accepted" => ledger.accepted,
+        "rejected" => ledger.rejected,
+        "unknown" => ledger.unknown,
+        "delivered" => ledger.delivered,
+        "missing" => ledger.missing,
+        "unexpected" => ledger.unexpected,
+        "duplicates" => ledger.duplicates,
+        "late" => ledger.late,
+        "out_of_order" => ledger.out_of_order,
+        _ => return None,
+    })
+}

@@ -1,0 +1,223 @@
+//! One trial's numbers, verdict and reasons.
+
+use waggle_results::{
+    DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, Trial, TrialEnd,
+    TrialKey,
+};
+use waggle_stats::{Reason, Verdict};
+
+use super::{
+    Counted,
+    distribution::{self, TrialPercentiles, as_f64},
+    judge,
+    series::{self, Series},
+};
+
+/// The name under which the engine's own resources are written.
+pub(crate) const INSTRUMENT: &str = "waggle";
+
+/// One run of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialModel {
+    pub key: TrialKey,
+    /// Place in the order of execution, counted from 1.
+    pub position: u32,
+    pub started_utc: String,
+    pub levels: Vec<(String, String)>,
+    pub verdict: Verdict,
+    pub reasons: Vec<Reason>,
+    pub failure: Option<Failure>,
+    /// `None` where nothing was measured.
+    pub numbers: Option<TrialNumbers>,
+    pub ledger: Option<LedgerInfo>,
+    pub delivery: Option<DeliveryInfo>,
+    pub phases: Vec<PhaseInfo>,
+    pub remarks: Vec<String>,
+    pub series: Series,
+}
+
+/// Why a trial did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub phase: PhaseName,
+    pub reason: String,
+    pub log_tail: Vec<String>,
+}
+
+/// The measured phase in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialNumbers {
+    pub seconds: f64,
+    /// Succeeded records (or requests) per second.
+    pub goodput_per_s: f64,
+    /// Answered requests per second, failures included.
+    pub throughput_per_s: f64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub failures: Vec<FailureCount>,
+    /// From due to done, of successes.
+    pub response: Option<TrialPercentiles>,
+    /// From sent to done, of successes.
+    pub service: Option<TrialPercentiles>,
+    /// From due to the failure.
+    pub failed_times: Option<TrialPercentiles>,
+    /// From sent until visible, over the whole load.
+    pub delay: Option<TrialPercentiles>,
+    /// `None` where resources were not sampled.
+    pub system_cpu_us_per_request: Option<f64>,
+    pub engine_cpu_us_per_request: f64,
+    pub engine_busy_share: f64,
+    /// Mean cores of each component replica.
+    pub component_cores: Vec<(String, f64)>,
+    /// Largest sum over the system's components at one instant.
+    pub system_rss_max_bytes: Option<f64>,
+    pub offered_per_s: Option<f64>,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+}
+
+impl TrialModel {
+    /// Whether the cell's estimates rest on it too: it came to its end and measured something.
+    #[must_use]
+    pub fn counts(&self) -> Option<&TrialNumbers> {
+        if self.failure.is_some() {
+            None
+        } else {
+            self.numbers.as_ref()
+        }
+    }
+}
+
+pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
+    let numbers = numbers(trial, counted);
+    let (verdict, reasons) = judge::trial(trial, info);
+    let failure = match &trial.info.end {
+        TrialEnd::Completed => None,
+        TrialEnd::Failed {
+            phase,
+            reason,
+            log_tail,
+        } => Some(Failure {
+            phase: *phase,
+            reason: reason.clone(),
+            log_tail: log_tail.clone(),
+        }),
+    };
+    TrialModel {
+        key: trial.info.key,
+        position: trial.info.position,
+        started_utc: trial.info.started_utc.clone(),
+        levels: info
+            .cell(trial.info.key.cell)
+            .map(|cell| cell.levels.clone())
+            .unwrap_or_default(),
+        verdict,
+        reasons,
+        failure,
+        numbers,
+        ledger: trial.info.ledger.clone(),
+        delivery: trial.info.delivery.clone(),
+        phases: trial.info.phases.clone(),
+        remarks: trial.info.remarks.clone(),
+        series: series::series(trial, counted),
+    }
+}
+
+fn numbers(trial: &Trial, counted: Counted) -> Option<TrialNumbers> {
+    let measured = &trial.info.measured;
+    let measure = trial.info.phase(PhaseName::Measure)?;
+    let (from, to) = (measure.start_s, measure.end_s);
+    if measured.seconds <= 0.0 {
+        return None;
+    }
+    let good = match counted {
+        Counted::Records => measured.records_succeeded,
+        Counted::Requests => measured.succeeded,
+    };
+    let histograms = trial.measured();
+    let answered = as_f64(measured.succeeded + measured.failed);
+    let component_cores = component_cores(trial, from, to);
+    let system_cores: f64 = component_cores
+        .iter()
+        .filter(|(component, _)| component != INSTRUMENT)
+        .map(|(_, cores)| cores)
+        .sum();
+    let sampled = component_cores
+        .iter()
+        .any(|(component, _)| component != INSTRUMENT);
+    Some(TrialNumbers {
+        seconds: measured.seconds,
+        goodput_per_s: as_f64(good) / measured.seconds,
+        throughput_per_s: answered / measured.seconds,
+        succeeded: measured.succeeded,
+        failed: measured.failed,
+        skipped: measured.skipped,
+        failures: measured.failures.clone(),
+        response: distribution::of_trial(&histograms.response_time),
+        service: distribution::of_trial(&histograms.service_time),
+        failed_times: distribution::of_trial(&histograms.failed_time),
+        delay: trial
+            .delivery_delay
+            .as_ref()
+            .and_then(distribution::of_trial),
+        system_cpu_us_per_request: (sampled && answered > 0.0)
+            .then(|| system_cores * measured.seconds * 1e6 / answered),
+        engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
+        engine_busy_share: trial.info.engine.busy_share,
+        component_cores,
+        system_rss_max_bytes: system_rss_max(trial, from, to),
+        offered_per_s: trial.info.engine.offered_per_s,
+        bytes_sent: measured.bytes_sent,
+        bytes_received: measured.bytes_received,
+    })
+}
+
+/// Mean cores of each component over the measured phase, in the order the components were first sampled.
+fn component_cores(trial: &Trial, from: f64, to: f64) -> Vec<(String, f64)> {
+    let mut sums: Vec<(String, f64, f64)> = Vec::new();
+    for row in trial
+        .resources
+        .iter()
+        .filter(|row| row.at_s > from && row.at_s <= to)
+    {
+        match sums
+            .iter_mut()
+            .find(|(component, ..)| *component == row.component)
+        {
+            Some((_, cores, samples)) => {
+                *cores += row.cpu_cores;
+                *samples += 1.0;
+            }
+            None => sums.push((row.component.clone(), row.cpu_cores, 1.0)),
+        }
+    }
+    sums.into_iter()
+        .map(|(component, cores, samples)| (component, cores / samples))
+        .collect()
+}
+
+/// Memory of all the system's components together, at its highest within the measured phase.
+fn system_rss_max(trial: &Trial, from: f64, to: f64) -> Option<f64> {
+    let mut rows: Vec<_> = trial
+        .resources
+        .iter()
+        .filter(|row| row.at_s > from && row.at_s <= to && row.component != INSTRUMENT)
+        .collect();
+    // Components are sampled one after another, so each is carried at its last value.
+    rows.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    let mut last: Vec<(&str, u64)> = Vec::new();
+    let mut highest = None;
+    for row in rows {
+        match last
+            .iter_mut()
+            .find(|(component, _)| *component == row.component)
+        {
+            Some((_, rss)) => *rss = row.rss_bytes,
+            None => last.push((&row.component, row.rss_bytes)),
+        }
+        let sum: u64 = last.iter().map(|(_, rss)| rss).sum();
+        highest = highest.max(Some(sum));
+    }
+    highest.map(as_f64)
+}

@@ -1,0 +1,114 @@
+//! The rows of the terminal's table, as words; the terminal decides widths and colours.
+
+use crate::{
+    model::{CellModel, Counted, Model, Percentile},
+    text::{self, NONE, Unit},
+    words,
+};
+
+/// One cell as a row of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellRow {
+    /// One for each of [`Model::factors`], in that order.
+    pub levels: Vec<String>,
+    /// Per second, with its interval.
+    pub goodput: String,
+    pub response_p50: String,
+    pub response_p99: String,
+    pub response_max: String,
+    pub errors: String,
+    /// `delivered / missing`, or nothing to say.
+    pub delivered: String,
+    pub missing: String,
+    pub verdict: String,
+}
+
+/// The heads of the columns that follow the factors, with their units.
+#[must_use]
+pub fn cell_columns(model: &Model) -> [&'static str; 8] {
+    let goodput = match model.counted {
+        Counted::Records => "records/s",
+        Counted::Requests => "requests/s",
+    };
+    [
+        goodput,
+        "p50",
+        "p99",
+        "max",
+        "errors",
+        "delivered",
+        "missing",
+        "verdict",
+    ]
+}
+
+/// Every cell as a row, in the study's order.
+#[must_use]
+pub fn cell_rows(model: &Model) -> Vec<CellRow> {
+    model.cells.iter().map(|cell| row(model, cell)).collect()
+}
+
+fn row(model: &Model, cell: &CellModel) -> CellRow {
+    CellRow {
+        levels: levels(model, cell),
+        goodput: text::short(cell.goodput.as_ref(), Unit::Plain),
+        response_p50: percentile(&cell.response.p50),
+        response_p99: percentile(&cell.response.p99),
+        response_max: percentile(&cell.response.max),
+        errors: errors(cell),
+        delivered: cell
+            .ledger
+            .as_ref()
+            .map_or_else(none, |ledger| text::count(ledger.delivered)),
+        missing: cell
+            .ledger
+            .as_ref()
+            .map_or_else(none, |ledger| text::count(ledger.missing)),
+        verdict: verdict(cell),
+    }
+}
+
+/// The cell's level of each factor; a factor it has no level of gets a dash.
+pub(crate) fn levels(model: &Model, cell: &CellModel) -> Vec<String> {
+    model
+        .factors
+        .iter()
+        .map(|factor| {
+            let level = cell.levels.iter().find(|(name, _)| *name == factor.name);
+            level.map_or_else(none, |(_, level)| level.clone())
+        })
+        .collect()
+}
+
+/// A percentile from too few samples carries a mark.
+fn percentile(percentile: &Percentile) -> String {
+    let shown = text::short(percentile.estimate.as_ref(), Unit::Time);
+    if percentile.thin.is_some() && percentile.estimate.is_some() {
+        format!("{shown} (few)")
+    } else {
+        shown
+    }
+}
+
+/// `0`, or `12 (0.03 %)`.
+pub(crate) fn errors(cell: &CellModel) -> String {
+    match cell.error_share {
+        None => none(),
+        Some(_) if cell.failed == 0 => "0".to_owned(),
+        Some(share) => format!("{} ({})", text::count(cell.failed), text::share(share)),
+    }
+}
+
+/// The verdict's word, and how many trials there are where they are not all there.
+pub(crate) fn verdict(cell: &CellModel) -> String {
+    let word = cell.verdict.map_or("not run", words::verdict);
+    if cell.ran > 0 && cell.ran < cell.planned as usize {
+        format!("{word} ({} of {} trials)", cell.ran, cell.planned)
+    } else {
+        word.to_owned()
+    }
+}
+
+fn none() -> String {
+    NONE.to_owned()
+}

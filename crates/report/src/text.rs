@@ -1,0 +1,229 @@
+//! Numbers as people read them: three significant digits, a unit always. Decides no wording beyond that.
+
+use waggle_stats::Estimate;
+
+/// What a missing number looks like in every writer.
+pub(crate) const NONE: &str = "–";
+
+/// Wider than this an interval is shown by its ends, since "± 80 %" hides that it is lopsided.
+const PLUS_MINUS_AT_MOST: f64 = 0.5;
+
+/// How a quantity is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// `12.3k`, per second or bare.
+    Plain,
+    /// Given in µs; shown in µs, ms, s or min.
+    Time,
+    /// Given in bytes; shown in binary multiples.
+    Bytes,
+}
+
+impl Unit {
+    /// One value with its unit.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Plain => plain(value),
+            Self::Time => time_us(value),
+            Self::Bytes => bytes(value),
+        }
+    }
+}
+
+/// Three significant digits, without trailing zeros behind the point being cut: `12.3`, `1.24`, `812`, `0`.
+pub(crate) fn three(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = match size {
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        s if s >= 0.9995 => 2,
+        s if s >= 0.0995 => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A count that may be an estimate: whole where it is whole.
+pub(crate) fn three_or_whole(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        three(value)
+    }
+}
+
+/// `812`, `12.3k`, `4.56M`.
+#[must_use]
+pub fn plain(value: f64) -> String {
+    match value.abs() {
+        s if s >= 999.5e6 => format!("{}G", three(value / 1e9)),
+        s if s >= 999.5e3 => format!("{}M", three(value / 1e6)),
+        s if s >= 999.5 => format!("{}k", three(value / 1e3)),
+        _ => three(value),
+    }
+}
+
+/// `812 µs`, `1.24 ms`, `1.03 s`, `2.5 min`.
+#[must_use]
+pub fn time_us(us: f64) -> String {
+    match us.abs() {
+        s if s >= 600e6 => format!("{} min", three(us / 60e6)),
+        s if s >= 999.5e3 => format!("{} s", three(us / 1e6)),
+        s if s >= 999.5 => format!("{} ms", three(us / 1e3)),
+        _ => format!("{} µs", three(us)),
+    }
+}
+
+/// `512 B`, `12.3 MiB`.
+pub(crate) fn bytes(value: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled.abs() >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", three(scaled), UNITS[unit])
+}
+
+/// A count in full, in groups of three: `1,234,567`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A share of 1 as `12.3 %`; anything above nothing is never shown as nothing.
+#[must_use]
+pub fn share(value: f64) -> String {
+    let percent = value * 100.0;
+    if percent > 0.0 && percent < 0.001 {
+        "< 0.001 %".to_owned()
+    } else {
+        format!("{} %", three(percent))
+    }
+}
+
+/// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` where the interval is wide, or the point alone.
+pub(crate) fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
+    let Some(estimate) = estimate else {
+        return NONE.to_owned();
+    };
+    let point = unit.show(estimate.point);
+    let Some((low, high)) = estimate.interval else {
+        return point;
+    };
+    let spread = (high - estimate.point).max(estimate.point - low) / estimate.point.abs();
+    if spread.is_finite() && spread <= PLUS_MINUS_AT_MOST {
+        format!("{point} ± {} %", two(spread * 100.0))
+    } else {
+        format!("{point} ({})", ends(low, high, unit))
+    }
+}
+
+/// The interval's ends: `11.9k – 12.8k`; [`NONE`] where there is no interval.
+pub(crate) fn interval(estimate: &Estimate, unit: Unit) -> String {
+    estimate
+        .interval
+        .map_or_else(|| NONE.to_owned(), |(low, high)| ends(low, high, unit))
+}
+
+/// `12.3k (11.9k – 12.8k)`, or the point alone.
+pub(crate) fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
+    let Some(estimate) = estimate else {
+        return NONE.to_owned();
+    };
+    match estimate.interval {
+        Some((low, high)) => format!("{} ({})", unit.show(estimate.point), ends(low, high, unit)),
+        None => unit.show(estimate.point),
+    }
+}
+
+fn ends(low: f64, high: f64, unit: Unit) -> String {
+    format!("{} – {}", unit.show(low), unit.show(high))
+}
+
+/// Two significant digits for a percentage of spread.
+fn two(percent: f64) -> String {
+    match percent {
+        p if p >= 9.95 => format!("{p:.0}"),
+        p if p >= 0.95 => format!("{p:.1}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// `connections=10 pipelining=50`, or `the only cell` where nothing varies.
+pub(crate) fn levels(levels: &[(String, String)]) -> String {
+    if levels.is_empty() {
+        return "the only cell".to_owned();
+    }
+    levels
+        .iter()
+        .map(|(factor, level)| format!("{factor}={level}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(shown: &str, expected: &str) {
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit() {
+        check(&plain(12_345.0), "12.3k");
+        check(&plain(999.7), "1.00k");
+        check(&plain(0.0), "0");
+        check(&time_us(812.0), "812 µs");
+        check(&time_us(1_240.0), "1.24 ms");
+        check(&time_us(999_700.0), "1.00 s");
+        check(&time_us(900e6), "15.0 min");
+        check(&bytes(512.0), "512 B");
+        check(&bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
+        check(&count(1_234_567), "1,234,567");
+        check(&count(12), "12");
+        check(&share(0.000_001), "< 0.001 %");
+        check(&share(0.25), "25.0 %");
+    }
+
+    #[test]
+    fn an_interval_is_short_where_it_can_be() {
+        let narrow = Estimate {
+            point: 12_300.0,
+            interval: Some((11_900.0, 12_800.0)),
+            count: 3,
+        };
+        check(&short(Some(&narrow), Unit::Plain), "12.3k ± 4.1 %");
+        check(&long(Some(&narrow), Unit::Plain), "12.3k (11.9k – 12.8k)");
+        let wide = Estimate {
+            point: 1_000.0,
+            interval: Some((500.0, 2_000.0)),
+            count: 3,
+        };
+        check(
+            &short(Some(&wide), Unit::Time),
+            "1.00 ms (500 µs – 2.00 ms)",
+        );
+        let single = Estimate {
+            point: 1_000.0,
+            interval: None,
+            count: 1,
+        };
+        check(&short(Some(&single), Unit::Time), "1.00 ms");
+        check(&short(None, Unit::Time), "–");
+    }
+}

@@ -1,0 +1,60 @@
+//! The words for verdicts, phases and kinds of failure, the same in every writer.
+
+use waggle_results::PhaseName;
+use waggle_stats::Verdict;
+
+/// The verdict as it is shown.
+#[must_use]
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "valid",
+        Verdict::Noisy => "noisy",
+        Verdict::Unsteady => "unsteady",
+        Verdict::Overloaded => "overloaded",
+        Verdict::Incomplete => "incomplete",
+        Verdict::InstrumentLimited => "instrument-limited",
+        Verdict::Inconsistent => "inconsistent",
+        Verdict::Failed => "failed",
+    }
+}
+
+/// What the verdict means, for a reader who sees it for the first time.
+pub(crate) fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "every check passed",
+        Verdict::Noisy => "the interval over trials is wider than the study allows",
+        Verdict::Unsteady => "it never became steady, or changed its level while it was measured",
+        Verdict::Overloaded => "a backlog or queue grew: the system did not keep up",
+        Verdict::Incomplete => "accepted records were missing at the end",
+        Verdict::InstrumentLimited => "the load generator, not the system, was the limit",
+        Verdict::Inconsistent => "the account does not add up",
+        Verdict::Failed => "the trial did not come to its end",
+    }
+}
+
+/// Whether a number under this verdict counts.
+#[must_use]
+pub fn may_be_believed(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Valid | Verdict::Noisy)
+}
+
+/// The phase as it is shown.
+pub(crate) fn phase(phase: PhaseName) -> &'static str {
+    match phase {
+        PhaseName::Up => "up",
+        PhaseName::Ready => "ready",
+        PhaseName::Verify => "verify",
+        PhaseName::WarmUp => "warm-up",
+        PhaseName::Measure => "measure",
+        PhaseName::Finish => "finish",
+        PhaseName::Drain => "drain",
+        PhaseName::Collect => "collect",
+        PhaseName::Down => "down",
+        PhaseName::CoolDown => "cool-down",
+    }
+}
+
+/// `status_503` → `status 503`, `timed_out` → `timed out`.
+pub(crate) fn failure(kind: &str) -> String {
+    kind.replace('_', " ")
+}

@@ -1,0 +1,58 @@
+//! A run's folder → the three files beside its results. Each appears whole or not at all.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+use waggle_results::{ReadError, Run};
+
+use crate::{Model, csv, html, markdown, model};
+
+/// What was written.
+#[derive(Debug, Clone)]
+pub struct Written {
+    pub model: Model,
+    pub html: PathBuf,
+    pub markdown: PathBuf,
+    pub csv: PathBuf,
+}
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Reads a run and writes `report.html`, `report.md` and `tables.csv` into its folder.
+///
+/// # Errors
+/// Where the run cannot be read, or a file cannot be written.
+pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
+    let model = model(&Run::read(run_folder)?);
+    let written = Written {
+        html: run_folder.join("report.html"),
+        markdown: run_folder.join("report.md"),
+        csv: run_folder.join("tables.csv"),
+        model,
+    };
+    put(&written.html, &html(&written.model))?;
+    put(&written.markdown, &markdown(&written.model))?;
+    put(&written.csv, &csv(&written.model))?;
+    Ok(written)
+}
+
+/// Written beside and renamed, so that an interrupted write leaves the earlier report.
+fn put(path: &Path, text: &str) -> Result<(), ReportError> {
+    let partial = path.with_extension("partial");
+    fs::write(&partial, text)
+        .and_then(|()| fs::rename(&partial, path))
+        .map_err(|source| ReportError::Write {
+            path: path.to_owned(),
+            source,
+        })
+}

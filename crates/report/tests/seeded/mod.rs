@@ -1,0 +1,261 @@
+//! A run's folder from seeded numbers: a make-believe gateway with group commit, and everything that can go wrong.
+//!
+//! Shared by the golden tests and by the example that the browser test opens. Decides no verdict: what is wrong is
+//! put into the numbers, and the report has to find it.
+
+mod trial;
+
+use std::path::Path;
+
+use waggle_results::{
+    CellInfo, ComponentInfo, FORMAT, Host, RunFolder, RunInfo, ScheduleInfo, ThresholdInfo,
+    TrialKey,
+};
+
+/// What to make up.
+pub(crate) struct Seeded {
+    pub(crate) question: String,
+    pub(crate) factors: Vec<(String, Vec<String>)>,
+    pub(crate) repeat: u32,
+    /// Trials of the order that have run; `None`: all.
+    pub(crate) ran: Option<usize>,
+    /// A log line of the trial that fails.
+    pub(crate) log_line: String,
+    /// Cells in which something is wrong, by number.
+    pub(crate) wrong: Vec<(u32, Wrong)>,
+}
+
+/// What is wrong in a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// The last repetition never becomes ready.
+    Fails,
+    /// The second repetition loses three records.
+    Loses,
+    /// One record is stored twice.
+    Doubles,
+    /// Some requests get 503 or a reset.
+    Errors,
+    /// The system slows to half in the middle.
+    Slows,
+    /// The store falls further and further behind.
+    FallsBehind,
+    /// The load generator has no CPU left.
+    Starved,
+    /// The repetitions differ widely.
+    Scatters,
+    /// Two requests are in no account.
+    Miscounts,
+}
+
+impl Seeded {
+    /// The ingest study: 4 × 3 cells, three repetitions, most of it well.
+    pub(crate) fn ingest() -> Self {
+        Self {
+            question: "How many readings per second does one gateway take, and how soon can each be read back?".to_owned(),
+            factors: vec![
+                ("connections".to_owned(), ["1", "10", "50", "100"].map(str::to_owned).to_vec()),
+                ("pipelining".to_owned(), ["1", "10", "50"].map(str::to_owned).to_vec()),
+            ],
+            repeat: 3,
+            ran: None,
+            log_line: "error: store.db: disk is full".to_owned(),
+            wrong: vec![
+                (2, Wrong::Scatters),
+                (4, Wrong::Errors),
+                (6, Wrong::Slows),
+                (8, Wrong::Doubles),
+                (9, Wrong::Fails),
+                (10, Wrong::Starved),
+                (11, Wrong::Loses),
+                (12, Wrong::FallsBehind),
+            ],
+        }
+    }
+
+    /// Every text that a user or a system can put in, as an attack on the page.
+    pub(crate) fn hostile() -> Self {
+        let attack = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\"><!--";
+        Self {
+            question: format!("Is it safe? {attack}"),
+            factors: vec![
+                (
+                    format!("a{attack}"),
+                    vec![format!("1{attack}"), "=HYPERLINK(\"x\")".to_owned()],
+                ),
+                (
+                    "b|`*_".to_owned(),
+                    vec!["x\"'&<b>".to_owned(), "y".to_owned()],
+                ),
+            ],
+            log_line: attack.to_owned(),
+            wrong: vec![(2, Wrong::Fails), (3, Wrong::Errors)],
+            ..Self::ingest()
+        }
+    }
+
+    /// As many factors as levels are given for, nothing wrong.
+    pub(crate) fn plain(factors: &[(&str, &[&str])], repeat: u32) -> Self {
+        Self {
+            factors: factors
+                .iter()
+                .map(|(name, levels)| {
+                    (
+                        (*name).to_owned(),
+                        levels.iter().map(|level| (*level).to_owned()).collect(),
+                    )
+                })
+                .collect(),
+            repeat,
+            wrong: Vec::new(),
+            ..Self::ingest()
+        }
+    }
+
+    /// Writes the run's folder.
+    pub(crate) fn write(&self, folder: &Path) {
+        let info = self.info();
+        let run = RunFolder::create(folder, &info, &self.study_text(), "system: ingest\n").unwrap();
+        let ran = self.ran.unwrap_or(info.order.len());
+        for (place, key) in info.order.iter().enumerate().take(ran) {
+            let wrong = self
+                .wrong
+                .iter()
+                .find(|(cell, _)| *cell == key.cell)
+                .map(|(_, wrong)| *wrong);
+            let cell = info.cell(key.cell).unwrap();
+            trial::write(
+                run.begin(*key).unwrap(),
+                self,
+                &trial::Made::of(cell, *key, place, wrong),
+            );
+        }
+    }
+
+    fn cells(&self) -> Vec<CellInfo> {
+        let mut all: Vec<Vec<(String, String)>> = vec![Vec::new()];
+        for (name, levels) in &self.factors {
+            all = all
+                .iter()
+                .flat_map(|cell| {
+                    levels.iter().map(|level| {
+                        let mut cell = cell.clone();
+                        cell.push((name.clone(), level.clone()));
+                        cell
+                    })
+                })
+                .collect();
+        }
+        all.into_iter()
+            .zip(1..)
+            .map(|(levels, cell)| CellInfo { cell, levels })
+            .collect()
+    }
+
+    fn info(&self) -> RunInfo {
+        let cells = self.cells();
+        // An order that is no order: cells in steps of five, another start in each repetition.
+        let count = u32::try_from(cells.len()).unwrap();
+        let step = if count % 5 == 0 { 1 } else { 5 };
+        let order = (1..=self.repeat)
+            .flat_map(|repetition| {
+                (0..count).map(move |place| TrialKey {
+                    cell: (place * step + repetition * 3) % count + 1,
+                    repetition,
+                })
+            })
+            .collect();
+        let threshold = |text: &str, number: &[&str], op: &str, value: f64| ThresholdInfo {
+            text: text.to_owned(),
+            number: number.iter().map(|word| (*word).to_owned()).collect(),
+            op: op.to_owned(),
+            value,
+        };
+        RunInfo {
+            format: FORMAT,
+            waggle_version: "0.1.0".to_owned(),
+            study: "ingest".to_owned(),
+            question: self.question.clone(),
+            study_file: "studies/ingest.yaml".to_owned(),
+            seed: 1,
+            started_utc: "2026-01-12T09:30:00Z".to_owned(),
+            system: "ingest".to_owned(),
+            system_summary:
+                "One gateway takes readings by HTTP and answers when its store has them on disk."
+                    .to_owned(),
+            components: vec![ComponentInfo {
+                name: "gateway".to_owned(),
+                version: "waggle-gateway 0.1.0".to_owned(),
+            }],
+            order,
+            cells,
+            schedule: ScheduleInfo {
+                repeat: self.repeat,
+                order: "shuffled".to_owned(),
+                warm_up_until: "steady".to_owned(),
+                warm_up_at_most_s: 2.0,
+                measure_s: 3.0,
+                drain_at_most_s: 10.0,
+                interval_s: 0.25,
+                noisy_above: 0.2,
+            },
+            thresholds: vec![
+                threshold("delivery.missing == 0", &["delivery", "missing"], "==", 0.0),
+                threshold(
+                    "put-readings.response_time.p99 < 500ms",
+                    &["put-readings", "response_time", "p99"],
+                    "<",
+                    500e3,
+                ),
+            ],
+            load_model: "closed".to_owned(),
+            host: Host {
+                name: "bench-1".to_owned(),
+                kernel: "Linux 6.12.9".to_owned(),
+                cpu_model: "Example CPU at 3.0 GHz".to_owned(),
+                cpus: 2,
+                memory_bytes: 8 << 30,
+                open_files_max: 65_536,
+                load_cpus: vec![0],
+                system_cpus: vec![1],
+                shared_with_system: true,
+            },
+            records_from: Some("host-metrics.lp (10,000 records)".to_owned()),
+            delivery_at: Some("store".to_owned()),
+        }
+    }
+
+    fn study_text(&self) -> String {
+        let mut text = format!(
+            "study: ingest\nquestion: {}\nsystem:\n  use: ingest\nfactors:\n",
+            self.question
+        );
+        for (name, levels) in &self.factors {
+            text.push_str(&format!("  {name}: [{}]\n", levels.join(", ")));
+        }
+        text
+    }
+}
+
+/// SplitMix64: the same on every machine and with every version of every crate.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// 0 to 1.
+    pub(crate) fn share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Around 1, give or take `spread`.
+    pub(crate) fn around(&mut self, spread: f64) -> f64 {
+        1.0 + spread * (2.0 * self.share() - 1.0)
+    }
+}

@@ -1,0 +1,380 @@
+//! One made-up trial: half-second warm-up ramp, three measured seconds, finish, drain.
+
+use hdrhistogram::Histogram;
+use waggle_results::{
+    BacklogRow, CellInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, FailureCount,
+    IntervalHistograms, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, ResourceRow, TrialEnd,
+    TrialInfo, TrialKey, TrialWriter,
+};
+
+use super::{Chance, Seeded, Wrong};
+
+const INTERVAL_S: f64 = 0.25;
+const WARM_UP: usize = 6;
+const MEASURED: usize = 12;
+
+/// What a trial is made from.
+pub(crate) struct Made {
+    key: TrialKey,
+    position: u32,
+    /// Requests in flight, as the connections and the pipelining of the cell give them.
+    in_flight: f64,
+    connections: u64,
+    wrong: Option<Wrong>,
+    seed: u64,
+}
+
+impl Made {
+    pub(crate) fn of(cell: &CellInfo, key: TrialKey, place: usize, wrong: Option<Wrong>) -> Self {
+        let level = |name: &str, other: f64| {
+            let found = cell.levels.iter().find(|(factor, _)| factor == name);
+            found
+                .and_then(|(_, level)| level.parse().ok())
+                .unwrap_or(other)
+        };
+        let connections: f64 = level("connections", 10.0);
+        Self {
+            key,
+            position: u32::try_from(place + 1).unwrap(),
+            in_flight: connections * level("pipelining", 1.0),
+            connections: connections as u64,
+            wrong,
+            seed: u64::from(key.cell) * 1000 + u64::from(key.repetition),
+        }
+    }
+
+    fn is(&self, wrong: Wrong) -> bool {
+        self.wrong == Some(wrong)
+    }
+
+    /// Group commit: a sync takes 1.2 ms whatever it carries, each request 19 µs of CPU.
+    fn rate_per_s(&self) -> f64 {
+        self.in_flight / (0.0012 + self.in_flight * 19e-6)
+    }
+}
+
+/// Sums of what was written, for `trial.json`.
+#[derive(Default)]
+struct Sums {
+    measured: CountsRow,
+    totals: CountsRow,
+}
+
+pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
+    let mut chance = Chance::new(made.seed);
+    if made.is(Wrong::Fails) && made.key.repetition == seeded.repeat {
+        out.finish(&failed(seeded, made)).unwrap();
+        return;
+    }
+    out.load_started("put-readings", 1_768_210_200_000_000_000)
+        .unwrap();
+    let scatter = if made.is(Wrong::Scatters) {
+        [0.7, 1.0, 1.4][(made.key.repetition as usize - 1) % 3]
+    } else {
+        1.0
+    };
+    let whole = scatter * chance.around(0.012);
+    let mut sums = Sums::default();
+    for place in 0..WARM_UP + MEASURED {
+        let ramp = if place < 2 {
+            0.45 + 0.25 * place as f64
+        } else {
+            1.0
+        };
+        let slow = if made.is(Wrong::Slows) && place >= WARM_UP + MEASURED / 2 {
+            0.5
+        } else {
+            1.0
+        };
+        let rate = made.rate_per_s() * whole * ramp * slow * chance.around(0.02);
+        interval(&mut out, made, place, rate, &mut sums);
+    }
+    let load_end = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
+    let drained = if made.is(Wrong::FallsBehind) {
+        6.0
+    } else {
+        0.3
+    };
+    resources(&mut out, made, load_end + drained, &mut chance);
+    backlog(&mut out, made, &sums, load_end, drained);
+    out.delivery_delay(&delays(made, &sums)).unwrap();
+    out.finish(&completed(made, sums, load_end, drained))
+        .unwrap();
+}
+
+fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &mut Sums) {
+    let mut succeeded = (rate * INTERVAL_S).round() as u64;
+    let mut failures = Vec::new();
+    if made.is(Wrong::Errors) && place % 3 == 0 {
+        failures = vec![
+            FailureCount {
+                kind: "status_503".to_owned(),
+                count: 4,
+            },
+            FailureCount {
+                kind: "reset".to_owned(),
+                count: 1,
+            },
+        ];
+        succeeded -= 5;
+    }
+    let failed: u64 = failures.iter().map(|failure| failure.count).sum();
+    let response = spread(succeeded, made.in_flight / rate * 1e6);
+    let failed_time = spread(failed, 900.0);
+    let lost_count = if made.is(Wrong::Miscounts) && place == WARM_UP + 1 {
+        2
+    } else {
+        0
+    };
+    let counts = CountsRow {
+        seconds: INTERVAL_S,
+        due: succeeded + failed,
+        sent: succeeded + failed + lost_count,
+        succeeded,
+        failed,
+        skipped: 0,
+        in_flight_change: 0,
+        records_succeeded: succeeded,
+        bytes_sent: succeeded * 260,
+        bytes_received: succeeded * 90,
+        failures,
+    };
+    let cpu = engine_cpu(made, rate);
+    let row = IntervalRow {
+        start_s: place as f64 * INTERVAL_S,
+        counts: counts.clone(),
+        in_flight: made.in_flight as u64,
+        connections_open: made.connections,
+        engine_cpu_s: cpu * INTERVAL_S,
+        engine_cpu_busiest_s: cpu * INTERVAL_S,
+        lag_p99_us: 12.0,
+        in_flight_mean: made.in_flight,
+    };
+    let histograms = IntervalHistograms {
+        response_time: &response,
+        service_time: &response,
+        failed_time: &failed_time,
+        lag: &spread(succeeded, 8.0),
+    };
+    out.interval(&row, histograms).unwrap();
+    add(&mut sums.totals, &counts);
+    if place >= WARM_UP {
+        add(&mut sums.measured, &counts);
+    }
+}
+
+fn engine_cpu(made: &Made, rate: f64) -> f64 {
+    if made.is(Wrong::Starved) {
+        0.985
+    } else {
+        (rate * 2.4e-6).min(0.75)
+    }
+}
+
+/// `count` values around `typical`, skewed as waiting times are, so that their mean is `typical`.
+fn spread(count: u64, typical: f64) -> Histogram<u64> {
+    let mut histogram = Histogram::new(3).unwrap();
+    let steps = count.min(400);
+    let mut left = count;
+    let shape = |q: f64| 0.9 + 0.05 * -(1.0 - q).ln() + 0.008 * (1.0 / (1.0 - q)).sqrt();
+    let mean: f64 = (0..steps)
+        .map(|k| shape((k as f64 + 0.5) / steps as f64))
+        .sum::<f64>()
+        / steps.max(1) as f64;
+    for step in 0..steps {
+        let now = left / (steps - step);
+        left -= now;
+        let value = typical * shape((step as f64 + 0.5) / steps as f64) / mean;
+        histogram
+            .record_n(value.max(1.0).round() as u64, now)
+            .unwrap();
+    }
+    histogram
+}
+
+fn add(sum: &mut CountsRow, one: &CountsRow) {
+    sum.seconds += one.seconds;
+    sum.due += one.due;
+    sum.sent += one.sent;
+    sum.succeeded += one.succeeded;
+    sum.failed += one.failed;
+    sum.records_succeeded += one.records_succeeded;
+    sum.bytes_sent += one.bytes_sent;
+    sum.bytes_received += one.bytes_received;
+    for failure in &one.failures {
+        match sum
+            .failures
+            .iter_mut()
+            .find(|known| known.kind == failure.kind)
+        {
+            Some(known) => known.count += failure.count,
+            None => sum.failures.push(failure.clone()),
+        }
+    }
+}
+
+fn resources(out: &mut TrialWriter, made: &Made, end_s: f64, chance: &mut Chance) {
+    let load_end = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
+    let rate = made.rate_per_s();
+    let mut at_s = INTERVAL_S;
+    while at_s <= end_s {
+        let busy = if at_s <= load_end { 1.0 } else { 0.08 };
+        let system = ((rate * 18e-6 + 0.02) * busy * chance.around(0.03)).min(1.0);
+        for (component, cpu_cores, rss) in [
+            ("gateway-0", system, 38u64 << 20),
+            ("waggle", engine_cpu(made, rate) * busy + 0.01, 14 << 20),
+        ] {
+            let rss_bytes = rss + (at_s * 1e5) as u64 * 4;
+            out.resource(&ResourceRow {
+                at_s,
+                component: component.to_owned(),
+                cpu_cores,
+                rss_bytes,
+                threads: 3,
+            })
+            .unwrap();
+        }
+        at_s += INTERVAL_S;
+    }
+}
+
+fn backlog(out: &mut TrialWriter, made: &Made, sums: &Sums, load_end: f64, drained: f64) {
+    let all = sums.totals.records_succeeded - lost(made);
+    let mut at_s = 0.1;
+    while at_s < load_end + drained + 0.1 {
+        let behind_s = if made.is(Wrong::FallsBehind) {
+            (at_s * drained / (load_end + drained)).min(drained)
+        } else {
+            0.12
+        };
+        let share = ((at_s - behind_s) / load_end).clamp(0.0, 1.0);
+        out.backlog(&BacklogRow {
+            at_s,
+            visible: (share * all as f64) as u64,
+        })
+        .unwrap();
+        at_s += 0.1;
+    }
+}
+
+fn lost(made: &Made) -> u64 {
+    if made.is(Wrong::Loses) && made.key.repetition == 2 {
+        3
+    } else {
+        0
+    }
+}
+
+fn delays(made: &Made, sums: &Sums) -> Histogram<u64> {
+    let typical = if made.is(Wrong::FallsBehind) {
+        2.6e6
+    } else {
+        55e3 + made.in_flight / made.rate_per_s() * 1e6
+    };
+    spread(sums.totals.records_succeeded - lost(made), typical)
+}
+
+fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo {
+    let measure_start = WARM_UP as f64 * INTERVAL_S;
+    let accepted = sums.totals.records_succeeded;
+    let missing = lost(made);
+    let rate = made.rate_per_s();
+    let phase = |phase, start_s, end_s| PhaseInfo {
+        phase,
+        start_s,
+        end_s,
+    };
+    TrialInfo {
+        format: FORMAT,
+        key: made.key,
+        position: made.position,
+        started_utc: format!("2026-01-12T09:{:02}:00Z", 30 + made.position % 30),
+        end: TrialEnd::Completed,
+        phases: vec![
+            phase(PhaseName::Up, -0.31, -0.28),
+            phase(PhaseName::Ready, -0.28, -0.05),
+            phase(PhaseName::Verify, -0.05, 0.0),
+            phase(PhaseName::WarmUp, 0.0, measure_start),
+            phase(PhaseName::Measure, measure_start, load_end),
+            phase(PhaseName::Finish, load_end, load_end + 0.05),
+            phase(PhaseName::Drain, load_end + 0.05, load_end + drained),
+            phase(
+                PhaseName::Collect,
+                load_end + drained,
+                load_end + drained + 0.02,
+            ),
+            phase(
+                PhaseName::Down,
+                load_end + drained + 0.02,
+                load_end + drained + 0.2,
+            ),
+        ],
+        warm_up_steady: Some(true),
+        engine: EngineInfo {
+            workers: 1,
+            connections_asked: made.connections,
+            connections_open_min: made.connections,
+            cpu_us_per_request: engine_cpu(made, rate) / rate * 1e6,
+            busy_share: engine_cpu(made, rate),
+            lag_p99_us: 12.0,
+            offered_per_s: None,
+            in_flight_mean: made.in_flight,
+        },
+        ledger: Some(LedgerInfo {
+            sent: accepted + sums.totals.failed,
+            accepted,
+            rejected: sums.totals.failed / 5 * 4,
+            unknown: sums.totals.failed / 5,
+            delivered: accepted - missing,
+            missing,
+            duplicates: u64::from(made.is(Wrong::Doubles)),
+            missing_keys: (0..missing).map(|key| 4_711 + key).collect(),
+            ..LedgerInfo::default()
+        }),
+        delivery: Some(DeliveryInfo {
+            probe: "store".to_owned(),
+            resolution_ms: 100.0,
+            negative_delays: 0,
+            drained_after_s: (missing == 0).then_some(drained),
+            polls: 52,
+            bytes_read: accepted * 310,
+            cost_cpu_s: Some(0.21),
+        }),
+        measured: sums.measured,
+        totals: sums.totals,
+        remarks: Vec::new(),
+    }
+}
+
+fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
+    TrialInfo {
+        format: FORMAT,
+        key: made.key,
+        position: made.position,
+        started_utc: "2026-01-12T09:59:00Z".to_owned(),
+        end: TrialEnd::Failed {
+            phase: PhaseName::Ready,
+            reason: "gateway-0 was not ready within 10 s; it ended with exit code 1".to_owned(),
+            log_tail: vec!["opening store.db".to_owned(), seeded.log_line.clone()],
+        },
+        phases: vec![
+            PhaseInfo {
+                phase: PhaseName::Up,
+                start_s: -10.1,
+                end_s: -10.0,
+            },
+            PhaseInfo {
+                phase: PhaseName::Ready,
+                start_s: -10.0,
+                end_s: 0.0,
+            },
+        ],
+        warm_up_steady: None,
+        measured: CountsRow::default(),
+        totals: CountsRow::default(),
+        engine: EngineInfo::default(),
+        ledger: None,
+        delivery: None,
+        remarks: vec!["its log says why".to_owned()],
+    }
+}
