@@ -1,0 +1,388 @@
+//! Estimates over trials: a point with its 95 % interval. The trial is the unit, never the request (method rule 3).
+//!
+//! Where all values are positive the point is their geometric mean, so that a ratio of two estimates is the estimate
+//! of the ratio; where there is a zero or less, it is the arithmetic mean. Up to 7 values the interval is Student's t,
+//! on the log scale for positive values; from 8 on it is the bootstrap, studentised: the percentile bootstrap covers
+//! 89 % at n = 8 and 91 % at n = 10 (simulated), for it knows nothing of the error of its own spread. Sources: Georges et al.,
+//! OOPSLA 2007; Kalibera and Jones, ISMM 2013; Efron and Tibshirani, An Introduction to the Bootstrap, chapter 12.
+
+use crate::{
+    chance::Chance,
+    sample::{mean, size, squares_about},
+    student::critical,
+};
+
+/// From so many values on an interval comes from the bootstrap.
+pub const BOOTSTRAP_FROM: usize = 8;
+const TAIL: f64 = 0.05;
+/// One less than a multiple of 40, so that both 2.5 % ends are values of the sample.
+const RESAMPLES: usize = 1_999;
+const SEED: u64 = 0x77a6_61e1;
+
+/// A number that may be reported: a point with its interval and its count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    pub point: f64,
+    /// Lower and upper end of the 95 % interval; `None` where a single value gives no uncertainty.
+    pub interval: Option<(f64, f64)>,
+    /// How many trials the estimate rests on.
+    pub count: usize,
+}
+
+impl Estimate {
+    /// Full width of the interval as a share of the point; `None` without an interval or around 0.
+    #[must_use]
+    pub fn relative_width(&self) -> Option<f64> {
+        let (low, high) = self.interval?;
+        (self.point != 0.0).then(|| (high - low) / self.point.abs())
+    }
+}
+
+/// The estimate of one number from its value in each trial; `None` without values or where one is not finite.
+#[must_use]
+pub fn estimate(values: &[f64]) -> Option<Estimate> {
+    if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let count = values.len();
+    if values.iter().all(|value| *value > 0.0) {
+        let level = Level::of(&logs(values));
+        let interval = level.interval().map(|(low, high)| (low.exp(), high.exp()));
+        return Some(Estimate {
+            point: level.mean.exp(),
+            interval,
+            count,
+        });
+    }
+    let level = Level::of(values);
+    Some(Estimate {
+        point: level.mean,
+        interval: level.interval(),
+        count,
+    })
+}
+
+/// The ratio of two groups, `new ÷ old`, which share no trial. `None` where a group is empty, a value is not finite,
+/// or `old` is 0 on average. Without an interval where a group has a single value or `old` may well be 0.
+#[must_use]
+pub fn ratio(new: &[f64], old: &[f64]) -> Option<Estimate> {
+    let all = || new.iter().chain(old);
+    if new.is_empty() || old.is_empty() || all().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let count = new.len() + old.len();
+    if all().all(|value| *value > 0.0) {
+        let (new, old) = (Level::of(&logs(new)), Level::of(&logs(old)));
+        let interval = difference(&new, &old).map(|(low, high)| (low.exp(), high.exp()));
+        return Some(Estimate {
+            point: (new.mean - old.mean).exp(),
+            interval,
+            count,
+        });
+    }
+    let (new, old) = (Level::of(new), Level::of(old));
+    (old.mean != 0.0).then(|| Estimate {
+        point: new.mean / old.mean,
+        interval: fieller(&new, &old),
+        count,
+    })
+}
+
+fn logs(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| value.ln()).collect()
+}
+
+/// A sample with its mean and the standard error of it.
+struct Level {
+    values: Vec<f64>,
+    mean: f64,
+    /// Squared; 0 for a single value.
+    error2: f64,
+}
+
+impl Level {
+    fn of(values: &[f64]) -> Self {
+        let mean = mean(values);
+        Self {
+            values: values.to_vec(),
+            mean,
+            error2: error2(values, mean),
+        }
+    }
+
+    fn degrees(&self) -> f64 {
+        size(self.values.len() - 1)
+    }
+
+    fn interval(&self) -> Option<(f64, f64)> {
+        let error = self.error2.sqrt();
+        if self.values.len() < 2 {
+            None
+        } else if self.values.len() < BOOTSTRAP_FROM {
+            let off = critical(TAIL, self.degrees()) * error;
+            Some((self.mean - off, self.mean + off))
+        } else {
+            let mut chance = Chance::seeded(SEED);
+            let (low, high) = ends((0..RESAMPLES).filter_map(|_| {
+                let drawn = self.resample(&mut chance);
+                off_by(drawn.0 - self.mean, drawn.1)
+            }))?;
+            // A resample that lies high says that the sample may lie high: the ends change sides.
+            Some((self.mean - high * error, self.mean - low * error))
+        }
+    }
+
+    /// Mean and squared standard error of as many values, drawn with repetition.
+    fn resample(&self, chance: &mut Chance) -> (f64, f64) {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in &self.values {
+            // Measured from the mean, so that the sum of squares loses no digits.
+            let off = self.values[chance.below(self.values.len())] - self.mean;
+            sum += off;
+            squares += off * off;
+        }
+        let count = size(self.values.len());
+        let off = sum / count;
+        (
+            self.mean + off,
+            ((squares - off * sum) / (count * (count - 1.0))).max(0.0),
+        )
+    }
+}
+
+fn error2(values: &[f64], mean: f64) -> f64 {
+    let count = size(values.len());
+    if values.len() < 2 {
+        0.0
+    } else {
+        squares_about(values, mean) / (count * (count - 1.0))
+    }
+}
+
+/// A difference in standard errors; `None` for a resample that drew one value again and again.
+fn off_by(difference: f64, error2: f64) -> Option<f64> {
+    let off = difference / error2.sqrt();
+    off.is_finite().then_some(off)
+}
+
+/// The 2.5 % and 97.5 % points; both 0 where every value of the sample is the same.
+fn ends(offs: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let mut offs: Vec<f64> = offs.collect();
+    if offs.is_empty() {
+        return Some((0.0, 0.0));
+    }
+    offs.sort_by(f64::total_cmp);
+    let place = (offs.len() + 1) / 40;
+    Some((
+        *offs.get(place.checked_sub(1)?)?,
+        *offs.get(offs.len() - place)?,
+    ))
+}
+
+/// The 95 % interval of the difference of two means (Welch's degrees of freedom; studentised bootstrap from 8 on).
+fn difference(new: &Level, old: &Level) -> Option<(f64, f64)> {
+    let fewest = new.values.len().min(old.values.len());
+    if fewest < 2 {
+        return None;
+    }
+    let middle = new.mean - old.mean;
+    let error = (new.error2 + old.error2).sqrt();
+    if fewest < BOOTSTRAP_FROM {
+        let off = critical(TAIL, welch(new, old)) * error;
+        return Some((middle - off, middle + off));
+    }
+    let mut chance = Chance::seeded(SEED);
+    let (low, high) = ends((0..RESAMPLES).filter_map(|_| {
+        let (drawn_new, drawn_old) = (new.resample(&mut chance), old.resample(&mut chance));
+        off_by(
+            drawn_new.0 - drawn_old.0 - middle,
+            drawn_new.1 + drawn_old.1,
+        )
+    }))?;
+    Some((middle - high * error, middle - low * error))
+}
+
+fn welch(new: &Level, old: &Level) -> f64 {
+    let sum = new.error2 + old.error2;
+    let parts = new.error2 * new.error2 / new.degrees() + old.error2 * old.error2 / old.degrees();
+    if parts > 0.0 {
+        sum * sum / parts
+    } else {
+        new.degrees() + old.degrees()
+    }
+}
+
+/// Fieller's interval of a ratio of means; none where the denominator is not clearly apart from 0.
+fn fieller(new: &Level, old: &Level) -> Option<(f64, f64)> {
+    if new.values.len().min(old.values.len()) < 2 {
+        return None;
+    }
+    let t = critical(TAIL, welch(new, old));
+    let g = t * t * old.error2 / (old.mean * old.mean);
+    if g >= 1.0 {
+        return None;
+    }
+    let point = new.mean / old.mean;
+    let off = t / old.mean.abs() * (new.error2 * (1.0 - g) + point * point * old.error2).sqrt();
+    Some(((point - off) / (1.0 - g), (point + off) / (1.0 - g)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEEDS: u64 = 2_000;
+
+    fn share(covered: impl Fn(u64) -> bool) -> f64 {
+        size((0..SEEDS).filter(|seed| covered(*seed)).count()) / 2_000.0
+    }
+
+    fn covers(found: Option<Estimate>, truth: f64) -> bool {
+        let (low, high) = found.unwrap().interval.unwrap();
+        (low..=high).contains(&truth)
+    }
+
+    fn trials(chance: &mut Chance, count: usize, spread: f64) -> Vec<f64> {
+        (0..count)
+            .map(|_| chance.lognormal(1_000.0, spread))
+            .collect()
+    }
+
+    #[test]
+    fn intervals_cover_the_truth_as_often_as_they_say() {
+        let check = |count: usize, spread: f64| {
+            let share = share(|seed| {
+                covers(
+                    estimate(&trials(&mut Chance::seeded(seed), count, spread)),
+                    1_000.0,
+                )
+            });
+            assert!(
+                (0.93..=0.97).contains(&share),
+                "{count} trials, spread {spread}: {share}"
+            );
+        };
+        for count in [2, 3, 5, 7, 8, 10, 20] {
+            check(count, 0.05);
+        }
+        check(5, 0.5);
+        check(10, 0.5);
+    }
+
+    #[test]
+    fn ratios_of_the_same_system_cover_one() {
+        let check = |new: usize, old: usize| {
+            let share = share(|seed| {
+                let mut chance = Chance::seeded(seed);
+                covers(
+                    ratio(
+                        &trials(&mut chance, new, 0.1),
+                        &trials(&mut chance, old, 0.1),
+                    ),
+                    1.0,
+                )
+            });
+            assert!(
+                (0.93..=0.97).contains(&share),
+                "{new} and {old} trials: {share}"
+            );
+        };
+        check(3, 3);
+        check(5, 5);
+        check(5, 10);
+        check(8, 8);
+        check(10, 10);
+        check(20, 20);
+    }
+
+    fn check(found: Option<Estimate>, expected: Option<(f64, Option<(f64, f64)>, usize)>) {
+        let Some((point, interval, count)) = expected else {
+            assert_eq!(found, None);
+            return;
+        };
+        let found = found.unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() <= 5e-3 * (1.0 + b.abs()) / 10.0;
+        assert!(
+            near(found.point, point) && found.count == count,
+            "{found:?}"
+        );
+        match (found.interval, interval) {
+            (None, None) => {}
+            (Some(a), Some(b)) => assert!(
+                near(a.0, b.0) && near(a.1, b.1),
+                "{found:?}, expected {b:?}"
+            ),
+            _ => panic!("{found:?}, expected {interval:?}"),
+        }
+    }
+
+    #[test]
+    fn estimates_by_hand() {
+        check(estimate(&[]), None);
+        check(estimate(&[1.0, f64::NAN]), None);
+        check(estimate(&[1.0, f64::INFINITY]), None);
+        check(estimate(&[7.0]), Some((7.0, None, 1)));
+        check(estimate(&[0.0]), Some((0.0, None, 1)));
+        // Logarithms ln 1.1 apart: standard error 0.05503, t(2) = 4.3027.
+        check(
+            estimate(&[100.0, 110.0, 121.0]),
+            Some((110.0, Some((86.81, 139.38)), 3)),
+        );
+        // A zero: the same on the linear scale; standard error 1.
+        check(
+            estimate(&[0.0, 0.0, 3.0]),
+            Some((1.0, Some((-3.303, 5.303)), 3)),
+        );
+        check(estimate(&[4.0; 5]), Some((4.0, Some((4.0, 4.0)), 5)));
+        check(estimate(&[4.0; 12]), Some((4.0, Some((4.0, 4.0)), 12)));
+        check(estimate(&[0.0; 12]), Some((0.0, Some((0.0, 0.0)), 12)));
+    }
+
+    #[test]
+    fn ratios_by_hand() {
+        check(ratio(&[], &[1.0]), None);
+        check(ratio(&[1.0], &[]), None);
+        check(ratio(&[1.0], &[f64::NAN]), None);
+        check(ratio(&[3.0], &[2.0]), Some((1.5, None, 2)));
+        check(ratio(&[3.0, 3.1], &[2.0]), Some((1.525, None, 3)));
+        check(ratio(&[1.0, 1.0], &[0.0, 0.0]), None);
+        check(
+            ratio(&[0.0, 0.0], &[2.0, 2.0]),
+            Some((0.0, Some((0.0, 0.0)), 4)),
+        );
+        // A denominator that may well be 0.
+        check(ratio(&[1.0, 1.0], &[0.0, 2.0]), Some((1.0, None, 4)));
+        // Both with standard error 0.05503, Welch's degrees of freedom 4, t = 2.7764, off by 0.2161.
+        let old = [100.0, 110.0, 121.0];
+        check(
+            ratio(&old.map(|value| 2.0 * value), &old),
+            Some((2.0, Some((1.611, 2.483)), 6)),
+        );
+    }
+
+    #[test]
+    fn the_unit_does_not_matter_and_the_reverse_ratio_is_the_inverse() {
+        for (seed, count) in (0..200).zip([2, 3, 5, 7, 8, 11, 20].into_iter().cycle()) {
+            let mut chance = Chance::seeded(seed);
+            let (new, old) = (
+                trials(&mut chance, count, 0.2),
+                trials(&mut chance, count, 0.2),
+            );
+            let scaled: Vec<f64> = new.iter().map(|value| value * 1e-6).collect();
+            let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+            let (found, small) = (estimate(&new).unwrap(), estimate(&scaled).unwrap());
+            let (low, high) = found.interval.unwrap();
+            assert!(
+                near(found.point, 1e6 * small.point) && near(high, 1e6 * small.interval.unwrap().1)
+            );
+            assert!(low <= found.point && found.point <= high);
+            let (there, back) = (ratio(&new, &old).unwrap(), ratio(&old, &new).unwrap());
+            assert!(near(there.point * back.point, 1.0));
+            assert_eq!(
+                estimate(&new),
+                estimate(&new),
+                "the same input, the same interval"
+            );
+        }
+    }
+}
