@@ -295,7 +295,10 @@ mod tests {
         check(20, 20);
     }
 
-    fn check(found: Option<Estimate>, expected: Option<(f64, Option<(f64, f64)>, usize)>) {
+    /// Point, interval, count.
+    type Expected = (f64, Option<(f64, f64)>, usize);
+
+    fn check(found: Option<Estimate>, expected: Option<Expected>) {
         let Some((point, interval, count)) = expected else {
             assert_eq!(found, None);
             return;

@@ -1,14 +1,24 @@
 //! Slices in, numbers out: intervals, steadiness, checks of the instrument, verdicts. No I/O, no serde, no async.
+//!
+//! `estimate` over trials; `steady` and `backlog` over the time of one trial; `checks` from the facts of one trial to
+//! its reasons; `verdict` from reasons to one word. Histograms stay with who reads them.
 
 mod backlog;
 mod chance;
+mod checks;
 mod estimate;
+mod facts;
+mod quantile;
 mod sample;
 mod steady;
 mod student;
 mod verdict;
+mod words;
 
 pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
+pub use checks::{Findings, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
+pub use facts::{Counts, Engine, Ledger, LoadModel, RunningTotals, TrialFacts};
+pub use quantile::{MIN_SAMPLES_BEYOND, thin_tail};
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
-pub use verdict::{Reason, Verdict};
+pub use verdict::{Reason, Verdict, cell_reasons, verdict_of};

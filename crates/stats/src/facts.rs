@@ -1,0 +1,98 @@
+//! Everything a verdict on one trial needs, as plain numbers. Who fills it in knows the files; who judges does not.
+
+use crate::SteadyBins;
+
+/// How requests came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LoadModel {
+    #[default]
+    Closed,
+    Open,
+    Users,
+}
+
+/// One trial. Times are in microseconds or seconds as named. What was not observed is `None` or empty, and then not
+/// checked; [`TrialFacts::default`] has nothing observed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TrialFacts<'a> {
+    pub model: LoadModel,
+    /// Why the trial did not come to its end; everything else is then not looked at.
+    pub failed: Option<String>,
+    /// Measured phase.
+    pub measured: Counts,
+    /// Whole run of the engine, warm-up and finish included.
+    pub totals: Counts,
+    pub engine: Engine,
+    /// Requests per second asked for, in open load.
+    pub offered_per_s: Option<f64>,
+    /// Median response time of the measured phase.
+    pub response_p50_us: Option<f64>,
+    /// Mean service time of the successes, and mean time of the failures, of the measured phase; `None` without any.
+    pub service_mean_us: Option<f64>,
+    pub failed_mean_us: Option<f64>,
+    pub ledger: Option<Ledger>,
+    /// Records accepted and records visible: running totals at the same instants of the measured phase.
+    pub delivery: RunningTotals<'a>,
+    /// Open load: requests due and requests answered or failed, likewise.
+    pub answers: RunningTotals<'a>,
+    /// Measured phase.
+    pub bins: SteadyBins<'a>,
+    /// Length of a bin, for naming the second of a change.
+    pub bin_s: f64,
+    /// Whether the warm-up ended because the system was steady; `None` where it was not asked.
+    pub warm_up_steady: Option<bool>,
+}
+
+/// Counts of requests over a stretch of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counts {
+    pub seconds: f64,
+    pub due: u64,
+    pub sent: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    /// Fell due and were never sent.
+    pub skipped: u64,
+    /// In flight at the end less in flight at the start.
+    pub in_flight_change: i64,
+    /// Records in succeeded requests.
+    pub records_succeeded: u64,
+}
+
+/// What the engine says of itself, over the measured phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Engine {
+    pub workers: u32,
+    /// Share of its CPU that the busiest worker used, 0 to 1.
+    pub busy_share: f64,
+    pub cpu_us_per_request: f64,
+    pub lag_p99_us: f64,
+    pub connections_asked: u64,
+    /// Fewest, and median, open at the end of an interval.
+    pub connections_open_min: u64,
+    pub connections_open_median: u64,
+    /// Mean number in flight, from the sum of their times.
+    pub in_flight_mean: f64,
+}
+
+/// The account of records, by key.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    pub sent: u64,
+    pub accepted: u64,
+    pub rejected: u64,
+    pub unknown: u64,
+    pub delivered: u64,
+    pub missing: u64,
+    pub unexpected: u64,
+    /// The first few.
+    pub missing_keys: Vec<u64>,
+}
+
+/// Two running totals at the same instants.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RunningTotals<'a> {
+    pub at_s: &'a [f64],
+    pub asked: &'a [f64],
+    pub done: &'a [f64],
+}
