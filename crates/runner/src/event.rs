@@ -27,7 +27,13 @@ pub enum Event {
         at_most: Duration,
     },
     /// About once a second while load runs.
-    Load { succeeded_per_s: f64, failed_per_s: f64, p50_us: u64, p99_us: u64, in_flight: u64 },
+    Load {
+        succeeded_per_s: f64,
+        failed_per_s: f64,
+        p50_us: u64,
+        p99_us: u64,
+        in_flight: u64,
+    },
     /// While the store is behind.
     Draining { visible: u64, accepted: u64 },
     TrialEnded {

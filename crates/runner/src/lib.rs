@@ -3,15 +3,32 @@
 //! Drivers bring components up, probes watch places, the ledger accounts for every record. Judges nothing:
 //! it writes what it saw through `results`. Prints nothing: it tells what happens by [`Event`]s.
 
+mod clock;
+mod counts;
+mod cpus;
+mod driver;
+mod engine;
 mod event;
+mod events;
+mod host;
+mod info;
+mod job;
+mod ledger;
+mod load;
+mod placeholder;
+mod probe;
+mod proc;
+mod records;
+mod request;
+mod run;
+mod schedule;
+mod supervise;
+mod trial;
+mod web;
 
+pub use driver::ProgramError;
 pub use event::Event;
-
-// The calls other crates rely on:
-//
-// pub struct RunRequest { pub study: Study, pub study_text: String, pub study_file: PathBuf, pub system: System,
-//     pub system_folder: PathBuf, pub run_folder: PathBuf, pub plan: Plan, pub resume: bool, ... }
-// /// Runs every trial of the plan that has no finished result in the folder yet.
-// pub async fn run(request: RunRequest, events: mpsc::Sender<Event>, shutdown: watch::Receiver<bool>)
-//     -> Result<Ended, RunError>
-// pub enum Ended { Finished, Interrupted }
+pub use records::{RECORDS_FILE_MAX_BYTES, RecordsError};
+pub use request::{Ended, RunError, RunRequest};
+pub use run::run;
+pub use supervise::supervise;

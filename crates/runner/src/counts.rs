@@ -1,0 +1,181 @@
+//! The engine's counts → the rows on disk. Pure.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use hdrhistogram::Histogram;
+use waggle_load::{Counts, Failure, Interval};
+use waggle_results::{CountsRow, EngineInfo, FailureCount, IntervalRow};
+
+/// Counts as a row; `in_flight_before` is that at the start of the stretch.
+pub(crate) fn row(
+    counts: &Counts,
+    length: Duration,
+    in_flight_before: u64,
+    records_per_request: u32,
+) -> CountsRow {
+    CountsRow {
+        seconds: length.as_secs_f64(),
+        due: counts.due,
+        sent: counts.sent,
+        succeeded: counts.succeeded,
+        failed: counts.failed,
+        skipped: counts.skipped,
+        in_flight_change: counts.in_flight.cast_signed() - in_flight_before.cast_signed(),
+        records_succeeded: counts.succeeded * u64::from(records_per_request),
+        bytes_sent: counts.bytes_sent,
+        bytes_received: counts.bytes_received,
+        failures: counts
+            .failures
+            .0
+            .iter()
+            .map(|(failure, count)| FailureCount {
+                kind: kind(*failure),
+                count: *count,
+            })
+            .collect(),
+    }
+}
+
+fn kind(failure: Failure) -> String {
+    match failure {
+        Failure::Refused => "refused".to_owned(),
+        Failure::ConnectFailed => "connect_failed".to_owned(),
+        Failure::Reset => "reset".to_owned(),
+        Failure::TimedOut => "timed_out".to_owned(),
+        Failure::Status(status) => format!("status_{status}"),
+        Failure::Malformed => "malformed".to_owned(),
+        Failure::WrongBody => "wrong_body".to_owned(),
+    }
+}
+
+/// One interval as a line of `intervals.ndjson`.
+pub(crate) fn interval_row(
+    interval: &Interval,
+    in_flight_before: u64,
+    records_per_request: u32,
+) -> IntervalRow {
+    let counts = &interval.counts;
+    IntervalRow {
+        start_s: interval.start.as_secs_f64(),
+        counts: row(
+            counts,
+            interval.length,
+            in_flight_before,
+            records_per_request,
+        ),
+        in_flight: counts.in_flight,
+        connections_open: counts.connections_open,
+        engine_cpu_s: counts.engine_cpu.as_secs_f64(),
+        engine_cpu_busiest_s: counts.engine_cpu_busiest.as_secs_f64(),
+        lag_p99_us: quantile(&interval.lag, 0.99),
+        in_flight_mean: share(
+            counts.in_flight_time.as_secs_f64(),
+            interval.length.as_secs_f64(),
+        ),
+    }
+}
+
+/// Counts and the engine's own figures over the measured phase, interval by interval.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    row: CountsRow,
+    failures: BTreeMap<String, u64>,
+    lag: Histogram<u64>,
+    engine_cpu: Duration,
+    engine_cpu_busiest: Duration,
+    in_flight_time: Duration,
+    connections_open_min: Option<u64>,
+}
+
+impl Measured {
+    pub(crate) fn new() -> Self {
+        Self {
+            row: CountsRow::default(),
+            failures: BTreeMap::new(),
+            lag: crate::probe::histogram(),
+            engine_cpu: Duration::ZERO,
+            engine_cpu_busiest: Duration::ZERO,
+            in_flight_time: Duration::ZERO,
+            connections_open_min: None,
+        }
+    }
+
+    /// One more interval; `row` is its line on disk, so that sums over the file give the same.
+    pub(crate) fn add(&mut self, interval: &Interval, row: &CountsRow) {
+        let sum = &mut self.row;
+        sum.seconds += row.seconds;
+        sum.due += row.due;
+        sum.sent += row.sent;
+        sum.succeeded += row.succeeded;
+        sum.failed += row.failed;
+        sum.skipped += row.skipped;
+        sum.in_flight_change += row.in_flight_change;
+        sum.records_succeeded += row.records_succeeded;
+        sum.bytes_sent += row.bytes_sent;
+        sum.bytes_received += row.bytes_received;
+        for failure in &row.failures {
+            *self.failures.entry(failure.kind.clone()).or_default() += failure.count;
+        }
+        // A value beyond the bounds cannot come from a histogram of the same bounds.
+        self.lag.add(&interval.lag).ok();
+        let counts = &interval.counts;
+        self.engine_cpu += counts.engine_cpu;
+        self.engine_cpu_busiest += counts.engine_cpu_busiest;
+        self.in_flight_time += counts.in_flight_time;
+        let open = counts.connections_open;
+        self.connections_open_min = Some(
+            self.connections_open_min
+                .map_or(open, |least| least.min(open)),
+        );
+    }
+
+    pub(crate) fn counts(&self) -> CountsRow {
+        let failures = self.failures.iter().map(|(kind, count)| FailureCount {
+            kind: kind.clone(),
+            count: *count,
+        });
+        CountsRow {
+            failures: failures.collect(),
+            ..self.row.clone()
+        }
+    }
+
+    pub(crate) fn engine(
+        &self,
+        workers: usize,
+        connections_asked: u64,
+        offered_per_s: Option<f64>,
+    ) -> EngineInfo {
+        EngineInfo {
+            workers: u32::try_from(workers).unwrap_or(u32::MAX),
+            connections_asked,
+            connections_open_min: self.connections_open_min.unwrap_or(0),
+            cpu_us_per_request: share(self.engine_cpu.as_secs_f64() * 1e6, as_f64(self.row.sent)),
+            busy_share: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
+            lag_p99_us: quantile(&self.lag, 0.99),
+            offered_per_s,
+            in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
+        }
+    }
+}
+
+/// `part ÷ whole`; 0 where there is no whole, for what is written must be finite.
+pub(crate) fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of one trial are far below 2^52"
+)]
+pub(crate) fn as_f64(count: u64) -> f64 {
+    count as f64
+}
+
+fn quantile(histogram: &Histogram<u64>, quantile: f64) -> f64 {
+    if histogram.is_empty() {
+        0.0
+    } else {
+        as_f64(histogram.value_at_quantile(quantile))
+    }
+}

@@ -1,0 +1,155 @@
+//! Which CPUs the load and the system get, and putting threads onto them.
+
+use std::{fs, io};
+
+use rustix::{
+    process::Pid,
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
+
+/// How the CPUs are shared out. Where there is only one, nothing is pinned and every list is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Shares {
+    /// Engine threads, one each.
+    pub(crate) engine: Vec<usize>,
+    /// The runner's own thread and everything else of this process.
+    pub(crate) runner: Vec<usize>,
+    pub(crate) system: Vec<usize>,
+}
+
+/// Load CPUs from which on the runner gets one of its own, so that the probe's work does not meet the engine's.
+const LOAD_CPUS_TO_SPARE: usize = 3;
+
+/// Half of the CPUs for the load, the rest for the system; disjoint.
+pub(crate) fn share(allowed: &[usize]) -> Shares {
+    if allowed.len() < 2 {
+        return Shares::default();
+    }
+    let (load, system) = allowed.split_at(allowed.len() / 2);
+    let (runner, engine) = if load.len() >= LOAD_CPUS_TO_SPARE {
+        load.split_at(1)
+    } else {
+        (load, load)
+    };
+    Shares {
+        engine: engine.to_vec(),
+        runner: runner.to_vec(),
+        system: system.to_vec(),
+    }
+}
+
+impl Shares {
+    /// Every CPU of the load's side.
+    pub(crate) fn load(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.runner.iter().chain(&self.engine).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// One entry per engine thread, for as many threads as asked, or one per CPU of the engine.
+    pub(crate) fn workers(&self, asked: Option<u32>) -> Vec<Option<usize>> {
+        let count = asked.map_or(self.engine.len().max(1), |asked| asked as usize);
+        (0..count)
+            .map(|worker| {
+                (!self.engine.is_empty()).then(|| self.engine[worker % self.engine.len()])
+            })
+            .collect()
+    }
+}
+
+/// The CPUs this process may use.
+pub(crate) fn allowed() -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap_or_default();
+    (0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .collect()
+}
+
+/// Puts every thread of this process onto `cpus`; what is started later inherits it. An empty list changes nothing.
+pub(crate) fn pin_this_process(cpus: &[usize]) -> io::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let set = set_of(cpus);
+    for thread in fs::read_dir("/proc/self/task")? {
+        let id = thread?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+            .and_then(Pid::from_raw);
+        // A thread that has ended in the meantime needs no CPU.
+        if let Some(id) = id {
+            sched_setaffinity(Some(id), &set).ok();
+        }
+    }
+    Ok(())
+}
+
+/// Puts the calling thread onto `cpus`. An empty list changes nothing.
+pub(crate) fn pin_this_thread(cpus: &[usize]) -> io::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    Ok(sched_setaffinity(None, &set_of(cpus))?)
+}
+
+fn set_of(cpus: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU) {
+        set.set(*cpu);
+    }
+    set
+}
+
+/// `1,3`, as [`written`] writes it.
+pub(crate) fn parse(text: &str) -> Vec<usize> {
+    text.split(',').filter_map(|cpu| cpu.parse().ok()).collect()
+}
+
+/// CPUs as a word for a command line.
+pub(crate) fn written(cpus: &[usize]) -> String {
+    cpus.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, share, written};
+
+    #[track_caller]
+    fn check(cpus: &[usize], engine: &[usize], runner: &[usize], system: &[usize]) {
+        let shares = share(cpus);
+        assert_eq!(
+            (&*shares.engine, &*shares.runner, &*shares.system),
+            (engine, runner, system)
+        );
+        assert!(shares.load().iter().all(|cpu| !shares.system.contains(cpu)));
+    }
+
+    #[test]
+    fn load_and_system_never_share_a_cpu() {
+        check(&[], &[], &[], &[]);
+        check(&[4], &[], &[], &[]);
+        check(&[0, 1], &[0], &[0], &[1]);
+        check(&[0, 2, 5], &[0], &[0], &[2, 5]);
+        check(&[0, 1, 2, 3], &[0, 1], &[0, 1], &[2, 3]);
+        check(&[0, 1, 2, 3, 4, 5], &[1, 2], &[0], &[3, 4, 5]);
+    }
+
+    #[test]
+    fn more_workers_than_cpus_take_turns() {
+        assert_eq!(share(&[0, 1]).workers(Some(3)), vec![Some(0); 3]);
+        assert_eq!(share(&[0, 1, 2, 3]).workers(None), vec![Some(0), Some(1)]);
+        assert_eq!(share(&[0]).workers(Some(2)), vec![None, None]);
+        assert_eq!(share(&[0]).workers(None), vec![None]);
+    }
+
+    #[test]
+    fn what_is_written_is_parsed() {
+        assert_eq!(parse(&written(&[1, 3, 12])), vec![1, 3, 12]);
+        assert_eq!(parse(&written(&[])), Vec::<usize>::new());
+    }
+}

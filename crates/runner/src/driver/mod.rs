@@ -1,0 +1,107 @@
+//! How a system is brought up and down: the trait the trial knows, and what it tells.
+
+mod child;
+mod ports;
+mod process;
+mod program;
+mod ready;
+mod rest;
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use tokio::{sync::watch, time::Instant};
+use waggle_study::Cell;
+
+pub use self::program::ProgramError;
+pub(crate) use self::{process::ProcessDriver, program::Programs};
+
+/// What a driver needs to know of a trial.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setup<'a> {
+    pub(crate) cell: &'a Cell,
+    /// Replicas keep what they write below this folder; it is removed after the trial.
+    pub(crate) folder: &'a Path,
+    pub(crate) logs: &'a Path,
+    /// Everything must be ready by then.
+    pub(crate) deadline: Instant,
+}
+
+/// Why a phase did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) reason: String,
+    /// Last lines of the log of the component that caused it, if one did.
+    pub(crate) log_tail: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            log_tail: Vec::new(),
+        }
+    }
+}
+
+/// A component that ended although nobody asked it to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Death {
+    /// `gateway-0`.
+    pub(crate) replica: String,
+    /// `with exit code 1`, `by signal 9`.
+    pub(crate) how: String,
+}
+
+/// Tells of deaths as they happen.
+#[derive(Debug, Clone)]
+pub(crate) struct Deaths(pub(crate) watch::Receiver<Vec<Death>>);
+
+impl Deaths {
+    /// The first death; never returns while all live.
+    pub(crate) async fn first(&mut self) -> Death {
+        if let Ok(deaths) = self.0.wait_for(|deaths| !deaths.is_empty()).await
+            && let Some(death) = deaths.first()
+        {
+            return death.clone();
+        }
+        // Nobody is left who could tell of a death.
+        std::future::pending().await
+    }
+}
+
+/// What a component has used so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// `gateway-0`, or `waggle` for the instrument itself.
+    pub(crate) replica: String,
+    pub(crate) cpu: Duration,
+    pub(crate) rss_bytes: u64,
+    pub(crate) threads: u32,
+}
+
+/// Brings a system up for one trial after another.
+pub(crate) trait Driver {
+    /// Starts every component, those that need others after these are ready.
+    async fn up(&mut self, setup: Setup<'_>) -> Result<(), Failure>;
+
+    /// Returns when every replica is ready.
+    async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure>;
+
+    /// Tells of components that end from themselves. To be asked for once all are ready.
+    fn deaths(&self) -> Deaths;
+
+    /// The last lines of a replica's log.
+    fn log_tail(&self, replica: &str) -> Vec<String>;
+
+    /// A port of every replica of a component, in the order of replicas; empty where it does not exist.
+    fn addresses(&self, component: &str, port: &str) -> Vec<SocketAddr>;
+
+    /// CPU and memory of every replica and of waggle.
+    fn usage(&self) -> Vec<Usage>;
+
+    /// Stops everything, however far it came up; tells what did not go as it should.
+    async fn down(&mut self) -> Vec<String>;
+
+    /// Whether the host is quiet enough for the next trial.
+    fn at_rest(&mut self) -> bool;
+}

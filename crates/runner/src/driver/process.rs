@@ -1,0 +1,404 @@
+//! The process driver: components are processes of this machine, on free ports of the loopback address.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{Read, Seek, SeekFrom},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
+use waggle_study::{Component, System};
+
+use crate::{
+    cpus,
+    driver::{
+        Death, Deaths, Driver, Failure, Setup, Usage,
+        child::{Child, Launch},
+        ports::Ports,
+        program::Programs,
+        ready,
+        rest::Rest,
+    },
+    placeholder::fill,
+    proc,
+};
+
+/// How often a system is started anew because somebody else took one of its ports.
+const STARTS_MAX: u32 = 3;
+/// Replicas of one component.
+const REPLICAS_MAX: u32 = 256;
+/// Bytes from the end of a log that are looked at for its last lines.
+const TAIL_MAX_BYTES: u64 = 8 * 1024;
+const TAIL_MAX_LINES: usize = 20;
+
+/// Brings components up as processes.
+#[derive(Debug)]
+pub(crate) struct ProcessDriver {
+    system: Arc<System>,
+    programs: Programs,
+    supervisor: PathBuf,
+    /// CPUs of the system; empty: not pinned.
+    cpus: Vec<usize>,
+    ports: Ports,
+    /// In the order they were started.
+    running: Vec<Running>,
+    deaths: watch::Sender<Vec<Death>>,
+    rest: Rest,
+}
+
+/// A replica that was started.
+#[derive(Debug)]
+struct Running {
+    /// Index into the system's components.
+    component: usize,
+    number: u32,
+    child: Child,
+    is_ready: bool,
+}
+
+/// Why a start did not succeed.
+enum NotUp {
+    /// A port was taken between letting go of it and the component's taking it.
+    PortTaken {
+        failure: Failure,
+    },
+    Failed(Failure),
+}
+
+impl From<Failure> for NotUp {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl ProcessDriver {
+    pub(crate) fn new(
+        system: Arc<System>,
+        programs: Programs,
+        supervisor: PathBuf,
+        cpus: Vec<usize>,
+    ) -> Self {
+        Self {
+            system,
+            programs,
+            supervisor,
+            cpus,
+            ports: Ports::default(),
+            running: Vec::new(),
+            deaths: watch::channel(Vec::new()).0,
+            rest: Rest::default(),
+        }
+    }
+
+    /// Starts every component, and waits only for those that others need, or for all.
+    async fn start(&mut self, setup: Setup<'_>, until_all_ready: bool) -> Result<(), NotUp> {
+        let system = Arc::clone(&self.system);
+        if self.running.is_empty() {
+            self.hold_ports(setup)?;
+            for (index, component) in system.components.iter().enumerate() {
+                for need in &component.needs {
+                    self.wait_for(setup, |other| other.name == *need).await?;
+                }
+                for number in 0..replicas(component, setup)? {
+                    self.launch(index, number, setup).await?;
+                }
+            }
+        }
+        if until_all_ready {
+            self.wait_for(setup, |_| true).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts again, with other ports, as long as a port was lost to somebody else.
+    async fn start_or_retry(
+        &mut self,
+        setup: Setup<'_>,
+        until_all_ready: bool,
+    ) -> Result<(), Failure> {
+        for start in 1.. {
+            match self.start(setup, until_all_ready).await {
+                Ok(()) => return Ok(()),
+                Err(NotUp::PortTaken { .. }) if start < STARTS_MAX => {
+                    self.down().await;
+                }
+                Err(NotUp::Failed(failure) | NotUp::PortTaken { failure }) => return Err(failure),
+            }
+        }
+        unreachable!("the last start returns")
+    }
+
+    fn hold_ports(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
+        self.deaths = watch::channel(Vec::new()).0;
+        self.ports = Ports::default();
+        for component in &self.system.components {
+            for number in 0..replicas(component, setup)? {
+                for port in &component.ports {
+                    self.ports
+                        .hold(&component.name, number, port)
+                        .map_err(|problem| {
+                            Failure::new(format!("no free port for {}: {problem}", component.name))
+                        })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
+        let component = &self.system.components[index];
+        let replica = format!("{}-{number}", component.name);
+        let folder = setup.folder.join(&replica);
+        fs::create_dir_all(&folder).map_err(|problem| {
+            Failure::new(format!("cannot create {}: {problem}", folder.display()))
+        })?;
+        let value = |name: &str| self.value(component, number, &folder, setup, name);
+        let filled =
+            |text: &String| fill(text, value).map_err(|problem| Failure::new(problem.to_string()));
+        let mut command: Vec<OsString> = Vec::new();
+        for word in &component.process.command {
+            command.push(filled(word)?.into());
+        }
+        if let Some(program) = command.first_mut() {
+            *program = self.programs.path_of(&program.to_string_lossy()).into();
+        }
+        let mut environment = Vec::new();
+        for (name, text) in &component.process.environment {
+            environment.push((name.clone(), filled(text)?));
+        }
+        let launch = Launch {
+            log: setup.logs.join(format!("{replica}.log")),
+            supervisor: self.supervisor.clone(),
+            cpus: cpus::written(&self.cpus),
+            replica: replica.clone(),
+            command,
+            environment,
+            folder,
+        };
+        self.ports.release(&component.name, number);
+        let child = Child::start(launch, self.deaths.clone())
+            .await
+            .map_err(|problem| {
+                Failure::new(format!("{replica} could not be started: {problem}"))
+            })?;
+        self.running.push(Running {
+            component: index,
+            number,
+            child,
+            is_ready: false,
+        });
+        Ok(())
+    }
+
+    /// What stands for `${name}` in a replica's strings.
+    fn value(
+        &self,
+        of: &Component,
+        number: u32,
+        folder: &Path,
+        setup: Setup<'_>,
+        name: &str,
+    ) -> Option<String> {
+        if name == "dir" {
+            return Some(folder.display().to_string());
+        }
+        if name == "replica" {
+            return Some(number.to_string());
+        }
+        if let Some(port) = name.strip_prefix("port.") {
+            return Some(
+                self.ports
+                    .of_replica(&of.name, number, port)?
+                    .port()
+                    .to_string(),
+            );
+        }
+        if let Some((component, port)) = name.split_once(".port.") {
+            return Some(
+                self.ports
+                    .of_replica(component, 0, port)?
+                    .port()
+                    .to_string(),
+            );
+        }
+        let parameter = || setup.cell.parameters.get(name).map(ToString::to_string);
+        self.programs.placeholder(name).or_else(parameter)
+    }
+
+    /// Waits until every replica of the chosen components is ready.
+    async fn wait_for(
+        &mut self,
+        setup: Setup<'_>,
+        chosen: impl Fn(&Component) -> bool,
+    ) -> Result<(), NotUp> {
+        let system = Arc::clone(&self.system);
+        for index in 0..self.running.len() {
+            let replica = &self.running[index];
+            let component = &system.components[replica.component];
+            if replica.is_ready || !chosen(component) {
+                continue;
+            }
+            self.wait_for_one(replica, component, setup).await?;
+            self.running[index].is_ready = true;
+        }
+        Ok(())
+    }
+
+    async fn wait_for_one(
+        &self,
+        replica: &Running,
+        component: &Component,
+        setup: Setup<'_>,
+    ) -> Result<(), NotUp> {
+        let name = &replica.child.replica;
+        let port = ready::port_of(&component.ready);
+        let Some(address) = self.ports.of_replica(&component.name, replica.number, port) else {
+            return Err(Failure::new(format!("{name} has no port \"{port}\"")).into());
+        };
+        loop {
+            let asked = ready::ask(&component.ready, address).await;
+            // Only if it lives itself was it the one who answered.
+            if let Some(death) = self.death_of(name) {
+                let failure = self.blame(
+                    name,
+                    format!("{name} ended {} before it was ready", death.how),
+                );
+                return Err(if self.ports.is_taken(&component.name, replica.number) {
+                    NotUp::PortTaken { failure }
+                } else {
+                    NotUp::Failed(failure)
+                });
+            }
+            match asked {
+                Ok(()) => return Ok(()),
+                Err(why) if Instant::now() >= setup.deadline => {
+                    return Err(self
+                        .blame(name, format!("{name} was not ready in time: {why}"))
+                        .into());
+                }
+                Err(_) => sleep(ready::ASK_EVERY).await,
+            }
+        }
+    }
+
+    fn death_of(&self, replica: &str) -> Option<Death> {
+        self.deaths
+            .borrow()
+            .iter()
+            .find(|death| death.replica == replica)
+            .cloned()
+    }
+
+    fn blame(&self, replica: &str, reason: String) -> Failure {
+        Failure {
+            reason,
+            log_tail: self.log_tail(replica),
+        }
+    }
+}
+
+fn replicas(component: &Component, setup: Setup<'_>) -> Result<u32, Failure> {
+    let value = |name: &str| setup.cell.parameters.get(name).map(ToString::to_string);
+    let text =
+        fill(&component.replicas, value).map_err(|problem| Failure::new(problem.to_string()))?;
+    match text.parse() {
+        Ok(count @ 1..=REPLICAS_MAX) => Ok(count),
+        _ => Err(Failure::new(format!(
+            "component \"{}\" wants \"{text}\" replicas; expected 1 to {REPLICAS_MAX}",
+            component.name
+        ))),
+    }
+}
+
+impl Driver for ProcessDriver {
+    async fn up(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
+        self.start_or_retry(setup, false).await
+    }
+
+    async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
+        self.start_or_retry(setup, true).await
+    }
+
+    fn deaths(&self) -> Deaths {
+        Deaths(self.deaths.subscribe())
+    }
+
+    fn log_tail(&self, replica: &str) -> Vec<String> {
+        let log = self
+            .running
+            .iter()
+            .find(|running| running.child.replica == replica);
+        log.and_then(|running| tail(&running.child.log).ok())
+            .unwrap_or_default()
+    }
+
+    fn addresses(&self, component: &str, port: &str) -> Vec<SocketAddr> {
+        self.ports.of_component(component, port)
+    }
+
+    fn usage(&self) -> Vec<Usage> {
+        let replicas = self.running.iter().filter_map(|running| {
+            let child = &running.child;
+            proc::tree(child.pid).map(|used| used.of(&child.replica))
+        });
+        replicas
+            .chain(proc::own().map(|used| used.of("waggle")))
+            .collect()
+    }
+
+    async fn down(&mut self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let mut running = std::mem::take(&mut self.running);
+        // Those that need others stop before these do: components in the reverse order of their start.
+        while let Some(last) = running.last() {
+            let component = last.component;
+            let first = running
+                .iter()
+                .position(|replica| replica.component == component)
+                .unwrap_or(0);
+            let mut replicas = running.split_off(first);
+            let within = self.system.components[component].stop_within;
+            for replica in &mut replicas {
+                replica.child.ask_to_stop().await;
+            }
+            let deadline = Instant::now() + within;
+            for replica in replicas {
+                remarks.extend(
+                    replica
+                        .child
+                        .gone(deadline.saturating_duration_since(Instant::now()))
+                        .await,
+                );
+            }
+        }
+        self.ports = Ports::default();
+        self.rest.forget();
+        remarks
+    }
+
+    fn at_rest(&mut self) -> bool {
+        self.rest.look()
+    }
+}
+
+/// The last lines of a log.
+fn tail(log: &Path) -> std::io::Result<Vec<String>> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MAX_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_MAX_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    let skipped = lines.len().saturating_sub(TAIL_MAX_LINES);
+    Ok(lines[skipped..]
+        .iter()
+        .map(|line| (*line).to_owned())
+        .collect())
+}

@@ -1,0 +1,43 @@
+//! Asking a replica whether it is ready.
+
+use std::{net::SocketAddr, time::Duration};
+
+use tokio::{net::TcpStream, time::timeout};
+use waggle_study::ReadyCheck;
+
+use crate::web::{Ask, Line, Network, Web};
+
+/// Between two questions.
+pub(crate) const ASK_EVERY: Duration = Duration::from_millis(10);
+/// One question must be answered within this time, or it is asked again.
+const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
+
+/// Name of the port that tells.
+pub(crate) fn port_of(check: &ReadyCheck) -> &str {
+    match check {
+        ReadyCheck::Http { port, .. } | ReadyCheck::Tcp { port } => port,
+    }
+}
+
+/// `Err`: not yet, and why.
+pub(crate) async fn ask(check: &ReadyCheck, address: SocketAddr) -> Result<(), String> {
+    match check {
+        ReadyCheck::Http { path, .. } => {
+            let mut line = Network.line(address);
+            let ask = Ask::get(path);
+            match timeout(ANSWER_AT_MOST, line.ask(&ask, &mut |_| {})).await {
+                Ok(Ok(200..=299)) => Ok(()),
+                Ok(Ok(status)) => Err(format!("GET {path} was answered with status {status}")),
+                Ok(Err(problem)) => Err(problem.to_string()),
+                Err(_) => Err(format!("GET {path} was not answered")),
+            }
+        }
+        ReadyCheck::Tcp { .. } => {
+            match timeout(ANSWER_AT_MOST, TcpStream::connect(address)).await {
+                Ok(Ok(_)) => Ok(()),
+                Ok(Err(problem)) => Err(format!("cannot connect to {address}: {problem}")),
+                Err(_) => Err(format!("{address} does not take connections")),
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The load engine as the trial sees it: its blocking calls on a thread of their own, their results as messages.
+
+use std::{any::Any, thread, time::Duration};
+
+use tokio::sync::{mpsc, oneshot};
+use waggle_load::{Interval, Job, Outcome, Running, Stop};
+
+use crate::load::{Load, LoadRun};
+
+/// Intervals that may wait for the trial; the engine itself keeps more.
+const INTERVALS_MAX: usize = 64;
+/// How long the thread waits for an interval before it looks whether the run has ended.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// The real load.
+#[derive(Debug)]
+pub(crate) struct Engine;
+
+impl Load for Engine {
+    type Run = EngineRun;
+
+    fn start(&mut self, job: Job) -> Result<EngineRun, String> {
+        let running = waggle_load::start(job).map_err(|problem| problem.to_string())?;
+        let stop = running.stop_handle();
+        let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
+        let (tell, outcome) = oneshot::channel();
+        thread::Builder::new()
+            .name("load-intervals".to_owned())
+            .spawn(move || {
+                // Nobody listens any more where the trial was given up.
+                tell.send(hand_over(running, &sender)).ok();
+            })
+            .map_err(|problem| format!("cannot start a thread: {problem}"))?;
+        Ok(EngineRun {
+            stop,
+            intervals,
+            outcome,
+        })
+    }
+}
+
+/// Hands every interval over, then waits for the end. A panic of the engine is told, not spread over two threads.
+fn hand_over(running: Running, to: &mpsc::Sender<Interval>) -> Result<Outcome, String> {
+    let stop = running.stop_handle();
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        loop {
+            match running.next_interval(WAIT) {
+                Some(interval) => {
+                    if to.blocking_send(interval).is_err() {
+                        running.stop();
+                        return running.join();
+                    }
+                }
+                None if running.has_ended() => return running.join(),
+                None => {}
+            }
+        }
+    }));
+    ended.map_err(|panic| {
+        stop.stop();
+        format!("the load engine panicked: {}", text_of(&*panic))
+    })
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}
+
+/// A run of the engine.
+#[derive(Debug)]
+pub(crate) struct EngineRun {
+    stop: Stop,
+    intervals: mpsc::Receiver<Interval>,
+    outcome: oneshot::Receiver<Result<Outcome, String>>,
+}
+
+impl Drop for EngineRun {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+impl LoadRun for EngineRun {
+    async fn next_interval(&mut self) -> Option<Interval> {
+        self.intervals.recv().await
+    }
+
+    fn stop(&self) {
+        self.stop.stop();
+    }
+
+    async fn join(mut self) -> Result<Outcome, String> {
+        self.intervals.close();
+        (&mut self.outcome)
+            .await
+            .unwrap_or_else(|_| Err("the load's thread has vanished".to_owned()))
+    }
+}

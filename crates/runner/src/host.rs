@@ -1,0 +1,79 @@
+//! Facts about the machine, for the results.
+
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+use waggle_results::Host;
+
+use crate::cpus::{self, Shares};
+
+const UNKNOWN: &str = "unknown";
+
+/// The machine this runs on, which is also that of the system under the process driver.
+pub(crate) fn host(shares: &Shares) -> Host {
+    let as_u32 = |cpus: &[usize]| {
+        cpus.iter()
+            .filter_map(|cpu| u32::try_from(*cpu).ok())
+            .collect()
+    };
+    Host {
+        name: line_of("/proc/sys/kernel/hostname"),
+        kernel: line_of("/proc/sys/kernel/osrelease"),
+        cpu_model: fs::read_to_string("/proc/cpuinfo")
+            .map_or_else(|_| UNKNOWN.to_owned(), |text| cpu_model(&text)),
+        cpus: u32::try_from(cpus::allowed().len()).unwrap_or(u32::MAX),
+        memory_bytes: fs::read_to_string("/proc/meminfo")
+            .ok()
+            .and_then(|text| memory_bytes(&text))
+            .unwrap_or(0),
+        open_files_max: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
+        load_cpus: as_u32(&shares.load()),
+        system_cpus: as_u32(&shares.system),
+        shared_with_system: true,
+    }
+}
+
+fn line_of(file: &str) -> String {
+    fs::read_to_string(file).map_or_else(|_| UNKNOWN.to_owned(), |text| text.trim().to_owned())
+}
+
+/// The first `model name` of `/proc/cpuinfo`; other architectures call it otherwise.
+fn cpu_model(text: &str) -> String {
+    let value = |wanted: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.trim() == wanted)
+            .map(|(_, value)| value)
+    };
+    let found = value("model name")
+        .or_else(|| value("Model"))
+        .or_else(|| value("cpu model"));
+    found.map_or_else(|| UNKNOWN.to_owned(), |model| model.trim().to_owned())
+}
+
+/// `MemTotal` of `/proc/meminfo`, which counts in units of 1024 bytes.
+fn memory_bytes(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cpu_model, memory_bytes};
+
+    #[test]
+    fn proc_files_are_read() {
+        assert_eq!(
+            cpu_model("processor\t: 0\nmodel name\t: A CPU @ 2 GHz\n"),
+            "A CPU @ 2 GHz"
+        );
+        assert_eq!(cpu_model("processor\t: 0\n"), "unknown");
+        assert_eq!(
+            memory_bytes("MemTotal:       16 kB\nMemFree: 1 kB\n"),
+            Some(16 * 1024)
+        );
+        assert_eq!(memory_bytes(""), None);
+    }
+}

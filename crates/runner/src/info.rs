@@ -1,0 +1,122 @@
+//! `run.json` from the request: what is planned, on which machine, with which versions.
+
+use waggle_results::{
+    CellInfo, ComponentInfo, FORMAT, Host, RunInfo, ScheduleInfo, ThresholdInfo, TrialKey,
+};
+use waggle_study::{Body, Cell, LoadModel, Order, Plan, Study, ThresholdOp, WarmUpUntil};
+
+use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};
+
+/// What had to be found out on the machine.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) host: Host,
+    pub(crate) components: Vec<ComponentInfo>,
+}
+
+pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found) -> RunInfo {
+    let study = &request.study;
+    // A study has at least one cell, and its schedule is written once: cells differ in it only where a factor says so.
+    let first = &study.cells[0];
+    RunInfo {
+        format: FORMAT,
+        waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
+        study: study.name.clone(),
+        question: study.question.clone(),
+        study_file: request.study_file.display().to_string(),
+        seed: study.seed,
+        started_utc: now_utc(),
+        system: request.system.name.clone(),
+        system_summary: request.system.summary.clone(),
+        components: found.components,
+        cells: cells(study),
+        order: order(&request.plan),
+        schedule: schedule(study, first),
+        thresholds: thresholds(study),
+        load_model: load_model(&first.load).to_owned(),
+        host: found.host,
+        records_from: match &first.request.body {
+            Body::Records(body) => Some(format!("{} ({} records)", body.from, records.count(body))),
+            Body::None | Body::Text(_) => None,
+        },
+        delivery_at: first
+            .measure
+            .delivery
+            .as_ref()
+            .map(|delivery| delivery.at.clone()),
+    }
+}
+
+pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {
+    let levels = |cell: &Cell| {
+        cell.levels
+            .iter()
+            .map(|(factor, level)| (factor.clone(), level.to_string()))
+            .collect()
+    };
+    study
+        .cells
+        .iter()
+        .map(|cell| CellInfo {
+            cell: cell.number,
+            levels: levels(cell),
+        })
+        .collect()
+}
+
+pub(crate) fn order(plan: &Plan) -> Vec<TrialKey> {
+    plan.trials
+        .iter()
+        .map(|trial| TrialKey {
+            cell: trial.cell,
+            repetition: trial.repetition,
+        })
+        .collect()
+}
+
+pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
+    let schedule = &first.schedule;
+    ScheduleInfo {
+        repeat: study.repeat,
+        order: match study.order {
+            Order::Shuffled => "shuffled",
+            Order::AsListed => "as-listed",
+        }
+        .to_owned(),
+        warm_up_until: match schedule.warm_up_until {
+            WarmUpUntil::Steady => "steady",
+            WarmUpUntil::Time => "time",
+        }
+        .to_owned(),
+        warm_up_at_most_s: schedule.warm_up_at_most.as_secs_f64(),
+        measure_s: schedule.measure.as_secs_f64(),
+        drain_at_most_s: schedule.drain_at_most.as_secs_f64(),
+        interval_s: first.measure.interval.as_secs_f64(),
+        noisy_above: study.noisy_above,
+    }
+}
+
+fn thresholds(study: &Study) -> Vec<ThresholdInfo> {
+    let op = |op: ThresholdOp| match op {
+        ThresholdOp::Less => "<",
+        ThresholdOp::LessOrEqual => "<=",
+        ThresholdOp::Greater => ">",
+        ThresholdOp::GreaterOrEqual => ">=",
+        ThresholdOp::Equal => "==",
+    };
+    let told = |threshold: &waggle_study::Threshold| ThresholdInfo {
+        text: threshold.text.clone(),
+        number: threshold.number.clone(),
+        op: op(threshold.op).to_owned(),
+        value: threshold.value,
+    };
+    study.thresholds.iter().map(told).collect()
+}
+
+fn load_model(model: &LoadModel) -> &'static str {
+    match model {
+        LoadModel::Closed { .. } => "closed",
+        LoadModel::Open { .. } => "open",
+        LoadModel::Users { .. } => "users",
+    }
+}

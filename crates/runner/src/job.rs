@@ -1,0 +1,112 @@
+//! A cell of the study → a job of the load engine. Pure.
+
+use std::{net::SocketAddr, time::Duration};
+
+use waggle_load::{self as load, Job, Limits, Prepared, Target};
+use waggle_study::{self as study, Body, BodyExpect, Cell, LoadModel};
+
+/// Records of one worker that are accounted for; the load ends where they are used up.
+pub(crate) const RECORDS_PER_WORKER_MAX: u64 = 400_000_000;
+/// What the load may take beyond warm-up and measured phase before it ends by itself.
+const SPARE: Duration = Duration::from_secs(30);
+
+/// What a job is made of beside its cell.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) targets: Vec<SocketAddr>,
+    pub(crate) requests: Vec<Prepared>,
+    pub(crate) workers: Vec<Option<usize>>,
+    pub(crate) seed: u64,
+}
+
+pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
+    let schedule = &cell.schedule;
+    Job {
+        name: cell.request.name.clone(),
+        targets: parts
+            .targets
+            .into_iter()
+            .map(|address| Target { address })
+            .collect(),
+        model: model(&cell.load),
+        account_at_most: cell
+            .measure
+            .delivery
+            .as_ref()
+            .map(|_| requests_accounted(cell)),
+        requests: parts.requests,
+        expect: load::Expect {
+            status: cell.request.expect.status.clone(),
+            body: body_check(&cell.request.expect.body),
+        },
+        limits: Limits {
+            request_timeout: cell.request.timeout,
+            finish: finish(cell),
+            ..Limits::default()
+        },
+        workers: parts.workers,
+        interval: cell.measure.interval,
+        at_most: schedule.warm_up_at_most + schedule.measure + SPARE,
+        requests_at_most: None,
+        seed: parts.seed,
+    }
+}
+
+/// How long answers under way are awaited: as long as they may take.
+pub(crate) fn finish(cell: &Cell) -> Duration {
+    cell.request.timeout.max(Limits::default().finish)
+}
+
+/// Records that each request of a cell carries.
+pub(crate) fn records_per_request(cell: &Cell) -> u32 {
+    match &cell.request.body {
+        Body::Records(records) => records.per_request,
+        Body::None | Body::Text(_) => 0,
+    }
+}
+
+fn requests_accounted(cell: &Cell) -> u64 {
+    RECORDS_PER_WORKER_MAX / u64::from(records_per_request(cell).max(1))
+}
+
+fn model(model: &LoadModel) -> load::Model {
+    match *model {
+        LoadModel::Closed {
+            connections,
+            pipelining,
+        } => load::Model::Closed {
+            connections: connections as usize,
+            pipelining: pipelining as usize,
+        },
+        LoadModel::Open {
+            rate_per_s,
+            arrivals,
+            connections,
+            pipelining,
+        } => load::Model::Open {
+            rate_per_s,
+            arrivals: match arrivals {
+                study::Arrivals::Poisson => load::Arrivals::Poisson,
+                study::Arrivals::Uniform => load::Arrivals::Uniform,
+            },
+            connections: connections as usize,
+            pipelining: pipelining as usize,
+        },
+        LoadModel::Users { users, think } => load::Model::Users {
+            users: users as usize,
+            think: match think {
+                study::Think::Fixed(time) => load::Think::Fixed(time),
+                study::Think::Exponential(mean) => load::Think::Exponential(mean),
+                study::Think::Uniform { from, to } => load::Think::Uniform { from, to },
+            },
+        },
+    }
+}
+
+fn body_check(expect: &BodyExpect) -> load::BodyCheck {
+    match expect {
+        BodyExpect::Any => load::BodyCheck::Any,
+        BodyExpect::Equals(text) => load::BodyCheck::Equals(text.clone().into_bytes()),
+        BodyExpect::Contains(text) => load::BodyCheck::Contains(text.clone().into_bytes()),
+    }
+}

@@ -1,0 +1,207 @@
+//! The account of records: what was sent, what became of it, what arrived. Pure.
+//!
+//! `sent = accepted + rejected + unknown` and `accepted = delivered + missing` hold because each record is looked at
+//! once and counted in exactly one of each.
+
+use waggle_load::{Account, State, key_of};
+use waggle_results::LedgerInfo;
+
+use crate::probe::Seen;
+
+/// Missing keys that are kept for looking them up.
+const MISSING_KEYS_MAX: usize = 100;
+
+/// Compares what the workers sent with what was seen.
+pub(crate) fn ledger(
+    accounts: &[Account],
+    records_per_request: u32,
+    seen: &Seen,
+    late: u64,
+) -> LedgerInfo {
+    let mut info = LedgerInfo {
+        duplicates: seen.duplicates,
+        late,
+        out_of_order: seen.out_of_order,
+        ..LedgerInfo::default()
+    };
+    let mut seen_and_sent = 0;
+    for (worker, account) in accounts.iter().enumerate() {
+        for (request, state) in states(account) {
+            let first = request * u64::from(records_per_request);
+            for sequence in first..first + u64::from(records_per_request) {
+                let arrived = seen.has(worker, sequence);
+                seen_and_sent += u64::from(arrived);
+                count(&mut info, state, arrived, || key_of(worker, sequence));
+            }
+        }
+    }
+    info.unexpected += seen.foreign + seen.distinct - seen_and_sent;
+    info
+}
+
+/// Whether every accepted record was seen.
+pub(crate) fn is_complete(accounts: &[Account], records_per_request: u32, seen: &Seen) -> bool {
+    let mut all = accounts.iter().enumerate();
+    all.all(|(worker, account)| {
+        let mut accepted = states(account).filter(|(_, state)| *state == State::Accepted);
+        accepted.all(|(request, _)| {
+            let first = request * u64::from(records_per_request);
+            (first..first + u64::from(records_per_request))
+                .all(|sequence| seen.has(worker, sequence))
+        })
+    })
+}
+
+/// Records in accepted requests.
+pub(crate) fn accepted(accounts: &[Account], records_per_request: u32) -> u64 {
+    let requests = |account| {
+        states(account)
+            .filter(|(_, state)| *state == State::Accepted)
+            .count() as u64
+    };
+    accounts.iter().map(requests).sum::<u64>() * u64::from(records_per_request)
+}
+
+fn states(account: &Account) -> impl Iterator<Item = (u64, State)> {
+    (0..account.sent()).filter_map(|request| Some((request, account.state(request)?)))
+}
+
+fn count(info: &mut LedgerInfo, state: State, arrived: bool, key: impl FnOnce() -> u64) {
+    info.sent += 1;
+    match (state, arrived) {
+        (State::Accepted, true) => {
+            info.accepted += 1;
+            info.delivered += 1;
+        }
+        (State::Accepted, false) => {
+            info.accepted += 1;
+            info.missing += 1;
+            if info.missing_keys.len() < MISSING_KEYS_MAX {
+                info.missing_keys.push(key());
+            }
+        }
+        (State::Rejected, arrived) => {
+            info.rejected += 1;
+            info.unexpected += u64::from(arrived);
+        }
+        (State::Unknown, arrived) => {
+            info.unknown += 1;
+            info.unknown_delivered += u64::from(arrived);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use waggle_load::{Account, State, key_of};
+    use waggle_results::LedgerInfo;
+
+    use super::{accepted, is_complete, ledger};
+    use crate::probe::Seen;
+
+    const WORKERS: usize = 2;
+    const SEQUENCE_MAX: u64 = 1000;
+
+    /// The same account, from a map of every key to its fate and its copies.
+    fn model(sent: &[Vec<State>], per_request: u32, arrivals: &[(usize, u64)]) -> LedgerInfo {
+        let mut copies: BTreeMap<(usize, u64), u64> = BTreeMap::new();
+        let mut info = LedgerInfo::default();
+        for (index, (worker, sequence)) in arrivals.iter().enumerate() {
+            if *worker >= WORKERS || *sequence >= SEQUENCE_MAX {
+                info.unexpected += 1;
+                continue;
+            }
+            let before = arrivals[..index]
+                .iter()
+                .filter(|(other, _)| other == worker);
+            let latest = before
+                .filter(|(_, sequence)| *sequence < SEQUENCE_MAX)
+                .map(|(_, sequence)| *sequence)
+                .max();
+            let known = copies.entry((*worker, *sequence)).or_default();
+            *known += 1;
+            info.duplicates += u64::from(*known > 1);
+            info.out_of_order +=
+                u64::from(*known == 1 && latest.is_some_and(|latest| *sequence < latest));
+        }
+        for (worker, requests) in sent.iter().enumerate() {
+            for sequence in 0..requests.len() as u64 * u64::from(per_request) {
+                let arrived = copies.remove(&(worker, sequence)).is_some();
+                info.sent += 1;
+                match requests[usize::try_from(sequence / u64::from(per_request)).unwrap()] {
+                    State::Accepted => {
+                        info.accepted += 1;
+                        info.delivered += u64::from(arrived);
+                        info.missing += u64::from(!arrived);
+                        if !arrived && info.missing_keys.len() < super::MISSING_KEYS_MAX {
+                            info.missing_keys.push(key_of(worker, sequence));
+                        }
+                    }
+                    State::Rejected => {
+                        info.rejected += 1;
+                        info.unexpected += u64::from(arrived);
+                    }
+                    State::Unknown => {
+                        info.unknown += 1;
+                        info.unknown_delivered += u64::from(arrived);
+                    }
+                }
+            }
+        }
+        info.unexpected += copies.len() as u64;
+        info
+    }
+
+    fn account(states: &[State]) -> Account {
+        let mut account = Account::default();
+        for state in states {
+            let request = account.send();
+            account.note(request, *state);
+        }
+        account
+    }
+
+    fn state() -> impl Strategy<Value = State> {
+        prop_oneof![5 => Just(State::Accepted), 1 => Just(State::Rejected), 1 => Just(State::Unknown)]
+    }
+
+    proptest! {
+        #[test]
+        fn the_ledger_is_that_of_the_model(
+            sent in prop::collection::vec(prop::collection::vec(state(), 0..12), WORKERS),
+            per_request in 1u32..4,
+            arrivals in prop::collection::vec((0usize..3, prop_oneof![9 => 0u64..40, 1 => 990u64..1010]), 0..80),
+        ) {
+            let accounts: Vec<Account> = sent.iter().map(|states| account(states)).collect();
+            let mut seen = Seen::new(WORKERS, SEQUENCE_MAX);
+            for (worker, sequence) in &arrivals {
+                seen.note(key_of(*worker, *sequence));
+            }
+            let info = ledger(&accounts, per_request, &seen, 0);
+            prop_assert_eq!(&info, &model(&sent, per_request, &arrivals));
+            prop_assert_eq!(info.sent, info.accepted + info.rejected + info.unknown);
+            prop_assert_eq!(info.accepted, info.delivered + info.missing);
+            prop_assert_eq!(info.accepted, accepted(&accounts, per_request));
+            prop_assert_eq!(info.missing == 0, is_complete(&accounts, per_request, &seen));
+        }
+    }
+
+    #[test]
+    fn one_missing_of_many_is_found_by_its_key() {
+        let accounts = [account(&[State::Accepted; 100_000])];
+        let mut seen = Seen::new(1, 1_000_000);
+        (0..100_000)
+            .filter(|sequence| *sequence != 54_321)
+            .for_each(|sequence| {
+                seen.note(key_of(0, sequence));
+            });
+        let info = ledger(&accounts, 1, &seen, 0);
+        assert_eq!(
+            (info.delivered, info.missing, info.missing_keys),
+            (99_999, 1, vec![key_of(0, 54_321)])
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! Replacing `${…}` in the strings of a component and a probe.
+
+/// Why a text cannot be completed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PlaceholderError {
+    #[error("\"{text}\" has a \"${{\" that is never closed")]
+    Unclosed { text: String },
+    #[error("\"{text}\" names \"{name}\", which does not exist")]
+    Unknown { text: String, name: String },
+}
+
+/// `text` with every `${name}` replaced by what `value` knows of that name.
+pub(crate) fn fill(
+    text: &str,
+    value: impl Fn(&str) -> Option<String>,
+) -> Result<String, PlaceholderError> {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        filled.push_str(&rest[..at]);
+        let inner = &rest[at + 2..];
+        let end = inner.find('}').ok_or_else(|| PlaceholderError::Unclosed {
+            text: text.to_owned(),
+        })?;
+        let name = &inner[..end];
+        filled.push_str(&value(name).ok_or_else(|| PlaceholderError::Unknown {
+            text: text.to_owned(),
+            name: name.to_owned(),
+        })?);
+        rest = &inner[end + 1..];
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PlaceholderError, fill};
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<&str, PlaceholderError>) {
+        let value = |name: &str| (name == "port.http").then(|| "80".to_owned());
+        assert_eq!(fill(text, value), expected.map(str::to_owned));
+    }
+
+    #[test]
+    fn names_are_replaced_or_refused() {
+        check("", Ok(""));
+        check("plain $ {x}", Ok("plain $ {x}"));
+        check("127.0.0.1:${port.http}/${port.http}", Ok("127.0.0.1:80/80"));
+        check(
+            "a${port.http",
+            Err(PlaceholderError::Unclosed {
+                text: "a${port.http".to_owned(),
+            }),
+        );
+        check(
+            "${dir}/x",
+            Err(PlaceholderError::Unknown {
+                text: "${dir}/x".to_owned(),
+                name: "dir".to_owned(),
+            }),
+        );
+    }
+}

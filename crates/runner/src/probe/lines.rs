@@ -1,0 +1,228 @@
+//! A store's answer as bytes → lines → what a line says of its record. Pure.
+
+use memchr::{memchr, memmem::Finder};
+use waggle_study::Probe;
+
+/// A line longer than this is none of ours and is left out.
+const LINE_MAX_BYTES: usize = 1024 * 1024;
+
+/// Puts lines together from chunks that end anywhere.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    /// The beginning of a line whose end has not come yet.
+    rest: Vec<u8>,
+    /// The line under way is too long; its end is awaited.
+    skipping: bool,
+}
+
+impl Lines {
+    /// Hands every line that `chunk` completes to `line`, without its line feed.
+    pub(crate) fn add(&mut self, mut chunk: &[u8], mut line: impl FnMut(&[u8])) {
+        while let Some(end) = memchr(b'\n', chunk) {
+            let (head, tail) = chunk.split_at(end);
+            if std::mem::take(&mut self.skipping) {
+                self.rest.clear();
+            } else if self.rest.is_empty() {
+                line(head);
+            } else {
+                self.rest.extend_from_slice(head);
+                line(&self.rest);
+                self.rest.clear();
+            }
+            chunk = &tail[1..];
+        }
+        if self.rest.len() + chunk.len() > LINE_MAX_BYTES {
+            self.skipping = true;
+        }
+        if !self.skipping {
+            self.rest.extend_from_slice(chunk);
+        }
+    }
+
+    /// The answer is whole: its last line may have no line feed.
+    pub(crate) fn end(&mut self, mut line: impl FnMut(&[u8])) {
+        if !self.rest.is_empty() && !self.skipping {
+            line(&self.rest);
+        }
+        self.forget();
+    }
+
+    /// The answer broke off: what has begun will be read again.
+    pub(crate) fn forget(&mut self) {
+        self.rest.clear();
+        self.skipping = false;
+    }
+}
+
+/// What stands right before the numbers of a line.
+#[derive(Debug)]
+pub(crate) struct Markers {
+    offset: Finder<'static>,
+    key: Finder<'static>,
+    run: Finder<'static>,
+    time: Finder<'static>,
+}
+
+/// What one line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) offset: Option<u64>,
+    /// `None`: not a record of this run.
+    pub(crate) stamp: Option<RowStamp>,
+}
+
+/// The stamps of a record of this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowStamp {
+    pub(crate) key: u64,
+    pub(crate) time_ns: u64,
+}
+
+impl Markers {
+    pub(crate) fn new(probe: &Probe) -> Self {
+        let finder = |text: &str| Finder::new(text.as_bytes()).into_owned();
+        Self {
+            offset: finder(&probe.offset_after),
+            key: finder(&probe.key_after),
+            run: finder(&probe.run_after),
+            time: finder(&probe.time_after),
+        }
+    }
+
+    /// Reads a line; `run` is the mark of this run's records.
+    pub(crate) fn read(&self, line: &[u8], run: &[u8]) -> Row {
+        let number = |finder: &Finder<'_>| after(line, finder).and_then(number);
+        let is_ours = || {
+            let rest = after(line, &self.run)?.strip_prefix(run)?;
+            // A longer mark that begins like ours is another run's.
+            (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(())
+        };
+        let stamp = || {
+            is_ours()?;
+            Some(RowStamp {
+                key: number(&self.key)?,
+                time_ns: number(&self.time)?,
+            })
+        };
+        Row {
+            offset: number(&self.offset),
+            stamp: stamp(),
+        }
+    }
+}
+
+fn after<'a>(line: &'a [u8], marker: &Finder<'_>) -> Option<&'a [u8]> {
+    let at = marker.find(line)?;
+    Some(&line[at + marker.needle().len()..])
+}
+
+/// The digits at the start of `text`, one space or quote before them allowed, as stores write them.
+fn number(text: &[u8]) -> Option<u64> {
+    let text = text.strip_prefix(b" ").unwrap_or(text);
+    let text = text.strip_prefix(b"\"").unwrap_or(text);
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    let mut value = None;
+    for digit in digits {
+        let before = value.unwrap_or(0u64);
+        value = Some(
+            before
+                .checked_mul(10)?
+                .checked_add(u64::from(digit - b'0'))?,
+        );
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use waggle_study::Probe;
+
+    use super::{Lines, Markers, Row, RowStamp};
+
+    fn markers() -> Markers {
+        Markers::new(&Probe {
+            name: "store".to_owned(),
+            component: "gateway".to_owned(),
+            port: "http".to_owned(),
+            get: "/".to_owned(),
+            offset_after: "\"offset\":".to_owned(),
+            key_after: "\"waggle_key\":".to_owned(),
+            run_after: "\"waggle_run\":\"".to_owned(),
+            time_after: "\"time\":".to_owned(),
+            limit: 10,
+        })
+    }
+
+    #[track_caller]
+    fn check(line: &str, offset: Option<u64>, stamp: Option<(u64, u64)>) {
+        let stamp = stamp.map(|(key, time_ns)| RowStamp { key, time_ns });
+        assert_eq!(
+            markers().read(line.as_bytes(), b"r1"),
+            Row { offset, stamp }
+        );
+    }
+
+    #[test]
+    fn rows_of_this_run_are_told_from_others() {
+        check(
+            r#"{"offset":7,"time":9,"tags":{"waggle_run":"r1"},"waggle_key":5}"#,
+            Some(7),
+            Some((5, 9)),
+        );
+        check(
+            r#"{"waggle_key": 5,"waggle_run":"r1","time":"9","offset":7}"#,
+            Some(7),
+            Some((5, 9)),
+        );
+        check(
+            r#"{"offset":7,"time":9,"waggle_run":"r12","waggle_key":5}"#,
+            Some(7),
+            None,
+        );
+        check(
+            r#"{"offset":7,"time":9,"waggle_run":"r2","waggle_key":5}"#,
+            Some(7),
+            None,
+        );
+        check(
+            r#"{"offset":7,"time":9,"waggle_run":"r1","waggle_key":x}"#,
+            Some(7),
+            None,
+        );
+        check(
+            r#"{"offset":7,"time":-9,"waggle_run":"r1","waggle_key":5}"#,
+            Some(7),
+            None,
+        );
+        check(r#"{"offset":99999999999999999999,"value":1}"#, None, None);
+        check("", None, None);
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_left_out_and_the_next_one_is_read() {
+        let mut lines = Lines::default();
+        let mut seen = Vec::new();
+        for chunk in [&vec![b'x'; super::LINE_MAX_BYTES + 1][..], b"yy\nnext\n"] {
+            lines.add(chunk, |line| seen.push(line.to_vec()));
+        }
+        assert_eq!(seen, vec![b"next".to_vec()]);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_the_same_wherever_chunks_end(
+            parts in prop::collection::vec("[a-z\n]{0,12}", 0..20),
+        ) {
+            let mut lines = Lines::default();
+            let mut seen = Vec::new();
+            for part in &parts {
+                lines.add(part.as_bytes(), |line| seen.push(String::from_utf8(line.to_vec()).unwrap()));
+            }
+            lines.end(|line| seen.push(String::from_utf8(line.to_vec()).unwrap()));
+            let whole = parts.concat();
+            let expected: Vec<String> = whole.lines().map(str::to_owned).collect();
+            prop_assert_eq!(seen, expected);
+        }
+    }
+}

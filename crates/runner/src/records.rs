@@ -1,0 +1,333 @@
+//! The user's records: read from their file once, made into the bytes of requests for each trial.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use waggle_load::{Prepared, Slot, Stamp};
+use waggle_record::{Columns, Format, Mistake, Precision, Record, Unwritable};
+use waggle_study::{Body, RecordsBody, RecordsFormat, Request, Study};
+
+/// A file of records longer than this is refused.
+pub const RECORDS_FILE_MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of all requests made ahead; beyond them, the list starts again before the file ends.
+const PREPARED_MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Mistakes of a file that are shown.
+const MISTAKES_SHOWN: usize = 20;
+
+/// Why records cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordsError {
+    #[error("cannot read the records in {}: {problem}", file.display())]
+    Io { file: PathBuf, problem: io::Error },
+    #[error("{} is longer than {RECORDS_FILE_MAX_BYTES} bytes", file.display())]
+    TooLong { file: PathBuf },
+    #[error("{} holds no record", file.display())]
+    Empty { file: PathBuf },
+    #[error("{}", shown(file, mistakes))]
+    Mistakes {
+        file: PathBuf,
+        mistakes: Vec<Mistake>,
+    },
+    #[error("a record of {} cannot be sent: {problem}", file.display())]
+    Unwritable { file: PathBuf, problem: Unwritable },
+}
+
+fn shown(file: &Path, mistakes: &[Mistake]) -> String {
+    let line = |mistake: &Mistake| {
+        format!(
+            "{}:{}:{}: {}",
+            file.display(),
+            mistake.line,
+            mistake.column,
+            mistake.problem
+        )
+    };
+    let mut lines: Vec<String> = mistakes.iter().take(MISTAKES_SHOWN).map(line).collect();
+    if mistakes.len() > MISTAKES_SHOWN {
+        lines.push(format!("and {} more", mistakes.len() - MISTAKES_SHOWN));
+    }
+    lines.join("\n")
+}
+
+/// Every file of records that a study names, read.
+#[derive(Debug, Default)]
+pub(crate) struct RecordFiles {
+    folder: PathBuf,
+    files: BTreeMap<FileKey, Vec<Record>>,
+}
+
+/// What decides how a file is read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct FileKey {
+    from: String,
+    format: &'static str,
+    measurement: Option<String>,
+    time: Option<String>,
+    tags: Vec<String>,
+}
+
+impl FileKey {
+    fn of(body: &RecordsBody) -> Self {
+        Self {
+            from: body.from.clone(),
+            format: name_of(body.format),
+            measurement: body.measurement.clone(),
+            time: body.time.clone(),
+            tags: body.tags.clone(),
+        }
+    }
+}
+
+impl RecordFiles {
+    /// Reads the files and makes sure that every record can be sent, before anything is started.
+    pub(crate) fn read(study: &Study, study_file: &Path) -> Result<Self, RecordsError> {
+        let folder = study_file
+            .parent()
+            .map(Path::to_path_buf)
+            .unwrap_or_default();
+        let mut files = Self {
+            folder,
+            files: BTreeMap::new(),
+        };
+        for cell in &study.cells {
+            if let Body::Records(body) = &cell.request.body {
+                let key = FileKey::of(body);
+                if !files.files.contains_key(&key) {
+                    let records = files.one(body)?;
+                    files.files.insert(key, records);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// How many records a study's body can choose from.
+    pub(crate) fn count(&self, body: &RecordsBody) -> usize {
+        self.files.get(&FileKey::of(body)).map_or(0, Vec::len)
+    }
+
+    fn one(&self, body: &RecordsBody) -> Result<Vec<Record>, RecordsError> {
+        let file = self.folder.join(&body.from);
+        let text = text_of(&file)?;
+        let columns = body.measurement.as_ref().map(|measurement| Columns {
+            measurement: measurement.clone(),
+            time: body.time.clone(),
+            tags: body.tags.clone(),
+        });
+        let read = format_of(body.format).read(&text, columns.as_ref(), Precision::default());
+        let records = read.map_err(|mistakes| RecordsError::Mistakes {
+            file: file.clone(),
+            mistakes,
+        })?;
+        if records.is_empty() {
+            return Err(RecordsError::Empty { file });
+        }
+        for record in &records {
+            waggle_record::stamped(record, "run", format_of(body.send_as)).map_err(|problem| {
+                RecordsError::Unwritable {
+                    file: file.clone(),
+                    problem,
+                }
+            })?;
+        }
+        Ok(records)
+    }
+
+    /// The requests of a trial; `run` marks its records, `host` goes into the head.
+    pub(crate) fn prepare(
+        &self,
+        request: &Request,
+        run: &str,
+        host: &str,
+    ) -> Result<Vec<Prepared>, RecordsError> {
+        match &request.body {
+            Body::None => Ok(vec![plain(request, host, "")]),
+            Body::Text(text) => Ok(vec![plain(request, host, text)]),
+            Body::Records(body) => self.of_records(request, body, run, host),
+        }
+    }
+
+    fn of_records(
+        &self,
+        request: &Request,
+        body: &RecordsBody,
+        run: &str,
+        host: &str,
+    ) -> Result<Vec<Prepared>, RecordsError> {
+        let records = self
+            .files
+            .get(&FileKey::of(body))
+            .map_or(&[][..], Vec::as_slice);
+        let per_request = (body.per_request as usize).max(1);
+        let mut prepared = Vec::new();
+        let mut bytes = 0;
+        for index in 0..requests_per_turn(records.len(), per_request) {
+            let chosen: Vec<Record> = (0..per_request)
+                .map(|record| records[(index * per_request + record) % records.len()].clone())
+                .collect();
+            let stamped =
+                waggle_record::body(&chosen, run, format_of(body.send_as)).map_err(|problem| {
+                    RecordsError::Unwritable {
+                        file: self.folder.join(&body.from),
+                        problem,
+                    }
+                })?;
+            let one = with_slots(request, host, content_type(body.send_as), &stamped);
+            bytes += one.bytes.len();
+            prepared.push(one);
+            if bytes > PREPARED_MAX_BYTES {
+                break;
+            }
+        }
+        Ok(prepared)
+    }
+}
+
+fn text_of(file: &Path) -> Result<Vec<u8>, RecordsError> {
+    let problem = |problem| RecordsError::Io {
+        file: file.to_path_buf(),
+        problem,
+    };
+    let mut text = Vec::new();
+    let mut bounded = File::open(file)
+        .map_err(problem)?
+        .take(RECORDS_FILE_MAX_BYTES + 1);
+    bounded.read_to_end(&mut text).map_err(problem)?;
+    if text.len() as u64 > RECORDS_FILE_MAX_BYTES {
+        return Err(RecordsError::TooLong {
+            file: file.to_path_buf(),
+        });
+    }
+    Ok(text)
+}
+
+/// After so many requests the file's first record is a request's first record again: every record is sent equally often.
+fn requests_per_turn(records: usize, per_request: usize) -> usize {
+    let (mut a, mut b) = (records, per_request);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    records / a.max(1)
+}
+
+fn plain(request: &Request, host: &str, body: &str) -> Prepared {
+    let mut bytes = head(request, host, None, body.len());
+    bytes.extend_from_slice(body.as_bytes());
+    Prepared {
+        bytes,
+        slots: Vec::new(),
+        records: 0,
+        is_head: request.method == "HEAD",
+    }
+}
+
+fn with_slots(
+    request: &Request,
+    host: &str,
+    content_type: &str,
+    body: &waggle_record::Body,
+) -> Prepared {
+    let mut bytes = head(request, host, Some(content_type), body.bytes.len());
+    let start = bytes.len();
+    bytes.extend_from_slice(&body.bytes);
+    let mut slots = Vec::with_capacity(2 * body.slots.len());
+    for (record, (key_at, time_at)) in (0..).zip(&body.slots) {
+        slots.push(Slot {
+            at: start + key_at,
+            stamp: Stamp::Key { record },
+        });
+        slots.push(Slot {
+            at: start + time_at,
+            stamp: Stamp::Time,
+        });
+    }
+    let records = u32::try_from(body.slots.len()).expect("a study's records per request are a u32");
+    Prepared {
+        bytes,
+        slots,
+        records,
+        is_head: false,
+    }
+}
+
+fn head(request: &Request, host: &str, content_type: Option<&str>, length: usize) -> Vec<u8> {
+    let has = |wanted: &str| {
+        request
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+    };
+    let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.path);
+    let mut add = |name: &str, value: &str| {
+        head.push_str(name);
+        head.push_str(": ");
+        head.push_str(value);
+        head.push_str("\r\n");
+    };
+    if !has("host") {
+        add("Host", host);
+    }
+    if let Some(content_type) = content_type
+        && !has("content-type")
+    {
+        add("Content-Type", content_type);
+    }
+    for (name, value) in &request.headers {
+        add(name, value);
+    }
+    // RFC 9110, 8.6: a method that gives a body a meaning says its length, even of an empty one.
+    if length > 0 || matches!(&*request.method, "PUT" | "POST" | "PATCH") {
+        add("Content-Length", &length.to_string());
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+fn format_of(format: RecordsFormat) -> Format {
+    match format {
+        RecordsFormat::LineProtocol => Format::LineProtocol,
+        RecordsFormat::Ndjson => Format::Ndjson,
+        RecordsFormat::Json => Format::Json,
+        RecordsFormat::Csv => Format::Csv,
+    }
+}
+
+fn name_of(format: RecordsFormat) -> &'static str {
+    match format {
+        RecordsFormat::LineProtocol => "line protocol",
+        RecordsFormat::Ndjson => "ndjson",
+        RecordsFormat::Json => "json",
+        RecordsFormat::Csv => "csv",
+    }
+}
+
+fn content_type(format: RecordsFormat) -> &'static str {
+    match format {
+        RecordsFormat::LineProtocol => "text/plain; charset=utf-8",
+        RecordsFormat::Ndjson => "application/x-ndjson",
+        RecordsFormat::Json => "application/json",
+        RecordsFormat::Csv => "text/csv",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::requests_per_turn;
+
+    #[test]
+    fn every_record_is_sent_equally_often() {
+        let check = |records, per_request, expected| {
+            assert_eq!(requests_per_turn(records, per_request), expected)
+        };
+        check(1, 1, 1);
+        check(10, 1, 10);
+        check(10, 5, 2);
+        check(10, 4, 5);
+        check(3, 7, 3);
+        check(3, 9, 1);
+    }
+}

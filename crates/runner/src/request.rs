@@ -1,0 +1,65 @@
+//! What a caller hands in to run a study, and how a run ends.
+
+use std::{io, path::PathBuf};
+
+use waggle_results::{ReadError, WriteError};
+use waggle_study::{Plan, Study, System};
+
+use crate::driver::ProgramError;
+
+/// A study that is to be run, or whose run is to be finished.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    pub study: Study,
+    pub study_text: String,
+    /// As the user named it; paths in the study are relative to its folder.
+    pub study_file: PathBuf,
+    pub system: System,
+    pub system_text: String,
+    /// The folder `system.yaml` lies in.
+    pub system_folder: PathBuf,
+    pub run_folder: PathBuf,
+    pub plan: Plan,
+    /// The run folder exists and what is left of it is to be done.
+    pub resume: bool,
+    /// Where the system's programs are looked for before `PATH`.
+    pub program_folders: Vec<PathBuf>,
+    /// A program that calls [`crate::supervise`] with its arguments when its first one is `__supervise`.
+    pub supervisor: PathBuf,
+}
+
+/// How a run ended that could be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Every trial of the plan has a result.
+    Finished,
+    /// The caller asked for an end; finished trials are kept.
+    Interrupted,
+}
+
+/// Why a run could not be done. Failures of a system or of a trial are results, not errors.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error(transparent)]
+    Records(#[from] crate::records::RecordsError),
+    #[error("the study's {what} \"{name}\" is not in the system")]
+    NotInSystem { what: &'static str, name: String },
+    #[error("{} cannot be resumed: {what} differs from the one the run was begun with", folder.display())]
+    Different { folder: PathBuf, what: &'static str },
+    #[error("{} cannot be resumed: {problem}", folder.display())]
+    CannotCompare { folder: PathBuf, problem: io::Error },
+    #[error("cannot {attempt} {}: {problem}", path.display())]
+    Folder {
+        attempt: &'static str,
+        path: PathBuf,
+        problem: io::Error,
+    },
+    #[error("cannot start the runner's thread: {0}")]
+    Thread(io::Error),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}

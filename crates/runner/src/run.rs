@@ -1,0 +1,234 @@
+//! The entry: everything that can be wrong before the first trial is found here; then the trials run on a thread of
+//! their own.
+//!
+//! The thread is put onto the load's CPUs, and so is everything else of this process: the system has its own.
+
+use std::{fs, path::Path, sync::Arc, thread};
+
+use tokio::{
+    runtime,
+    sync::{mpsc, oneshot, watch},
+};
+use waggle_results::RunFolder;
+
+use crate::{
+    Ended, Event, RunError, RunRequest,
+    cpus::{self, Shares},
+    driver::{ProcessDriver, Programs},
+    engine::Engine,
+    events::{Events, Shutdown},
+    host,
+    info::{self, Found},
+    records::RecordFiles,
+    schedule::{self, Series},
+    trial::Means,
+    web::Network,
+};
+
+/// Runs every trial of the plan that has no finished result in the folder yet. To be called from a Tokio runtime.
+///
+/// Dropping the future asks for the same end as `shutdown` does: the system is torn down, finished trials are kept.
+///
+/// # Errors
+/// A mistake of the user's that was not in the study's text (no such program, wrong records, another study in the
+/// folder), or a disk that refuses. What goes wrong in a trial is a result, not an error.
+pub async fn run(
+    request: RunRequest,
+    events: mpsc::Sender<Event>,
+    shutdown: watch::Receiver<bool>,
+) -> Result<Ended, RunError> {
+    let (tell, told) = oneshot::channel();
+    // Closed when this future is dropped.
+    let (still_wanted, wanted) = oneshot::channel::<()>();
+    let thread = thread::Builder::new()
+        .name("runner".to_owned())
+        .spawn(move || {
+            let ended = on_this_thread(&request, &Events(events), shutdown, wanted);
+            // Nobody listens where the future was dropped.
+            tell.send(ended).ok();
+        })
+        .map_err(RunError::Thread)?;
+    let ended = told.await;
+    drop(still_wanted);
+    match ended {
+        Ok(ended) => ended,
+        // It ended without a word: it panicked, which is our bug and stays one.
+        Err(_) => match thread.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => unreachable!("the thread's last act is to tell"),
+        },
+    }
+}
+
+fn on_this_thread(
+    request: &RunRequest,
+    events: &Events,
+    shutdown: watch::Receiver<bool>,
+    wanted: oneshot::Receiver<()>,
+) -> Result<Ended, RunError> {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(RunError::Thread)?;
+    runtime.block_on(async {
+        let (ask, asked) = watch::channel(false);
+        let mut shutdown = Shutdown(shutdown);
+        let forward = tokio::spawn(async move {
+            tokio::select! {
+                () = shutdown.asked() => {}
+                _ = wanted => {}
+            }
+            ask.send_replace(true);
+            // Kept open: a closed channel would say that nobody can ask any more.
+            ask.closed().await;
+        });
+        let ended = prepare_and_run(request, events, &Shutdown(asked)).await;
+        forward.abort();
+        ended
+    })
+}
+
+async fn prepare_and_run(
+    request: &RunRequest,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    names_exist(request)?;
+    let records = RecordFiles::read(&request.study, &request.study_file)?;
+    let path = std::env::var("PATH").unwrap_or_default();
+    let programs = Programs::find(&request.system, &request.program_folders, &path)?;
+    let shares = cpus::share(&cpus::allowed());
+    let folder = open(request, &records, &programs, &shares).await?;
+    if shares.system.is_empty() {
+        let warning = "only one CPU: load and system share it, which the results say".to_owned();
+        events.tell(Event::Warning(warning)).await;
+    }
+    let _pinned = Pinned::onto(&shares.load());
+    let system = Arc::new(request.system.clone());
+    let driver = ProcessDriver::new(
+        system,
+        programs,
+        request.supervisor.clone(),
+        shares.system.clone(),
+    );
+    let mut means = Means {
+        driver,
+        load: Engine,
+        web: Network,
+    };
+    let series = Series {
+        study: &request.study,
+        system: &request.system,
+        plan: &request.plan,
+        folder: &folder,
+        records: &records,
+        shares: &shares,
+    };
+    schedule::run_all(&mut means, series, events, shutdown).await
+}
+
+/// Puts this process onto the load's CPUs for as long as it lives.
+struct Pinned {
+    before: Vec<usize>,
+}
+
+impl Pinned {
+    fn onto(cpus: &[usize]) -> Self {
+        let before = cpus::allowed();
+        // Not being allowed to is no reason to stop; the system's processes are pinned, or fail to start, on their own.
+        cpus::pin_this_process(cpus).ok();
+        Self { before }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        cpus::pin_this_process(&self.before).ok();
+    }
+}
+
+/// What the study's checker has seen to as well; a caller may have put study and system together itself.
+fn names_exist(request: &RunRequest) -> Result<(), RunError> {
+    let system = &request.system;
+    for cell in &request.study.cells {
+        let name = &cell.request.endpoint;
+        if !system
+            .endpoints
+            .iter()
+            .any(|endpoint| endpoint.name == *name)
+        {
+            return Err(RunError::NotInSystem {
+                what: "endpoint",
+                name: name.clone(),
+            });
+        }
+        if let Some(delivery) = &cell.measure.delivery
+            && !system.probes.iter().any(|probe| probe.name == delivery.at)
+        {
+            return Err(RunError::NotInSystem {
+                what: "probe",
+                name: delivery.at.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A new run folder, or the one that is to be gone on with.
+async fn open(
+    request: &RunRequest,
+    records: &RecordFiles,
+    programs: &Programs,
+    shares: &Shares,
+) -> Result<RunFolder, RunError> {
+    if request.resume {
+        let folder = RunFolder::open(&request.run_folder)?;
+        is_the_same(request, &folder)?;
+        return Ok(folder);
+    }
+    let found = Found {
+        host: host::host(shares),
+        components: programs.versions(&request.system).await,
+    };
+    let info = info::run_info(request, records, found);
+    Ok(RunFolder::create(
+        &request.run_folder,
+        &info,
+        &request.study_text,
+        &request.system_text,
+    )?)
+}
+
+/// Trials of one run are comparable only if nothing has changed in between.
+fn is_the_same(request: &RunRequest, folder: &RunFolder) -> Result<(), RunError> {
+    let different = |what| RunError::Different {
+        folder: request.run_folder.clone(),
+        what,
+    };
+    let text = |name: &str| read(&request.run_folder, name);
+    if text("study.yaml")? != request.study_text {
+        return Err(different("the study"));
+    }
+    if text("system.yaml")? != request.system_text {
+        return Err(different("the system"));
+    }
+    let begun = folder.info();
+    if begun.seed != request.study.seed {
+        return Err(different("the seed"));
+    }
+    let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
+    if begun.cells != info::cells(&request.study)
+        || begun.order != info::order(&request.plan)
+        || !same_schedule
+    {
+        return Err(different("the choice of trials"));
+    }
+    Ok(())
+}
+
+fn read(folder: &Path, name: &str) -> Result<String, RunError> {
+    fs::read_to_string(folder.join(name)).map_err(|problem| RunError::CannotCompare {
+        folder: folder.to_path_buf(),
+        problem,
+    })
+}

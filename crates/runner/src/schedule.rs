@@ -1,0 +1,172 @@
+//! Every trial of a plan that has no result yet, in the plan's order.
+
+use std::{fs, path::Path};
+
+use waggle_results::{RunFolder, TrialEnd, TrialInfo, TrialKey};
+use waggle_study::{Cell, Plan, PlannedTrial, Study, System};
+
+use crate::{
+    Ended, Event, RunError,
+    counts::{as_f64, share},
+    cpus::Shares,
+    driver::Driver,
+    events::{Events, Shutdown},
+    load::Load,
+    records::RecordFiles,
+    trial::{self, Means, Order},
+    web::Web,
+};
+
+/// Where a trial's system keeps what it writes, below the run folder.
+const SYSTEM_FOLDER: &str = ".system";
+
+/// What the trials of a run have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Series<'a> {
+    pub(crate) study: &'a Study,
+    pub(crate) system: &'a System,
+    pub(crate) plan: &'a Plan,
+    pub(crate) folder: &'a RunFolder,
+    pub(crate) records: &'a RecordFiles,
+    pub(crate) shares: &'a Shares,
+}
+
+/// Runs what is left of the plan.
+pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
+    means: &mut Means<D, L, W>,
+    series: Series<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let finished = series.folder.finished()?;
+    let left: Vec<&PlannedTrial> = series
+        .plan
+        .trials
+        .iter()
+        .filter(|trial| !finished.contains(&key_of(trial)))
+        .collect();
+    events.tell(started(series.plan, left.len())).await;
+    for (index, planned) in left.iter().enumerate() {
+        if shutdown.is_asked() {
+            return Ok(Ended::Interrupted);
+        }
+        let has_next = index + 1 < left.len();
+        match one(means, series, planned, has_next, events, shutdown).await? {
+            trial::Ended::Told(info) => events.tell(ended(&info)).await,
+            trial::Ended::Interrupted => return Ok(Ended::Interrupted),
+        }
+    }
+    Ok(Ended::Finished)
+}
+
+async fn one<D: Driver, L: Load, W: Web>(
+    means: &mut Means<D, L, W>,
+    series: Series<'_>,
+    planned: &PlannedTrial,
+    has_next: bool,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<trial::Ended, RunError> {
+    let cell = series
+        .study
+        .cells
+        .iter()
+        .find(|cell| cell.number == planned.cell);
+    let cell = cell.expect("a plan is made from the cells of its study");
+    let key = key_of(planned);
+    let started = Event::TrialStarted {
+        position: planned.position,
+        key,
+        levels: levels(cell),
+    };
+    events.tell(started).await;
+    let folder = series.folder.path().join(SYSTEM_FOLDER);
+    // A run that was killed may have left its last system's files.
+    if folder.exists() {
+        remove(&folder)?;
+    }
+    fs::create_dir_all(&folder).map_err(|problem| broken("create", &folder, problem))?;
+    let folder =
+        std::path::absolute(&folder).map_err(|problem| broken("find", &folder, problem))?;
+    let writer = series.folder.begin(key)?;
+    // Components run in folders of their own, so that paths must not hang on the current one.
+    let logs = std::path::absolute(writer.logs_folder())
+        .map_err(|problem| broken("find", &folder, problem))?;
+    let partial = writer.logs_folder().parent().map(Path::to_path_buf);
+    let order = Order {
+        system: series.system,
+        cell,
+        key,
+        position: planned.position,
+        seed: seed(series.study.seed, key),
+        records: series.records,
+        shares: series.shares,
+        folder: &folder,
+        logs: &logs,
+        has_next,
+    };
+    let ended = trial::run(means, order, writer, events, shutdown).await?;
+    if let (trial::Ended::Interrupted, Some(partial)) = (&ended, &partial) {
+        remove(partial)?;
+    }
+    Ok(ended)
+}
+
+fn started(plan: &Plan, left: usize) -> Event {
+    let all = u32::try_from(plan.trials.len()).unwrap_or(u32::MAX);
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    let share_left = share(f64::from(left), f64::from(all));
+    Event::RunStarted {
+        trials: all,
+        already_done: all - left,
+        expected: plan.expected.mul_f64(share_left),
+    }
+}
+
+fn ended(info: &TrialInfo) -> Event {
+    let failure = match &info.end {
+        TrialEnd::Completed => None,
+        TrialEnd::Failed { phase, reason, .. } => Some(format!("{phase:?}: {reason}")),
+    };
+    let goodput_per_s = share(as_f64(info.measured.succeeded), info.measured.seconds);
+    Event::TrialEnded {
+        key: info.key,
+        failure,
+        goodput_per_s,
+    }
+}
+
+fn key_of(planned: &PlannedTrial) -> TrialKey {
+    TrialKey {
+        cell: planned.cell,
+        repetition: planned.repetition,
+    }
+}
+
+fn levels(cell: &Cell) -> String {
+    let level = |(factor, level): &(String, waggle_study::Level)| format!("{factor}={level}");
+    cell.levels.iter().map(level).collect::<Vec<_>>().join(" ")
+}
+
+/// Each trial has chances of its own, the same whenever it runs. (SplitMix64's finishing steps: Steele, Lea, Flood,
+/// OOPSLA 2014.)
+fn seed(study: u64, key: TrialKey) -> u64 {
+    let mut mixed = study
+        ^ (u64::from(key.cell) << 32 | u64::from(key.repetition))
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+fn remove(folder: &Path) -> Result<(), RunError> {
+    fs::remove_dir_all(folder).map_err(|problem| broken("remove", folder, problem))
+}
+
+fn broken(attempt: &'static str, path: &Path, problem: std::io::Error) -> RunError {
+    RunError::Folder {
+        attempt,
+        path: path.to_path_buf(),
+        problem,
+    }
+}

@@ -1,0 +1,248 @@
+//! The supervisor: a small process between waggle and each component, so that none outlives waggle.
+//!
+//! It is the same program as waggle, started with a hidden subcommand. It starts the component in a process group
+//! of its own, keeps its log within a limit, and takes orders from its standard input, whose other end only waggle
+//! holds: when that end closes, for whatever reason, the whole group is killed. Why this and not a signal at the
+//! parent's death stands in `docs/design/0004-processes.md`.
+
+use std::{
+    collections::VecDeque,
+    fs::{self, File},
+    io::{self, PipeReader, Read, Write},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    path::Path,
+    process::{Child, Command, ExitCode, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver},
+    },
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+use crate::cpus;
+
+/// Ask the component to end.
+pub(crate) const ORDER_STOP: u8 = b'T';
+/// Kill the component and all of its group.
+pub(crate) const ORDER_KILL: u8 = b'K';
+/// First word of the line that tells the component's process id.
+pub(crate) const STARTED: &str = "started";
+/// First word of the line that tells why it could not be started.
+pub(crate) const NOT_STARTED: &str = "failed";
+/// First word of the line that tells how it ended.
+pub(crate) const ENDED: &str = "ended";
+
+/// Bytes of a log that are kept from its beginning.
+const LOG_HEAD_MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// Bytes of a longer log that are kept from its end.
+const LOG_TAIL_MAX_BYTES: usize = 256 * 1024;
+/// How long the log's last bytes are awaited once the component is gone.
+const LOG_END_AT_MOST: Duration = Duration::from_secs(1);
+/// How often processes that left the group are looked for and killed.
+const STRAYS_ROUNDS_MAX: u32 = 20;
+const EXIT_NOT_STARTED: u8 = 127;
+
+/// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or
+/// nothing), the command. Tells its process id and its end on standard output, a line each.
+#[must_use]
+pub fn supervise(arguments: &[String]) -> ExitCode {
+    match start(arguments) {
+        Ok((child, log_ended)) => {
+            tell(&format!("{STARTED} {}", child.id()));
+            let text = match attend(child) {
+                Ok(status) => described(status),
+                Err(problem) => format!("in a way that is not known: {problem}"),
+            };
+            // A log that stays open belongs to a process that cannot be killed; it must not hold up the rest.
+            log_ended.recv_timeout(LOG_END_AT_MOST).ok();
+            tell(&format!("{ENDED} {text}"));
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            tell(&format!("{NOT_STARTED} {problem}"));
+            ExitCode::from(EXIT_NOT_STARTED)
+        }
+    }
+}
+
+/// Waggle may be gone; then nobody listens, which is no reason to stop.
+fn tell(line: &str) {
+    let mut out = io::stdout();
+    writeln!(out, "{line}").and_then(|()| out.flush()).ok();
+}
+
+fn start(arguments: &[String]) -> io::Result<(Child, Receiver<()>)> {
+    let [log, cpus, program, rest @ ..] = arguments else {
+        return Err(io::Error::other(
+            "a log file, CPUs and a command are needed",
+        ));
+    };
+    // Processes that outlive their own parent become this one's children, so that they can be found and killed.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    cpus::pin_this_thread(&cpus::parse(cpus))?;
+    let (reader, writer) = io::pipe()?;
+    let log = Log::create(Path::new(log))?;
+    let mut command = Command::new(program);
+    command
+        .args(rest)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let child = command
+        .spawn()
+        .map_err(|problem| io::Error::other(format!("cannot start {program}: {problem}")))?;
+    let (ended, log_ended) = mpsc::channel();
+    thread::Builder::new()
+        .name("log".to_owned())
+        .spawn(move || {
+            log.keep(reader);
+            ended.send(()).ok();
+        })?;
+    Ok((child, log_ended))
+}
+
+/// Waits for the component's end while orders are taken, then clears away what it left behind.
+fn attend(mut child: Child) -> io::Result<ExitStatus> {
+    let group = Pid::from_child(&child);
+    let gone = Arc::new(Mutex::new(false));
+    let orders_gone = Arc::clone(&gone);
+    thread::Builder::new()
+        .name("orders".to_owned())
+        .spawn(move || take_orders(group, &orders_gone))?;
+    // Not reaped yet: as long as the first process is a zombie, the group's number belongs to nobody else.
+    rustix::process::waitid(
+        WaitId::Pid(group),
+        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+    )?;
+    rustix::process::kill_process_group(group, Signal::KILL).ok();
+    *gone.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    let status = child.wait()?;
+    kill_strays();
+    Ok(status)
+}
+
+fn take_orders(group: Pid, gone: &Mutex<bool>) {
+    let mut input = io::stdin().lock();
+    let mut order = [0];
+    loop {
+        let signal = match input.read(&mut order) {
+            Ok(1) if order[0] == ORDER_STOP => Signal::TERM,
+            Ok(1) if order[0] == ORDER_KILL => Signal::KILL,
+            Ok(1) => continue,
+            Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
+            // The other end is closed: waggle has ended, in whatever way.
+            Ok(_) | Err(_) => {
+                send(group, gone, Signal::KILL);
+                return;
+            }
+        };
+        send(group, gone, signal);
+    }
+}
+
+fn send(group: Pid, gone: &Mutex<bool>, signal: Signal) {
+    let gone = gone.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*gone {
+        rustix::process::kill_process_group(group, signal).ok();
+    }
+}
+
+/// Kills what left the component's group and lost its own parent, generation by generation.
+fn kill_strays() {
+    for _ in 0..STRAYS_ROUNDS_MAX {
+        let strays = own_children();
+        if strays.is_empty() {
+            return;
+        }
+        for stray in strays {
+            rustix::process::kill_process(stray, Signal::KILL).ok();
+            rustix::process::waitpid(Some(stray), rustix::process::WaitOptions::empty()).ok();
+        }
+    }
+}
+
+fn own_children() -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    threads
+        .filter_map(Result::ok)
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .flat_map(|line| {
+            line.split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .collect::<Vec<i32>>()
+        })
+        .filter_map(Pid::from_raw)
+        .collect()
+}
+
+fn described(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("with exit code {code}"),
+        (None, Some(signal)) => format!("by signal {signal}"),
+        (None, None) => "in a way that is not known".to_owned(),
+    }
+}
+
+/// A log file whose size is bounded: its beginning and its end are kept.
+struct Log {
+    file: File,
+    head_left: u64,
+    tail: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Log {
+    fn create(path: &Path) -> io::Result<Self> {
+        let file = File::create(path)?;
+        Ok(Self {
+            file,
+            head_left: LOG_HEAD_MAX_BYTES,
+            tail: VecDeque::new(),
+            left_out: 0,
+        })
+    }
+
+    fn keep(mut self, mut from: PipeReader) {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => self.add(&buffer[..length]),
+                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        if self.left_out > 0 {
+            writeln!(
+                self.file,
+                "\n[waggle left out {} bytes here]",
+                self.left_out
+            )
+            .ok();
+        }
+        let (front, back) = self.tail.as_slices();
+        self.file
+            .write_all(front)
+            .and_then(|()| self.file.write_all(back))
+            .ok();
+    }
+
+    /// A full disk must not stop the component: what cannot be written is lost.
+    fn add(&mut self, bytes: &[u8]) {
+        let head = usize::try_from(self.head_left)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
+        self.file.write_all(&bytes[..head]).ok();
+        self.head_left -= head as u64;
+        self.tail.extend(&bytes[head..]);
+        let excess = self.tail.len().saturating_sub(LOG_TAIL_MAX_BYTES);
+        self.tail.drain(..excess);
+        self.left_out += excess as u64;
+    }
+}

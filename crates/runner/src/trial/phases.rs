@@ -1,0 +1,181 @@
+//! Running one phase: its deadline, what can cut it short, and the account of when it ran.
+
+use std::{future::Future, time::Duration};
+
+use tokio::time::{Instant, sleep_until};
+use waggle_results::{PhaseInfo, PhaseName, WriteError};
+
+use crate::{
+    Event, RunError,
+    driver::{Death, Deaths, Failure},
+    events::{Events, Shutdown},
+};
+
+/// Why a trial does not go on to its next phase.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Failed {
+        phase: PhaseName,
+        failure: Failure,
+    },
+    /// A component ended from itself; its log tells more.
+    Died {
+        phase: PhaseName,
+        death: Death,
+    },
+    /// The caller wants an end.
+    Interrupted,
+    /// Not the trial but the run cannot go on.
+    Broken(RunError),
+}
+
+/// Why the work of a phase did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Cut {
+    Failed(Failure),
+    Broken(RunError),
+}
+
+impl Cut {
+    /// As the end of a phase.
+    pub(crate) fn at(self, phase: PhaseName) -> Stop {
+        match self {
+            Self::Failed(failure) => Stop::Failed { phase, failure },
+            Self::Broken(problem) => Stop::Broken(problem),
+        }
+    }
+}
+
+impl From<Failure> for Cut {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<WriteError> for Cut {
+    fn from(problem: WriteError) -> Self {
+        Self::Broken(problem.into())
+    }
+}
+
+/// How long a phase may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    /// Where it is known before.
+    pub(crate) expected: Option<Duration>,
+    pub(crate) at_most: Duration,
+}
+
+/// The phases of one trial, as they run.
+#[derive(Debug)]
+pub(crate) struct Phases {
+    events: Events,
+    shutdown: Shutdown,
+    /// Once everything is ready.
+    deaths: Option<Deaths>,
+    ran: Vec<(PhaseName, Instant, Instant)>,
+}
+
+impl Phases {
+    pub(crate) fn new(events: Events, shutdown: Shutdown) -> Self {
+        Self {
+            events,
+            shutdown,
+            deaths: None,
+            ran: Vec::new(),
+        }
+    }
+
+    /// From here on a component that ends fails the trial, in whichever phase.
+    pub(crate) fn watch(&mut self, deaths: Deaths) {
+        self.deaths = Some(deaths);
+    }
+
+    /// From here on components end because they are asked to.
+    pub(crate) fn watch_no_more(&mut self) {
+        self.deaths = None;
+    }
+
+    /// Runs a phase until its work is done, its deadline is reached, a component dies or the caller wants an end.
+    pub(crate) async fn run<T>(
+        &mut self,
+        phase: PhaseName,
+        allowed: Allowed,
+        work: impl Future<Output = Result<T, Cut>>,
+    ) -> Result<T, Stop> {
+        let start = self.begin(phase, allowed).await;
+        let mut deaths = self.deaths.clone();
+        let mut shutdown = self.shutdown.clone();
+        let death = async {
+            match &mut deaths {
+                Some(deaths) => deaths.first().await,
+                None => std::future::pending().await,
+            }
+        };
+        let result = tokio::select! {
+            biased;
+            () = shutdown.asked() => Err(Stop::Interrupted),
+            death = death => Err(Stop::Died { phase, death }),
+            done = work => done.map_err(|cut| cut.at(phase)),
+            () = sleep_until(start + allowed.at_most) => {
+                let reason = format!("not done within {} s", allowed.at_most.as_secs_f64());
+                Err(Stop::Failed { phase, failure: Failure::new(reason) })
+            }
+        };
+        self.end(phase, start);
+        result
+    }
+
+    /// Runs a phase that nothing cuts short but its own limit: tear-down. `None`: it reached that limit.
+    pub(crate) async fn run_to_its_end<T>(
+        &mut self,
+        phase: PhaseName,
+        at_most: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let start = self
+            .begin(
+                phase,
+                Allowed {
+                    expected: None,
+                    at_most,
+                },
+            )
+            .await;
+        let done = tokio::time::timeout(at_most, work).await.ok();
+        self.end(phase, start);
+        done
+    }
+
+    /// What ran when, in seconds since the start of the load. Where there was no load, the last phase that was to
+    /// lead to it ends at 0.
+    pub(crate) fn told(&self, seconds: impl Fn(Instant) -> f64) -> Vec<PhaseInfo> {
+        let told = |(phase, start, end): &(PhaseName, Instant, Instant)| PhaseInfo {
+            phase: *phase,
+            start_s: seconds(*start),
+            end_s: seconds(*end),
+        };
+        self.ran.iter().map(told).collect()
+    }
+
+    /// When the last phase ended.
+    pub(crate) fn last_end(&self) -> Option<Instant> {
+        self.ran.last().map(|(_, _, end)| *end)
+    }
+
+    async fn begin(&self, phase: PhaseName, allowed: Allowed) -> Instant {
+        let Allowed { expected, at_most } = allowed;
+        self.events
+            .tell(Event::Phase {
+                phase,
+                expected,
+                at_most,
+            })
+            .await;
+        Instant::now()
+    }
+
+    fn end(&mut self, phase: PhaseName, start: Instant) {
+        self.ran.push((phase, start, Instant::now()));
+    }
+}

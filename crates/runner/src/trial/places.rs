@@ -1,0 +1,45 @@
+//! Where the endpoints and probes of a system that is up can be reached.
+
+use std::net::SocketAddr;
+
+use waggle_study::System;
+
+use crate::driver::{Driver, Failure};
+
+/// An endpoint at every replica of its component; at least one.
+pub(crate) fn endpoints<D: Driver>(
+    system: &System,
+    driver: &D,
+    name: &str,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let endpoint = system
+        .endpoints
+        .iter()
+        .find(|endpoint| endpoint.name == name);
+    let endpoint =
+        endpoint.ok_or_else(|| Failure::new(format!("the system has no endpoint \"{name}\"")))?;
+    let addresses = driver.addresses(&endpoint.component, &endpoint.port);
+    if addresses.is_empty() {
+        return Err(Failure::new(format!("endpoint \"{name}\" has no address")));
+    }
+    Ok(addresses)
+}
+
+/// An endpoint at the first replica of its component.
+pub(crate) fn endpoint<D: Driver>(
+    system: &System,
+    driver: &D,
+    name: &str,
+) -> Result<SocketAddr, Failure> {
+    Ok(endpoints(system, driver, name)?[0])
+}
+
+/// A port of the first replica of a component.
+pub(crate) fn of_component<D: Driver>(
+    driver: &D,
+    component: &str,
+    port: &str,
+) -> Result<SocketAddr, Failure> {
+    let first = driver.addresses(component, port).into_iter().next();
+    first.ok_or_else(|| Failure::new(format!("component \"{component}\" has no port \"{port}\"")))
+}

@@ -1,0 +1,145 @@
+//! What a trial has to tell, put together while it runs → `trial.json`.
+
+use tokio::time::Instant;
+use waggle_load::Outcome;
+use waggle_results::{
+    CountsRow, DeliveryInfo, EngineInfo, FORMAT, LedgerInfo, PhaseName, TrialEnd, TrialInfo,
+    TrialKey,
+};
+use waggle_study::{Cell, LoadModel};
+
+use crate::{clock::Clock, counts::Measured, driver::Failure, job, trial::phases::Phases};
+
+/// Gathers the parts of a trial's result.
+#[derive(Debug)]
+pub(crate) struct Report {
+    key: TrialKey,
+    position: u32,
+    started_utc: String,
+    end: TrialEnd,
+    load: Option<LoadFacts>,
+    pub(crate) warm_up_steady: Option<bool>,
+    measured: CountsRow,
+    totals: CountsRow,
+    engine: EngineInfo,
+    ledger: Option<LedgerInfo>,
+    delivery: Option<DeliveryInfo>,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// What is known of a load when it starts.
+#[derive(Debug, Clone, Copy)]
+struct LoadFacts {
+    clock: Clock,
+    workers: usize,
+    connections: u64,
+    offered_per_s: Option<f64>,
+    records_per_request: u32,
+}
+
+impl Report {
+    pub(crate) fn new(key: TrialKey, position: u32) -> Self {
+        Self {
+            key,
+            position,
+            started_utc: now_utc(),
+            end: TrialEnd::Completed,
+            load: None,
+            warm_up_steady: None,
+            measured: CountsRow::default(),
+            totals: CountsRow::default(),
+            engine: EngineInfo::default(),
+            ledger: None,
+            delivery: None,
+            remarks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn started(&mut self, clock: Clock, workers: usize, cell: &Cell) {
+        let (connections, offered_per_s) = match cell.load {
+            LoadModel::Closed { connections, .. } => (connections, None),
+            LoadModel::Open {
+                connections,
+                rate_per_s,
+                ..
+            } => (connections, Some(rate_per_s)),
+            LoadModel::Users { users, .. } => (users, None),
+        };
+        let (connections, records_per_request) =
+            (u64::from(connections), job::records_per_request(cell));
+        self.load = Some(LoadFacts {
+            clock,
+            workers,
+            connections,
+            offered_per_s,
+            records_per_request,
+        });
+    }
+
+    /// The measured phase, as far as it came.
+    pub(crate) fn measured(&mut self, measured: &Measured) {
+        self.measured = measured.counts();
+        if let Some(load) = self.load {
+            self.engine = measured.engine(load.workers, load.connections, load.offered_per_s);
+        }
+    }
+
+    pub(crate) fn ended(&mut self, outcome: &Outcome) {
+        let records_per_request = self.load.map_or(0, |load| load.records_per_request);
+        self.totals = crate::counts::row(&outcome.totals, outcome.ran_for, 0, records_per_request);
+        if outcome.account_full {
+            self.remarks
+                .push("the load ended because the account of records was full".to_owned());
+        }
+    }
+
+    pub(crate) fn delivered(
+        &mut self,
+        ledger: LedgerInfo,
+        delivery: DeliveryInfo,
+        remarks: Vec<String>,
+    ) {
+        self.ledger = Some(ledger);
+        self.delivery = Some(delivery);
+        self.remarks.extend(remarks);
+    }
+
+    pub(crate) fn failed(&mut self, phase: PhaseName, failure: Failure) {
+        self.end = TrialEnd::Failed {
+            phase,
+            reason: failure.reason,
+            log_tail: failure.log_tail,
+        };
+    }
+
+    pub(crate) fn told(&self, phases: &Phases) -> TrialInfo {
+        let last_end = phases.last_end().unwrap_or_else(Instant::now);
+        let seconds = |instant: Instant| match self.load {
+            Some(load) => load.clock.seconds(instant),
+            // There was no load to count from: everything lies before the end.
+            None => -last_end.saturating_duration_since(instant).as_secs_f64(),
+        };
+        TrialInfo {
+            format: FORMAT,
+            key: self.key,
+            position: self.position,
+            started_utc: self.started_utc.clone(),
+            end: self.end.clone(),
+            phases: phases.told(seconds),
+            warm_up_steady: self.warm_up_steady,
+            measured: self.measured.clone(),
+            totals: self.totals.clone(),
+            engine: self.engine.clone(),
+            ledger: self.ledger.clone(),
+            delivery: self.delivery.clone(),
+            remarks: self.remarks.clone(),
+        }
+    }
+}
+
+/// RFC 3339, to the second.
+pub(crate) fn now_utc() -> String {
+    jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
+}

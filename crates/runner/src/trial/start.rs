@@ -1,0 +1,127 @@
+//! From a system that is up to a load that runs, with the store followed.
+
+use std::net::SocketAddr;
+
+use tokio::sync::watch;
+use waggle_study::{Delivery as DeliveryAsked, Probe};
+
+use crate::{
+    clock::Clock,
+    driver::{Driver, Failure},
+    job::{self, Parts, RECORDS_PER_WORKER_MAX},
+    load::Load,
+    probe::Following,
+    trial::{
+        Means, Trial,
+        delivery::Delivery,
+        phases::Cut,
+        places::{endpoints, of_component},
+        under_load::{Progress, UnderLoad},
+    },
+    web::Web,
+};
+
+/// A load that runs and all that belongs to it.
+pub(crate) struct Started<'a, R, N> {
+    pub(crate) load: UnderLoad<'a, R>,
+    pub(crate) delivery: Option<Delivery<'a, N>>,
+    pub(crate) clock: Clock,
+    pub(crate) workers: usize,
+}
+
+/// Makes the requests and starts the load.
+pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
+    trial: &Trial<'a>,
+    means: &mut Means<D, L, W>,
+) -> Result<Started<'a, L::Run, W::Line>, Cut> {
+    let order = trial.order;
+    let cell = order.cell;
+    let targets = endpoints(order.system, &means.driver, &cell.request.endpoint)?;
+    let followed = match &cell.measure.delivery {
+        Some(asked) => Some(store(trial, &means.driver, asked)?),
+        None => None,
+    };
+    let clock = Clock::start();
+    let run = mark(clock, order.position);
+    let requests = order
+        .records
+        .prepare(&cell.request, &run, &targets[0].to_string())
+        .map_err(|problem| Failure::new(problem.to_string()))?;
+    let workers = order.shares.workers(cell.load_workers);
+    let count = workers.len();
+    let job = job::job(
+        cell,
+        Parts {
+            targets,
+            requests,
+            workers,
+            seed: order.seed,
+        },
+    );
+    let started = means
+        .load
+        .start(job)
+        .map_err(|why| Failure::new(format!("the load cannot be started: {why}")))?;
+    // The load's own clock has started a moment ago, once all of its threads were ready.
+    let clock = Clock::start();
+    trial
+        .writer
+        .borrow_mut()
+        .load_started(&cell.request.name, clock.start_unix_ns())?;
+    let (window, window_known) = watch::channel(None);
+    let delivery = followed.map(|(asked, probe, address)| {
+        let following = Following {
+            probe,
+            delivery: asked,
+            run,
+            workers: count,
+            sequence_max: RECORDS_PER_WORKER_MAX,
+            interval: cell.measure.interval,
+            clock,
+            window: window_known,
+        };
+        Delivery::new(&following, means.web.line(address))
+    });
+    let load = UnderLoad {
+        run: started,
+        writer: trial.writer,
+        events: trial.events.clone(),
+        records_per_request: job::records_per_request(cell),
+        interval: cell.measure.interval,
+        window,
+        progress: Progress::new(),
+    };
+    Ok(Started {
+        load,
+        delivery,
+        clock,
+        workers: count,
+    })
+}
+
+/// The probe that a study asks for, and where its store is.
+fn store<'a, D: Driver>(
+    trial: &Trial<'a>,
+    driver: &D,
+    asked: &'a DeliveryAsked,
+) -> Result<(&'a DeliveryAsked, &'a Probe, SocketAddr), Failure> {
+    let probe = trial
+        .order
+        .system
+        .probes
+        .iter()
+        .find(|probe| probe.name == asked.at);
+    let probe =
+        probe.ok_or_else(|| Failure::new(format!("the system has no probe \"{}\"", asked.at)))?;
+    Ok((
+        asked,
+        probe,
+        of_component(driver, &probe.component, &probe.port)?,
+    ))
+}
+
+/// What marks the records of one trial in the store. Digits and letters only, so that it is the same in every format;
+/// the time keeps apart two attempts at the same trial.
+fn mark(clock: Clock, position: u32) -> String {
+    format!("t{position}x{:x}", clock.start_unix_ns())
+}

@@ -1,0 +1,169 @@
+//! Warm-up, measured phase and finish: intervals are written as they come, and decide when the next phase begins.
+
+use std::{cell::RefCell, time::Duration};
+
+use hdrhistogram::Histogram;
+use tokio::sync::watch;
+use waggle_load::Interval;
+use waggle_results::{IntervalHistograms, TrialWriter};
+use waggle_study::{Schedule, WarmUpUntil};
+
+use crate::{
+    Event,
+    counts::{Measured, as_f64, interval_row, share},
+    driver::{Driver, Failure},
+    events::Events,
+    load::LoadRun,
+    probe::{Window, histogram},
+    trial::{phases::Cut, resources::of_system, steadiness::WarmUp},
+};
+
+/// Between two live events.
+const LIVE_EVERY: Duration = Duration::from_secs(1);
+
+/// The load of one trial while it runs.
+pub(crate) struct UnderLoad<'a, R> {
+    pub(crate) run: R,
+    pub(crate) writer: &'a RefCell<TrialWriter>,
+    pub(crate) events: Events,
+    pub(crate) records_per_request: u32,
+    /// Length of an interval, as the study has it.
+    pub(crate) interval: Duration,
+    /// The measured phase is made known here.
+    pub(crate) window: watch::Sender<Option<Window>>,
+    pub(crate) progress: Progress,
+}
+
+/// What the intervals have said so far.
+pub(crate) struct Progress {
+    pub(crate) measured: Measured,
+    in_flight: u64,
+    /// End of the last interval, in intervals since the start.
+    done: u64,
+    live: Live,
+}
+
+/// What has happened since the last live event.
+struct Live {
+    length: Duration,
+    succeeded: u64,
+    failed: u64,
+    response_time: Histogram<u64>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self {
+            measured: Measured::new(),
+            in_flight: 0,
+            done: 0,
+            live: Live::new(),
+        }
+    }
+}
+
+impl<R: LoadRun> UnderLoad<'_, R> {
+    /// Loads until the system is steady or the warm-up's time is up; `None` where steadiness was not asked for.
+    pub(crate) async fn warm_up(
+        &mut self,
+        schedule: &Schedule,
+        driver: &impl Driver,
+    ) -> Result<Option<bool>, Cut> {
+        let last = intervals_in(schedule.warm_up_at_most, self.interval);
+        let mut warm_up = WarmUp::new();
+        let mut cpu = of_system(&driver.usage());
+        let mut is_steady = false;
+        while self.progress.done < last && !is_steady {
+            let interval = self.next("the warm-up was over").await?;
+            self.write(&interval)?;
+            let cpu_now = of_system(&driver.usage());
+            let steady_now = warm_up.add(&interval, cpu_now.saturating_sub(cpu));
+            cpu = cpu_now;
+            is_steady = steady_now && schedule.warm_up_until == WarmUpUntil::Steady;
+        }
+        Ok((schedule.warm_up_until == WarmUpUntil::Steady).then_some(is_steady))
+    }
+
+    /// Loads for as many whole intervals as the measured phase has.
+    pub(crate) async fn measure(&mut self, schedule: &Schedule) -> Result<(), Cut> {
+        let from = self.progress.done;
+        let to = from + intervals_in(schedule.measure, self.interval).max(1);
+        self.window.send_replace(Some(Window { from, to }));
+        while self.progress.done < to {
+            let interval = self.next("the measured phase was over").await?;
+            let row = self.write(&interval)?;
+            self.progress.measured.add(&interval, &row);
+        }
+        Ok(())
+    }
+
+    /// Stops the load, waits for the answers under way, and takes what is left of the intervals.
+    pub(crate) async fn finish(&mut self) -> Result<(), Cut> {
+        self.run.stop();
+        while let Some(interval) = self.run.next_interval().await {
+            self.write(&interval)?;
+        }
+        Ok(())
+    }
+
+    async fn next(&mut self, before: &str) -> Result<Interval, Cut> {
+        let next = self.run.next_interval().await;
+        next.ok_or_else(|| Failure::new(format!("the load ended before {before}")).into())
+    }
+
+    fn write(&mut self, interval: &Interval) -> Result<waggle_results::CountsRow, Cut> {
+        let row = interval_row(interval, self.progress.in_flight, self.records_per_request);
+        let histograms = IntervalHistograms {
+            response_time: &interval.response_time,
+            service_time: &interval.service_time,
+            failed_time: &interval.failed_time,
+            lag: &interval.lag,
+        };
+        self.writer.borrow_mut().interval(&row, histograms)?;
+        self.progress.in_flight = interval.counts.in_flight;
+        // An interval that was taken late may be as long as several.
+        self.progress.done = intervals_in(interval.start + interval.length, self.interval);
+        if let Some(event) = self.progress.live.add(interval) {
+            self.events.show(event);
+        }
+        Ok(row.counts)
+    }
+}
+
+impl Live {
+    fn new() -> Self {
+        Self {
+            length: Duration::ZERO,
+            succeeded: 0,
+            failed: 0,
+            response_time: histogram(),
+        }
+    }
+
+    fn add(&mut self, interval: &Interval) -> Option<Event> {
+        self.length += interval.length;
+        self.succeeded += interval.counts.succeeded;
+        self.failed += interval.counts.failed;
+        // For the eye only: what is beyond the bounds is not shown.
+        self.response_time.add(&interval.response_time).ok();
+        if self.length < LIVE_EVERY {
+            return None;
+        }
+        let seconds = self.length.as_secs_f64();
+        let event = Event::Load {
+            succeeded_per_s: share(as_f64(self.succeeded), seconds),
+            failed_per_s: share(as_f64(self.failed), seconds),
+            p50_us: self.response_time.value_at_quantile(0.5),
+            p99_us: self.response_time.value_at_quantile(0.99),
+            in_flight: interval.counts.in_flight,
+        };
+        *self = Self::new();
+        Some(event)
+    }
+}
+
+/// How many intervals a time has, rounded to the nearest: the engine's own intervals begin and end at multiples.
+fn intervals_in(time: Duration, interval: Duration) -> u64 {
+    let interval = interval.as_nanos().max(1);
+    u64::try_from((time.as_nanos() + interval / 2) / interval).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,91 @@
+//! The functional check: a system that does not work is not measured.
+
+use std::{net::SocketAddr, time::Duration};
+
+use tokio::time::{Instant, sleep};
+use waggle_study::Check;
+
+use crate::{
+    driver::{Driver, Failure},
+    trial::places::endpoint,
+    web::{Ask, Line, Web},
+};
+
+/// Between two attempts at a step.
+const AGAIN_EVERY: Duration = Duration::from_millis(50);
+/// Bytes of an answer that are looked at.
+const BODY_MAX_BYTES: usize = 1024 * 1024;
+/// Characters of an answer that are shown.
+const BODY_SHOWN: usize = 300;
+
+/// Does every step in turn; a step is repeated until it holds or its time is up.
+pub(crate) async fn verify<D: Driver, W: Web>(
+    system: &waggle_study::System,
+    driver: &D,
+    web: &W,
+) -> Result<(), Failure> {
+    for check in &system.verify {
+        let address = endpoint(system, driver, &check.endpoint)?;
+        step(check, address, web).await?;
+    }
+    Ok(())
+}
+
+/// How long the whole check may take.
+pub(crate) fn at_most(system: &waggle_study::System) -> Duration {
+    system.verify.iter().map(|check| check.within).sum()
+}
+
+async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<(), Failure> {
+    let deadline = Instant::now() + check.within;
+    let mut line = web.line(address);
+    loop {
+        match holds(check, &mut line).await {
+            Ok(()) => return Ok(()),
+            Err(why) if Instant::now() >= deadline => {
+                return Err(Failure::new(format!(
+                    "check \"{}\" does not hold: {why}",
+                    check.name
+                )));
+            }
+            Err(_) => sleep(AGAIN_EVERY).await,
+        }
+    }
+}
+
+async fn holds(check: &Check, line: &mut impl Line) -> Result<(), String> {
+    let ask = Ask {
+        method: &check.method,
+        path: &check.path,
+        headers: &check.headers,
+        body: &check.body,
+    };
+    let mut body = Vec::new();
+    let mut keep = |chunk: &[u8]| {
+        let room = BODY_MAX_BYTES - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    };
+    let status = line
+        .ask(&ask, &mut keep)
+        .await
+        .map_err(|problem| problem.to_string())?;
+    let body = String::from_utf8_lossy(&body);
+    let shown: String = body.chars().take(BODY_SHOWN).collect();
+    if status != check.expect.status {
+        return Err(format!(
+            "expected status {}, got {status} with \"{shown}\"",
+            check.expect.status
+        ));
+    }
+    match check
+        .expect
+        .contains
+        .iter()
+        .find(|text| !body.contains(text.as_str()))
+    {
+        Some(text) => Err(format!(
+            "expected \"{text}\" in the answer, got \"{shown}\""
+        )),
+        None => Ok(()),
+    }
+}

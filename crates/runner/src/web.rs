@@ -1,0 +1,212 @@
+//! Asking a place over HTTP: for readiness, the functional check and probes. Load does not go this way.
+
+use std::{net::SocketAddr, time::Duration};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    Request,
+    body::Incoming,
+    client::conn::http1::{self, SendRequest},
+    header,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, task::JoinHandle, time::timeout};
+
+/// A connection must be open by then.
+const CONNECT_AT_MOST: Duration = Duration::from_secs(2);
+/// An answer must go on within this time.
+const SILENCE_AT_MOST: Duration = Duration::from_secs(10);
+/// Most bytes of one answer.
+pub(crate) const ANSWER_MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes read from the socket at once.
+const READ_BUFFER_BYTES: usize = 256 * 1024;
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ask<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a [(String, String)],
+    pub(crate) body: &'a str,
+}
+
+impl<'a> Ask<'a> {
+    pub(crate) fn get(path: &'a str) -> Self {
+        Self {
+            method: "GET",
+            path,
+            headers: &[],
+            body: "",
+        }
+    }
+}
+
+/// Why there was no whole answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WebError {
+    #[error("cannot connect to {address}: {problem}")]
+    Connect {
+        address: SocketAddr,
+        problem: String,
+    },
+    #[error("\"{path}\" cannot be asked: {problem}")]
+    Ask { path: String, problem: String },
+    #[error("{address} did not answer as HTTP: {problem}")]
+    Answer {
+        address: SocketAddr,
+        problem: String,
+    },
+    #[error("{address} was silent for {} s", SILENCE_AT_MOST.as_secs())]
+    Silent { address: SocketAddr },
+    #[error("{path} was answered with status {status}")]
+    Status { path: String, status: u16 },
+    #[error("the answer of {address} is longer than {ANSWER_MAX_BYTES} bytes")]
+    TooLong { address: SocketAddr },
+}
+
+/// How places are asked: over the network, or in a fake.
+pub(crate) trait Web {
+    type Line: Line;
+    /// A line to one place; it is opened when it is first used, and again when it broke.
+    fn line(&self, address: SocketAddr) -> Self::Line;
+}
+
+/// One keep-alive connection to one place.
+pub(crate) trait Line {
+    /// Asks, hands out the body's chunks as they come, and tells the status.
+    async fn ask(&mut self, ask: &Ask<'_>, chunk: &mut dyn FnMut(&[u8])) -> Result<u16, WebError>;
+}
+
+/// The network.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Network;
+
+impl Web for Network {
+    type Line = HttpLine;
+
+    fn line(&self, address: SocketAddr) -> HttpLine {
+        HttpLine {
+            address,
+            open: None,
+        }
+    }
+}
+
+/// An HTTP/1.1 connection that opens itself.
+#[derive(Debug)]
+pub(crate) struct HttpLine {
+    address: SocketAddr,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    sender: SendRequest<Full<Bytes>>,
+    /// Moves the connection's bytes; ended with the line.
+    mover: JoinHandle<()>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.mover.abort();
+    }
+}
+
+impl Line for HttpLine {
+    async fn ask(&mut self, ask: &Ask<'_>, chunk: &mut dyn FnMut(&[u8])) -> Result<u16, WebError> {
+        let request = self.request(ask)?;
+        let mut open = match self.open.take() {
+            Some(open) if open.sender.is_ready() => open,
+            _ => self.connect().await?,
+        };
+        let answer = timeout(SILENCE_AT_MOST, open.sender.send_request(request))
+            .await
+            .map_err(|_| WebError::Silent {
+                address: self.address,
+            })?
+            .map_err(|problem| self.broken(&problem))?;
+        let status = answer.status().as_u16();
+        self.body(answer.into_body(), chunk).await?;
+        // Only a connection whose answer was whole is used again.
+        if timeout(SILENCE_AT_MOST, open.sender.ready())
+            .await
+            .is_ok_and(|ready| ready.is_ok())
+        {
+            self.open = Some(open);
+        }
+        Ok(status)
+    }
+}
+
+impl HttpLine {
+    fn request(&self, ask: &Ask<'_>) -> Result<Request<Full<Bytes>>, WebError> {
+        let mut request = Request::builder()
+            .method(ask.method)
+            .uri(ask.path)
+            .header(header::HOST, self.address.to_string());
+        for (name, value) in ask.headers {
+            request = request.header(name, value);
+        }
+        request
+            .body(Full::new(Bytes::copy_from_slice(ask.body.as_bytes())))
+            .map_err(|problem| WebError::Ask {
+                path: ask.path.to_owned(),
+                problem: problem.to_string(),
+            })
+    }
+
+    async fn connect(&self) -> Result<Open, WebError> {
+        let refused = |problem: String| WebError::Connect {
+            address: self.address,
+            problem,
+        };
+        let stream = timeout(CONNECT_AT_MOST, TcpStream::connect(self.address))
+            .await
+            .map_err(|_| refused(format!("no answer within {} s", CONNECT_AT_MOST.as_secs())))?
+            .map_err(|problem| refused(problem.to_string()))?;
+        stream
+            .set_nodelay(true)
+            .map_err(|problem| refused(problem.to_string()))?;
+        let (sender, connection) = http1::Builder::new()
+            .max_buf_size(READ_BUFFER_BYTES)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|problem| self.broken(&problem))?;
+        let mover = tokio::spawn(async move {
+            // What went wrong is told to whoever waits for the answer.
+            connection.await.ok();
+        });
+        Ok(Open { sender, mover })
+    }
+
+    async fn body(&self, mut body: Incoming, chunk: &mut dyn FnMut(&[u8])) -> Result<(), WebError> {
+        let mut length = 0;
+        loop {
+            let frame =
+                timeout(SILENCE_AT_MOST, body.frame())
+                    .await
+                    .map_err(|_| WebError::Silent {
+                        address: self.address,
+                    })?;
+            let Some(frame) = frame else { return Ok(()) };
+            let Ok(bytes) = frame.map_err(|problem| self.broken(&problem))?.into_data() else {
+                continue;
+            };
+            length += bytes.len() as u64;
+            if length > ANSWER_MAX_BYTES {
+                return Err(WebError::TooLong {
+                    address: self.address,
+                });
+            }
+            chunk(&bytes);
+        }
+    }
+
+    fn broken(&self, problem: &hyper::Error) -> WebError {
+        WebError::Answer {
+            address: self.address,
+            problem: problem.to_string(),
+        }
+    }
+}
