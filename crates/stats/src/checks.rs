@@ -74,11 +74,12 @@ fn account_of_requests(facts: &TrialFacts<'_>, found: &mut Findings) {
             + i128::from(counts.in_flight_change);
         if i128::from(counts.sent) != fates {
             let text = format!(
-                "{stretch}: {} requests sent, but {} succeeded + {} failed + {} in flight = {fates}",
+                "{stretch}: {} requests sent, but {} succeeded + {} failed + {} in flight = {}",
                 count(counts.sent),
                 count(counts.succeeded),
                 count(counts.failed),
                 counts.in_flight_change,
+                signed(fates),
             );
             found.reason(Verdict::Inconsistent, text);
         }
@@ -87,10 +88,11 @@ fn account_of_requests(facts: &TrialFacts<'_>, found: &mut Findings) {
     let planned = u128::from(totals.sent) + u128::from(totals.skipped);
     if facts.model == LoadModel::Open && u128::from(totals.due) != planned {
         let text = format!(
-            "whole run: {} requests fell due, but {} sent + {} skipped = {planned}",
+            "whole run: {} requests fell due, but {} sent + {} skipped = {}",
             count(totals.due),
             count(totals.sent),
             count(totals.skipped),
+            count(planned),
         );
         found.reason(Verdict::Inconsistent, text);
     }
@@ -109,9 +111,10 @@ fn account_of_records(facts: &TrialFacts<'_>, found: &mut Findings) {
                 .map(|(part, name)| format!("{} {name}", count(*part)))
                 .collect();
             let text = format!(
-                "records: {} {name}, but {} = {sum}",
+                "records: {} {name}, but {} = {}",
                 count(whole),
-                named.join(" + ")
+                named.join(" + "),
+                count(sum)
             );
             found.reason(Verdict::Inconsistent, text);
         }
@@ -384,6 +387,11 @@ fn level(what: Series, value: f64) -> String {
         Series::P50 | Series::P99 => time_us(value),
         Series::Cpu => format!("{} cores", number(value)),
     }
+}
+
+fn signed(value: i128) -> String {
+    let sign = if value < 0 { "−" } else { "" };
+    format!("{sign}{}", count(value.unsigned_abs()))
 }
 
 fn share(part: u64, whole: u64) -> f64 {

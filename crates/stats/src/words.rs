@@ -1,8 +1,8 @@
 //! Numbers as a reader wants them in a sentence.
 
 /// `12,300`.
-pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
+pub(crate) fn count(value: impl Into<u128>) -> String {
+    let digits = value.into().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
@@ -28,18 +28,13 @@ pub(crate) fn number(value: f64) -> String {
         )]
         let whole = size.round() as u64;
         format!("{sign}{}", count(whole))
-    } else if size >= 9.995 {
-        format!("{sign}{size:.1}")
-    } else if size >= 0.9995 || size == 0.0 {
-        format!("{sign}{size:.2}")
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned()
     } else {
-        format!("{sign}{size:.3}")
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned()
+        let text = match size {
+            size if size >= 9.995 => format!("{size:.1}"),
+            size if size >= 0.9995 => format!("{size:.2}"),
+            size => format!("{size:.3}"),
+        };
+        format!("{sign}{}", text.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
@@ -52,14 +47,15 @@ pub(crate) fn time_us(us: f64) -> String {
     }
 }
 
-/// A share of 1: `27 %`, `3.5 %`.
+/// A share of 1: `27 %`, `3.5 %`, and finer just below the whole: `98.96 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent.abs() >= 9.95 && percent.abs() < 98.5 {
-        format!("{percent:.0} %")
-    } else {
-        format!("{} %", number((percent * 10.0).round() / 10.0))
-    }
+    let text = match percent.abs() {
+        size if (98.5..100.0).contains(&size) => format!("{percent:.2}"),
+        size if size >= 9.95 => return format!("{percent:.0} %"),
+        _ => format!("{percent:.1}"),
+    };
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -69,12 +65,14 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         let check = |found: String, expected: &str| assert_eq!(found, expected);
-        check(count(0), "0");
-        check(count(999), "999");
-        check(count(1_000), "1,000");
+        check(count(0_u64), "0");
+        check(count(999_u64), "999");
+        check(count(1_000_u64), "1,000");
         check(count(u64::MAX), "18,446,744,073,709,551,615");
         check(number(12_345.6), "12,346");
         check(number(63.94), "63.9");
+        check(number(24.0), "24");
+        check(number(0.0), "0");
         check(number(5.2), "5.2");
         check(number(1.0), "1");
         check(number(0.0512), "0.051");
@@ -85,6 +83,10 @@ mod tests {
         check(time_us(1_250_000.0), "1.25 s");
         check(percent(0.27), "27 %");
         check(percent(0.035), "3.5 %");
+        check(percent(0.0), "0 %");
+        check(percent(0.9896), "98.96 %");
+        check(percent(0.99), "99 %");
         check(percent(1.0), "100 %");
+        check(percent(12.0), "1200 %");
     }
 }

@@ -1,0 +1,431 @@
+//! Every check of a trial at its limits, from a healthy trial with one thing changed at a time.
+
+use waggle_stats::{
+    Counts, Engine, Ledger, LoadModel, RunningTotals, SteadyBins, TrialFacts, Verdict, check,
+    verdict_of,
+};
+
+const AT_S: [f64; 6] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0];
+const ASKED: [f64; 6] = [0.0, 2e4, 4e4, 6e4, 8e4, 1e5];
+const LEVEL: [f64; 10] = [1e4, 1.01e4, 0.99e4, 1e4, 1e4, 1.01e4, 1e4, 0.99e4, 1e4, 1e4];
+
+/// 10,000/s for 10 s over 50 connections at 5 ms, all delivered.
+fn healthy() -> TrialFacts<'static> {
+    let measured = Counts {
+        seconds: 10.0,
+        due: 100_000,
+        sent: 100_000,
+        succeeded: 100_000,
+        records_succeeded: 100_000,
+        ..Counts::default()
+    };
+    TrialFacts {
+        model: LoadModel::Closed,
+        measured,
+        totals: measured,
+        engine: Engine {
+            workers: 1,
+            busy_share: 0.30,
+            cpu_us_per_request: 2.0,
+            lag_p99_us: 60.0,
+            connections_asked: 50,
+            connections_open_min: 50,
+            connections_open_median: 50,
+            in_flight_mean: 50.0,
+        },
+        response_p50_us: Some(4_900.0),
+        service_mean_us: Some(5_000.0),
+        ledger: Some(Ledger {
+            sent: 100_000,
+            accepted: 100_000,
+            delivered: 100_000,
+            ..Ledger::default()
+        }),
+        delivery: RunningTotals {
+            at_s: &AT_S,
+            asked: &ASKED,
+            done: &ASKED,
+        },
+        bins: SteadyBins {
+            throughput: &LEVEL,
+            p50: &LEVEL,
+            p99: &LEVEL,
+            cpu: &LEVEL,
+        },
+        bin_s: 1.0,
+        warm_up_steady: Some(true),
+        ..TrialFacts::default()
+    }
+}
+
+/// The same in open load.
+fn open() -> TrialFacts<'static> {
+    TrialFacts {
+        model: LoadModel::Open,
+        offered_per_s: Some(10_000.0),
+        ..healthy()
+    }
+}
+
+/// The facts must give this verdict, with these reasons, in order; `remark` must be the only remark, or there is none.
+fn expect(facts: &TrialFacts<'_>, verdict: Verdict, reasons: &[&str], remark: Option<&str>) {
+    let found = check(facts);
+    let texts: Vec<&str> = found
+        .reasons
+        .iter()
+        .map(|reason| reason.text.as_str())
+        .collect();
+    assert_eq!(texts, reasons);
+    assert_eq!(verdict_of(&found.reasons), verdict);
+    assert_eq!(
+        found.remarks.iter().map(String::as_str).collect::<Vec<_>>(),
+        remark.into_iter().collect::<Vec<_>>()
+    );
+}
+
+fn valid(facts: &TrialFacts<'_>) {
+    expect(facts, Verdict::Valid, &[], None);
+}
+
+fn with_engine(base: TrialFacts<'static>, change: impl Fn(&mut Engine)) -> TrialFacts<'static> {
+    let mut facts = base;
+    change(&mut facts.engine);
+    facts
+}
+
+#[test]
+fn a_healthy_trial_is_valid() {
+    valid(&healthy());
+    valid(&open());
+}
+
+#[test]
+fn a_failed_trial_is_failed_and_nothing_else() {
+    let facts = TrialFacts {
+        failed: Some("gateway-0 did not become ready in 5 s".into()),
+        ..TrialFacts::default()
+    };
+    expect(
+        &facts,
+        Verdict::Failed,
+        &["gateway-0 did not become ready in 5 s"],
+        None,
+    );
+}
+
+#[test]
+fn nothing_observed_is_nothing_to_complain_about() {
+    let remark = "steadiness was not tested: fewer than 4 intervals in the measured phase";
+    expect(&TrialFacts::default(), Verdict::Valid, &[], Some(remark));
+}
+
+#[test]
+fn cpu_of_the_generator() {
+    let busy = |share| with_engine(healthy(), |engine| engine.busy_share = share);
+    valid(&busy(0.799));
+    let remark = "the generator's busiest worker used 80 % of its CPU; from 95 % on the trial would not count";
+    expect(&busy(0.80), Verdict::Valid, &[], Some(remark));
+    let reason =
+        "the generator's busiest worker used 95 % of its CPU; it, not the system, was the limit";
+    expect(&busy(0.95), Verdict::InstrumentLimited, &[reason], None);
+}
+
+#[test]
+fn lag_of_the_generator() {
+    let lag = |base: TrialFacts<'static>, p50, lag| {
+        let facts = with_engine(base, |engine| engine.lag_p99_us = lag);
+        TrialFacts {
+            response_p50_us: Some(p50),
+            ..facts
+        }
+    };
+    valid(&lag(open(), 10_000.0, 1_000.0));
+    let reason = "the generator was late: p99 of its lag is 1.01 ms, 10 % of the median response time of 10 ms \
+                  (1 ms allowed)";
+    expect(
+        &lag(open(), 10_000.0, 1_010.0),
+        Verdict::InstrumentLimited,
+        &[reason],
+        None,
+    );
+    // Below the kernel's timer slack nobody can do better: said, but no reason.
+    let remark = "p99 of the generator's lag is 90 µs, 60 % of the median response time of 150 µs: \
+                  as fine as its timers go";
+    expect(&lag(open(), 150.0, 90.0), Verdict::Valid, &[], Some(remark));
+    let reason = "the generator was late: p99 of its lag is 101 µs, 67 % of the median response time of 150 µs \
+                  (100 µs allowed)";
+    expect(
+        &lag(open(), 150.0, 101.0),
+        Verdict::InstrumentLimited,
+        &[reason],
+        None,
+    );
+}
+
+#[test]
+fn a_batch_of_a_pipeline_is_not_lateness() {
+    // 50 connections × pipelining 50 on a fast server: 2,500 in flight at 2 µs each are a turn of 5 ms.
+    let pipelined = |lag| {
+        let mut facts = with_engine(healthy(), |engine| {
+            engine.lag_p99_us = lag;
+            engine.in_flight_mean = 2_500.0;
+        });
+        facts.measured.seconds = 1.0;
+        facts.service_mean_us = Some(25_000.0);
+        TrialFacts {
+            response_p50_us: Some(24_000.0),
+            ..facts
+        }
+    };
+    valid(&pipelined(2_400.0));
+    let remark = "p99 of the generator's lag is 5 ms, 21 % of the median response time of 24 ms: \
+                  one turn over all that is in flight";
+    expect(&pipelined(5_000.0), Verdict::Valid, &[], Some(remark));
+    let reason = "the generator was late: p99 of its lag is 5.1 ms, 21 % of the median response time of 24 ms \
+                  (5 ms allowed)";
+    expect(
+        &pipelined(5_100.0),
+        Verdict::InstrumentLimited,
+        &[reason],
+        None,
+    );
+}
+
+#[test]
+fn connections_asked_against_open() {
+    let open = |least, typical| {
+        with_engine(healthy(), |engine| {
+            engine.connections_asked = 100;
+            engine.connections_open_min = least;
+            engine.connections_open_median = typical;
+        })
+    };
+    valid(&open(100, 100));
+    expect(
+        &open(97, 100),
+        Verdict::Valid,
+        &[],
+        Some("97 of 100 connections open at the least"),
+    );
+    expect(
+        &open(97, 99),
+        Verdict::Valid,
+        &[],
+        Some("97 of 100 connections open at the least"),
+    );
+    let reason = "100 connections asked for, 98 open in the typical interval";
+    expect(&open(97, 98), Verdict::Inconsistent, &[reason], None);
+}
+
+#[test]
+fn littles_law() {
+    let in_flight = |mean| with_engine(healthy(), |engine| engine.in_flight_mean = mean);
+    valid(&in_flight(51.5));
+    valid(&in_flight(48.5));
+    let reason = "Little's law: 52 in flight on average, but 10,000/s × 5 ms = 50 (3.8 % apart; 3.1 % allowed)";
+    expect(&in_flight(52.0), Verdict::Inconsistent, &[reason], None);
+    let reason = "Little's law: 40 in flight on average, but 10,000/s × 5 ms = 50 (20 % apart; 3.1 % allowed)";
+    expect(&in_flight(40.0), Verdict::Inconsistent, &[reason], None);
+    // A microsecond of resolution is a tenth of ten microseconds.
+    let fast = with_engine(healthy(), |engine| {
+        engine.in_flight_mean = 0.108;
+        engine.lag_p99_us = 1.0;
+    });
+    valid(&TrialFacts {
+        service_mean_us: Some(10.0),
+        response_p50_us: Some(10.0),
+        ..fast
+    });
+    // Half a second of latency in a phase of ten: what reaches over its ends is 5 % more.
+    valid(&TrialFacts {
+        service_mean_us: Some(500_000.0),
+        ..in_flight(5_300.0)
+    });
+    let mut failing = TrialFacts {
+        failed_mean_us: Some(5_000.0),
+        service_mean_us: None,
+        ..healthy()
+    };
+    for counts in [&mut failing.measured, &mut failing.totals] {
+        (counts.succeeded, counts.failed, counts.records_succeeded) = (0, 100_000, 0);
+    }
+    failing.ledger = None;
+    valid(&failing);
+}
+
+#[test]
+fn account_of_requests() {
+    let mut facts = healthy();
+    facts.measured.failed = 1;
+    let reason = "measured phase: 100,000 requests sent, but 100,000 succeeded + 1 failed + 0 in flight = 100,001";
+    expect(&facts, Verdict::Inconsistent, &[reason], None);
+    facts.measured.in_flight_change = -1;
+    valid(&facts);
+    let mut facts = healthy();
+    facts.totals.sent = 99_998;
+    let reason =
+        "whole run: 99,998 requests sent, but 100,000 succeeded + 0 failed + 0 in flight = 100,000";
+    expect(&facts, Verdict::Inconsistent, &[reason], None);
+    let mut facts = open();
+    facts.totals.skipped = 3;
+    let reason = "whole run: 100,000 requests fell due, but 100,000 sent + 3 skipped = 100,003";
+    expect(&facts, Verdict::Inconsistent, &[reason], None);
+    facts.totals.due = 100_003;
+    valid(&facts);
+}
+
+#[test]
+fn account_of_records() {
+    let with = |change: fn(&mut Ledger)| {
+        let mut facts = healthy();
+        facts.ledger.iter_mut().for_each(change);
+        facts
+    };
+    expect(
+        &with(|ledger| ledger.sent += 1),
+        Verdict::Inconsistent,
+        &["records: 100,001 sent, but 100,000 accepted + 0 rejected + 0 unknown = 100,000"],
+        None,
+    );
+    expect(
+        &with(|ledger| ledger.delivered -= 1),
+        Verdict::Inconsistent,
+        &["records: 100,000 accepted, but 99,999 delivered + 0 missing = 99,999"],
+        None,
+    );
+    expect(
+        &with(|ledger| (ledger.accepted, ledger.delivered, ledger.unknown) = (99_999, 99_999, 1)),
+        Verdict::Inconsistent,
+        &[
+            "records: 100,000 in requests that succeeded, but 99,999 accepted by the ledger = 99,999",
+        ],
+        None,
+    );
+    expect(
+        &with(|ledger| ledger.unexpected = 2),
+        Verdict::Inconsistent,
+        &["records: 2 found in the store that were rejected or never sent"],
+        None,
+    );
+    expect(
+        &with(|ledger| {
+            (ledger.delivered, ledger.missing) = (99_998, 2);
+            ledger.missing_keys = vec![100_000_000_000_000_007, 100_000_000_000_000_042];
+        }),
+        Verdict::Incomplete,
+        &["2 of 100,000 accepted records are not in the store; \
+           first keys: 100000000000000007, 100000000000000042"],
+        None,
+    );
+}
+
+#[test]
+fn open_load_that_is_not_kept_up_with() {
+    let answered = |count: u64| {
+        let mut facts = open();
+        facts.measured.succeeded = count;
+        facts.measured.in_flight_change = i64::try_from(100_000 - count).unwrap();
+        facts.service_mean_us = Some(5_000.0);
+        facts
+    };
+    // 1 % and four standard deviations of 50 in flight.
+    valid(&answered(98_980));
+    let reason = "100,000 requests fell due and 98,960 were answered (98.96 %; 99 % is the least), 0 were skipped";
+    expect(&answered(98_960), Verdict::Overloaded, &[reason], None);
+    // Closed load has no rate to keep up with.
+    let mut facts = answered(98_960);
+    facts.model = LoadModel::Closed;
+    valid(&facts);
+}
+
+#[test]
+fn a_generator_that_does_not_hold_its_rate() {
+    let offered = |per_s| TrialFacts {
+        offered_per_s: Some(per_s),
+        ..open()
+    };
+    valid(&offered(10_220.0));
+    let reason =
+        "10,250/s for 10 s were asked for, which is 102,500, but 100,000 requests fell due";
+    expect(
+        &offered(10_250.0),
+        Verdict::InstrumentLimited,
+        &[reason],
+        None,
+    );
+}
+
+#[test]
+fn backlogs() {
+    let done = ASKED.map(|asked| 0.9 * asked);
+    let totals = RunningTotals {
+        at_s: &AT_S,
+        asked: &ASKED,
+        done: &done,
+    };
+    expect(
+        &TrialFacts {
+            delivery: totals,
+            ..healthy()
+        },
+        Verdict::Overloaded,
+        &[
+            "records accepted and not yet in the store grew from 0 to 10,000, by 1,000/s at 10,000/s asked",
+        ],
+        None,
+    );
+    expect(
+        &TrialFacts {
+            answers: totals,
+            ..open()
+        },
+        Verdict::Overloaded,
+        &["requests waiting for their answer grew from 0 to 10,000, by 1,000/s at 10,000/s asked"],
+        None,
+    );
+}
+
+#[test]
+fn steadiness() {
+    let halved = [
+        1e4, 1.01e4, 0.99e4, 1e4, 1e4, 0.51e4, 0.5e4, 0.49e4, 0.5e4, 0.5e4,
+    ];
+    let bins = SteadyBins {
+        throughput: &halved,
+        ..healthy().bins
+    };
+    let facts = TrialFacts {
+        bins,
+        bin_s: 0.25,
+        ..healthy()
+    };
+    let reason = "throughput went from 10,000/s to 5,000/s at 1.25 s of the measured phase";
+    expect(&facts, Verdict::Unsteady, &[reason], None);
+
+    let limit = "the warm-up ended at its limit, before the system was steady";
+    let steady_after = TrialFacts {
+        warm_up_steady: Some(false),
+        ..healthy()
+    };
+    expect(
+        &steady_after,
+        Verdict::Valid,
+        &[],
+        Some(&format!("{limit}; the measured phase was")),
+    );
+    let untested = TrialFacts {
+        bins: SteadyBins::default(),
+        ..steady_after
+    };
+    let reason = format!("{limit}, and the measured phase is too short to test");
+    expect(&untested, Verdict::Unsteady, &[&reason], None);
+}
+
+#[test]
+fn every_reason_is_told_and_the_worst_decides() {
+    let mut facts = with_engine(healthy(), |engine| engine.busy_share = 1.0);
+    facts.measured.failed = 1;
+    let found = check(&facts);
+    assert_eq!(found.reasons.len(), 2);
+    assert_eq!(verdict_of(&found.reasons), Verdict::Inconsistent);
+}
