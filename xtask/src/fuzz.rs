@@ -158,7 +158,9 @@ fn run(root: &Root, built: &Built, target: &str, time: Duration) -> Result<()> {
         .arg(format!("-rss_limit_mb={MEMORY_MAX_MB}"))
         .arg(format!("-max_len={INPUT_MAX_BYTES}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        .arg("-print_final_stats=1");
+        .arg("-print_final_stats=1")
+        // The input is what is of use; a trace through libFuzzer would push the message out of sight.
+        .env("RUST_BACKTRACE", "0");
     let output = command
         .stdin(Stdio::null())
         .current_dir(root.path())

@@ -1,0 +1,93 @@
+//! The gateway's reader of requests: however the bytes come, it sees the same requests, or refuses the same.
+//!
+//! The first two bytes say how the bytes come. A difference here would be the beginning of request smuggling.
+#![no_main]
+
+use std::mem::MaybeUninit;
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+#[allow(dead_code, reason = "the gateway uses more of it")]
+#[path = "../../crates/gateway/src/http1/mod.rs"]
+mod http1;
+
+use http1::{Limits, Reader, Refusal, SLOTS, Step};
+
+const LIMITS: Limits = Limits {
+    head_max_bytes: 512,
+    body_max_bytes: 2048,
+};
+
+/// A request without what it borrows.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    method: String,
+    target: String,
+    headers: Vec<(String, Vec<u8>)>,
+    keep_alive: bool,
+    body: Vec<u8>,
+    length: usize,
+}
+
+#[derive(Debug, PartialEq)]
+enum End {
+    Between,
+    InHead,
+    InBody,
+    Http2,
+    Refused(Refusal),
+}
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    let [first, more, bytes @ ..] = bytes else {
+        return Corpus::Reject;
+    };
+    let whole = read(bytes, [bytes.len()].into_iter());
+    let at = usize::from(*first) % (bytes.len() + 1);
+    let ends = (at..bytes.len()).step_by(usize::from(*more).max(1));
+    let cut = read(bytes, ends.chain([bytes.len()]));
+    assert_eq!(whole, cut);
+    Corpus::Keep
+});
+
+/// Reads while the bytes up to each of `ends` are there.
+fn read(bytes: &[u8], ends: impl Iterator<Item = usize>) -> (Vec<Seen>, End) {
+    let mut reader = Reader::new(LIMITS);
+    let mut requests = Vec::new();
+    let mut start = 0;
+    let mut last = End::Between;
+    for end in ends {
+        loop {
+            let input = &bytes[start..end];
+            let mut slots = [const { MaybeUninit::uninit() }; SLOTS];
+            last = match reader.next(input, &mut slots) {
+                Ok(Step::Whole { request, length }) => {
+                    assert!(length > 0 && length <= input.len());
+                    assert!(request.body.len() <= LIMITS.body_max_bytes);
+                    requests.push(seen(&request, length));
+                    start += length;
+                    continue;
+                }
+                Ok(Step::Http2) => return (requests, End::Http2),
+                Ok(Step::Idle) => End::Between,
+                Ok(Step::Head) => End::InHead,
+                Ok(Step::Body { .. }) => End::InBody,
+                Err(refusal) => return (requests, End::Refused(refusal)),
+            };
+            break;
+        }
+    }
+    (requests, last)
+}
+
+fn seen(request: &http1::Request<'_, '_>, length: usize) -> Seen {
+    let header = |header: &httparse::Header<'_>| (header.name.to_owned(), header.value.to_owned());
+    Seen {
+        method: request.head.method.to_owned(),
+        target: request.head.target.to_owned(),
+        headers: request.head.headers.iter().map(header).collect(),
+        keep_alive: request.head.keep_alive,
+        body: request.body.to_owned(),
+        length,
+    }
+}
