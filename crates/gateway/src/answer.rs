@@ -1,0 +1,83 @@
+//! Answers as bytes on the wire.
+
+use crate::problem::{MEDIA_TYPE, Problem};
+
+/// What is the same in all answers of a worker for a second: kept ready, copied per answer.
+#[derive(Debug, Default)]
+pub(crate) struct Stock {
+    /// The `Date` line.
+    date: Vec<u8>,
+    /// The whole 204.
+    no_content: Vec<u8>,
+}
+
+pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+impl Stock {
+    pub(crate) fn renew(&mut self, now: std::time::SystemTime) {
+        self.date.clear();
+        self.date.extend_from_slice(b"date: ");
+        self.date
+            .extend_from_slice(httpdate::fmt_http_date(now).as_bytes());
+        self.date.extend_from_slice(b"\r\n");
+        self.no_content.clear();
+        self.no_content
+            .extend_from_slice(b"HTTP/1.1 204 No Content\r\n");
+        self.no_content.extend_from_slice(&self.date);
+        self.no_content.extend_from_slice(b"\r\n");
+    }
+
+    pub(crate) fn no_content(&self, out: &mut Vec<u8>, last: bool) {
+        if last {
+            self.head(out, 204, &[], None, true);
+        } else {
+            out.extend_from_slice(&self.no_content);
+        }
+    }
+
+    pub(crate) fn problem(&self, out: &mut Vec<u8>, problem: &Problem, last: bool) {
+        let body = problem.to_json();
+        let mut fields: Vec<(&str, &[u8])> = vec![("content-type", MEDIA_TYPE.as_bytes())];
+        if let Some(seconds) = problem.retry_after() {
+            fields.push(("retry-after", seconds.as_bytes()));
+        }
+        self.head(out, problem.status, &fields, Some(body.len()), last);
+        out.extend_from_slice(&body);
+    }
+
+    /// A head; `length` is that of the body, `None` where the status allows none or a field tells it.
+    pub(crate) fn head(
+        &self,
+        out: &mut Vec<u8>,
+        status: u16,
+        fields: &[(&str, &[u8])],
+        length: Option<usize>,
+        last: bool,
+    ) {
+        let reason = http::StatusCode::from_u16(status)
+            .ok()
+            .and_then(|status| status.canonical_reason())
+            .unwrap_or("");
+        out.extend_from_slice(b"HTTP/1.1 ");
+        out.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
+        out.push(b' ');
+        out.extend_from_slice(reason.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(&self.date);
+        for (name, value) in fields {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(value);
+            out.extend_from_slice(b"\r\n");
+        }
+        if let Some(length) = length {
+            out.extend_from_slice(b"content-length: ");
+            out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+            out.extend_from_slice(b"\r\n");
+        }
+        if last {
+            out.extend_from_slice(b"connection: close\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
+    }
+}

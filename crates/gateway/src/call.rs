@@ -1,0 +1,130 @@
+//! Calls that the router answers: everything but taking records.
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Method, Request, Uri, header};
+use http_body_util::BodyExt;
+use tower::ServiceExt;
+
+use crate::http1;
+use crate::metrics::Call;
+use crate::problem::Problem;
+
+/// A request kept until its turn. Its body is not: no such call reads one.
+pub(crate) struct Owned {
+    request: Result<Request<Body>, Problem>,
+    call: Call,
+    /// HEAD: the answer's body is not sent.
+    head_only: bool,
+    /// The client wants no further request served.
+    pub(crate) last: bool,
+}
+
+impl Owned {
+    pub(crate) fn of(request: &http1::Request<'_, '_>) -> Self {
+        let head = &request.head;
+        Self {
+            request: convert(head),
+            call: call(head.target),
+            head_only: head.method == "HEAD",
+            last: !head.keep_alive,
+        }
+    }
+}
+
+/// An answer as the router gave it.
+pub(crate) struct Answered {
+    pub(crate) call: Call,
+    pub(crate) status: u16,
+    headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// The `Content-Length` to tell.
+    pub(crate) length: Option<usize>,
+}
+
+impl Answered {
+    /// Fields to send, without those that the connection adds itself.
+    pub(crate) fn fields(&self) -> Vec<(&str, &[u8])> {
+        self.headers
+            .iter()
+            .filter(|(name, _)| {
+                ![header::CONTENT_LENGTH, header::CONNECTION, header::DATE].contains(name)
+            })
+            .map(|(name, value)| (HeaderName::as_str(name), value.as_bytes()))
+            .collect()
+    }
+}
+
+/// Asks the router.
+pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
+    let response = match owned.request {
+        Ok(request) => match router.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        },
+        Err(problem) => axum::response::IntoResponse::into_response(problem),
+    };
+    let (parts, body) = response.into_parts();
+    // Handlers make their bodies whole, within the limits on answers.
+    let body = body
+        .collect()
+        .await
+        .map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
+    let told = parts
+        .headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let length = if owned.head_only {
+        told
+    } else {
+        Some(body.len())
+    };
+    Answered {
+        call: owned.call,
+        status: parts.status.as_u16(),
+        headers: parts.headers,
+        body: if owned.head_only { Bytes::new() } else { body },
+        length,
+    }
+}
+
+fn convert(head: &http1::Head<'_, '_>) -> Result<Request<Body>, Problem> {
+    let method = Method::from_bytes(head.method.as_bytes())
+        .map_err(|_| Problem::new(400, "the method is not a token"))?;
+    let uri: Uri = head
+        .target
+        .parse()
+        .map_err(|_| Problem::new(400, "the request target is not a URI"))?;
+    let mut request = Request::new(Body::empty());
+    *request.method_mut() = method;
+    // A proxy's client sends the absolute form; the path is what counts.
+    *request.uri_mut() = match uri.path_and_query() {
+        Some(path) => Uri::from(path.clone()),
+        None => uri,
+    };
+    for field in head.headers {
+        let name = HeaderName::from_bytes(field.name.as_bytes());
+        let value = http::HeaderValue::from_bytes(field.value);
+        if let (Ok(name), Ok(value)) = (name, value) {
+            request.headers_mut().append(name, value);
+        }
+    }
+    Ok(request)
+}
+
+/// Which call a target is, for the counters.
+fn call(target: &str) -> Call {
+    let path = target.split('?').next().unwrap_or(target);
+    if path.starts_with("/api/v1/topics/") {
+        Call::ReadRecords
+    } else if path == "/api/v1/query" {
+        Call::Query
+    } else if path.starts_with("/documentation") {
+        Call::Documentation
+    } else if matches!(path, "/healthz" | "/readyz" | "/metrics") {
+        Call::Operators
+    } else {
+        Call::Other
+    }
+}

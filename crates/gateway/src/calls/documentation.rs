@@ -1,0 +1,53 @@
+//! The OpenAPI document, and a page that shows it. The page brings everything along; it asks no other host.
+
+use axum::response::{Html, IntoResponse, Response};
+use http::header;
+
+use super::documented;
+use crate::problem::Problem;
+
+const PAGE: &str = include_str!("documentation.html");
+/// Where the page takes the document from.
+const PLACE: &str = "{{openapi}}";
+
+/// A page that shows this document
+#[utoipa::path(
+    get,
+    path = "/documentation",
+    tag = "documentation",
+    responses((status = 200, description = "A page with everything in it", body = String, content_type = "text/html"))
+)]
+pub(super) async fn page() -> Html<String> {
+    // Inside a script element only "</" could end it early.
+    Html(PAGE.replace(PLACE, &super::openapi().replace("</", "<\\/")))
+}
+
+/// This document as JSON
+#[utoipa::path(
+    get,
+    path = "/documentation/json",
+    tag = "documentation",
+    responses((status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/json"))
+)]
+pub(super) async fn json() -> Response {
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        super::openapi(),
+    )
+        .into_response()
+}
+
+/// This document as YAML
+#[utoipa::path(
+    get,
+    path = "/documentation/yaml",
+    tag = "documentation",
+    responses((status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/yaml"))
+)]
+pub(super) async fn yaml() -> Result<Response, Problem> {
+    let text = documented()
+        .into_openapi()
+        .to_yaml()
+        .map_err(|_| Problem::new(500, "the document cannot be written as YAML"))?;
+    Ok(([(header::CONTENT_TYPE, "application/yaml")], text).into_response())
+}

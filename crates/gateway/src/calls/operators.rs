@@ -1,0 +1,64 @@
+//! For operators: is it alive, does it take records, what does it count.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header;
+
+use crate::gateway::Shared;
+use crate::metrics;
+use crate::problem::Problem;
+
+/// Is the process alive
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    tag = "operators",
+    responses((status = 200, description = "It is", body = String, content_type = "text/plain", example = "alive\n"))
+)]
+pub(super) async fn healthz() -> &'static str {
+    "alive\n"
+}
+
+/// Does it take records
+///
+/// Not while it drains after SIGTERM, and not after the store could not be written, until it can again.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "operators",
+    responses(
+        (status = 200, description = "It does", body = String, content_type = "text/plain", example = "ready\n"),
+        (status = 503, description = "It does not", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+    )
+)]
+pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
+    if shared.draining.load(Ordering::Relaxed) {
+        return Err(Problem::new(503, "the gateway is shutting down"));
+    }
+    if !shared.store.writable.load(Ordering::Relaxed) {
+        return Err(Problem::new(503, "the store cannot be written"));
+    }
+    Ok("ready\n")
+}
+
+/// What the gateway counts, as Prometheus reads it
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "operators",
+    responses((status = 200, description = "Prometheus text format 0.0.4", body = String, content_type = "text/plain"))
+)]
+pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    let page = metrics::exposition(&shared.workers, &shared.store.metrics, &shared.gauges);
+    (
+        [(
+            header::CONTENT_TYPE,
+            "text/plain; version=0.0.4; charset=utf-8",
+        )],
+        page,
+    )
+        .into_response()
+}

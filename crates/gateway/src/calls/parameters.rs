@@ -1,0 +1,118 @@
+//! The query part of a request, read strictly: an unknown or repeated parameter is a mistake, not ignored.
+
+use std::time::Duration;
+
+use axum::extract::Query;
+use http::Uri;
+
+use crate::problem::Problem;
+use crate::settings;
+
+/// Parameters not yet asked for.
+#[derive(Debug)]
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    pub(crate) fn of(uri: &Uri) -> Result<Self, Problem> {
+        Query::<Vec<(String, String)>>::try_from_uri(uri)
+            .map(|Query(pairs)| Self(pairs))
+            .map_err(|rejection| Problem::new(400, rejection.body_text()))
+    }
+
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        let mut found = None;
+        while let Some(at) = self.0.iter().position(|(key, _)| key == name) {
+            let (_, value) = self.0.swap_remove(at);
+            if found.replace(value).is_some() {
+                return Err(Problem::new(400, format!("{name} is given twice")));
+            }
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn required(&mut self, name: &str) -> Result<String, Problem> {
+        self.text(name)?
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| Problem::new(400, format!("{name} is required")))
+    }
+
+    pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, Problem> {
+        self.text(name)?
+            .map(|value| {
+                value.parse().map_err(|_| {
+                    Problem::new(400, format!("{name} is a whole number, not {value:?}"))
+                })
+            })
+            .transpose()
+    }
+
+    /// A count from 1, at most `max`; larger ones become `max`.
+    pub(crate) fn limit(&mut self, default: usize, max: usize) -> Result<usize, Problem> {
+        let Some(asked) = self.integer("limit")? else {
+            return Ok(default.min(max));
+        };
+        if asked < 1 {
+            return Err(Problem::new(400, "limit starts at 1"));
+        }
+        Ok(usize::try_from(asked).unwrap_or(max).min(max))
+    }
+
+    /// Earliest and latest time asked for, both included.
+    pub(crate) fn times(&mut self) -> Result<(i64, i64), Problem> {
+        let from = self.integer("from")?.unwrap_or(i64::MIN);
+        let until = self
+            .integer("to")?
+            .map_or(i64::MAX, |to| to.saturating_sub(1));
+        Ok((from, until))
+    }
+
+    /// Names separated by commas; none where the parameter is not given.
+    pub(crate) fn names(&mut self, name: &str) -> Result<Vec<String>, Problem> {
+        let Some(value) = self.text(name)? else {
+            return Ok(Vec::new());
+        };
+        let names: Vec<String> = value.split(',').map(str::to_owned).collect();
+        if names.iter().any(String::is_empty) {
+            return Err(Problem::new(
+                400,
+                format!("{name} is a list of names separated by commas, not {value:?}"),
+            ));
+        }
+        Ok(names)
+    }
+
+    pub(crate) fn duration(&mut self, name: &str) -> Result<Option<Duration>, Problem> {
+        let Some(value) = self.text(name)? else {
+            return Ok(None);
+        };
+        let found = settings::duration(&value)
+            .map_err(|problem| Problem::new(400, format!("{name}: {problem}")))?;
+        if found.is_zero() {
+            return Err(Problem::new(400, format!("{name} is longer than nothing")));
+        }
+        Ok(Some(found))
+    }
+
+    /// Every `prefix.NAME=value`.
+    pub(crate) fn prefixed(&mut self, prefix: &str) -> Vec<(String, String)> {
+        let (found, rest) = std::mem::take(&mut self.0)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(key, _)| {
+                key.strip_prefix(prefix)
+                    .is_some_and(|name| !name.is_empty())
+            });
+        self.0 = rest;
+        found
+            .into_iter()
+            .map(|(key, value)| (key[prefix.len()..].to_owned(), value))
+            .collect()
+    }
+
+    /// To be called when all known parameters are taken out.
+    pub(crate) fn finish(self) -> Result<(), Problem> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(Problem::new(400, format!("unknown parameter {name:?}"))),
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Asking for records by measurement, time and tags, as they are or aggregated per window.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, Uri, header};
+use waggle_record::line_protocol::{Line, measurement_text, name_text};
+
+use super::aggregate::{Aggregate, Windows};
+use super::parameters::Parameters;
+use super::records::problem;
+use crate::gateway::Shared;
+use crate::ingest::check_topic;
+use crate::problem::Problem;
+use crate::render::{self, Selection};
+use crate::store::{Block, Entries, ReadError, Span, measurement_bit, scan};
+
+/// Rows in an answer where no limit is asked for.
+const LIMIT_DEFAULT: usize = 1000;
+
+/// Query a topic
+///
+/// Without `aggregate`, rows are records in the order of the log. With it, there is a row per window, in the order of
+/// time, over all records that match; `mean`, `sum`, `min` and `max` pass over values that are no numbers. Windows
+/// start at multiples of `window` since 1970; without `window` there is one row. `truncated` says that a limit
+/// (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached and the rows are not all.
+#[utoipa::path(
+    get,
+    path = "/api/v1/query",
+    tag = "query",
+    params(
+        ("topic" = String, Query, description = "The topic", example = "plant"),
+        ("measurement" = String, Query, description = "The measurement", example = "cpu"),
+        ("from" = Option<i64>, Query, description = "Earliest time, included; ns"),
+        ("to" = Option<i64>, Query, description = "Latest time, not included; ns"),
+        ("tag.NAME" = Option<String>, Query, description = "Only records whose tag NAME has this value; may be given for several tags", example = "plant-01"),
+        ("fields" = Option<String>, Query, description = "Only these fields, separated by commas"),
+        ("aggregate" = Option<String>, Query, description = "`mean`, `min`, `max`, `sum`, `count`, `first` or `last`"),
+        ("window" = Option<String>, Query, description = "Length of a window with its unit, as `10s`", example = "10s"),
+        ("limit" = Option<i64>, Query, description = "Rows at most (1000); lowered to `--answer-max-records`"),
+    ),
+    responses(
+        (status = 200, description = "Rows", body = Object, content_type = "application/json", example = json!({
+            "topic": "plant", "measurement": "cpu", "truncated": false,
+            "rows": [{"time": 1_795_288_696_982_796_153_i64, "tags": {"host": "plant-01"}, "fields": {"user": 12.5}}],
+        })),
+        (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn query(
+    State(shared): State<Arc<Shared>>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let asked = Asked::of(&uri, &shared)?;
+    let answer = shared
+        .store
+        .readers
+        .read(move |connection| asked.answer(connection))
+        .await
+        .map_err(problem)?;
+    shared
+        .gauges
+        .records_looked_at
+        .fetch_add(answer.looked_at as u64, Ordering::Relaxed);
+    let mut response = answer.body.into_response();
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    Ok(response)
+}
+
+struct Asked {
+    span: Span,
+    measurement: String,
+    tags: Vec<(String, String)>,
+    selection: Selection,
+    aggregate: Option<(Aggregate, Option<Duration>)>,
+    limit: usize,
+    max_bytes: usize,
+    look_at_max: usize,
+}
+
+struct Answer {
+    body: Vec<u8>,
+    looked_at: usize,
+}
+
+/// Where matching records go.
+enum Rows {
+    /// Rows as JSON, each followed by a comma.
+    AsTheyAre {
+        rows: Vec<u8>,
+        count: usize,
+    },
+    PerWindow(Windows),
+}
+
+impl Asked {
+    fn of(uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
+        let settings = &shared.settings;
+        let mut parameters = Parameters::of(uri)?;
+        let topic = parameters.required("topic")?;
+        check_topic(&topic)?;
+        let measurement = parameters.required("measurement")?;
+        let (from, until) = parameters.times()?;
+        let tags = parameters.prefixed("tag.");
+        let selection = Selection(parameters.names("fields")?);
+        let limit = parameters.limit(LIMIT_DEFAULT, settings.answer_max_records)?;
+        let aggregate = parameters
+            .text("aggregate")?
+            .map(|name| Aggregate::named(&name))
+            .transpose()?;
+        let window = parameters.duration("window")?;
+        parameters.finish()?;
+        if window.is_some() && aggregate.is_none() {
+            return Err(Problem::new(400, "window needs an aggregate"));
+        }
+        let measurements = measurement_bit(&measurement);
+        Ok(Self {
+            span: Span {
+                topic,
+                offset: 0,
+                from,
+                until,
+                measurements,
+            },
+            measurement,
+            tags,
+            selection,
+            aggregate: aggregate.map(|aggregate| (aggregate, window)),
+            limit,
+            max_bytes: settings.answer_max_bytes,
+            look_at_max: settings.query_max_records,
+        })
+    }
+
+    fn answer(&self, connection: &rusqlite::Connection) -> Result<Answer, ReadError> {
+        let mut rows = match self.aggregate {
+            None => Rows::AsTheyAre {
+                rows: Vec::new(),
+                count: 0,
+            },
+            Some((aggregate, window)) => {
+                Rows::PerWindow(Windows::new(aggregate, window, self.limit))
+            }
+        };
+        let (mut looked_at, mut truncated, mut corrupt) = (0, false, false);
+        let stopped_at = scan(connection, &self.span, |block| {
+            let (seen, stopped) = self.visit(block, self.look_at_max - looked_at, &mut rows);
+            looked_at += seen;
+            match stopped {
+                None => ControlFlow::Continue(()),
+                Some(stop) => {
+                    truncated = true;
+                    corrupt = stop == Stop::Corrupt;
+                    ControlFlow::Break(block.offset)
+                }
+            }
+        })?;
+        if corrupt {
+            return Err(ReadError::Corrupt {
+                topic: self.span.topic.clone(),
+                offset: stopped_at,
+            });
+        }
+        Ok(Answer {
+            body: self.body(rows, truncated),
+            looked_at,
+        })
+    }
+
+    /// Adds a block's records; how many it looked at, and why it stopped before the block's end.
+    fn visit(
+        &self,
+        block: Block<'_>,
+        look_at_max: usize,
+        rows: &mut Rows,
+    ) -> (usize, Option<Stop>) {
+        let mut looked_at = 0;
+        for entry in Entries::new(block.bytes) {
+            if looked_at == look_at_max {
+                return (looked_at, Some(Stop::Limit));
+            }
+            looked_at += 1;
+            if entry.time < self.span.from || entry.time > self.span.until {
+                continue;
+            }
+            let Ok(line) = render::line(&entry) else {
+                return (looked_at, Some(Stop::Corrupt));
+            };
+            if self.matches(&line) && !self.add(entry.time, &line, rows) {
+                return (looked_at, Some(Stop::Limit));
+            }
+        }
+        (looked_at, None)
+    }
+
+    fn matches(&self, line: &Line<'_>) -> bool {
+        let has = |(name, value): &(String, String)| {
+            line.tags()
+                .any(|tag| name_text(tag.key) == **name && name_text(tag.value) == **value)
+        };
+        measurement_text(line.measurement()) == *self.measurement && self.tags.iter().all(has)
+    }
+
+    /// False when there is no room for it.
+    fn add(&self, time: i64, line: &Line<'_>, rows: &mut Rows) -> bool {
+        match rows {
+            Rows::AsTheyAre { rows, count } => {
+                if *count == self.limit || rows.len() >= self.max_bytes {
+                    return false;
+                }
+                let before = rows.len();
+                rows.extend_from_slice(b"{\"time\":");
+                render::integer(rows, time);
+                rows.extend_from_slice(b",\"tags\":");
+                render::tags(rows, line, &Selection::default());
+                rows.extend_from_slice(b",\"fields\":");
+                if render::fields(rows, line, &self.selection) == 0 {
+                    rows.truncate(before);
+                    return true;
+                }
+                rows.extend_from_slice(b"},");
+                *count += 1;
+                true
+            }
+            Rows::PerWindow(windows) => windows.add(time, line, &self.selection),
+        }
+    }
+
+    fn body(&self, rows: Rows, truncated: bool) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.extend_from_slice(b"{\"topic\":");
+        render::text(&mut body, &self.span.topic);
+        body.extend_from_slice(b",\"measurement\":");
+        render::text(&mut body, &self.measurement);
+        if let Some((aggregate, window)) = self.aggregate {
+            body.extend_from_slice(b",\"aggregate\":");
+            render::text(&mut body, aggregate.name());
+            if let Some(window) = window {
+                body.extend_from_slice(b",\"window_ns\":");
+                body.extend_from_slice(window.as_nanos().to_string().as_bytes());
+            }
+        }
+        body.extend_from_slice(if truncated {
+            b",\"truncated\":true"
+        } else {
+            b",\"truncated\":false"
+        });
+        body.extend_from_slice(b",\"rows\":[");
+        let rows = match rows {
+            Rows::AsTheyAre { rows, .. } => rows,
+            Rows::PerWindow(windows) => windows.into_rows(),
+        };
+        body.extend_from_slice(rows.strip_suffix(b",").unwrap_or(&rows));
+        body.extend_from_slice(b"]}\n");
+        body
+    }
+}
+
+/// Why a query ended before the end of the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Limit,
+    Corrupt,
+}

@@ -1,0 +1,207 @@
+//! Reading a topic's log back; and the documentation of writing to it, which the connections do themselves.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, Uri, header};
+
+use super::parameters::Parameters;
+use crate::gateway::Shared;
+use crate::ingest::check_topic;
+use crate::problem::Problem;
+use crate::render::{self, Selection};
+use crate::store::{Entries, ReadError, Span, scan};
+
+/// Records in an answer where no limit is asked for.
+const LIMIT_DEFAULT: usize = 1000;
+const NEXT_OFFSET: &str = "waggle-next-offset";
+const LIMIT: &str = "waggle-limit";
+
+/// Write records to a topic
+///
+/// One record or many, all or nothing. The answer comes when they are on disk, synced. A record without a time gets
+/// the server's, a different one for each.
+#[utoipa::path(
+    method(put, post),
+    path = "/api/v1/topics/{topic}/records",
+    tag = "records",
+    params(
+        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -", example = "plant"),
+        ("precision" = Option<String>, Query, description = "Unit of the times in the body: `ns` (default), `us`, `ms` or `s`", example = "ns"),
+    ),
+    request_body(
+        content(
+            (String = "text/plain", example = "cpu,host=plant-01 user=12.5,threads=412i 1795288696982796153"),
+            (Object = "application/json", example = json!({"measurement": "cpu", "tags": {"host": "plant-01"}, "fields": {"user": 12.5}, "time": 1_795_288_696_982_796_153_i64})),
+            (String = "application/x-ndjson", example = "{\"measurement\":\"cpu\",\"fields\":{\"user\":12.5}}\n{\"measurement\":\"cpu\",\"fields\":{\"user\":12.7}}\n"),
+        ),
+        description = "Line protocol (`text/plain`, any other type, or none), one JSON object or an array of them, or a JSON object a line",
+    ),
+    responses(
+        (status = 204, description = "Every record is durable"),
+        (status = 400, description = "Not a request, or not records: see `line` and `column`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 408, description = "The request did not come in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is larger than `--body-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "The Content-Encoding is not identity", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too much is in flight, or the store cannot write; nothing was kept", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 507, description = "As many topics exist as `--topics-max` allows", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+#[expect(
+    dead_code,
+    reason = "carries the documentation of a call that connections serve themselves"
+)]
+pub(super) fn write_records() {}
+
+/// Read a topic's records
+///
+/// One JSON object a line, in the order of offsets. Ask again from `Waggle-Next-Offset` for what follows; an answer
+/// that reaches the end of the log tells the offset of the next record to come, so asking again follows the log.
+/// A topic that does not exist yet is empty.
+#[utoipa::path(
+    get,
+    path = "/api/v1/topics/{topic}/records",
+    tag = "records",
+    params(
+        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -", example = "plant"),
+        ("offset" = Option<i64>, Query, description = "First offset (0)", example = 0),
+        ("limit" = Option<i64>, Query, description = "Records at most (1000); lowered to `--answer-max-records`", example = 100),
+        ("from" = Option<i64>, Query, description = "Earliest time, included; ns"),
+        ("to" = Option<i64>, Query, description = "Latest time, not included; ns"),
+        ("select" = Option<String>, Query, description = "Only these tags and fields, separated by commas: less to send and to read"),
+    ),
+    responses(
+        (
+            status = 200,
+            description = "Records; fewer than asked for when the answer reaches `--answer-max-bytes`",
+            body = String,
+            content_type = "application/x-ndjson",
+            headers(
+                ("Waggle-Next-Offset" = i64, description = "Where to go on"),
+                ("Waggle-Limit" = i64, description = "The limit that was applied")
+            ),
+            example = json!("{\"offset\":0,\"time\":1795288696982796153,\"measurement\":\"cpu\",\"tags\":{\"host\":\"plant-01\"},\"fields\":{\"user\":12.5}}\n")
+        ),
+        (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn read_records(
+    State(shared): State<Arc<Shared>>,
+    Path(topic): Path<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    check_topic(&topic)?;
+    let asked = Asked::of(topic, &uri, &shared)?;
+    let limit = asked.limit;
+    let page = shared
+        .store
+        .readers
+        .read(move |connection| asked.page(connection))
+        .await
+        .map_err(problem)?;
+    shared
+        .gauges
+        .records_read
+        .fetch_add(page.records as u64, Ordering::Relaxed);
+    let mut response = page.body.into_response();
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/x-ndjson"),
+    );
+    headers.insert(NEXT_OFFSET, HeaderValue::from(page.next_offset));
+    headers.insert(LIMIT, HeaderValue::from(limit));
+    Ok(response)
+}
+
+/// A failed read as the client sees it; the whole reason goes to the log.
+pub(super) fn problem(error: ReadError) -> Problem {
+    if matches!(error, ReadError::Busy) {
+        return Problem::new(429, "too many reads wait already; try again");
+    }
+    crate::log::warning(format_args!("{error}"));
+    Problem::new(500, "the store cannot be read")
+}
+
+struct Asked {
+    span: Span,
+    limit: usize,
+    max_bytes: usize,
+    selection: Selection,
+}
+
+struct Page {
+    body: Vec<u8>,
+    records: usize,
+    next_offset: i64,
+}
+
+impl Asked {
+    fn of(topic: String, uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
+        let mut parameters = Parameters::of(uri)?;
+        let offset = parameters.integer("offset")?.unwrap_or(0);
+        if offset < 0 {
+            return Err(Problem::new(400, "offsets start at 0"));
+        }
+        let limit = parameters.limit(LIMIT_DEFAULT, shared.settings.answer_max_records)?;
+        let (from, until) = parameters.times()?;
+        let selection = Selection(parameters.names("select")?);
+        parameters.finish()?;
+        Ok(Self {
+            span: Span {
+                topic,
+                offset,
+                from,
+                until,
+                measurements: u64::MAX,
+            },
+            limit,
+            max_bytes: shared.settings.answer_max_bytes,
+            selection,
+        })
+    }
+
+    fn page(&self, connection: &rusqlite::Connection) -> Result<Page, ReadError> {
+        let mut body = Vec::new();
+        let (mut records, mut corrupt) = (0, None);
+        let span = &self.span;
+        let next_offset = scan(connection, span, |block| {
+            for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
+                if records == self.limit || body.len() >= self.max_bytes {
+                    return ControlFlow::Break(offset);
+                }
+                if offset < span.offset || entry.time < span.from || entry.time > span.until {
+                    continue;
+                }
+                match render::line(&entry) {
+                    Ok(line) => {
+                        render::record(&mut body, offset, entry.time, &line, &self.selection)
+                    }
+                    Err(error) => {
+                        corrupt = Some(error);
+                        return ControlFlow::Break(offset);
+                    }
+                }
+                records += 1;
+            }
+            ControlFlow::Continue(())
+        })?;
+        match corrupt {
+            None => Ok(Page {
+                body,
+                records,
+                next_offset,
+            }),
+            Some(_) => Err(ReadError::Corrupt {
+                topic: span.topic.clone(),
+                offset: next_offset,
+            }),
+        }
+    }
+}

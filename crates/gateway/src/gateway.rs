@@ -1,0 +1,233 @@
+//! The server as a whole: one thread that accepts and deals connections out, workers that serve them, a committer.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, mpsc, watch};
+
+use crate::answer::Stock;
+use crate::calls;
+use crate::ingest::UniqueClock;
+use crate::metrics::{Gauges, WorkerMetrics};
+use crate::problem::Problem;
+use crate::settings::Settings;
+use crate::store::{Store, StoreError, StoreSettings};
+use crate::worker::{self, Start};
+
+/// Connections dealt to a worker that it has not looked at yet.
+const DEALT_MAX: usize = 1024;
+/// After an accept fails, most likely for want of file descriptors, before it is tried again.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// For reads still at work when everything else has ended.
+const READERS_END: Duration = Duration::from_secs(1);
+
+/// Why the gateway could not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("listening on {address}: {source}")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("starting a worker: {0}")]
+    Worker(std::io::Error),
+}
+
+/// What all threads share.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) store: Store,
+    pub(crate) clock: UniqueClock,
+    pub(crate) gauges: Gauges,
+    pub(crate) workers: Vec<Arc<WorkerMetrics>>,
+    pub(crate) draining: AtomicBool,
+}
+
+impl Shared {
+    /// Counts bytes of bodies as in flight, if there is room for them.
+    pub(crate) fn reserve(&self, bytes: usize) -> bool {
+        let in_flight = &self.gauges.in_flight_bytes;
+        let before = in_flight.fetch_add(bytes, Ordering::Relaxed);
+        let fits = before + bytes <= self.settings.in_flight_max_bytes;
+        if !fits {
+            in_flight.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    pub(crate) fn release(&self, bytes: usize) {
+        if bytes > 0 {
+            self.gauges
+                .in_flight_bytes
+                .fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn connection_ended(&self) {
+        self.gauges.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Serves until `shutdown` is ready; then answers what is open, within the time set for it, and closes the store.
+///
+/// # Errors
+/// When the store, the address or a thread cannot be had; nothing is served then.
+pub async fn serve(
+    settings: Settings,
+    listening: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
+    let (store, writer) = Store::open(&store_settings(&settings), settled.clone())?;
+    let listen = |source| ServeError::Listen {
+        address: settings.listen,
+        source,
+    };
+    let listener = TcpListener::bind(settings.listen).await.map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let shared = Arc::new(Shared {
+        workers: settled.iter().map(|_| Arc::default()).collect(),
+        store,
+        clock: UniqueClock::default(),
+        gauges: Gauges::default(),
+        draining: AtomicBool::new(false),
+        settings,
+    });
+    let (begin_draining, draining) = watch::channel(false);
+    let (dealers, threads) = start_workers(&shared, &settled, &draining)?;
+    listening(address);
+    tokio::select! {
+        () = accept(&shared, &listener, &dealers) => {}
+        () = shutdown => {}
+    }
+    crate::log::note(format_args!("draining"));
+    drop(listener);
+    drop(dealers);
+    shared.draining.store(true, Ordering::Relaxed);
+    // Workers that are gone need not be told.
+    let _ = begin_draining.send(true);
+    for thread in threads {
+        if thread.join().is_err() {
+            crate::log::warning(format_args!("a worker ended by a panic"));
+        }
+    }
+    shared.store.close();
+    writer.wait();
+    Ok(())
+}
+
+fn store_settings(settings: &Settings) -> StoreSettings {
+    StoreSettings {
+        file: settings.store.clone(),
+        queue_max_records: settings.queue_max_records,
+        commit_delay: settings.commit_delay,
+        file_max_bytes: settings.store_max_bytes,
+        wal_max_bytes: settings.wal_max_bytes,
+        topics_max: settings.topics_max,
+        readers: settings.readers,
+    }
+}
+
+type Dealers = Vec<mpsc::Sender<std::net::TcpStream>>;
+type Threads = Vec<std::thread::JoinHandle<()>>;
+
+fn start_workers(
+    shared: &Arc<Shared>,
+    settled: &[Arc<Notify>],
+    draining: &watch::Receiver<bool>,
+) -> Result<(Dealers, Threads), ServeError> {
+    let router = calls::router(shared);
+    let (mut dealers, mut threads) = (Vec::new(), Vec::new());
+    for (number, settled) in (0..).zip(settled) {
+        let (dealer, connections) = mpsc::channel(DEALT_MAX);
+        let start = Start {
+            number,
+            shared: Arc::clone(shared),
+            metrics: Arc::clone(&shared.workers[number as usize]),
+            router: router.clone(),
+            settled: Arc::clone(settled),
+            connections,
+            draining: draining.clone(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(shared.settings.readers)
+            .build()
+            .map_err(ServeError::Worker)?;
+        let thread = std::thread::Builder::new()
+            .name(format!("worker-{number}"))
+            .spawn(move || {
+                runtime.block_on(worker::run(start));
+                runtime.shutdown_timeout(READERS_END);
+            })
+            .map_err(ServeError::Worker)?;
+        dealers.push(dealer);
+        threads.push(thread);
+    }
+    Ok((dealers, threads))
+}
+
+/// Accepts for ever and deals connections out in turn.
+async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
+    let mut turn = 0;
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                crate::log::warning(format_args!("accepting a connection: {error}"));
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let open = shared.gauges.connections.fetch_add(1, Ordering::Relaxed);
+        turn = (turn + 1) % dealers.len();
+        let refused = if open < shared.settings.connections_max {
+            deal(&dealers[turn], stream).err()
+        } else {
+            Some(stream)
+        };
+        if let Some(stream) = refused {
+            shared.connection_ended();
+            shared
+                .gauges
+                .connections_refused
+                .fetch_add(1, Ordering::Relaxed);
+            turn_away(&stream);
+        }
+    }
+}
+
+/// Gives the connection to a worker, or back.
+fn deal(
+    dealer: &mpsc::Sender<std::net::TcpStream>,
+    stream: tokio::net::TcpStream,
+) -> Result<(), tokio::net::TcpStream> {
+    let Ok(permit) = dealer.try_reserve() else {
+        return Err(stream);
+    };
+    // Answers are small and written whole: waiting to fill a segment would only delay them.
+    let prepared = stream.set_nodelay(true).and_then(|()| stream.into_std());
+    if let Ok(stream) = prepared {
+        permit.send(stream);
+    }
+    Ok(())
+}
+
+/// Says why, as far as it fits into the socket's empty buffer, and hangs up.
+fn turn_away(stream: &tokio::net::TcpStream) {
+    let mut stock = Stock::default();
+    stock.renew(std::time::SystemTime::now());
+    let mut out = Vec::new();
+    stock.problem(
+        &mut out,
+        &Problem::new(503, "too many connections are open; try again"),
+        true,
+    );
+    // A client that is gone already misses nothing.
+    let _ = stream.try_write(&out);
+}

@@ -1,0 +1,180 @@
+//! The chunked transfer coding (RFC 9112, section 7.1), decoded as it comes.
+
+use super::{Limits, Refusal, refuse};
+
+/// Chunk extensions and trailer fields mean nothing here; a line of them longer than this is refused.
+const LINE_MAX_BYTES: usize = 512;
+/// Trailer fields in all.
+const TRAILER_MAX_LINES: usize = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    Size,
+    Data(usize),
+    DataEnd,
+    Trailer(usize),
+    Nothing,
+}
+
+/// A body being decoded: what is done so far.
+#[derive(Debug)]
+pub(super) struct Chunked {
+    expected: Expected,
+    consumed: usize,
+    body: Vec<u8>,
+}
+
+impl Default for Chunked {
+    fn default() -> Self {
+        Self {
+            expected: Expected::Size,
+            consumed: 0,
+            body: Vec::new(),
+        }
+    }
+}
+
+impl Chunked {
+    /// Decodes what is new in `input`, which starts with the body; true once the body is whole.
+    pub(super) fn advance(&mut self, input: &[u8], limits: &Limits) -> Result<bool, Refusal> {
+        // Many tiny chunks carry more framing than body; the raw form is bounded too.
+        let raw_max = limits
+            .body_max_bytes
+            .saturating_mul(2)
+            .saturating_add(16 * 1024);
+        while self.expected != Expected::Nothing {
+            let rest = &input[self.consumed..];
+            let moved = match self.expected {
+                Expected::Size => self.size(rest, limits)?,
+                Expected::Data(left) => self.data(rest, left),
+                Expected::DataEnd => self.data_end(rest)?,
+                Expected::Trailer(seen) => self.trailer(rest, seen)?,
+                Expected::Nothing => true,
+            };
+            if self.consumed > raw_max {
+                return Err(refuse(413, "the chunks are larger than this gateway takes"));
+            }
+            if !moved {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Bytes of input taken so far.
+    pub(super) fn consumed(&self) -> usize {
+        self.consumed
+    }
+
+    /// Ready for the next body; keeps a small buffer, gives a large one back.
+    pub(super) fn start_afresh(&mut self) {
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        if body.capacity() > 64 * 1024 {
+            body = Vec::new();
+        }
+        *self = Self {
+            body,
+            ..Self::default()
+        };
+    }
+
+    fn size(&mut self, rest: &[u8], limits: &Limits) -> Result<bool, Refusal> {
+        let Some(line) = line(rest)? else {
+            return Ok(false);
+        };
+        let digits = line
+            .iter()
+            .position(|byte| !byte.is_ascii_hexdigit())
+            .unwrap_or(line.len());
+        if !(1..=15).contains(&digits) {
+            return Err(refuse(400, "a chunk does not start with its size"));
+        }
+        // Blanks before an extension are allowed by no grammar that all parties share.
+        if digits < line.len() && line[digits] != b';' {
+            return Err(refuse(400, "a chunk's size is followed by something else"));
+        }
+        let size = line[..digits].iter().fold(0_usize, |sum, digit| {
+            sum * 16
+                + char::from(*digit)
+                    .to_digit(16)
+                    .map_or(0, |value| value as usize)
+        });
+        if size > limits.body_max_bytes - self.body.len().min(limits.body_max_bytes) {
+            return Err(refuse(413, "the body is larger than this gateway takes"));
+        }
+        self.consumed += line.len() + 2;
+        self.expected = if size == 0 {
+            Expected::Trailer(0)
+        } else {
+            Expected::Data(size)
+        };
+        Ok(true)
+    }
+
+    fn data(&mut self, rest: &[u8], left: usize) -> bool {
+        let here = left.min(rest.len());
+        self.body.extend_from_slice(&rest[..here]);
+        self.consumed += here;
+        self.expected = if here == left {
+            Expected::DataEnd
+        } else {
+            Expected::Data(left - here)
+        };
+        here > 0
+    }
+
+    fn data_end(&mut self, rest: &[u8]) -> Result<bool, Refusal> {
+        match rest {
+            [b'\r', b'\n', ..] => {
+                self.consumed += 2;
+                self.expected = Expected::Size;
+                Ok(true)
+            }
+            [] | [b'\r'] => Ok(false),
+            _ => Err(refuse(400, "a chunk is longer than its size")),
+        }
+    }
+
+    fn trailer(&mut self, rest: &[u8], seen: usize) -> Result<bool, Refusal> {
+        let Some(line) = line(rest)? else {
+            return Ok(false);
+        };
+        if seen == TRAILER_MAX_LINES {
+            return Err(refuse(431, "too many trailer fields"));
+        }
+        self.consumed += line.len() + 2;
+        self.expected = if line.is_empty() {
+            Expected::Nothing
+        } else {
+            Expected::Trailer(seen + 1)
+        };
+        Ok(true)
+    }
+}
+
+/// The line that `rest` starts with, without its end; `None` while its end has not come.
+fn line(rest: &[u8]) -> Result<Option<&[u8]>, Refusal> {
+    let window = &rest[..rest.len().min(LINE_MAX_BYTES)];
+    match memchr::memchr2(b'\r', b'\n', window) {
+        Some(at) if window[at] == b'\n' => {
+            Err(refuse(400, "a line of the chunked body ends without CR"))
+        }
+        Some(at) => match window.get(at + 1) {
+            Some(b'\n') => Ok(Some(&window[..at])),
+            Some(_) => Err(refuse(400, "a CR stands alone in the chunked body")),
+            None if rest.len() >= LINE_MAX_BYTES => {
+                Err(refuse(400, "a line of the chunked body is too long"))
+            }
+            None => Ok(None),
+        },
+        None if rest.len() >= LINE_MAX_BYTES => {
+            Err(refuse(400, "a line of the chunked body is too long"))
+        }
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,207 @@
+//! The head of a request: where it ends, what it says, how its body is framed.
+
+use std::mem::MaybeUninit;
+
+use super::{Refusal, refuse};
+
+/// Header fields of one request at most.
+pub const SLOTS: usize = 64;
+
+/// Room for the header fields; `[const { MaybeUninit::uninit() }; SLOTS]`.
+pub type Slots<'a> = [MaybeUninit<httparse::Header<'a>>; SLOTS];
+
+/// Empty lines before a request that are passed over (RFC 9112, section 2.2).
+const EMPTY_LINES_MAX: usize = 2;
+
+/// What the head says, as far as the gateway asks.
+#[derive(Debug)]
+pub struct Head<'a, 'slots> {
+    pub method: &'a str,
+    /// As sent: path and query.
+    pub target: &'a str,
+    pub headers: &'slots [httparse::Header<'a>],
+    pub content_type: Option<&'a [u8]>,
+    pub content_encoding: Option<&'a [u8]>,
+    /// The connection may serve another request after this one.
+    pub keep_alive: bool,
+    pub expects_continue: bool,
+}
+
+/// How the end of the body is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    Length(usize),
+    Chunked,
+}
+
+/// How far the search for the end of the head has come.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Where the request line starts.
+    pub(super) start: usize,
+    line_start: usize,
+    scanned: usize,
+    empty_lines: usize,
+}
+
+impl Scan {
+    /// Where the body starts, once the empty line has come. Looks at every byte once, however slowly they come.
+    pub(super) fn head_end(&mut self, input: &[u8], max: usize) -> Result<Option<usize>, Refusal> {
+        let window = &input[..input.len().min(self.start + max)];
+        while let Some(found) = memchr::memchr(b'\n', &window[self.scanned..]) {
+            let at = self.scanned + found;
+            if at == self.line_start || window[at - 1] != b'\r' {
+                return Err(refuse(400, "a line of the head ends without CR"));
+            }
+            let empty = at - self.line_start == 1;
+            self.scanned = at + 1;
+            self.line_start = at + 1;
+            if !empty {
+                continue;
+            }
+            if at > self.start + 1 {
+                return Ok(Some(at + 1));
+            }
+            self.start = at + 1;
+            self.empty_lines += 1;
+            if self.empty_lines > EMPTY_LINES_MAX {
+                return Err(refuse(400, "empty lines where a request should start"));
+            }
+        }
+        self.scanned = window.len();
+        if input.len() >= self.start + max {
+            return Err(refuse(431, "the head is larger than this gateway takes"));
+        }
+        Ok(None)
+    }
+}
+
+/// Reads a whole head.
+pub(super) fn read<'a, 'slots>(
+    bytes: &'a [u8],
+    slots: &'slots mut Slots<'a>,
+) -> Result<(Head<'a, 'slots>, Framing), Refusal> {
+    let mut request = httparse::Request::new(&mut []);
+    match request.parse_with_uninit_headers(bytes, slots) {
+        Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
+        Ok(_) => return Err(refuse(400, "the head ends in the middle")),
+        Err(httparse::Error::TooManyHeaders) => return Err(refuse(431, "too many header fields")),
+        Err(httparse::Error::Version) => {
+            return Err(refuse(505, "only HTTP/1.1 and HTTP/1.0 are served"));
+        }
+        Err(_) => return Err(refuse(400, "the head is not that of an HTTP/1.1 request")),
+    }
+    let (Some(method), Some(target), Some(version)) =
+        (request.method, request.path, request.version)
+    else {
+        return Err(refuse(400, "the head has no request line"));
+    };
+    let mut facts = Facts::default();
+    let headers: &'slots [httparse::Header<'a>] = request.headers;
+    for header in headers {
+        facts.note(header)?;
+    }
+    let framing = facts.framing(version)?;
+    if version == 1 && facts.hosts != 1 {
+        return Err(refuse(400, "a request needs exactly one Host"));
+    }
+    let head = Head {
+        method,
+        target,
+        headers,
+        content_type: facts.content_type,
+        content_encoding: facts.content_encoding,
+        keep_alive: if version == 1 {
+            !facts.close
+        } else {
+            facts.keep_alive && !facts.close
+        },
+        expects_continue: facts.expects_continue && version == 1,
+    };
+    Ok((head, framing))
+}
+
+/// What the header fields say, gathered in one pass.
+#[derive(Default)]
+struct Facts<'a> {
+    hosts: usize,
+    length: Option<usize>,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+    expects_continue: bool,
+    content_type: Option<&'a [u8]>,
+    content_encoding: Option<&'a [u8]>,
+}
+
+impl<'a> Facts<'a> {
+    /// The length of the name tells most fields apart, so few names are compared.
+    fn note(&mut self, header: &httparse::Header<'a>) -> Result<(), Refusal> {
+        let (name, value) = (header.name, header.value);
+        match name.len() {
+            4 if name.eq_ignore_ascii_case("host") => self.hosts += 1,
+            6 if name.eq_ignore_ascii_case("expect") => self.expect(value)?,
+            10 if name.eq_ignore_ascii_case("connection") => self.connection(value),
+            12 if name.eq_ignore_ascii_case("content-type") => self.content_type = Some(value),
+            14 if name.eq_ignore_ascii_case("content-length") => self.content_length(value)?,
+            16 if name.eq_ignore_ascii_case("content-encoding") => {
+                self.content_encoding = Some(value)
+            }
+            17 if name.eq_ignore_ascii_case("transfer-encoding") => {
+                self.transfer_encoding(value)?
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn content_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.length.is_some() {
+            return Err(refuse(400, "more than one Content-Length"));
+        }
+        if value.is_empty() || value.len() > 15 || !value.iter().all(u8::is_ascii_digit) {
+            return Err(refuse(400, "the Content-Length is not a number"));
+        }
+        let length = value
+            .iter()
+            .fold(0, |sum, digit| sum * 10 + usize::from(digit - b'0'));
+        self.length = Some(length);
+        Ok(())
+    }
+
+    fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.chunked {
+            return Err(refuse(400, "more than one Transfer-Encoding"));
+        }
+        if !value.eq_ignore_ascii_case(b"chunked") {
+            return Err(refuse(501, "the only transfer coding served is chunked"));
+        }
+        self.chunked = true;
+        Ok(())
+    }
+
+    fn connection(&mut self, value: &[u8]) {
+        for option in value.split(|byte| *byte == b',') {
+            let option = option.trim_ascii();
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    fn expect(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if !value.eq_ignore_ascii_case(b"100-continue") {
+            return Err(refuse(417, "the only expectation served is 100-continue"));
+        }
+        self.expects_continue = true;
+        Ok(())
+    }
+
+    fn framing(&self, version: u8) -> Result<Framing, Refusal> {
+        match (self.chunked, self.length) {
+            (true, Some(_)) => Err(refuse(400, "both Content-Length and Transfer-Encoding")),
+            (true, None) if version == 0 => Err(refuse(400, "HTTP/1.0 knows no Transfer-Encoding")),
+            (true, None) => Ok(Framing::Chunked),
+            (false, length) => Ok(Framing::Length(length.unwrap_or(0))),
+        }
+    }
+}

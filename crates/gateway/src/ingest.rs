@@ -1,0 +1,220 @@
+//! The call that takes records: which requests are such, and their bodies made into what the store keeps.
+//!
+//! This is the gateway's hot path: in the steady state a body of line protocol is checked and copied once,
+//! without allocation.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use waggle_record::{MISTAKES_MAX, Mistake, Precision, Record, line_protocol};
+
+use crate::http1;
+use crate::problem::Problem;
+use crate::store::{Chunk, measurement_bit};
+
+/// Longest name of a topic.
+pub(crate) const TOPIC_MAX_BYTES: usize = 200;
+
+/// A request to take records, by its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ingest<'a> {
+    pub(crate) topic: &'a str,
+    pub(crate) query: &'a str,
+}
+
+/// The topic and query of a target, if it is `/api/v1/topics/{topic}/records`.
+pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
+    let rest = target.strip_prefix("/api/v1/topics/")?;
+    let end = memchr::memchr(b'/', rest.as_bytes())?;
+    let query = match rest[end..].strip_prefix("/records")? {
+        "" => "",
+        more => more.strip_prefix('?')?,
+    };
+    Some(Ingest {
+        topic: &rest[..end],
+        query,
+    })
+}
+
+/// Refuses what is no topic's name.
+pub(crate) fn check_topic(topic: &str) -> Result<(), Problem> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if (1..=TOPIC_MAX_BYTES).contains(&topic.len()) && topic.bytes().all(allowed) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        400,
+        format!("a topic's name is 1 to {TOPIC_MAX_BYTES} of the characters A-Z a-z 0-9 . _ -"),
+    ))
+}
+
+/// Gives times to records that come without: the server's clock, and never the same one twice.
+#[derive(Debug, Default)]
+pub(crate) struct UniqueClock(AtomicI64);
+
+impl UniqueClock {
+    fn next(&self) -> i64 {
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |since| {
+                i64::try_from(since.as_nanos()).unwrap_or(i64::MAX - 1)
+            });
+        let last = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+                Some(now.max(last + 1))
+            })
+            .unwrap_or_else(|last| last);
+        now.max(last + 1)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    LineProtocol,
+    Json,
+    Ndjson,
+}
+
+/// Adds the body's records to the chunk; on a problem the chunk may hold some of them, to be taken back.
+pub(crate) fn read_into(
+    chunk: &mut Chunk,
+    query: &str,
+    request: &http1::Request<'_, '_>,
+    clock: &UniqueClock,
+) -> Result<(), Problem> {
+    let precision = precision(query)?;
+    if let Some(encoding) = request.head.content_encoding
+        && !encoding.eq_ignore_ascii_case(b"identity")
+    {
+        return Err(Problem::new(
+            415,
+            "the only Content-Encoding taken is identity",
+        ));
+    }
+    let before = chunk.count;
+    match format(request.head.content_type) {
+        Format::LineProtocol => lines_into(chunk, request.body, precision, clock)?,
+        Format::Json => {
+            records_into(
+                chunk,
+                &waggle_record::json::read(request.body, precision).map_err(Problem::mistakes)?,
+                clock,
+            )?;
+        }
+        Format::Ndjson => {
+            records_into(
+                chunk,
+                &waggle_record::ndjson::read(request.body, precision).map_err(Problem::mistakes)?,
+                clock,
+            )?;
+        }
+    }
+    if chunk.count == before {
+        let problem = "expected at least one record, found none".to_owned();
+        return Err(Problem::mistakes(vec![Mistake {
+            line: 1,
+            column: 1,
+            problem,
+        }]));
+    }
+    Ok(())
+}
+
+fn format(content_type: Option<&[u8]>) -> Format {
+    let Some(value) = content_type else {
+        return Format::LineProtocol;
+    };
+    let end = memchr::memchr(b';', value).unwrap_or(value.len());
+    let media_type = value[..end].trim_ascii();
+    let is = |name: &[u8]| media_type.eq_ignore_ascii_case(name);
+    if is(b"application/json") {
+        Format::Json
+    } else if is(b"application/x-ndjson") || is(b"application/ndjson") || is(b"application/jsonl") {
+        Format::Ndjson
+    } else {
+        Format::LineProtocol
+    }
+}
+
+fn precision(query: &str) -> Result<Precision, Problem> {
+    if query.is_empty() {
+        return Ok(Precision::Nanoseconds);
+    }
+    let mut found = None;
+    for pair in query.split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if name != "precision" {
+            return Err(Problem::new(
+                400,
+                format!("unknown parameter {name:?}; the only one is precision"),
+            ));
+        }
+        let precision = Precision::named(value).ok_or_else(|| {
+            Problem::new(400, format!("precision is ns, us, ms or s, not {value:?}"))
+        })?;
+        if found.replace(precision).is_some() {
+            return Err(Problem::new(400, "precision is given twice"));
+        }
+    }
+    Ok(found.unwrap_or_default())
+}
+
+fn lines_into(
+    chunk: &mut Chunk,
+    body: &[u8],
+    precision: Precision,
+    clock: &UniqueClock,
+) -> Result<(), Problem> {
+    let mut mistakes = Vec::new();
+    // Neighbours are often of one measurement.
+    let (mut measurement, mut bit) = ("", 0);
+    for line in line_protocol::lines(body) {
+        let read = line.and_then(|line| line.time_ns(precision).map(|time| (line, time)));
+        match read {
+            Ok((line, time)) if mistakes.is_empty() => {
+                if bit == 0 || line.measurement() != measurement {
+                    measurement = line.measurement();
+                    bit = measurement_bit(&line_protocol::measurement_text(measurement));
+                }
+                let time = time.unwrap_or_else(|| clock.next());
+                chunk.push(time, bit, line.series(), line.fields_raw());
+            }
+            Ok(_) => {}
+            Err(mistake) => mistakes.push(mistake),
+        }
+        if mistakes.len() == MISTAKES_MAX {
+            break;
+        }
+    }
+    if mistakes.is_empty() {
+        Ok(())
+    } else {
+        Err(Problem::mistakes(mistakes))
+    }
+}
+
+fn records_into(chunk: &mut Chunk, records: &[Record], clock: &UniqueClock) -> Result<(), Problem> {
+    let mut text = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        text.clear();
+        line_protocol::write(record, &mut text)
+            .map_err(|reason| Problem::new(400, format!("record {}: {reason}", index + 1)))?;
+        let line = line_protocol::lines(&text)
+            .next()
+            .and_then(Result::ok)
+            .ok_or_else(|| {
+                Problem::new(
+                    400,
+                    format!("record {} cannot be written as line protocol", index + 1),
+                )
+            })?;
+        let time = record.time_ns.unwrap_or_else(|| clock.next());
+        chunk.push(
+            time,
+            measurement_bit(&record.measurement),
+            line.series(),
+            line.fields_raw(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! The gateway: takes readings by HTTP, makes them durable before it says so, and gives them back.
+//!
+//! Bytes come in through [`http1`] (pure, fuzzed), records are read by `waggle-record`, kept by [`store`] in group
+//! commits, and given back by calls that a router serves. Arguments and exit codes are `main`'s.
+
+mod answer;
+mod call;
+mod calls;
+mod connection;
+mod gateway;
+pub mod http1;
+mod ingest;
+mod log;
+mod metrics;
+mod problem;
+mod render;
+mod settings;
+pub mod store;
+mod worker;
+
+pub use calls::openapi;
+pub use gateway::{ServeError, serve};
+pub use settings::Settings;

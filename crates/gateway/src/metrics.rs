@@ -1,0 +1,280 @@
+//! What the gateway counts about itself, and how Prometheus reads it. Each worker has its own counters.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The calls told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Call {
+    PutRecords,
+    ReadRecords,
+    Query,
+    Documentation,
+    Operators,
+    Other,
+}
+
+const CALLS: [&str; 6] = [
+    "put_records",
+    "read_records",
+    "query",
+    "documentation",
+    "operators",
+    "other",
+];
+const STATUSES: [u16; 20] = [
+    200, 204, 400, 403, 404, 405, 408, 413, 414, 415, 417, 422, 429, 431, 500, 501, 503, 505, 507,
+    0,
+];
+
+/// One worker's counters.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerMetrics {
+    requests: [[AtomicU64; STATUSES.len()]; CALLS.len()],
+    pub(crate) records: AtomicU64,
+    pub(crate) body_bytes: AtomicU64,
+}
+
+impl WorkerMetrics {
+    pub(crate) fn answered(&self, call: Call, status: u16) {
+        let at = STATUSES
+            .iter()
+            .position(|known| *known == status)
+            .unwrap_or(STATUSES.len() - 1);
+        add(&self.requests[call as usize][at], 1);
+    }
+}
+
+/// Only the counter's own worker adds to it, so a plain load and store is enough and costs no locked instruction.
+pub(crate) fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
+}
+
+/// Upper bounds of the batch size histogram, in records.
+const BATCH_BOUNDS: [u64; 8] = [1, 4, 16, 64, 256, 1024, 4096, 16384];
+/// Upper bounds of the commit time histogram, in microseconds.
+const COMMIT_BOUNDS_US: [u64; 10] = [
+    100, 250, 500, 1000, 2500, 5000, 10_000, 50_000, 250_000, 1_000_000,
+];
+
+/// What the committer counts.
+#[derive(Debug, Default)]
+pub(crate) struct CommitMetrics {
+    commits: AtomicU64,
+    records: AtomicU64,
+    bytes: AtomicU64,
+    micros: AtomicU64,
+    batch: [AtomicU64; BATCH_BOUNDS.len()],
+    commit: [AtomicU64; COMMIT_BOUNDS_US.len()],
+    pub(crate) failures: AtomicU64,
+}
+
+impl CommitMetrics {
+    pub(crate) fn note(&self, records: usize, bytes: usize, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        add(&self.commits, 1);
+        add(&self.records, records as u64);
+        add(&self.bytes, bytes as u64);
+        add(&self.micros, micros);
+        if let Some(at) = BATCH_BOUNDS
+            .iter()
+            .position(|bound| records as u64 <= *bound)
+        {
+            add(&self.batch[at], 1);
+        }
+        if let Some(at) = COMMIT_BOUNDS_US.iter().position(|bound| micros <= *bound) {
+            add(&self.commit[at], 1);
+        }
+    }
+}
+
+/// What all workers share.
+#[derive(Debug, Default)]
+pub(crate) struct Gauges {
+    /// Bytes of bodies received or announced and not yet answered.
+    pub(crate) in_flight_bytes: AtomicUsize,
+    pub(crate) connections: AtomicUsize,
+    pub(crate) connections_refused: AtomicU64,
+    /// Records that reads gave and queries looked at.
+    pub(crate) records_read: AtomicU64,
+    pub(crate) records_looked_at: AtomicU64,
+}
+
+/// Everything as Prometheus text.
+pub(crate) fn exposition(
+    workers: &[Arc<WorkerMetrics>],
+    commits: &CommitMetrics,
+    gauges: &Gauges,
+) -> String {
+    let mut page = String::with_capacity(8 * 1024);
+    requests(&mut page, workers);
+    for (name, kind, help, value) in singles(workers, commits, gauges) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            page,
+            "# HELP waggle_gateway_{name} {help}\n# TYPE waggle_gateway_{name} {kind}\nwaggle_gateway_{name} {value}"
+        );
+    }
+    let count = load(&commits.commits);
+    let batches = Histogram {
+        name: "waggle_gateway_batch_records",
+        help: "Records in a commit.",
+        buckets: &commits.batch,
+        bounds: &BATCH_BOUNDS,
+        scale: 1.0,
+        sum: load(&commits.records),
+    };
+    batches.write(&mut page, count);
+    let times = Histogram {
+        name: "waggle_gateway_commit_seconds",
+        help: "Time a commit took, sync included.",
+        buckets: &commits.commit,
+        bounds: &COMMIT_BOUNDS_US,
+        scale: 1e-6,
+        sum: load(&commits.micros),
+    };
+    times.write(&mut page, count);
+    page
+}
+
+/// Name without its prefix, kind, help, value.
+type Single = (&'static str, &'static str, &'static str, u64);
+
+fn singles(
+    workers: &[Arc<WorkerMetrics>],
+    commits: &CommitMetrics,
+    gauges: &Gauges,
+) -> [Single; 10] {
+    let sum = |pick: fn(&WorkerMetrics) -> &AtomicU64| {
+        workers.iter().map(|worker| load(pick(worker))).sum::<u64>()
+    };
+    let (records, body_bytes) = (
+        sum(|worker| &worker.records),
+        sum(|worker| &worker.body_bytes),
+    );
+    let in_flight = gauges.in_flight_bytes.load(Ordering::Relaxed) as u64;
+    let connections = gauges.connections.load(Ordering::Relaxed) as u64;
+    let refused = load(&gauges.connections_refused);
+    let (read, looked_at) = (load(&gauges.records_read), load(&gauges.records_looked_at));
+    [
+        (
+            "records_accepted_total",
+            "counter",
+            "Records answered with 204.",
+            records,
+        ),
+        (
+            "body_bytes_total",
+            "counter",
+            "Bytes of bodies with records.",
+            body_bytes,
+        ),
+        (
+            "records_read_total",
+            "counter",
+            "Records given to readers.",
+            read,
+        ),
+        (
+            "records_looked_at_total",
+            "counter",
+            "Records that queries looked at.",
+            looked_at,
+        ),
+        (
+            "stored_records_total",
+            "counter",
+            "Records made durable.",
+            load(&commits.records),
+        ),
+        (
+            "stored_bytes_total",
+            "counter",
+            "Bytes of records made durable.",
+            load(&commits.bytes),
+        ),
+        (
+            "commit_failures_total",
+            "counter",
+            "Commits that failed.",
+            load(&commits.failures),
+        ),
+        (
+            "in_flight_bytes",
+            "gauge",
+            "Bytes of bodies not yet answered.",
+            in_flight,
+        ),
+        ("connections", "gauge", "Open connections.", connections),
+        (
+            "connections_refused_total",
+            "counter",
+            "Connections over the limit.",
+            refused,
+        ),
+    ]
+}
+
+fn requests(page: &mut String, workers: &[Arc<WorkerMetrics>]) {
+    let name = "waggle_gateway_requests_total";
+    let _ = writeln!(
+        page,
+        "# HELP {name} Requests answered, by call and status.\n# TYPE {name} counter"
+    );
+    for (call, call_name) in CALLS.iter().enumerate() {
+        for (at, status) in STATUSES.iter().enumerate() {
+            let count: u64 = workers
+                .iter()
+                .map(|worker| load(&worker.requests[call][at]))
+                .sum();
+            if count > 0 {
+                let status = if *status == 0 {
+                    "other".to_owned()
+                } else {
+                    status.to_string()
+                };
+                let _ = writeln!(
+                    page,
+                    "{name}{{call=\"{call_name}\",status=\"{status}\"}} {count}"
+                );
+            }
+        }
+    }
+}
+
+struct Histogram<'a> {
+    name: &'a str,
+    help: &'a str,
+    buckets: &'a [AtomicU64],
+    bounds: &'a [u64],
+    /// What a unit of bounds and sum is in the unit shown.
+    scale: f64,
+    sum: u64,
+}
+
+impl Histogram<'_> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "sums beyond 2^53 µs or records may lose their last digits on this page"
+    )]
+    fn write(&self, page: &mut String, count: u64) {
+        let Self { name, help, .. } = self;
+        let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} histogram");
+        let mut below = 0;
+        for (bucket, bound) in self.buckets.iter().zip(self.bounds) {
+            below += load(bucket);
+            let bound = *bound as f64 * self.scale;
+            let _ = writeln!(page, "{name}_bucket{{le=\"{bound}\"}} {below}");
+        }
+        let sum = self.sum as f64 * self.scale;
+        let _ = writeln!(page, "{name}_bucket{{le=\"+Inf\"}} {count}");
+        let _ = writeln!(page, "{name}_sum {sum}\n{name}_count {count}");
+    }
+}
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}

@@ -1,0 +1,127 @@
+//! Errors as clients see them: RFC 9457 `application/problem+json`, with the places of mistakes in a body.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+use waggle_record::Mistake;
+
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
+/// What a client is asked to wait after 429 and 503.
+pub(crate) const RETRY_AFTER_SECONDS: &str = "1";
+
+/// A refused or failed request.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    pub(crate) status: u16,
+    pub(crate) detail: String,
+    pub(crate) mistakes: Vec<Mistake>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: u16, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            detail: detail.into(),
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// A body that could not be read.
+    pub(crate) fn mistakes(mistakes: Vec<Mistake>) -> Self {
+        let detail = mistakes
+            .first()
+            .map_or_else(String::new, ToString::to_string);
+        Self {
+            status: 400,
+            detail,
+            mistakes,
+        }
+    }
+
+    /// The store is not able to write.
+    pub(crate) fn store_failed() -> Self {
+        Self::new(
+            503,
+            "the store cannot write at the moment; nothing of this request was kept",
+        )
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<&'static str> {
+        matches!(self.status, 429 | 503).then_some(RETRY_AFTER_SECONDS)
+    }
+
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        let first = self.mistakes.first();
+        let body = ProblemBody {
+            r#type: "about:blank",
+            title: StatusCode::from_u16(self.status)
+                .ok()
+                .and_then(|status| status.canonical_reason())
+                .unwrap_or("Error"),
+            status: self.status,
+            detail: &self.detail,
+            line: first.map(|mistake| mistake.line),
+            column: first.map(|mistake| mistake.column),
+            errors: self
+                .mistakes
+                .iter()
+                .map(|mistake| PlacedProblem {
+                    line: mistake.line,
+                    column: mistake.column,
+                    problem: &mistake.problem,
+                })
+                .collect(),
+        };
+        serde_json::to_vec(&body).expect("strings and numbers are always JSON")
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response =
+            (status, [(header::CONTENT_TYPE, MEDIA_TYPE)], self.to_json()).into_response();
+        if let Some(seconds) = self.retry_after() {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
+        }
+        response
+    }
+}
+
+/// A problem as RFC 9457 writes it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemBody<'a> {
+    /// Always `about:blank`: the status says what kind it is.
+    #[schema(example = "about:blank")]
+    r#type: &'a str,
+    /// What the status is called.
+    #[schema(example = "Bad Request")]
+    title: &'a str,
+    #[schema(example = 400)]
+    status: u16,
+    /// What is wrong, in a sentence.
+    #[schema(example = "line 1, column 4: expected a field, found the end of the line")]
+    detail: &'a str,
+    /// Where the first mistake is, counted from 1; only for a body that could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    /// In characters, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    /// Every mistake, up to 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<PlacedProblem<'a>>,
+}
+
+/// One mistake in a body, and where.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PlacedProblem)]
+pub(crate) struct PlacedProblem<'a> {
+    line: usize,
+    column: usize,
+    problem: &'a str,
+}

@@ -1,0 +1,116 @@
+//! What an operator can set: every limit is a flag with a default.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Flags of `waggle-gateway serve`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Settings {
+    /// Address and port to listen on; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// The store's file; made where there is none
+    #[arg(long, value_name = "FILE")]
+    pub store: PathBuf,
+    /// Threads that serve connections
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub workers: u32,
+    /// Largest body of a request, in bytes
+    #[arg(long, default_value_t = 8 * 1024 * 1024, value_parser = bytes(1, 1 << 30))]
+    pub body_max_bytes: usize,
+    /// Largest head of a request, in bytes
+    #[arg(long, default_value_t = 16 * 1024, value_parser = bytes(128, 1 << 20))]
+    pub head_max_bytes: usize,
+    /// Bytes of bodies received and not yet answered, over all connections; beyond it 503
+    #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = bytes(1, 1 << 40))]
+    pub in_flight_max_bytes: usize,
+    /// Records that wait for the next commit; beyond it 503
+    #[arg(long, default_value_t = 1_000_000, value_parser = bytes(1, 1 << 31))]
+    pub queue_max_records: usize,
+    /// Open connections; beyond it 503
+    #[arg(long, default_value_t = 10_000, value_parser = bytes(1, 1 << 20))]
+    pub connections_max: usize,
+    /// Requests of one connection that are worked on at once
+    #[arg(long, default_value_t = 128, value_parser = bytes(1, 1 << 16))]
+    pub pipelining_max: usize,
+    /// Time for a client to send a request's head, from its first byte (from the connection's start for the first)
+    #[arg(long, default_value = "10s", value_parser = duration)]
+    pub head_timeout: Duration,
+    /// Time for a client to send a request's body
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    pub body_timeout: Duration,
+    /// Time a connection may be quiet between requests
+    #[arg(long, default_value = "75s", value_parser = duration)]
+    pub idle_timeout: Duration,
+    /// Time a client may leave answers unread
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    pub write_timeout: Duration,
+    /// Time for open requests to be answered after SIGTERM
+    #[arg(long, default_value = "5s", value_parser = duration)]
+    pub drain_timeout: Duration,
+    /// Time a commit waits for more records after the first one; batches form without it
+    #[arg(long, default_value = "0s", value_parser = duration)]
+    pub commit_delay: Duration,
+    /// Size at which the write-ahead log is folded into the file at the latest, in bytes
+    #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = clap::value_parser!(u64).range(64 * 1024..))]
+    pub wal_max_bytes: u64,
+    /// Size beyond which the store's file does not grow, in bytes; then 503; 0 is no limit
+    #[arg(long, default_value_t = 0)]
+    pub store_max_bytes: u64,
+    /// Topics that may exist
+    #[arg(long, default_value_t = 10_000, value_parser = bytes(1, crate::store::TOPICS_MAX))]
+    pub topics_max: usize,
+    /// Reads and queries worked on at once, by all workers together; more wait, too many are answered 429
+    #[arg(long, default_value_t = 2, value_parser = bytes(1, 64))]
+    pub readers: usize,
+    /// Records in one answer to a read, and rows in one answer to a query
+    #[arg(long, default_value_t = 100_000, value_parser = bytes(1, 10_000_000))]
+    pub answer_max_records: usize,
+    /// Bytes of one answer to a read or a query, over which it stops at the next record
+    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 30))]
+    pub answer_max_bytes: usize,
+    /// Records that one query looks at
+    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40))]
+    pub query_max_records: usize,
+}
+
+/// A count within bounds.
+fn bytes(
+    min: usize,
+    max: usize,
+) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number: usize = text
+            .parse()
+            .map_err(|_| "expected a whole number".to_owned())?;
+        if (min..=max).contains(&number) {
+            Ok(number)
+        } else {
+            Err(format!("expected {min} to {max}"))
+        }
+    }
+}
+
+/// A whole number and its unit: `10s`, `500ms`, `50us`, `2m`; at most a day.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let expected =
+        || format!("expected a whole number with its unit (ns, us, ms, s, m, h), found {text:?}");
+    let number: u64 = text[..digits].parse().map_err(|_| expected())?;
+    let unit = match &text[digits..] {
+        "ns" => Duration::from_nanos(1),
+        "us" => Duration::from_micros(1),
+        "ms" => Duration::from_millis(1),
+        "s" => Duration::from_secs(1),
+        "m" => Duration::from_secs(60),
+        "h" => Duration::from_secs(60 * 60),
+        _ => return Err(expected()),
+    };
+    let count = u32::try_from(number).map_err(|_| expected())?;
+    let whole = unit.checked_mul(count).ok_or_else(expected)?;
+    if whole > Duration::from_secs(24 * 60 * 60) {
+        return Err("expected a day at most".to_owned());
+    }
+    Ok(whole)
+}

@@ -1,0 +1,145 @@
+//! Records as the store keeps them: many in one run of bytes, so that a commit costs a row per topic, not per record.
+//!
+//! An entry is its length (u32, little endian, of what follows the time), its time (i64, little endian, nanoseconds)
+//! and the line as line protocol without its time. An offset is found by hopping over lengths.
+
+const PREFIX_BYTES: usize = 12;
+
+/// Consecutive records of one topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    pub count: u32,
+    pub min_time: i64,
+    pub max_time: i64,
+    /// Which measurements occur, as a 64-bit filter: a measurement whose bit is clear does not.
+    pub measurements: u64,
+    pub bytes: Vec<u8>,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            min_time: i64::MAX,
+            max_time: i64::MIN,
+            measurements: 0,
+            bytes: Vec::new(),
+        }
+    }
+}
+
+/// Where a chunk stood, so that what came after can be taken back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    count: u32,
+    min_time: i64,
+    max_time: i64,
+    measurements: u64,
+    length: usize,
+}
+
+impl Chunk {
+    /// Adds a record. `series` is measurement and tags as written, `fields` the fields as written.
+    pub fn push(&mut self, time: i64, measurement_bit: u64, series: &str, fields: &str) {
+        let length = series.len() + 1 + fields.len();
+        let stored =
+            u32::try_from(length).expect("a body, so also a line of it, is smaller than 4 GiB");
+        self.bytes.reserve(PREFIX_BYTES + length);
+        self.bytes.extend_from_slice(&stored.to_le_bytes());
+        self.bytes.extend_from_slice(&time.to_le_bytes());
+        self.bytes.extend_from_slice(series.as_bytes());
+        self.bytes.push(b' ');
+        self.bytes.extend_from_slice(fields.as_bytes());
+        self.count += 1;
+        self.min_time = self.min_time.min(time);
+        self.max_time = self.max_time.max(time);
+        self.measurements |= measurement_bit;
+    }
+
+    /// Adds the records of another after its own.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.bytes.extend_from_slice(&other.bytes);
+        self.count += other.count;
+        self.min_time = self.min_time.min(other.min_time);
+        self.max_time = self.max_time.max(other.max_time);
+        self.measurements |= other.measurements;
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            count: self.count,
+            min_time: self.min_time,
+            max_time: self.max_time,
+            measurements: self.measurements,
+            length: self.bytes.len(),
+        }
+    }
+
+    pub(crate) fn take_back(&mut self, mark: Mark) {
+        self.count = mark.count;
+        self.min_time = mark.min_time;
+        self.max_time = mark.max_time;
+        self.measurements = mark.measurements;
+        self.bytes.truncate(mark.length);
+    }
+
+    /// Empty again; keeps its buffer unless it has become larger than `keep_max_bytes`.
+    pub(crate) fn clear(&mut self, keep_max_bytes: usize) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        if bytes.capacity() > keep_max_bytes {
+            bytes = Vec::new();
+        }
+        *self = Self {
+            bytes,
+            ..Self::default()
+        };
+    }
+}
+
+/// The bit that stands for a measurement in [`Chunk::measurements`].
+pub fn measurement_bit(measurement: &str) -> u64 {
+    // Kept on disk, so it must be the same in every release: FNV-1a, which std's hashers do not promise to stay.
+    let hash = measurement
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    1 << (hash >> 58)
+}
+
+/// One record of a chunk as it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'a> {
+    pub time: i64,
+    /// Line protocol without a time.
+    pub line: &'a [u8],
+}
+
+/// The records in a chunk's bytes, in order.
+#[derive(Debug, Clone)]
+pub struct Entries<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Entries<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let (length, rest) = self.rest.split_first_chunk::<4>()?;
+        let (time, rest) = rest.split_first_chunk::<8>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (line, rest) = rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(Entry {
+            time: i64::from_le_bytes(*time),
+            line,
+        })
+    }
+}

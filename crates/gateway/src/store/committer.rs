@@ -1,0 +1,227 @@
+//! The one thread that writes: takes all that waits, writes it in one transaction, syncs, tells everyone who waits.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, atomic::Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, params};
+use tokio::sync::Notify;
+
+use super::file::{self, Opened};
+use super::queue::{Batch, Taken};
+use super::{Store, StoreSettings};
+
+/// How often the committer looks after an idle store, and tries again on one that failed.
+const IDLE_ROUND: Duration = Duration::from_secs(1);
+/// Bytes that a trial write needs room for.
+const TRIAL_WRITE_BYTES: i64 = 64 * 1024;
+/// Commits between two looks at the size of the write-ahead log.
+const LOOK_AT_LOG_EVERY: u32 = 64;
+
+/// A topic as the committer knows it: its number in the file, once it has one, and where its log ends.
+#[derive(Debug, Clone, Copy, Default)]
+struct Log {
+    id: Option<i64>,
+    next_offset: i64,
+}
+
+pub(super) struct Committer {
+    connection: Connection,
+    /// By slot.
+    logs: Vec<Log>,
+    /// What `logs` becomes if the transaction at hand succeeds: slot and log.
+    changes: Vec<(usize, Log)>,
+    store: Store,
+    workers: Vec<Arc<Notify>>,
+    commit_delay: Duration,
+    wal: PathBuf,
+    wal_max_bytes: u64,
+    commits_until_look: u32,
+    /// Held until the file is closed.
+    _lock: File,
+}
+
+impl Committer {
+    pub(super) fn new(
+        opened: Opened,
+        store: &Store,
+        settings: &StoreSettings,
+        workers: Vec<Arc<Notify>>,
+    ) -> Self {
+        let logs: Vec<Log> = opened
+            .topics
+            .iter()
+            .map(|topic| Log {
+                id: Some(topic.id),
+                next_offset: topic.next_offset,
+            })
+            .collect();
+        opened.connection.set_prepared_statement_cache_capacity(16);
+        let mut wal = settings.file.as_os_str().to_owned();
+        wal.push("-wal");
+        Self {
+            connection: opened.connection,
+            logs,
+            changes: Vec::new(),
+            store: store.clone(),
+            workers,
+            commit_delay: settings.commit_delay,
+            wal: wal.into(),
+            wal_max_bytes: settings.wal_max_bytes,
+            commits_until_look: LOOK_AT_LOG_EVERY,
+            _lock: opened.lock,
+        }
+    }
+
+    /// Until the queue is closed and empty.
+    pub(super) fn run(mut self) {
+        loop {
+            if !self.commit_delay.is_zero() {
+                self.store.queue.linger(self.commit_delay, IDLE_ROUND);
+            }
+            match self.store.queue.take(IDLE_ROUND) {
+                Taken::Batch(batch) => self.settle(batch),
+                Taken::Nothing => self.look_after(),
+                Taken::Closed => break,
+            }
+        }
+        // What is in the log is durable already; folding it in only makes the next start quicker.
+        if let Err(error) = self
+            .connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        {
+            crate::log::warning(format_args!(
+                "folding the write-ahead log in at the end: {error}"
+            ));
+        }
+    }
+
+    /// Writes the batch and tells those who wait for it.
+    fn settle(&mut self, batch: Batch) {
+        let started = Instant::now();
+        let written = self.write(&batch);
+        let durable = written.is_ok();
+        match written {
+            Ok(()) => {
+                self.accept_changes();
+                self.store
+                    .metrics
+                    .note(batch.records, batch.bytes, started.elapsed());
+            }
+            Err(error) => {
+                self.store.metrics.failures.fetch_add(1, Ordering::Relaxed);
+                crate::log::warning(format_args!("writing {} records: {error}", batch.records));
+                self.roll_back();
+            }
+        }
+        self.store.writable.store(durable, Ordering::Relaxed);
+        batch.ticket.settle(durable);
+        for (number, worker) in self.workers.iter().enumerate() {
+            if batch.workers & (1 << number) != 0 {
+                worker.notify_one();
+            }
+        }
+        self.store.queue.give_back(batch);
+        self.bound_log();
+    }
+
+    fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
+        self.changes.clear();
+        self.connection
+            .prepare_cached("BEGIN IMMEDIATE")?
+            .execute([])?;
+        for topic in &batch.topics {
+            if topic.chunks.iter().all(|chunk| chunk.count == 0) {
+                continue;
+            }
+            let slot = topic.slot.0 as usize;
+            let mut log = self.logs.get(slot).copied().unwrap_or_default();
+            let id = match log.id {
+                Some(id) => id,
+                None => self.make_topic(&self.store.topics.name(topic.slot))?,
+            };
+            log.id = Some(id);
+            let mut insert = self
+                .connection
+                .prepare_cached("INSERT INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            for chunk in topic.chunks.iter().filter(|chunk| chunk.count > 0) {
+                let measurements = chunk.measurements.cast_signed();
+                insert.execute(params![
+                    file::key(id, log.next_offset),
+                    chunk.count,
+                    chunk.min_time,
+                    chunk.max_time,
+                    measurements,
+                    chunk.bytes
+                ])?;
+                log.next_offset += i64::from(chunk.count);
+            }
+            self.changes.push((slot, log));
+        }
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+
+    fn accept_changes(&mut self) {
+        for (slot, log) in self.changes.drain(..) {
+            if self.logs.len() <= slot {
+                self.logs.resize(slot + 1, Log::default());
+            }
+            self.logs[slot] = log;
+        }
+    }
+
+    fn make_topic(&self, name: &str) -> rusqlite::Result<i64> {
+        self.connection
+            .prepare_cached("INSERT INTO topics (name) VALUES (?1)")?
+            .insert([name])
+    }
+
+    fn roll_back(&self) {
+        if self.connection.is_autocommit() {
+            return;
+        }
+        if let Err(error) = self.connection.execute_batch("ROLLBACK") {
+            crate::log::warning(format_args!("rolling back: {error}"));
+        }
+    }
+
+    /// In a quiet second: sees whether a store that failed can be written again, so that it is said ready again.
+    fn look_after(&mut self) {
+        self.bound_log();
+        if self.store.writable.load(Ordering::Relaxed) {
+            return;
+        }
+        let tried = self.connection.execute(
+            "INSERT OR REPLACE INTO trial_write (id, filling) VALUES (1, zeroblob(?1))",
+            [TRIAL_WRITE_BYTES],
+        );
+        match tried {
+            Ok(_) => self.store.writable.store(true, Ordering::Relaxed),
+            Err(error) => {
+                crate::log::warning(format_args!("the store still cannot be written: {error}"))
+            }
+        }
+    }
+
+    /// SQLite folds the log in by itself, but while readers always overlap it cannot start the log afresh;
+    /// then writing pauses until it can.
+    fn bound_log(&mut self) {
+        self.commits_until_look = self.commits_until_look.saturating_sub(1);
+        if self.commits_until_look > 0 {
+            return;
+        }
+        self.commits_until_look = LOOK_AT_LOG_EVERY;
+        let size = std::fs::metadata(&self.wal).map_or(0, |found| found.len());
+        if size <= self.wal_max_bytes {
+            return;
+        }
+        if let Err(error) = self
+            .connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        {
+            crate::log::warning(format_args!("folding the write-ahead log in: {error}"));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Reading a topic's log: a few connections, each used by one blocking thread at a time.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use tokio::sync::Semaphore;
+
+use super::file::{self, StoreError};
+
+/// Readers that may wait for each one that works.
+const WAITING_PER_READER: usize = 16;
+/// Chunks read before the view of the file is given up and taken anew: a long read must not hold back the log.
+const CHUNKS_PER_VIEW: i64 = 64;
+
+/// Why a read gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("too many reads wait already")]
+    Busy,
+    #[error("reading the store: {0}")]
+    Store(#[from] rusqlite::Error),
+    #[error("record {offset} of topic {topic} cannot be read")]
+    Corrupt { topic: String, offset: i64 },
+    #[error("a reading thread ended early")]
+    Lost,
+}
+
+/// The part of a log to read.
+#[derive(Debug, Clone)]
+pub struct Span {
+    pub topic: String,
+    /// First offset.
+    pub offset: i64,
+    /// Earliest time, included; nanoseconds.
+    pub from: i64,
+    /// Latest time, included.
+    pub until: i64,
+    /// Chunks with none of these measurement bits are passed over.
+    pub measurements: u64,
+}
+
+/// Consecutive records of the log, possibly with some outside the span's times and measurements.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    /// Offset of the first record.
+    pub offset: i64,
+    /// To be read with [`super::Entries`].
+    pub bytes: &'a [u8],
+}
+
+/// Connections that read; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Readers(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    connections: Mutex<Vec<Connection>>,
+    working: Semaphore,
+    asked: Semaphore,
+}
+
+impl Readers {
+    pub(super) fn open(file: &Path, count: usize) -> Result<Self, StoreError> {
+        let connections = (0..count)
+            .map(|_| file::open_for_reading(file))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self(Arc::new(Pool {
+            connections: Mutex::new(connections),
+            working: Semaphore::new(count),
+            asked: Semaphore::new(count * (1 + WAITING_PER_READER)),
+        })))
+    }
+
+    /// Does the work on a blocking thread, when a connection is free.
+    ///
+    /// # Errors
+    /// [`ReadError::Busy`] when too many wait already, or whatever the work ends with.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, ReadError> {
+        let _asked = self.0.asked.try_acquire().map_err(|_| ReadError::Busy)?;
+        let working = self
+            .0
+            .working
+            .acquire()
+            .await
+            .map_err(|_| ReadError::Lost)?;
+        let pool = Arc::clone(&self.0);
+        let done = tokio::task::spawn_blocking(move || {
+            let connection = pool.lock().pop().ok_or(ReadError::Lost)?;
+            let result = work(&connection);
+            pool.lock().push(connection);
+            result
+        });
+        let result = done.await.map_err(|_| ReadError::Lost)?;
+        drop(working);
+        result
+    }
+}
+
+impl Pool {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Visits the blocks of a span until the visitor breaks with the offset to go on from.
+/// Returns that offset, or else the end of the log as it was when the scan began.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn scan(
+    connection: &Connection,
+    span: &Span,
+    mut visit: impl FnMut(Block<'_>) -> ControlFlow<i64>,
+) -> Result<i64, ReadError> {
+    let id: Option<i64> = connection
+        .prepare_cached("SELECT id FROM topics WHERE name = ?1")?
+        .query_row([&span.topic], |row| row.get(0))
+        .optional()?;
+    // A topic comes to be with its first record; until then its log is empty.
+    let Some(topic) = id else { return Ok(0) };
+    let end = connection
+        .prepare_cached(file::LAST_CHUNK)?
+        .query_row(
+            [file::key(topic, 0), file::key(topic + 1, 0)],
+            file::next_offset,
+        )
+        .optional()?
+        .unwrap_or(0);
+    let mut offset = span.offset.clamp(0, end);
+    while offset < end {
+        match view(connection, span, topic, offset..end, &mut visit)? {
+            ControlFlow::Continue(Some(next)) => offset = next,
+            ControlFlow::Continue(None) => return Ok(end),
+            ControlFlow::Break(next) => return Ok(next),
+        }
+    }
+    Ok(end)
+}
+
+/// As much of the scan as one view of the file is held for; continues with where the next one starts, if there is more.
+fn view(
+    connection: &Connection,
+    span: &Span,
+    topic: i64,
+    offsets: std::ops::Range<i64>,
+    visit: &mut impl FnMut(Block<'_>) -> ControlFlow<i64>,
+) -> Result<ControlFlow<i64, Option<i64>>, ReadError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, count, records FROM chunks
+         WHERE id >= coalesce((SELECT max(id) FROM chunks WHERE id >= ?1 AND id <= ?2), ?2) AND id < ?3
+           AND max_time >= ?4 AND min_time <= ?5 AND (measurements & ?6) != 0
+         ORDER BY id LIMIT ?7",
+    )?;
+    let mut rows = statement.query(params![
+        file::key(topic, 0),
+        file::key(topic, offsets.start),
+        file::key(topic, offsets.end),
+        span.from,
+        span.until,
+        span.measurements.cast_signed(),
+        CHUNKS_PER_VIEW
+    ])?;
+    let (mut seen, mut next) = (0, offsets.start);
+    while let Some(row) = rows.next()? {
+        let offset = file::offset_of(row.get(0)?);
+        let count: i64 = row.get(1)?;
+        let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        if let ControlFlow::Break(stopped_at) = visit(Block { offset, bytes }) {
+            return Ok(ControlFlow::Break(stopped_at));
+        }
+        seen += 1;
+        next = offset + count;
+    }
+    Ok(ControlFlow::Continue(
+        (seen == CHUNKS_PER_VIEW).then_some(next),
+    ))
+}

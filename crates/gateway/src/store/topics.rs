@@ -1,0 +1,68 @@
+//! Which topics there are, and the numbers by which workers and committer call them while the process runs.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use super::TopicSlot;
+
+/// As many topics as allowed exist already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooManyTopics;
+
+#[derive(Debug)]
+pub(crate) struct Topics {
+    known: RwLock<Known>,
+    max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    slots: HashMap<Box<str>, TopicSlot>,
+    names: Vec<Box<str>>,
+}
+
+impl Topics {
+    /// Slots are given in the order of `names`.
+    pub(super) fn new<'a>(max: usize, names: impl Iterator<Item = &'a str>) -> Self {
+        let topics = Self {
+            known: RwLock::default(),
+            max: usize::MAX,
+        };
+        for name in names {
+            topics.slot(name).expect("there is no limit yet");
+        }
+        Self { max, ..topics }
+    }
+
+    /// The slot of a topic, a new one where the name is new.
+    pub(crate) fn slot(&self, name: &str) -> Result<TopicSlot, TooManyTopics> {
+        if let Some(slot) = self
+            .known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .slots
+            .get(name)
+        {
+            return Ok(*slot);
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = known.slots.get(name) {
+            return Ok(*slot);
+        }
+        if known.names.len() >= self.max {
+            return Err(TooManyTopics);
+        }
+        let slot = TopicSlot(u32::try_from(known.names.len()).expect("the limit is far lower"));
+        known.names.push(name.into());
+        known.slots.insert(name.into(), slot);
+        Ok(slot)
+    }
+
+    pub(super) fn name(&self, slot: TopicSlot) -> String {
+        self.known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .names[slot.0 as usize]
+            .to_string()
+    }
+}
