@@ -6,11 +6,13 @@ use crate::{
     nearest::list,
     schema::STUDY,
     tree::{Entry, Node, Value},
-    walk::walk,
+    walk::{is_name, walk},
 };
 
 /// Most cells of a study.
 pub(crate) const MAX_CELLS: usize = 10_000;
+/// Most factors of a study.
+const MAX_FACTORS: usize = 16;
 /// Longest level, in bytes as written.
 const MAX_LEVEL_BYTES: usize = 256;
 
@@ -24,10 +26,13 @@ pub(crate) struct Cells {
     pub names: Vec<(String, Place)>,
     /// At least one cell, which is empty where the factors are wrong or none are given.
     pub cells: Vec<Levels>,
+    /// Whether `names` are all there are; false where the part is too broken to tell.
+    pub complete: bool,
 }
 
 /// Reads `factors` or `cells`.
 pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
+    let before = findings.len();
     let (factors, rows) = (root.entry("factors"), root.entry("cells"));
     if let (Some(_), Some(rows)) = (factors, rows) {
         let what = "a study has factors or cells, not both";
@@ -38,7 +43,17 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
         (None, Some(rows)) => listed(rows, findings),
         (None, None) => (Vec::new(), None),
     };
+    if let Some((_, place)) = names.get(MAX_FACTORS) {
+        let what = format!("the study has {} factors", names.len());
+        findings.push(Finding::new(*place, what).expected(format!("at most {MAX_FACTORS}")));
+        return Cells {
+            names: names[..MAX_FACTORS].to_vec(),
+            cells: vec![Levels::new()],
+            complete: false,
+        };
+    }
     Cells {
+        complete: !names.is_empty() || findings.len() == before,
         names,
         cells: cells
             .filter(|cells| !cells.is_empty())
@@ -66,6 +81,7 @@ fn product(
     let names = node
         .entries()
         .iter()
+        .filter(|factor| is_name(&factor.key))
         .map(|factor| (factor.key.clone(), factor.place))
         .collect();
     let factors: Vec<_> = node

@@ -15,6 +15,7 @@ mod shuffle;
 mod system;
 mod tree;
 mod units;
+mod uses;
 mod walk;
 
 pub use check::MIN_STEADY_INTERVALS;

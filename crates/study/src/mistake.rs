@@ -144,6 +144,11 @@ impl Findings {
         self.0.is_empty()
     }
 
+    /// Whether more would not be shown anyway.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() > MAX_MISTAKES
+    }
+
     /// Ties the findings to their file; `cells` is how many there are in all.
     pub(crate) fn into_mistakes(self, source: &Source, cells: u32) -> Mistakes {
         let lines = lines_of(&source.text);
@@ -175,12 +180,7 @@ impl Findings {
 }
 
 fn mistake(source: &Source, lines: &[&str], finding: Finding) -> Mistake {
-    let Finding {
-        place,
-        what,
-        expected,
-        meant,
-    } = finding;
+    let place = inside(lines, finding.place);
     let line = lines
         .get(place.line as usize - 1)
         .copied()
@@ -189,10 +189,24 @@ fn mistake(source: &Source, lines: &[&str], finding: Finding) -> Mistake {
         file: source.name.clone(),
         line: place.line,
         column: place.column,
-        what,
-        expected,
-        did_you_mean: meant,
+        what: finding.what,
+        expected: finding.expected,
+        did_you_mean: finding.meant,
         excerpt: excerpt(line, place),
+    }
+}
+
+/// The parser puts what is missing at the end on a line of its own; it is shown right after the text.
+fn inside(lines: &[&str], place: Place) -> Place {
+    let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+    if place.line <= count {
+        return place;
+    }
+    let last = lines.last().map_or(0, |line| line.chars().count());
+    Place {
+        line: count,
+        column: u32::try_from(last).unwrap_or(u32::MAX - 1) + 1,
+        width: 1,
     }
 }
 

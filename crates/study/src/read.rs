@@ -1,7 +1,5 @@
 //! From text to checked study or system: parse, fill in each cell's levels, walk by the schema, check.
 
-use std::time::Duration;
-
 use serde::Deserialize;
 
 use crate::{
@@ -9,22 +7,18 @@ use crate::{
     cells::{self, Cells, Levels},
     check::{self, Checker},
     de::NodeReader,
-    fill::{fill, uses},
+    fill::fill,
     mistake::{Finding, Findings, Place},
     nearest::{list, nearest},
     raw,
-    schema::{PARTS_PER_CELL, STUDY, STUDY_WIDE, SYSTEM},
-    shuffle::seed_of,
-    tree::{Node, Value, parse, quoted},
+    schema::{STUDY, SYSTEM},
+    tree::{Node, Value, parse},
+    uses::check_uses,
     walk::walk,
 };
 
-/// Most trials of a study.
-const MAX_TRIALS: u64 = 100_000;
 /// Most bytes of a study's text over all its cells; keeps memory and time bounded whatever the file says.
 const MAX_EXPANDED_BYTES: usize = 64 * 1024 * 1024;
-/// Widest 95 % interval of goodput before a cell is noisy, unless the study says otherwise.
-const NOISY_ABOVE: f64 = 0.1;
 
 /// The system a study names, so that the caller can find its file.
 ///
@@ -118,9 +112,13 @@ impl Examined {
     }
 
     fn examine(&mut self, root: &Node, system: Option<&System>, found: &mut Vec<Finding>) {
-        let Cells { names, cells } = cells::cells(root, found);
+        let Cells {
+            names,
+            cells,
+            complete,
+        } = cells::cells(root, found);
         let body = without_cells(root);
-        check_uses(&body, &names, system, found);
+        check_uses(&body, (&names, complete), system, found);
         self.cells = u32::try_from(cells.len()).expect("the number of cells is limited");
         let expanded = weight(&body, longest_level(&cells)).saturating_mul(cells.len());
         if expanded > MAX_EXPANDED_BYTES {
@@ -147,6 +145,9 @@ impl Examined {
             }
             in_cell.append(&mut checker.findings);
             self.findings.add_in_cell(number, in_cell);
+            if self.findings.is_full() {
+                break;
+            }
         }
         let factors = names.into_iter().map(|(name, _)| name).collect();
         self.study = self.study.take().map(|study| Study {
@@ -164,7 +165,7 @@ impl Examined {
         system: Option<&System>,
     ) {
         let mut own = Checker::new(checker.root());
-        self.study = whole(&mut own, raw, system, self.cells);
+        self.study = check::whole(&mut own, raw, system, self.cells);
         self.findings.add_all(own.findings);
         let name = raw.system.as_ref().and_then(|system| system.name.clone());
         self.system = name.map(|raw::Name(name)| (name, checker.at(&["system", "use"])));
@@ -208,77 +209,6 @@ fn without_cells(root: &Node) -> Node {
             }
         }
         _ => root.clone(),
-    }
-}
-
-/// Every `${name}` must name a factor and stand where a cell may differ; every factor must be used.
-fn check_uses(
-    body: &Node,
-    names: &[(String, Place)],
-    system: Option<&System>,
-    found: &mut Vec<Finding>,
-) {
-    let words = || names.iter().map(|(name, _)| name.as_str());
-    let uses = uses(body);
-    for used in &uses {
-        let path: Vec<_> = used.path.iter().map(String::as_str).collect();
-        if path.first() == Some(&"thresholds") {
-            continue;
-        }
-        let Some(name) = &used.name else {
-            found.push(Finding::new(used.place, "a ${ without its }").expected("${factor}"));
-            continue;
-        };
-        let may_differ = path
-            .first()
-            .is_some_and(|part| PARTS_PER_CELL.contains(part))
-            || path.starts_with(&["system", "set"]);
-        if !may_differ || STUDY_WIDE.iter().any(|wide| path == wide) {
-            let what = format!(
-                "{} holds for the whole study; ${{…}} cannot stand in it",
-                path.join(".")
-            );
-            found.push(Finding::new(used.place, what).expected("a value"));
-        } else if !words().any(|known| known == name) {
-            let expected = match names {
-                [] => "a name from factors or cells; there are none".to_owned(),
-                _ => list(words()),
-            };
-            let what = format!("there is no factor {}", quoted(name));
-            found.push(
-                Finding::new(used.place, what)
-                    .expected(expected)
-                    .meant(nearest(name, words())),
-            );
-        }
-    }
-    let Some(system) = system else { return };
-    let set = body.child("system").and_then(|system| system.child("set"));
-    for (name, place) in names {
-        let is_parameter = system
-            .parameters
-            .iter()
-            .any(|parameter| parameter.name == *name);
-        let is_set = set.is_some_and(|set| set.entry(name).is_some());
-        if !uses.iter().any(|used| used.name.as_ref() == Some(name)) && (!is_parameter || is_set) {
-            let parameters = || {
-                system
-                    .parameters
-                    .iter()
-                    .map(|parameter| parameter.name.as_str())
-            };
-            let what = format!("factor {name} is used nowhere");
-            let expected = format!(
-                "${{{name}}} in load, schedule, measure or system.set, or the name of a parameter of system {}: {}",
-                system.name,
-                list(parameters())
-            );
-            found.push(
-                Finding::new(*place, what)
-                    .expected(expected)
-                    .meant(nearest(name, parameters())),
-            );
-        }
     }
 }
 
@@ -348,95 +278,4 @@ fn cell(
         schedule: schedule?,
         measure: measure.whole?,
     })
-}
-
-/// The study without its cells.
-fn whole(
-    checker: &mut Checker<'_>,
-    raw: &raw::Study,
-    system: Option<&System>,
-    cells: u32,
-) -> Option<Study> {
-    let tree = checker.root();
-    let request = tree.child("load").and_then(|load| load.child("request"));
-    let name_of_request = request
-        .and_then(|request| request.child("name"))
-        .and_then(|name| match &name.value {
-            Value::Scalar(level) => Some(level.to_string()),
-            _ => None,
-        });
-    let delivery = tree
-        .child("measure")
-        .is_some_and(|measure| measure.child("delivery").is_some());
-    let thresholds = match (&raw.thresholds, name_of_request) {
-        (Some(raw), Some(request)) => check::thresholds(checker, raw, &request, delivery),
-        _ => Vec::new(),
-    };
-    let repeat_and_order = raw.schedule.as_ref().map(check::repeat_and_order);
-    let trials = repeat_and_order.map_or(0, |(repeat, _)| u64::from(repeat) * u64::from(cells));
-    if trials > MAX_TRIALS {
-        let what = format!("{cells} cells, each repeated, make {trials} trials");
-        checker.report(
-            Finding::new(checker.at(&["schedule", "repeat"]), what)
-                .expected(format!("at most {MAX_TRIALS}")),
-        );
-    }
-    let system = system?;
-    check_system(checker, raw, system);
-    let name = raw.study.clone()?.0;
-    let (repeat, order) = repeat_and_order?;
-    Some(Study {
-        question: raw.question.clone()?,
-        system: system.name.clone(),
-        seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
-        name,
-        factors: Vec::new(),
-        cells: Vec::new(),
-        repeat,
-        order,
-        noisy_above: raw.noisy_above.unwrap_or(NOISY_ABOVE),
-        thresholds,
-        system_at_most: system_at_most(system),
-    })
-}
-
-fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
-    if let Some(raw::Name(name)) = raw.system.as_ref().and_then(|raw| raw.name.as_ref())
-        && *name != system.name
-    {
-        let what = format!(
-            "system.use is {name:?}, but the system's file calls itself {:?}",
-            system.name
-        );
-        checker
-            .report(Finding::new(checker.at(&["system", "use"]), what).expected("the same name"));
-    }
-    let request = checker
-        .root()
-        .child("load")
-        .and_then(|load| load.child("request"));
-    let writing = ["put", "post", "delete", "patch"]
-        .into_iter()
-        .find(|method| {
-            !check::is_reading(&method.to_uppercase())
-                && request.is_some_and(|request| request.entry(method).is_some())
-        });
-    if let Some(method) = writing.filter(|_| system.verify.is_empty()) {
-        let what = format!(
-            "system {} has no functional check, without which nothing is written to it",
-            system.name
-        );
-        let place = checker.key(&["load", "request", method]);
-        checker.report(Finding::new(place, what).expected("verify in the system's file"));
-    }
-}
-
-fn system_at_most(system: &System) -> Duration {
-    let verify: Duration = system.verify.iter().map(|check| check.within).sum();
-    verify
-        + system
-            .components
-            .iter()
-            .map(|component| component.stop_within)
-            .sum::<Duration>()
 }

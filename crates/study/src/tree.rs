@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Longest text that is read.
-pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Deepest nesting that is read.
 pub(crate) const MAX_DEPTH: usize = 32;
 
@@ -137,6 +137,12 @@ fn not_yaml(text: &str, error: &ScanError) -> Finding {
     let lead = text.chars().nth(error.marker().index().saturating_sub(1));
     let brace = text.chars().nth(error.marker().index());
     if (lead, brace) == (Some('$'), Some('{')) {
+        // The parser stops at the brace; the slip begins before it.
+        let place = Place {
+            column: place.column.saturating_sub(1).max(1),
+            width: 2,
+            ..place
+        };
         return Finding::new(place, "a bare ${…} inside { } or [ ] is not YAML")
             .expected("\"${…}\" in quotes");
     }

@@ -90,6 +90,23 @@ pub(crate) fn show(duration: Duration) -> String {
         )
 }
 
+/// A size as one would write it.
+pub(crate) fn show_size(bytes: u64) -> String {
+    let units = [
+        ("GiB", 1 << 30),
+        ("GB", 1_000_000_000),
+        ("MiB", 1 << 20),
+        ("MB", 1_000_000),
+        ("KiB", 1024),
+        ("kB", 1000),
+    ];
+    let fits = |(_, length): &(&str, u64)| bytes > 0 && bytes.is_multiple_of(*length);
+    units.into_iter().find(fits).map_or_else(
+        || format!("{bytes}B"),
+        |(unit, length)| format!("{}{unit}", bytes / length),
+    )
+}
+
 /// A plain decimal number, not negative: digits with at most one point.
 pub(crate) fn number(text: &str) -> Option<f64> {
     let digits = !text.is_empty()
@@ -176,10 +193,23 @@ mod tests {
     }
 
     #[test]
-    fn shown_durations_read_back() {
+    fn shown_values_read_back() {
         for text in ["0s", "250ms", "10s", "90s", "2m", "1h", "1500us", "17ns"] {
             let value = duration(text).expect("a duration");
             assert_eq!(duration(&show(value)), Some(value), "{text}");
+        }
+        for bytes in [
+            0,
+            7,
+            1000,
+            64_000,
+            4096,
+            4 << 20,
+            5_000_000,
+            3 << 30,
+            2_000_000_000,
+        ] {
+            assert_eq!(size(&show_size(bytes)), Some(bytes));
         }
     }
 }

@@ -9,15 +9,16 @@ mod set;
 mod system;
 mod system_text;
 mod threshold;
+mod whole;
 
 pub(crate) use load::{load, load_workers};
 pub(crate) use measure::measure;
-pub(crate) use request::{is_reading, request};
+pub(crate) use request::request;
 pub use schedule::MIN_STEADY_INTERVALS;
-pub(crate) use schedule::{repeat_and_order, schedule};
+pub(crate) use schedule::schedule;
 pub(crate) use set::parameters;
 pub(crate) use system::system;
-pub(crate) use threshold::thresholds;
+pub(crate) use whole::whole;
 
 use std::time::Duration;
 
@@ -99,7 +100,7 @@ impl<'a> Checker<'a> {
         if (least..=most).contains(&given) {
             return Some(given);
         }
-        let what = format!("{} is {}", path.join("."), units::show(given));
+        let what = format!("{} is {}", shown(path), units::show(given));
         let expected = format!(
             "a duration from {} to {}",
             units::show(least),
@@ -130,13 +131,13 @@ impl<'a> Checker<'a> {
                     .iter()
                     .any(|(key, _)| self.is_wild(&[path, &[key]].concat()));
                 if !reported {
-                    let what = format!("{} has no method", path.join("."));
+                    let what = format!("{} has no method", shown(path));
                     self.report(Finding::new(self.key(path), what).expected(all));
                 }
                 None
             }
             [_, (second, _), ..] => {
-                let what = format!("{} has a second method: {second}", path.join("."));
+                let what = format!("{} has a second method: {second}", shown(path));
                 self.report(
                     Finding::new(self.key(&[path, &[second]].concat()), what).expected(all),
                 );
@@ -153,7 +154,7 @@ impl<'a> Checker<'a> {
         if value.starts_with('/') && clean {
             return Some(value.to_owned());
         }
-        let what = format!("{} is {}", path.join("."), crate::tree::quoted(value));
+        let what = format!("{} is {}", shown(path), crate::tree::quoted(value));
         let expected =
             "a path such as /items?limit=10: starting with /, in ASCII, without space and #";
         self.report(Finding::new(self.at(path), what).expected(expected));
@@ -188,4 +189,17 @@ impl<'a> Checker<'a> {
         }
         fields
     }
+}
+
+/// A path as messages name it: `verify[1].get`, entries of lists counted from 1.
+fn shown(path: &[&str]) -> String {
+    let mut shown = String::new();
+    for step in path {
+        match step.parse::<usize>() {
+            Ok(index) => shown.push_str(&format!("[{}]", index + 1)),
+            Err(_) if shown.is_empty() => shown.push_str(step),
+            Err(_) => shown.extend([".", step]),
+        }
+    }
+    shown
 }

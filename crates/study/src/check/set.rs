@@ -52,7 +52,7 @@ pub(crate) fn parameters(
             by_set.or_else(by_factor)
         };
         if let Some((level, place)) = given
-            && let Some(expected) = refusal(parameter, level)
+            && let Some((expected, near)) = refusal(parameter, level)
         {
             let what = format!(
                 "parameter {} of system {} is {}",
@@ -60,12 +60,6 @@ pub(crate) fn parameters(
                 system.name,
                 shown(level)
             );
-            let near = match &parameter.kind {
-                ParameterKind::OneOf(words) => {
-                    nearest(&level.to_string(), words.iter().map(String::as_str))
-                }
-                _ => None,
-            };
             checker.report(Finding::new(place, what).expected(expected).meant(near));
         }
         let level = given.map_or(&parameter.default, |(level, _)| level);
@@ -82,34 +76,51 @@ fn shown(level: &Level) -> String {
     }
 }
 
-/// What the parameter would have taken, if it does not take this level.
-pub(super) fn refusal(parameter: &Parameter, level: &Level) -> Option<String> {
-    match &parameter.kind {
+/// What the parameter would have taken, and the nearest of it, if it does not take this level.
+pub(super) fn refusal<'a>(
+    parameter: &'a Parameter,
+    level: &Level,
+) -> Option<(String, Option<&'a str>)> {
+    let written = level.to_string();
+    let (fits, expected) = match &parameter.kind {
         ParameterKind::Integer { min, max } => {
             let fits = matches!(level, Level::Integer(number) if (min..=max).contains(&number));
-            (!fits).then(|| format!("a whole number from {min} to {max}"))
+            (fits, format!("a whole number from {min} to {max}"))
         }
         ParameterKind::Duration { min, max } => {
-            let fits = units::duration(&level.to_string())
-                .is_some_and(|time| (*min..=*max).contains(&time));
-            (!fits).then(|| {
+            let fits = units::duration(&written).is_some_and(|time| (*min..=*max).contains(&time));
+            (
+                fits,
                 format!(
                     "a duration from {} to {}",
                     units::show(*min),
                     units::show(*max)
-                )
-            })
+                ),
+            )
         }
         ParameterKind::Size { min, max } => {
-            let fits =
-                units::size(&level.to_string()).is_some_and(|bytes| (min..=max).contains(&&bytes));
-            (!fits).then(|| format!("a size from {min}B to {max}B"))
+            let fits = units::size(&written).is_some_and(|bytes| (*min..=*max).contains(&bytes));
+            (
+                fits,
+                format!(
+                    "a size from {} to {}",
+                    units::show_size(*min),
+                    units::show_size(*max)
+                ),
+            )
         }
-        ParameterKind::Boolean => {
-            (!matches!(level, Level::Boolean(_))).then(|| "true or false".to_owned())
-        }
-        ParameterKind::OneOf(words) => {
-            (!words.contains(&level.to_string())).then(|| list(words.iter().map(String::as_str)))
-        }
-    }
+        ParameterKind::Boolean => (
+            matches!(level, Level::Boolean(_)),
+            "true or false".to_owned(),
+        ),
+        ParameterKind::OneOf(words) => (
+            words.contains(&written),
+            list(words.iter().map(String::as_str)),
+        ),
+    };
+    let near = match &parameter.kind {
+        ParameterKind::OneOf(words) => nearest(&written, words.iter().map(String::as_str)),
+        _ => None,
+    };
+    (!fits).then_some((expected, near))
 }

@@ -19,10 +19,10 @@ const WITHIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_
 pub(super) const MAX_REPLICAS: i64 = 256;
 
 pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<System> {
-    let parameters: Vec<_> = raw
-        .parameters
+    let raw_parameters = raw.parameters.unwrap_or_default();
+    let parameter_names: Vec<_> = raw_parameters.keys().cloned().collect();
+    let parameters: Vec<_> = raw_parameters
         .into_iter()
-        .flatten()
         .filter_map(|(name, raw)| parameter(checker, name, raw))
         .collect();
     let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
@@ -32,7 +32,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
             Finding::new(checker.key(&["components"]), what).expected("components: a mapping"),
         );
     }
-    let names = Names::new(&parameters, &raw_components);
+    let names = Names::new(parameter_names, &parameters, &raw_components);
     let components: Vec<_> = raw_components
         .into_iter()
         .filter_map(|(name, raw)| component(checker, &names, name, raw))
@@ -93,11 +93,10 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
         kind,
         default: raw.default?,
     };
-    if let Some(expected) = refusal(&parameter, &parameter.default) {
+    if let Some((expected, near)) = refusal(&parameter, &parameter.default) {
         let what = format!("the default of parameter {name} is {}", parameter.default);
-        checker.report(
-            Finding::new(checker.at(&["parameters", &name, "default"]), what).expected(expected),
-        );
+        let place = checker.at(&["parameters", &name, "default"]);
+        checker.report(Finding::new(place, what).expected(expected).meant(near));
     }
     Some(parameter)
 }

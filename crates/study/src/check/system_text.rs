@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{
-    Checker,
+    Checker, shown,
     system::{MAX_REPLICAS, counts_replicas},
 };
 use crate::{
@@ -16,13 +16,24 @@ use crate::{
 
 /// Every name that can be meant.
 pub(super) struct Names {
-    parameters: Vec<Parameter>,
+    parameters: Vec<String>,
+    /// Parameters that can say how many replicas there are; also those whose mistakes are reported elsewhere.
+    counting: Vec<String>,
     /// Each component with its ports.
     components: IndexMap<String, Vec<String>>,
 }
 
 impl Names {
-    pub(super) fn new(parameters: &[Parameter], components: &[(String, raw::Component)]) -> Self {
+    /// `names` are those of all parameters, `parameters` those that are right.
+    pub(super) fn new(
+        names: Vec<String>,
+        parameters: &[Parameter],
+        components: &[(String, raw::Component)],
+    ) -> Self {
+        let known = |name: &String| parameters.iter().find(|parameter| parameter.name == *name);
+        let counting = names
+            .iter()
+            .filter(|name| known(name).is_none_or(counts_replicas));
         let ports = |raw: &raw::Component| {
             raw.ports
                 .iter()
@@ -31,7 +42,8 @@ impl Names {
                 .collect()
         };
         Self {
-            parameters: parameters.to_vec(),
+            counting: counting.cloned().collect(),
+            parameters: names,
             components: components
                 .iter()
                 .map(|(name, raw)| (name.clone(), ports(raw)))
@@ -103,15 +115,11 @@ impl Names {
         let named = text
             .strip_prefix("${")
             .and_then(|rest| rest.strip_suffix('}'));
-        let parameter = named.and_then(|name| {
-            self.parameters
-                .iter()
-                .find(|parameter| parameter.name == name)
-        });
-        if number || parameter.is_some_and(counts_replicas) {
+        let counts = named.is_some_and(|name| self.counting.iter().any(|known| known == name));
+        if number || counts {
             return Some(text);
         }
-        let what = format!("{} is {}", path.join("."), crate::tree::quoted(&text));
+        let what = format!("{} is {}", shown(path), crate::tree::quoted(&text));
         let expected = format!(
             "a whole number from 1 to {MAX_REPLICAS}, or ${{…}} with a parameter that is one"
         );
@@ -163,10 +171,7 @@ impl Names {
             .iter()
             .filter(|(name, _)| *name != component)
             .flat_map(|(name, ports)| ports.iter().map(move |port| format!("{name}.port.{port}")));
-        let parameters = self
-            .parameters
-            .iter()
-            .map(|parameter| parameter.name.clone());
+        let parameters = self.parameters.iter().cloned();
         ["dir".to_owned(), "replica".to_owned()]
             .into_iter()
             .chain(parameters)

@@ -77,7 +77,7 @@ pub(crate) fn thresholds(
     let mut checked: Vec<Threshold> = Vec::new();
     for (index, text) in raw.iter().enumerate() {
         let place = checker.at(&["thresholds", &index.to_string()]);
-        match threshold(text, place, &known, request) {
+        match threshold(text, place, &known) {
             Ok(threshold) if threshold.number[0] == "delivery" && !delivery => {
                 let what = format!(
                     "{} is not measured by this study",
@@ -92,17 +92,8 @@ pub(crate) fn thresholds(
     checked
 }
 
-fn threshold(
-    text: &str,
-    place: Place,
-    known: &[(String, Unit)],
-    request: &str,
-) -> Result<Threshold, Finding> {
+fn threshold(text: &str, place: Place, known: &[(String, Unit)]) -> Result<Threshold, Finding> {
     const SHAPE: &str = "NUMBER OP VALUE, such as delivery.missing == 0";
-    if text.contains("${") {
-        let what = "a threshold holds in every cell; ${…} cannot stand in it";
-        return Err(Finding::new(place, what).expected("a value"));
-    }
     let words: Vec<_> = text.split_whitespace().collect();
     let (path, op, value) = match words[..] {
         [path, op, value] => (path, op, value.to_owned()),
@@ -116,7 +107,7 @@ fn threshold(
     let (_, unit) = known
         .iter()
         .find(|(name, _)| name == path)
-        .ok_or_else(|| unknown(path, place, known, request))?;
+        .ok_or_else(|| unknown(path, place, known))?;
     let op = match op {
         "<" => ThresholdOp::Less,
         "<=" => ThresholdOp::LessOrEqual,
@@ -141,25 +132,45 @@ fn threshold(
     })
 }
 
-/// The nearest known number, or what can follow the part of the path that is right.
-fn unknown(path: &str, place: Place, known: &[(String, Unit)], request: &str) -> Finding {
-    let finding = Finding::new(place, format!("unknown number {}", quoted(path)));
+/// The nearest known number, and what can follow the part of the path that is right.
+fn unknown(path: &str, place: Place, known: &[(String, Unit)]) -> Finding {
     let names = || known.iter().map(|(name, _)| name.as_str());
-    let near = nearest(path, names());
-    let group = path.split('.').next().unwrap_or_default();
-    let under: Vec<_> = names()
-        .filter(|name| name.split('.').next() == Some(group))
-        .collect();
-    if under.is_empty() {
-        let groups = || [request, "delivery", "engine"];
-        let near = near
-            .map(str::to_owned)
-            .or_else(|| nearest(group, groups()).map(str::to_owned));
-        return finding
-            .expected(format!("a number of {}", list(groups())))
-            .meant(near);
+    let steps: Vec<_> = path.split('.').collect();
+    let (right, next) = (0..steps.len())
+        .rev()
+        .map(|length| {
+            (
+                steps[..length].join("."),
+                next_steps(&steps[..length], known),
+            )
+        })
+        .find(|(_, next)| !next.is_empty())
+        .expect("every known number begins with the empty path");
+    let near = nearest(path, names()).map(str::to_owned).or_else(|| {
+        let wrong = steps.get(right.split('.').filter(|step| !step.is_empty()).count())?;
+        nearest(wrong, next.iter().copied()).map(str::to_owned)
+    });
+    let expected = if right.is_empty() {
+        format!("a number of {}", list(next))
+    } else {
+        format!("{right}.… with one of {}", list(next))
+    };
+    Finding::new(place, format!("unknown number {}", quoted(path)))
+        .expected(expected)
+        .meant(near)
+}
+
+/// The words that can follow the beginning of a path.
+fn next_steps<'a>(path: &[&str], known: &'a [(String, Unit)]) -> Vec<&'a str> {
+    let mut next: Vec<&str> = Vec::new();
+    for (name, _) in known {
+        let mut steps = name.split('.');
+        let begins = path.iter().all(|step| steps.next() == Some(step));
+        if let Some(step) = steps.next().filter(|step| begins && !next.contains(step)) {
+            next.push(step);
+        }
     }
-    finding.expected(list(under)).meant(near)
+    next
 }
 
 fn in_unit(text: &str, unit: Unit) -> Option<f64> {

@@ -1,0 +1,84 @@
+//! Every `${name}` of a study must name a factor and stand where a cell may differ; every factor must be used.
+
+use crate::{
+    System,
+    fill::{Use, uses},
+    mistake::{Finding, MAX_MISTAKES, Place},
+    nearest::{list, nearest},
+    schema::{PARTS_PER_CELL, STUDY_WIDE},
+    tree::{Node, quoted},
+};
+
+/// Reports uses of unknown names or in wrong places, and factors that nothing uses. `names` are the factors with their
+/// places, and whether they are all; `body` is the study without them.
+pub(crate) fn check_uses(
+    body: &Node,
+    (names, complete): (&[(String, Place)], bool),
+    system: Option<&System>,
+    found: &mut Vec<Finding>,
+) {
+    let uses = uses(body);
+    found.extend(
+        uses.iter()
+            .filter_map(|used| misuse(used, names, complete))
+            .take(MAX_MISTAKES),
+    );
+    let Some(system) = system else { return };
+    let set = body.child("system").and_then(|system| system.child("set"));
+    let is_set = |name: &str| set.is_some_and(|set| set.entry(name).is_some());
+    let free = || {
+        let names = system
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str());
+        names.filter(|name| !is_set(name))
+    };
+    let is_used = |name: &str| {
+        free().any(|parameter| parameter == name)
+            || uses.iter().any(|used| used.name.as_deref() == Some(name))
+    };
+    for (name, place) in names.iter().filter(|(name, _)| !is_used(name)) {
+        let unknown = uses.iter().filter_map(|used| used.name.as_deref());
+        let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
+        let near = nearest(name, unknown.chain(free()));
+        let expected = format!(
+            "${{{name}}} in load, schedule, measure or system.set, or the name of a parameter that is not set: {}",
+            list(free())
+        );
+        let what = format!("factor {name} is used nowhere");
+        found.push(Finding::new(*place, what).expected(expected).meant(near));
+    }
+}
+
+/// What is wrong with a `${name}`, if anything is.
+fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Finding> {
+    let path: Vec<_> = used.path.iter().map(String::as_str).collect();
+    let Some(name) = &used.name else {
+        return Some(Finding::new(used.place, "a ${ without its }").expected("${factor}"));
+    };
+    let varies = path
+        .first()
+        .is_some_and(|part| PARTS_PER_CELL.contains(part));
+    let may_differ = varies || path.starts_with(&["system", "set"]);
+    if !may_differ || STUDY_WIDE.iter().any(|wide| path == wide) {
+        let what = format!(
+            "{} holds for the whole study; ${{…}} cannot stand in it",
+            path.join(".")
+        );
+        return Some(Finding::new(used.place, what).expected("a value"));
+    }
+    let words = || names.iter().map(|(name, _)| name.as_str());
+    if !complete || words().any(|known| known == name) {
+        return None;
+    }
+    let expected = match names {
+        [] => "a name from factors or cells; there are none".to_owned(),
+        _ => list(words()),
+    };
+    let what = format!("there is no factor {}", quoted(name));
+    Some(
+        Finding::new(used.place, what)
+            .expected(expected)
+            .meant(nearest(name, words())),
+    )
+}

@@ -1,0 +1,296 @@
+//! Files without a mistake, and the values read from them.
+
+use std::time::Duration;
+
+use waggle_study::{
+    Arrivals, Body, BodyExpect, Level, LoadModel, Order, RecordsFormat, Study, Think, ThresholdOp,
+    WarmUpUntil, read_study, read_system, system_name,
+};
+
+use super::{STUDY, changed, read, root, source, system};
+
+fn accepted(changes: &[(&str, &str)]) -> Study {
+    let text = source("study.yaml", changed(STUDY, changes));
+    read_study(&text, &system()).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+#[test]
+fn the_published_study_fits_its_system() {
+    let system = source(
+        "system.yaml",
+        read(&root().join("systems/ingest/system.yaml")),
+    );
+    let system = read_system(&system).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let study = source("ingest.yaml", read(&root().join("studies/ingest.yaml")));
+    let study = read_study(&study, &system).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    assert_eq!(study.cells.len(), 12);
+}
+
+#[test]
+fn a_study_names_its_system() {
+    assert_eq!(system_name(&source("study.yaml", STUDY)).unwrap(), "shop");
+}
+
+#[test]
+fn every_value_arrives() {
+    let study = accepted(&[]);
+    assert_eq!(study.name, "shop");
+    assert_eq!(study.factors, ["connections", "pipelining", "workers"]);
+    assert_eq!(
+        (study.repeat, study.order, study.noisy_above),
+        (3, Order::Shuffled, 0.1)
+    );
+    assert_eq!(study.system_at_most, Duration::from_secs(3 + 10 + 2));
+    let cell = &study.cells[5];
+    assert_eq!(cell.number, 6);
+    let levels: Vec<_> = cell
+        .levels
+        .iter()
+        .map(|(name, level)| format!("{name}={level}"))
+        .collect();
+    assert_eq!(levels, ["connections=10", "pipelining=1", "workers=2"]);
+    assert_eq!(
+        cell.load,
+        LoadModel::Closed {
+            connections: 10,
+            pipelining: 1
+        }
+    );
+    assert_eq!(cell.request.method, "PUT");
+    assert_eq!(
+        cell.request.headers,
+        [("X-Shop".to_owned(), "one".to_owned())]
+    );
+    assert_eq!(cell.request.expect.status, [200, 204]);
+    assert_eq!(cell.request.timeout, Duration::from_secs(5));
+    assert_eq!(cell.schedule.warm_up_until, WarmUpUntil::Steady);
+    assert_eq!(cell.schedule.ready_at_most, Duration::from_secs(30));
+    assert_eq!(
+        cell.measure.delivery.as_ref().unwrap().poll,
+        Duration::from_millis(100)
+    );
+    assert_eq!(study.thresholds[1].op, ThresholdOp::Less);
+    assert_eq!(study.thresholds[1].value, 50_000.0);
+}
+
+#[test]
+fn a_factor_with_a_parameters_name_sets_it() {
+    let check = |changes: &[(&str, &str)], cell: usize, name: &str, expected: Level| {
+        assert_eq!(
+            accepted(changes).cells[cell].parameters[name],
+            expected,
+            "{changes:?}"
+        );
+    };
+    check(&[], 0, "workers", Level::Integer(1));
+    check(&[], 1, "workers", Level::Integer(2));
+    check(&[], 1, "backend", Level::Text("files".into()));
+    check(&[], 1, "sync", Level::Boolean(true));
+    let by_set = [
+        ("backend: files", "workers: \"${threads}\""),
+        ("workers: [1, 2]", "threads: [3, 4]"),
+    ];
+    check(&by_set, 1, "workers", Level::Integer(4));
+    let flush = [("workers: [1, 2]", "flush: [10ms, 1s]")];
+    check(&flush, 1, "flush", Level::Text("1s".into()));
+    let buffer = [("backend: files", "buffer: 1MiB")];
+    check(&buffer, 1, "buffer", Level::Text("1MiB".into()));
+}
+
+#[test]
+fn models() {
+    let check = |load: &str, expected: LoadModel| {
+        let changes = [
+            (
+                "model: closed\n  connections: ${connections}\n  pipelining: ${pipelining}",
+                load,
+            ),
+            ("  connections: [2, 10]\n  pipelining: [1, 4]\n", ""),
+        ];
+        assert_eq!(accepted(&changes).cells[0].load, expected, "{load}");
+    };
+    let second = Duration::from_secs(1);
+    check(
+        "model: closed\n  connections: 7",
+        LoadModel::Closed {
+            connections: 7,
+            pipelining: 1,
+        },
+    );
+    check(
+        "model: open\n  rate: 1000/s",
+        LoadModel::Open {
+            rate_per_s: 1000.0,
+            arrivals: Arrivals::Poisson,
+            connections: 50,
+            pipelining: 1,
+        },
+    );
+    check(
+        "model: open\n  rate: 2.5\n  arrivals: uniform\n  connections: 3\n  pipelining: 2",
+        LoadModel::Open {
+            rate_per_s: 2.5,
+            arrivals: Arrivals::Uniform,
+            connections: 3,
+            pipelining: 2,
+        },
+    );
+    check(
+        "model: users\n  users: 9\n  think: 1s",
+        LoadModel::Users {
+            users: 9,
+            think: Think::Fixed(second),
+        },
+    );
+    check(
+        "model: users\n  users: 9\n  think: { exponential: 1s }",
+        LoadModel::Users {
+            users: 9,
+            think: Think::Exponential(second),
+        },
+    );
+    check(
+        "model: users\n  users: 9\n  think: { uniform: [1s, 3s] }",
+        LoadModel::Users {
+            users: 9,
+            think: Think::Uniform {
+                from: second,
+                to: 3 * second,
+            },
+        },
+    );
+}
+
+#[test]
+fn factors_stand_wherever_a_scalar_stands() {
+    let study = accepted(&[
+        (
+            "workers: [1, 2]",
+            "n: [1, 2]\n  model: [closed]\n  t: [2s, 4s]\n  code: [204]",
+        ),
+        ("model: closed", "model: ${model}"),
+        ("/orders", "/orders?n=${n}&c=${connections}"),
+        ("X-Shop: one", "X-Shop: \"${n}\""),
+        ("measure: 3s", "measure: ${t}"),
+        ("at_most: 10s", "at_most: \"${n}0s\""),
+        ("[200, 204]", "\"${code}\""),
+    ]);
+    let cell = &study.cells[3];
+    assert_eq!(cell.request.path, "/orders?n=2&c=2");
+    assert_eq!(cell.request.headers[0].1, "2");
+    assert_eq!(cell.schedule.measure, Duration::from_secs(4));
+    assert_eq!(cell.schedule.drain_at_most, Duration::from_secs(20));
+    assert_eq!(cell.request.expect.status, [204]);
+}
+
+#[test]
+fn two_dollars_stand_for_one() {
+    let study = accepted(&[(
+        "expect: { status: [200, 204] }",
+        "expect: { body_contains: \"$${workers}\" }",
+    )]);
+    assert_eq!(
+        study.cells[0].request.expect.body,
+        BodyExpect::Contains("${workers}".into())
+    );
+}
+
+#[test]
+fn cells_row_by_row() {
+    let factors = "factors:\n  connections: [2, 10]\n  pipelining: [1, 4]\n  workers: [1, 2]\n";
+    let rows =
+        "cells:\n  - { connections: 5, pipelining: 2 }\n  - { pipelining: 3, connections: 1 }\n";
+    let study = accepted(&[(factors, rows)]);
+    assert_eq!(study.factors, ["connections", "pipelining"]);
+    let loads: Vec<_> = study.cells.iter().map(|cell| cell.load.clone()).collect();
+    assert_eq!(
+        loads,
+        [
+            LoadModel::Closed {
+                connections: 5,
+                pipelining: 2
+            },
+            LoadModel::Closed {
+                connections: 1,
+                pipelining: 3
+            }
+        ]
+    );
+}
+
+#[test]
+fn a_study_without_factors_has_one_cell() {
+    let study = accepted(&[
+        (
+            "factors:\n  connections: [2, 10]\n  pipelining: [1, 4]\n  workers: [1, 2]\n",
+            "",
+        ),
+        ("${connections}", "3"),
+        ("${pipelining}", "1"),
+    ]);
+    assert_eq!((study.cells.len(), study.cells[0].levels.len()), (1, 0));
+}
+
+#[test]
+fn records_in_other_formats() {
+    let check = |records: &str, format: RecordsFormat, send_as: RecordsFormat| {
+        let study = accepted(&[("{ from: orders.lp, per_request: 1 }", records)]);
+        let Body::Records(body) = &study.cells[0].request.body else {
+            panic!("no records")
+        };
+        assert_eq!((body.format, body.send_as), (format, send_as), "{records}");
+    };
+    let line = RecordsFormat::LineProtocol;
+    check(
+        "{ from: a.csv, measurement: m, time: t, tags: [host] }",
+        RecordsFormat::Csv,
+        line,
+    );
+    check(
+        "{ from: a.NDJSON, as: json }",
+        RecordsFormat::Ndjson,
+        RecordsFormat::Json,
+    );
+    check(
+        "{ from: readings, format: line-protocol, as: ndjson }",
+        line,
+        RecordsFormat::Ndjson,
+    );
+}
+
+#[test]
+fn thresholds() {
+    let check = |text: &str, op: ThresholdOp, value: f64| {
+        let study = accepted(&[("delivery.missing == 0", text)]);
+        assert_eq!(
+            (study.thresholds[0].op, study.thresholds[0].value),
+            (op, value),
+            "{text}"
+        );
+    };
+    check(
+        "order.goodput >= 1000/s",
+        ThresholdOp::GreaterOrEqual,
+        1000.0,
+    );
+    check("order.error_share <= 1%", ThresholdOp::LessOrEqual, 0.01);
+    check("order.error_share < 0.5", ThresholdOp::Less, 0.5);
+    check(
+        "order.service_time.p99_9 < 1.5 ms",
+        ThresholdOp::Less,
+        1500.0,
+    );
+    check("delivery.delay.max < 2s", ThresholdOp::Less, 2_000_000.0);
+    check("delivery.delivered > 10", ThresholdOp::Greater, 10.0);
+    check("engine.busy_share < 80%", ThresholdOp::Less, 0.8);
+}
+
+#[test]
+fn components_start_after_what_they_need() {
+    let names: Vec<_> = system()
+        .components
+        .into_iter()
+        .map(|component| component.name)
+        .collect();
+    assert_eq!(names, ["store", "front"]);
+}

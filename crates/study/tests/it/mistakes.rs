@@ -1,0 +1,121 @@
+//! Every mistake a file can have, from tables of changes to the fixtures and the messages they make.
+
+use std::path::{Path, PathBuf};
+
+use waggle_study::{Mistakes, read_study, read_system, unknown_system};
+
+use super::{STUDY, SYSTEM, changed, check_golden, headlines, read, source, system};
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("\\\\", "\u{0}")
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace('\u{0}', "\\")
+}
+
+/// A block of the table with its messages made anew.
+fn answered(block: &str, base: &str, mistakes: &dyn Fn(String) -> Option<Mistakes>) -> String {
+    let starting = |sign: char| {
+        let after = block
+            .lines()
+            .filter_map(move |line| line.strip_prefix(sign));
+        after.map(|text| unescaped(text.strip_prefix(' ').unwrap_or(text)))
+    };
+    let pairs: Vec<_> = starting('-').zip(starting('+')).collect();
+    let lines: Vec<_> = block
+        .lines()
+        .filter(|line| !line.starts_with("= "))
+        .map(str::to_owned)
+        .collect();
+    if block.starts_with('#') {
+        return lines.join("\n");
+    }
+    assert!(!pairs.is_empty(), "no change in\n{block}");
+    let changes: Vec<_> = pairs
+        .iter()
+        .map(|(old, new)| (old.as_str(), new.as_str()))
+        .collect();
+    let found =
+        mistakes(changed(base, &changes)).unwrap_or_else(|| panic!("no mistake in\n{block}"));
+    let messages = headlines(&found)
+        .into_iter()
+        .map(|line| format!("= {line}"));
+    lines
+        .into_iter()
+        .chain(messages)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn check_table(name: &str, base: &str, mistakes: &dyn Fn(String) -> Option<Mistakes>) {
+    let path = golden(name);
+    let blocks: Vec<_> = read(&path)
+        .trim_end()
+        .split("\n\n")
+        .map(|block| answered(block, base, mistakes))
+        .collect();
+    check_golden(&path, &(blocks.join("\n\n") + "\n"));
+}
+
+#[test]
+fn every_mistake_of_a_study() {
+    let system = system();
+    check_table("study-mistakes.txt", STUDY, &|text| {
+        read_study(&source("study.yaml", text), &system).err()
+    });
+}
+
+#[test]
+fn every_mistake_of_a_system() {
+    check_table("system-mistakes.txt", SYSTEM, &|text| {
+        read_system(&source("system.yaml", text)).err()
+    });
+}
+
+#[test]
+fn mistakes_are_shown_with_their_lines() {
+    let long = format!("question: {}${{x}}", "why ".repeat(60));
+    let text = changed(
+        STUDY,
+        &[
+            ("question: How many orders per second?", &long),
+            ("pipelining: [1, 4]", "pipelinin: [1, 4]"),
+            ("at: store", "att: store"),
+        ],
+    );
+    let mistakes = read_study(&source("studies/shop.yaml", text), &system()).unwrap_err();
+    check_golden(&golden("shown.txt"), &mistakes.to_string());
+}
+
+#[test]
+fn writing_needs_a_functional_check() {
+    let (without, _) = SYSTEM.split_once("verify:").expect("the fixture has one");
+    let system = read_system(&source("system.yaml", without)).unwrap();
+    let mistakes = read_study(&source("study.yaml", STUDY), &system).unwrap_err();
+    let expected = "study.yaml:16:5: system shop has no functional check, without which nothing is written to it; \
+                    expected verify in the system's file";
+    assert_eq!(headlines(&mistakes), [expected]);
+}
+
+#[test]
+fn an_unknown_system_is_named_with_all_else_that_is_wrong() {
+    let text = changed(
+        STUDY,
+        &[("use: shop", "use: shpo"), ("repeat: 3", "repeat: 0")],
+    );
+    let mistakes = unknown_system(
+        &source("study.yaml", text),
+        &["ingest".into(), "shop".into()],
+    );
+    let expected = [
+        "study.yaml:4:8: there is no system \"shpo\"; expected ingest, shop; did you mean \"shop\"?",
+        "study.yaml:26:11: schedule.repeat is the number 0; expected a whole number from 1 to 1000",
+    ];
+    assert_eq!(headlines(&mistakes), expected);
+}

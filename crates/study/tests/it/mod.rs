@@ -1,0 +1,83 @@
+//! What the tests share: the fixtures, changes to them, golden files.
+
+mod accepted;
+mod mistakes;
+mod planned;
+mod schemas;
+mod survival;
+
+use std::path::{Path, PathBuf};
+
+use waggle_study::{Mistakes, Source, System, read_system};
+
+const STUDY: &str = include_str!("../fixtures/study.yaml");
+const SYSTEM: &str = include_str!("../fixtures/system.yaml");
+
+fn source(name: &str, text: impl Into<String>) -> Source {
+    Source {
+        name: name.to_owned(),
+        text: text.into(),
+    }
+}
+
+fn system() -> System {
+    read_system(&source("system.yaml", SYSTEM)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+/// The text with every `(old, new)` replaced; each old text must be there exactly once.
+fn changed(text: &str, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(text.to_owned(), |text, (old, new)| {
+        assert_eq!(text.matches(old).count(), 1, "{old:?} is not there once");
+        text.replace(old, new)
+    })
+}
+
+/// Each mistake's first line.
+fn headlines(mistakes: &Mistakes) -> Vec<String> {
+    mistakes
+        .0
+        .iter()
+        .map(|mistake| {
+            mistake
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Compares with a golden file; `UPDATE_GOLDEN=1` writes it anew.
+fn check_golden(path: &Path, actual: &str) {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a file in a folder"))
+            .expect("the folder can be made");
+        std::fs::write(path, actual).expect("the file can be written");
+    }
+    let expected = read(path);
+    let differing = expected
+        .lines()
+        .zip(actual.lines())
+        .find(|(expected, actual)| expected != actual);
+    assert_eq!(
+        differing,
+        None,
+        "{} (UPDATE_GOLDEN=1 writes it anew)",
+        path.display()
+    );
+    assert_eq!(
+        expected.len(),
+        actual.len(),
+        "{}: one is longer",
+        path.display()
+    );
+}

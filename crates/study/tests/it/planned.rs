@@ -1,0 +1,89 @@
+//! The order of trials, fixed for ever by a golden file.
+
+use std::{collections::BTreeSet, path::Path, time::Duration};
+
+use waggle_study::{Plan, Study, plan, read_study};
+
+use super::{STUDY, changed, check_golden, source, system};
+
+fn study(changes: &[(&str, &str)]) -> Study {
+    read_study(&source("study.yaml", changed(STUDY, changes)), &system())
+        .unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+fn listing(study: &Study, plan: &Plan) -> String {
+    let mut text = format!(
+        "seed {}, expected {:?}, at most {:?}\n",
+        study.seed, plan.expected, plan.at_most
+    );
+    for trial in &plan.trials {
+        let cell = &study.cells[trial.cell as usize - 1];
+        let levels: Vec<_> = cell
+            .levels
+            .iter()
+            .map(|(name, level)| format!("{name}={level}"))
+            .collect();
+        let place = (trial.position, trial.repetition, trial.cell);
+        text += &format!(
+            "{:>2} repetition {} cell {} {}\n",
+            place.0,
+            place.1,
+            place.2,
+            levels.join(" ")
+        );
+    }
+    text
+}
+
+#[test]
+fn the_order_is_the_same_for_ever() {
+    let mut text = String::new();
+    for changes in [
+        &[][..],
+        &[("repeat: 3", "repeat: 2\nseed: 42")],
+        &[("repeat: 3", "repeat: 1\n  order: as_listed")],
+    ] {
+        let study = study(changes);
+        text += &listing(&study, &plan(&study));
+    }
+    check_golden(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/plan.txt"),
+        &text,
+    );
+}
+
+#[test]
+fn each_repetition_has_every_cell_once() {
+    let study = study(&[("repeat: 3", "repeat: 50")]);
+    let plan = plan(&study);
+    assert_eq!(plan.trials.len(), 400);
+    let orders: BTreeSet<Vec<u32>> = plan
+        .trials
+        .chunks(8)
+        .map(|trials| trials.iter().map(|trial| trial.cell).collect())
+        .collect();
+    assert!(orders.len() > 45, "repetitions have orders of their own");
+    for order in orders {
+        assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 8);
+    }
+}
+
+#[test]
+fn times_add_up() {
+    let one = [
+        (
+            "factors:\n  connections: [2, 10]\n  pipelining: [1, 4]\n  workers: [1, 2]\n",
+            "",
+        ),
+        ("${connections}", "3"),
+        ("${pipelining}", "1"),
+        ("repeat: 3", "repeat: 1\n  cool_down: 1s"),
+    ];
+    let plan = plan(&study(&one));
+    assert_eq!(
+        plan.expected,
+        Duration::from_millis(800 + 2_000 + 3_000 + 100 + 1_000)
+    );
+    // ready 30 + warm-up 2 + measure 3 + last answers 5 + drain 10 + cool-down 1 + check 3 + stop 10 + 2
+    assert_eq!(plan.at_most, Duration::from_secs(66));
+}

@@ -1,0 +1,103 @@
+//! The published schemas are those of the code, and say the same as the code does.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use waggle_study::{study_schema, system_schema};
+
+use super::{check_golden, read, root};
+
+fn published(name: &str) -> PathBuf {
+    root()
+        .join("docs/schema")
+        .join(format!("{name}.schema.json"))
+}
+
+fn check(name: &str, schema: &Value) {
+    let path = published(name);
+    // Compared as values: the order of keys follows a feature that other crates may switch on.
+    let same = path.exists()
+        && serde_json::from_str::<Value>(&read(&path)).is_ok_and(|on_disk| on_disk == *schema);
+    if !same {
+        check_golden(
+            &path,
+            &(serde_json::to_string_pretty(schema).expect("a schema is JSON") + "\n"),
+        );
+    }
+    assert_eq!(
+        schema["$schema"],
+        "https://json-schema.org/draft/2020-12/schema"
+    );
+}
+
+#[test]
+fn the_published_schemas_are_those_of_the_code() {
+    check("study", &study_schema());
+    check("system", &system_schema());
+}
+
+/// The keywords that the walk understands, and those that only explain.
+const KEYWORDS: [&str; 18] = [
+    "$schema",
+    "title",
+    "description",
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "enum",
+    "oneOf",
+    "const",
+    "anyOf",
+    "minimum",
+    "maximum",
+    "pattern",
+    "x-waggle",
+];
+
+fn check_keywords(schema: &Value) {
+    let Some(object) = schema.as_object() else {
+        return;
+    };
+    for (keyword, value) in object {
+        let known = KEYWORDS.contains(&keyword.as_str()) || keyword == "x-waggle-keys";
+        assert!(
+            known,
+            "the walk does not understand {keyword:?} in {schema}"
+        );
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                properties.values().for_each(check_keywords)
+            }
+            ("oneOf" | "anyOf", Value::Array(branches)) => branches.iter().for_each(check_keywords),
+            ("items" | "additionalProperties", nested) => check_keywords(nested),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_schemas_use_only_keywords_that_the_walk_understands() {
+    check_keywords(&study_schema());
+    check_keywords(&system_schema());
+}
+
+fn check_described(schema: &Value, path: &str) {
+    for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{key}");
+        assert!(
+            property["description"].is_string(),
+            "{path} has no description"
+        );
+        check_described(property, &path);
+    }
+}
+
+#[test]
+fn every_key_is_described() {
+    check_described(&study_schema(), "study");
+    check_described(&system_schema(), "system");
+}
