@@ -109,17 +109,17 @@ fn schedule(schedule: &ScheduleInfo) -> String {
     let warm_up = match schedule.warm_up_until.as_str() {
         "steady" => format!(
             "until steady, at most {}",
-            seconds(schedule.warm_up_at_most_s)
+            text::set_time_s(schedule.warm_up_at_most_s)
         ),
-        _ => seconds(schedule.warm_up_at_most_s),
+        _ => text::set_time_s(schedule.warm_up_at_most_s),
     };
     format!(
         "warm-up {warm_up} (left out); measured {}; drain at most {}; {} repetition{} on a fresh system each; intervals of {}",
-        seconds(schedule.measure_s),
-        seconds(schedule.drain_at_most_s),
+        text::set_time_s(schedule.measure_s),
+        text::set_time_s(schedule.drain_at_most_s),
         schedule.repeat,
         if schedule.repeat == 1 { "" } else { "s" },
-        seconds(schedule.interval_s)
+        text::set_time_s(schedule.interval_s)
     )
 }
 
@@ -187,8 +187,4 @@ fn pinning(info: &RunInfo) -> String {
         list(&host.load_cpus),
         list(&host.system_cpus)
     )
-}
-
-fn seconds(s: f64) -> String {
-    Unit::Time.show(s * 1e6)
 }

@@ -133,7 +133,8 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '\n' | '\r' => out.push(' '),
+            '\n' => out.push_str("<br>"),
+            '\r' => {}
             _ => out.push(c),
         }
     }

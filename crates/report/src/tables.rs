@@ -5,7 +5,7 @@ use waggle_stats::Estimate;
 use crate::{
     model::{
         CellModel, Counted, Model, Percentile, SPECTRUM_TICKS, TrialModel, TrialNumbers,
-        TrialPercentiles,
+        TrialPercentile, TrialPercentiles,
     },
     rows,
     text::{self, NONE, Unit},
@@ -165,8 +165,8 @@ fn by_cell(model: &Model, fields: impl Fn(&CellModel) -> Vec<Field>) -> Vec<Vec<
 /// Goodput, response time, errors, verdict.
 pub(crate) fn cells(model: &Model) -> Table {
     let goodput = match model.counted {
-        Counted::Records => "goodput, records/s",
-        Counted::Requests => "goodput, requests/s",
+        Counted::Records => "records/s",
+        Counted::Requests => "requests/s",
     };
     let certainty = if model.info.schedule.repeat == 1 {
         "single run, no uncertainty known"
@@ -179,11 +179,12 @@ pub(crate) fn cells(model: &Model) -> Table {
         heads: heads(
             model,
             &[
-                goodput, "p50", "p90", "p99", "p99.9", "max", "errors", "verdict",
+                "verdict", goodput, "p50", "p90", "p99", "p99.9", "max", "errors",
             ],
         ),
         rows: by_cell(model, |cell| {
             vec![
+                Field::verdict(rows::verdict(cell)),
                 Field::estimate(cell.goodput.as_ref(), Unit::Plain),
                 Field::percentile(&cell.response.p50),
                 Field::percentile(&cell.response.p90),
@@ -198,7 +199,6 @@ pub(crate) fn cells(model: &Model) -> Table {
                     },
                     ..Field::plain(rows::errors(cell))
                 },
-                Field::verdict(rows::verdict(cell)),
             ]
         }),
     }
@@ -223,9 +223,9 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
                     "accepted",
                     "rejected",
                     "unknown",
+                    "of those found",
                     "delivered",
                     "missing",
-                    "unknown but delivered",
                     "duplicates",
                     "late",
                     "out of order",
@@ -241,9 +241,9 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
                     Field::plain(text::count(ledger.accepted)),
                     Field::nothing_expected(ledger.rejected),
                     Field::nothing_expected(ledger.unknown),
+                    Field::plain(text::count(ledger.unknown_delivered)),
                     Field::plain(text::count(ledger.delivered)),
                     Field::nothing_expected(ledger.missing),
-                    Field::plain(text::count(ledger.unknown_delivered)),
                     Field::nothing_expected(ledger.duplicates),
                     Field::nothing_expected(ledger.late),
                     Field::plain(text::count(ledger.out_of_order)),
@@ -363,7 +363,7 @@ pub(crate) fn verdicts(model: &Model) -> Table {
             let reasons = if reasons.is_empty() {
                 "every check passed".to_owned()
             } else {
-                reasons.join("; ")
+                reasons.join("\n")
             };
             let reasons = if cell.verdict.is_none() {
                 "no trial of it has run".to_owned()
@@ -451,6 +451,7 @@ pub(crate) fn trials(model: &Model) -> Table {
     let columns = [
         "repetition",
         "ran as",
+        "verdict",
         model.counted.word(),
         "p50",
         "p99",
@@ -458,7 +459,6 @@ pub(crate) fn trials(model: &Model) -> Table {
         "errors",
         "delivered",
         "missing",
-        "verdict",
         "why",
     ];
     let mut heads = heads(model, &columns);
@@ -488,7 +488,7 @@ pub(crate) fn trials(model: &Model) -> Table {
 }
 
 fn trial_fields(trial: &TrialModel) -> Vec<Field> {
-    let time = |pick: fn(&TrialPercentiles) -> crate::model::TrialPercentile| {
+    let time = |pick: fn(&TrialPercentiles) -> &TrialPercentile| {
         let times = trial
             .numbers
             .as_ref()
@@ -498,12 +498,12 @@ fn trial_fields(trial: &TrialModel) -> Vec<Field> {
             |times| {
                 let one = pick(times);
                 let field = Field::plain(Unit::Time.show(one.us));
-                match one.beyond {
-                    Some(beyond) if one.is_thin() => Field {
-                        kind: FieldKind::Thin(format!("only {beyond:.0} samples lie beyond it")),
+                match &one.thin {
+                    Some(reason) => Field {
+                        kind: FieldKind::Thin(reason.clone()),
                         ..field
                     },
-                    _ => field,
+                    None => field,
                 }
             },
         )
@@ -528,15 +528,15 @@ fn trial_fields(trial: &TrialModel) -> Vec<Field> {
     vec![
         Field::plain(trial.key.repetition.to_string()),
         Field::plain(format!("{}.", trial.position)),
+        Field::verdict(words::verdict(trial.verdict).to_owned()),
         number(|numbers| Field::plain(text::plain(numbers.goodput_per_s))),
-        time(|times| times.p50),
-        time(|times| times.p99),
-        time(|times| times.max),
+        time(|times| &times.p50),
+        time(|times| &times.p99),
+        time(|times| &times.max),
         number(|numbers| Field::nothing_expected(numbers.failed)),
         ledger(|ledger| Field::plain(text::count(ledger.delivered))),
         ledger(|ledger| Field::nothing_expected(ledger.missing)),
-        Field::verdict(words::verdict(trial.verdict).to_owned()),
-        Field::plain(reasons.join("; ")),
+        Field::plain(reasons.join("\n")),
     ]
 }
 

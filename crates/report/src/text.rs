@@ -78,6 +78,20 @@ pub fn time_us(us: f64) -> String {
     }
 }
 
+/// A length of time as a person set it: `2 s`, `250 ms`.
+pub(crate) fn set_time_s(seconds: f64) -> String {
+    let shown = time_us(seconds * 1e6);
+    match shown.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!(
+                "{} {unit}",
+                number.trim_end_matches('0').trim_end_matches('.')
+            )
+        }
+        _ => shown,
+    }
+}
+
 /// `512 B`, `12.3 MiB`.
 pub(crate) fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -151,7 +165,12 @@ pub(crate) fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
 }
 
 fn ends(low: f64, high: f64, unit: Unit) -> String {
-    format!("{} – {}", unit.show(low), unit.show(high))
+    let (low, high) = (unit.show(low), unit.show(high));
+    // A unit stands once where both ends have the same.
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, one)), Some((_, other))) if one == other => format!("{number} – {high}"),
+        _ => format!("{low} – {high}"),
+    }
 }
 
 /// Two significant digits for a percentage of spread.
@@ -194,6 +213,8 @@ mod tests {
         check(&time_us(900e6), "15.0 min");
         check(&bytes(512.0), "512 B");
         check(&bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
+        check(&set_time_s(2.0), "2 s");
+        check(&set_time_s(0.25), "250 ms");
         check(&count(1_234_567), "1,234,567");
         check(&count(12), "12");
         check(&share(0.000_001), "< 0.001 %");
@@ -218,6 +239,12 @@ mod tests {
             &short(Some(&wide), Unit::Time),
             "1.00 ms (500 µs – 2.00 ms)",
         );
+        let slow = Estimate {
+            point: 1_200.0,
+            interval: Some((1_100.0, 1_300.0)),
+            count: 3,
+        };
+        check(&long(Some(&slow), Unit::Time), "1.20 ms (1.10 – 1.30 ms)");
         let single = Estimate {
             point: 1_000.0,
             interval: None,

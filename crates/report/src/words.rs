@@ -6,16 +6,7 @@ use waggle_stats::Verdict;
 /// The verdict as it is shown.
 #[must_use]
 pub fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "valid",
-        Verdict::Noisy => "noisy",
-        Verdict::Unsteady => "unsteady",
-        Verdict::Overloaded => "overloaded",
-        Verdict::Incomplete => "incomplete",
-        Verdict::InstrumentLimited => "instrument-limited",
-        Verdict::Inconsistent => "inconsistent",
-        Verdict::Failed => "failed",
-    }
+    verdict.name()
 }
 
 /// What the verdict means, for a reader who sees it for the first time.
@@ -35,7 +26,7 @@ pub(crate) fn meaning(verdict: Verdict) -> &'static str {
 /// Whether a number under this verdict counts.
 #[must_use]
 pub fn may_be_believed(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Valid | Verdict::Noisy)
+    verdict.counts_for_thresholds()
 }
 
 /// The phase as it is shown.

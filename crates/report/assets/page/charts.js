@@ -72,7 +72,7 @@ function axis(look, extra) {
 
 function legend(look, extra) {
   return {
-    type: 'scroll', top: 0, left: 0, right: 44, icon: 'roundRect', itemWidth: 14, itemHeight: 4,
+    type: printing ? 'plain' : 'scroll', top: 0, left: 0, right: printing ? 0 : 44, icon: 'roundRect', itemWidth: 14, itemHeight: 4,
     textStyle: { color: look.soft, fontSize: 12 }, pageTextStyle: { color: look.soft },
     pageIconColor: look.ink, pageIconInactiveColor: look.faint, ...extra,
   };
@@ -121,10 +121,15 @@ function setPrinting(on) {
       const wide = entry.element.closest('.wide') !== null || entry.element.closest('.pair.single') !== null;
       const low = entry.element.id.startsWith('time-');
       const own = entry.element.style.height ? parseFloat(entry.element.style.height) : 0;
-      entry.chart.resize({ width: wide ? PAPER.wide : PAPER.half, height: own || (low ? PAPER.low : PAPER.tall) });
+      const width = wide ? PAPER.wide : PAPER.half;
+      const height = own || (low ? PAPER.low : PAPER.tall);
+      entry.chart.resize({ width, height });
+      redraw(entry);
+      entry.element.querySelector('svg').setAttribute('viewBox', `0 0 ${width} ${height}`);
     } else {
+      entry.element.querySelector('svg').removeAttribute('viewBox');
       entry.chart.resize({ width: 'auto', height: 'auto' });
+      redraw(entry);
     }
-    redraw(entry);
   });
 }

@@ -110,7 +110,7 @@ function heatMap(look) {
   const along = view.along;
   const data = cells.map((cell, index) => [cell.levels[view.across], along === null ? 0 : cell.levels[along], index]);
   return {
-    grid: { left: 8, right: 8, top: 14, bottom: 26, containLabel: true },
+    grid: { left: along === null ? 8 : 26, right: 8, top: 22, bottom: 26, containLabel: true },
     toolbox: tools(look, view.metric.id + '-map'),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => tellCell(cells[one.data[2]])),
     xAxis: axis(look, {
@@ -119,7 +119,7 @@ function heatMap(look) {
     }),
     yAxis: axis(look, {
       type: 'category', data: along === null ? [''] : model.factors[along].levels, name: along === null ? '' : model.factors[along].name,
-      nameLocation: 'middle', nameGap: 34, splitLine: { show: false }, axisLine: { show: false },
+      nameLocation: 'middle', nameGap: 30, splitLine: { show: false }, axisLine: { show: false },
     }),
     series: [{
       type: 'custom', data, encode: { x: 0, y: 1 },

@@ -4,7 +4,15 @@
 /** Lines shown before one chooses. */
 const SHOWN_FIRST = 6;
 
-const chosenCells = new Set();
+/** cell → place in the list of colours, kept while it is shown. */
+const chosenCells = new Map();
+
+function choose(cell) {
+  const taken = new Set(chosenCells.values());
+  let free = 0;
+  while (taken.has(free)) free += 1;
+  chosenCells.set(cell.cell, free);
+}
 
 /** Cells spread evenly over the range of p99, the best among them. */
 function firstCells() {
@@ -37,7 +45,7 @@ function spectrumOption(look) {
   for (let at = 0; at <= Math.ceil(furthest); at += 1) ticks.push(at);
   ticks.sort((a, b) => a - b);
   return {
-    grid: { left: 8, right: 18, top: 40, bottom: 28, containLabel: true },
+    grid: { left: 8, right: 18, top: printing ? 62 : 40, bottom: 28, containLabel: true },
     toolbox: tools(look, 'percentiles'),
     legend: legend(look),
     tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (lines) => {
@@ -54,7 +62,7 @@ function spectrumOption(look) {
       axisLabel: { formatter: (value) => short(timeOf(value)) },
     }),
     series: cells.map((cell) => {
-      const place = model.cells.indexOf(cell);
+      const place = chosenCells.get(cell.cell);
       return {
         type: 'line', name: cell.label + (cell.believed ? '' : ` (${cell.verdict})`), showSymbol: false, symbol: 'circle', symbolSize: 6,
         color: look.series[place % look.series.length],
@@ -67,11 +75,11 @@ function spectrumOption(look) {
 
 function spectrumChoice() {
   const box = byId('spectrum-cells');
-  firstCells().forEach((cell) => chosenCells.add(cell.cell));
+  firstCells().forEach(choose);
   model.cells.filter((cell) => cell.spectrum.length).forEach((cell) => {
     const tick = make('input', { type: 'checkbox', checked: chosenCells.has(cell.cell) });
     tick.addEventListener('change', () => {
-      if (tick.checked) chosenCells.add(cell.cell); else chosenCells.delete(cell.cell);
+      if (tick.checked) choose(cell); else chosenCells.delete(cell.cell);
       draw('spectrum', spectrumOption);
     });
     box.append(make('label', {}, tick, cell.label));

@@ -17,7 +17,7 @@ function phaseBands(look, trial, named) {
   const shown = trial.phases.filter(([name, from, to]) => name in SHADED && to > 0 && from < end && to > from);
   return {
     silent: true,
-    label: { show: named, position: 'insideTop', color: look.soft, fontSize: 11, distance: 3 },
+    label: { show: named, position: 'top', color: look.soft, fontSize: 11, distance: 3 },
     data: shown.map(([name, from, to]) => [
       { name: (to - from) / end > 0.05 || name === 'measure' ? name : '', xAxis: Math.max(0, from), itemStyle: { color: look.faint, opacity: SHADED[name] } },
       { xAxis: Math.min(to, end) },
@@ -29,7 +29,7 @@ function timeOption(look, series, format, name, extra) {
   const trial = timeView.trial;
   series[0].markArea = phaseBands(look, trial, true);
   return {
-    grid: { left: 62, right: 16, top: 34, bottom: 24 },
+    grid: { left: 62, right: 16, top: 42, bottom: 24 },
     toolbox: tools(look, name),
     legend: legend(look, { show: series.length > 1 }),
     tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (lines) => [
@@ -57,7 +57,7 @@ function latencyOption(look) {
   return timeOption(look, [
     { name: 'p50', data: points.map((point) => [middle(point), point[4] || null]) },
     { name: 'p99', data: points.map((point) => [middle(point), point[5] || null]) },
-  ], timeOf, 'response-time', { type: 'log', ...decades(values) });
+  ], timeOf, 'response-time', Math.max(...values) / Math.min(...values) > LOG_FROM_RATIO ? { type: 'log', min: undefined, ...decades(values) } : {});
 }
 
 function cpuOption(look) {

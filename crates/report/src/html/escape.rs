@@ -18,6 +18,25 @@ pub(super) fn text(text: &str) -> String {
     out
 }
 
+/// For a sentence: as [`text`], and no line breaks between a number and its unit or within a range.
+pub(super) fn sentence(text: &str) -> String {
+    const UNITS: [&str; 8] = ["%", "µs", "ms", "s", "min", "KiB", "MiB", "GiB"];
+    let mut out = String::with_capacity(text.len());
+    let mut before = "";
+    for word in text.split(' ') {
+        let after_number =
+            before.ends_with(|c: char| c.is_ascii_digit() || ['k', 'M', 'G'].contains(&c));
+        let unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        let bound = before == "–" || (after_number && (unit || word == "–"));
+        if !out.is_empty() {
+            out.push(if bound { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+        before = word;
+    }
+    self::text(&out)
+}
+
 /// For JSON inside a script element: what could end the element or open a comment is written as an escape, which
 /// JSON reads back as the same text. Such characters stand inside strings only.
 pub(super) fn json(value: &serde_json::Value) -> String {
@@ -49,6 +68,14 @@ mod tests {
         assert_eq!(back["text"], hostile);
         let shown = text(hostile);
         assert!(!shown.contains(['<', '>', '"', '\'']), "{shown}");
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        assert_eq!(
+            sentence("99 % within 122 ms (118 – 125 ms), at 12.3k records."),
+            "99\u{a0}% within 122\u{a0}ms (118\u{a0}–\u{a0}125\u{a0}ms), at 12.3k records."
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use waggle_stats::Verdict;
 use super::{escape, series_table, table};
 use crate::{
     facts,
-    model::{CellModel, Model},
+    model::{CellModel, Counted, Model},
     tables,
     text::{self, NONE, Unit},
     words,
@@ -82,14 +82,14 @@ fn summary(out: &mut String, model: &Model) {
     if let Some(first) = sentences.next() {
         out.push_str(&format!(
             "<p class=\"answer\">{} {badge}</p>\n",
-            escape::text(first)
+            escape::sentence(first)
         ));
     }
     let rest: Vec<&str> = sentences.map(String::as_str).collect();
     if !rest.is_empty() {
         out.push_str(&format!(
             "<p class=\"more\">{}</p>\n",
-            escape::text(&rest.join(" "))
+            escape::sentence(&rest.join(" "))
         ));
     }
     for warning in &model.warnings {
@@ -141,13 +141,11 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
             figures.push((what, format!("{}{per}", unit.show(estimate.point)), small));
         };
     let levels = text::levels(&cell.levels);
-    estimate(
-        "Highest goodput",
-        cell.goodput.as_ref(),
-        Unit::Plain,
-        "/s",
-        &format!("{} · {levels}", model.counted.word()),
-    );
+    let goodput = match model.counted {
+        Counted::Records => "Highest goodput, records",
+        Counted::Requests => "Highest goodput, requests",
+    };
+    estimate(goodput, cell.goodput.as_ref(), Unit::Plain, "/s", &levels);
     estimate(
         "Response time p99, there",
         cell.response.p99.estimate.as_ref(),

@@ -175,10 +175,16 @@ fn completeness(cells: &[CellModel]) -> Option<String> {
         )
     };
     if duplicates > 0 {
-        text.push_str(&format!("; {} extra copies were found", text::count(duplicates)));
+        text.push_str(&format!(
+            "; {} extra copies were found",
+            text::count(duplicates)
+        ));
     }
     if unexpected > 0 {
-        text.push_str(&format!("; {} records were found that should not be there", text::count(unexpected)));
+        text.push_str(&format!(
+            "; {} records were found that should not be there",
+            text::count(unexpected)
+        ));
     }
     text.push('.');
     Some(text)

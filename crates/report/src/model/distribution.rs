@@ -7,9 +7,6 @@ use waggle_stats::Estimate;
 
 use super::judge;
 
-/// Fewer samples than this beyond a percentile make it a matter of luck (method, rule 6).
-pub(crate) const SAMPLES_BEYOND_AT_LEAST: f64 = 10.0;
-
 /// The percentiles that are shown. The maximum stands beside them.
 pub(crate) const QUANTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
@@ -52,20 +49,11 @@ pub struct Distribution {
 }
 
 /// One trial's percentile.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TrialPercentile {
     pub us: f64,
-    /// Samples beyond it; `None` for the maximum, which is what it is.
-    pub beyond: Option<f64>,
-}
-
-impl TrialPercentile {
-    /// Too few samples beyond it.
-    #[must_use]
-    pub fn is_thin(&self) -> bool {
-        self.beyond
-            .is_some_and(|beyond| beyond < SAMPLES_BEYOND_AT_LEAST)
-    }
+    /// Why it should not be relied on, where too few samples lie beyond it.
+    pub thin: Option<String>,
 }
 
 /// One trial's percentiles over the measured phase.
@@ -94,7 +82,7 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
     }
     let at = |(_, quantile): (&str, f64)| TrialPercentile {
         us: as_f64(histogram.value_at_quantile(quantile)),
-        beyond: Some(as_f64(histogram.len()) * (1.0 - quantile)),
+        thin: waggle_stats::thin_tail(histogram.len(), quantile),
     };
     Some(TrialPercentiles {
         count: histogram.len(),
@@ -104,33 +92,27 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
         p999: at(QUANTILES[3]),
         max: TrialPercentile {
             us: as_f64(histogram.max()),
-            beyond: None,
+            thin: None,
         },
     })
 }
 
 /// One estimate for each percentile, over the trials of a cell.
 pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
-    let over = |name: &str, pick: fn(&TrialPercentiles) -> TrialPercentile| {
+    let over = |pick: fn(&TrialPercentiles) -> &TrialPercentile| {
         let values: Vec<f64> = trials.iter().map(|trial| pick(trial).us).collect();
-        let fewest = trials
-            .iter()
-            .filter_map(|trial| pick(trial).beyond)
-            .fold(f64::INFINITY, f64::min);
-        let thin = (fewest < SAMPLES_BEYOND_AT_LEAST).then(|| {
-            format!("fewer than {SAMPLES_BEYOND_AT_LEAST:.0} samples lie beyond {name} in a trial ({fewest:.0})")
-        });
+        let smallest = trials.iter().min_by_key(|trial| trial.count);
         Percentile {
             estimate: judge::estimate(&values),
-            thin,
+            thin: smallest.and_then(|trial| pick(trial).thin.clone()),
         }
     };
     Distribution {
-        p50: over("p50", |trial| trial.p50),
-        p90: over("p90", |trial| trial.p90),
-        p99: over("p99", |trial| trial.p99),
-        p999: over("p99.9", |trial| trial.p999),
-        max: over("max", |trial| trial.max),
+        p50: over(|trial| &trial.p50),
+        p90: over(|trial| &trial.p90),
+        p99: over(|trial| &trial.p99),
+        p999: over(|trial| &trial.p999),
+        max: over(|trial| &trial.max),
     }
 }
 

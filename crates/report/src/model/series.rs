@@ -4,8 +4,16 @@ use waggle_results::{HistogramLog, IntervalRow, Trial};
 
 use super::{Counted, distribution::as_f64};
 
-/// Most points a trial's lines get; more intervals than this are merged, never dropped.
-pub(crate) const POINTS_MAX: usize = 400;
+/// Most points of a line over all trials of a run, so that the page stays one that a browser opens at once; and what
+/// a single trial gets of them. More intervals than that are merged, never dropped.
+const POINTS_IN_ALL: usize = 12_000;
+const POINTS_FEWEST: usize = 40;
+const POINTS_MOST: usize = 400;
+
+/// How many points each trial's lines get in a run of so many trials.
+pub(crate) fn points_max(trials: usize) -> usize {
+    (POINTS_IN_ALL / trials.max(1)).clamp(POINTS_FEWEST, POINTS_MOST)
+}
 
 /// A trial over time. Seconds count from the start of the load.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,16 +45,16 @@ pub struct CpuSeries {
     pub points: Vec<(f64, f64)>,
 }
 
-pub(crate) fn series(trial: &Trial, counted: Counted) -> Series {
-    let merge = trial.intervals.len().div_ceil(POINTS_MAX).max(1);
+pub(crate) fn series(trial: &Trial, counted: Counted, points_max: usize) -> Series {
+    let merge = trial.intervals.len().div_ceil(points_max).max(1);
     Series {
         points: trial
             .intervals
             .chunks(merge)
             .map(|rows| point(rows, &trial.response_time, counted))
             .collect(),
-        cpu: cpu(trial),
-        backlog: backlog(trial),
+        cpu: cpu(trial, points_max),
+        backlog: backlog(trial, points_max),
     }
 }
 
@@ -84,7 +92,7 @@ fn point(rows: &[IntervalRow], times: &HistogramLog, counted: Counted) -> Series
     }
 }
 
-fn cpu(trial: &Trial) -> Vec<CpuSeries> {
+fn cpu(trial: &Trial, points_max: usize) -> Vec<CpuSeries> {
     let mut all: Vec<CpuSeries> = Vec::new();
     for row in &trial.resources {
         let at = (row.at_s, row.cpu_cores);
@@ -97,7 +105,7 @@ fn cpu(trial: &Trial) -> Vec<CpuSeries> {
         }
     }
     for one in &mut all {
-        let merge = one.points.len().div_ceil(POINTS_MAX).max(1);
+        let merge = one.points.len().div_ceil(points_max).max(1);
         one.points = one.points.chunks(merge).map(mean_at_end).collect();
     }
     all
@@ -111,35 +119,34 @@ fn mean_at_end(points: &[(f64, f64)]) -> (f64, f64) {
     (points[points.len() - 1].0, mean)
 }
 
-/// Accepted by the instant of each look, less what was visible then. An interval's acceptances are spread
-/// evenly over it; a store that shows more than was answered so far is not behind.
-fn backlog(trial: &Trial) -> Vec<(f64, f64)> {
-    let accepted_by = |at_s: f64| -> f64 {
-        trial
-            .intervals
-            .iter()
-            .map(|row| {
-                let passed = if row.counts.seconds > 0.0 {
-                    ((at_s - row.start_s) / row.counts.seconds).clamp(0.0, 1.0)
-                } else {
-                    0.0
-                };
-                passed * as_f64(row.counts.records_succeeded)
-            })
-            .sum()
+/// Records accepted by an instant; an interval's acceptances are spread evenly over it.
+pub(crate) fn accepted_by(trial: &Trial, at_s: f64) -> f64 {
+    let share = |row: &IntervalRow| match row.counts.seconds {
+        seconds if seconds > 0.0 => ((at_s - row.start_s) / seconds).clamp(0.0, 1.0),
+        _ => 0.0,
     };
-    let keep_every = trial.backlog.len().div_ceil(POINTS_MAX).max(1);
-    let last = trial.backlog.len().saturating_sub(1);
     trial
+        .intervals
+        .iter()
+        .map(|row| share(row) * as_f64(row.counts.records_succeeded))
+        .sum()
+}
+
+/// Accepted by the instant of each look, less what was visible then; a store that shows more than was answered so far
+/// is not behind.
+fn backlog(trial: &Trial, points_max: usize) -> Vec<(f64, f64)> {
+    let keep_every = trial.backlog.len().div_ceil(points_max).max(1);
+    let last = trial.backlog.len().saturating_sub(1);
+    let kept = trial
         .backlog
         .iter()
         .enumerate()
-        .filter(|(place, _)| place % keep_every == 0 || *place == last)
-        .map(|(_, row)| {
-            (
-                row.at_s,
-                (accepted_by(row.at_s) - as_f64(row.visible)).max(0.0),
-            )
-        })
-        .collect()
+        .filter(|(place, _)| place % keep_every == 0 || *place == last);
+    kept.map(|(_, row)| {
+        (
+            row.at_s,
+            (accepted_by(trial, row.at_s) - as_f64(row.visible)).max(0.0),
+        )
+    })
+    .collect()
 }

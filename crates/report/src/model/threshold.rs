@@ -45,7 +45,7 @@ fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
     let reason = match (cell.verdict, number) {
         (None, _) => Some("no trial of it has run".to_owned()),
         (Some(verdict), _) if !words::may_be_believed(verdict) => Some(format!(
-            "a condition counts on valid and noisy trials only, and this cell is {}",
+            "does not count: the cell is {}",
             words::verdict(verdict)
         )),
         (Some(_), None) => Some(format!(

@@ -32,6 +32,7 @@ pub struct TrialModel {
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
     pub phases: Vec<PhaseInfo>,
+    /// What the runner saw, then what the checks found worth a line.
     pub remarks: Vec<String>,
     pub series: Series,
 }
@@ -91,7 +92,7 @@ impl TrialModel {
 
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
     let numbers = numbers(trial, counted);
-    let (verdict, reasons) = judge::trial(trial, info);
+    let findings = judge::trial(trial, info);
     let failure = match &trial.info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed {
@@ -112,15 +113,21 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .cell(trial.info.key.cell)
             .map(|cell| cell.levels.clone())
             .unwrap_or_default(),
-        verdict,
-        reasons,
+        verdict: waggle_stats::verdict_of(&findings.reasons),
+        reasons: findings.reasons,
         failure,
         numbers,
         ledger: trial.info.ledger.clone(),
         delivery: trial.info.delivery.clone(),
         phases: trial.info.phases.clone(),
-        remarks: trial.info.remarks.clone(),
-        series: series::series(trial, counted),
+        remarks: trial
+            .info
+            .remarks
+            .iter()
+            .cloned()
+            .chain(findings.remarks)
+            .collect(),
+        series: series::series(trial, counted, series::points_max(info.order.len())),
     }
 }
 

@@ -58,6 +58,8 @@ impl Made {
 struct Sums {
     measured: CountsRow,
     totals: CountsRow,
+    /// Records of each interval.
+    accepted: Vec<u64>,
 }
 
 pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
@@ -97,7 +99,8 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     };
     resources(&mut out, made, load_end + drained, &mut chance);
     backlog(&mut out, made, &sums, load_end, drained);
-    out.delivery_delay(&delays(made, &sums)).unwrap();
+    out.delivery_delay(&delays(made, &sums, &mut chance))
+        .unwrap();
     out.finish(&completed(made, sums, load_end, drained))
         .unwrap();
 }
@@ -157,6 +160,7 @@ fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &
         lag: &spread(succeeded, 8.0),
     };
     out.interval(&row, histograms).unwrap();
+    sums.accepted.push(succeeded);
     add(&mut sums.totals, &counts);
     if place >= WARM_UP {
         add(&mut sums.measured, &counts);
@@ -238,21 +242,25 @@ fn resources(out: &mut TrialWriter, made: &Made, end_s: f64, chance: &mut Chance
     }
 }
 
+/// The store shows what was accepted a little while ago; one that falls behind, ever longer ago.
 fn backlog(out: &mut TrialWriter, made: &Made, sums: &Sums, load_end: f64, drained: f64) {
-    let all = sums.totals.records_succeeded - lost(made);
+    let accepted_by = |at_s: f64| -> f64 {
+        let share = |place: usize| (at_s / INTERVAL_S - place as f64).clamp(0.0, 1.0);
+        sums.accepted
+            .iter()
+            .enumerate()
+            .map(|(place, accepted)| share(place) * *accepted as f64)
+            .sum()
+    };
     let mut at_s = 0.1;
     while at_s < load_end + drained + 0.1 {
         let behind_s = if made.is(Wrong::FallsBehind) {
-            (at_s * drained / (load_end + drained)).min(drained)
+            at_s * drained / (load_end + drained)
         } else {
             0.12
         };
-        let share = ((at_s - behind_s) / load_end).clamp(0.0, 1.0);
-        out.backlog(&BacklogRow {
-            at_s,
-            visible: (share * all as f64) as u64,
-        })
-        .unwrap();
+        let visible = (accepted_by(at_s - behind_s) as u64).saturating_sub(lost(made));
+        out.backlog(&BacklogRow { at_s, visible }).unwrap();
         at_s += 0.1;
     }
 }
@@ -265,13 +273,16 @@ fn lost(made: &Made) -> u64 {
     }
 }
 
-fn delays(made: &Made, sums: &Sums) -> Histogram<u64> {
+fn delays(made: &Made, sums: &Sums, chance: &mut Chance) -> Histogram<u64> {
     let typical = if made.is(Wrong::FallsBehind) {
         2.6e6
     } else {
         55e3 + made.in_flight / made.rate_per_s() * 1e6
     };
-    spread(sums.totals.records_succeeded - lost(made), typical)
+    spread(
+        sums.totals.records_succeeded - lost(made),
+        typical * chance.around(0.04),
+    )
 }
 
 fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo {
