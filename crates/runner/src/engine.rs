@@ -44,15 +44,15 @@ fn hand_over(running: Running, to: &mpsc::Sender<Interval>) -> Result<Outcome, S
     let stop = running.stop_handle();
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
         loop {
-            match running.next_interval(WAIT) {
-                Some(interval) => {
-                    if to.blocking_send(interval).is_err() {
-                        running.stop();
-                        return running.join();
-                    }
+            let Some(interval) = running.next_interval(WAIT) else {
+                if running.has_ended() {
+                    return running.join();
                 }
-                None if running.has_ended() => return running.join(),
-                None => {}
+                continue;
+            };
+            if to.blocking_send(interval).is_err() {
+                running.stop();
+                return running.join();
             }
         }
     }));
