@@ -24,7 +24,10 @@ impl Account {
     /// An account that starts with room for `requests` requests.
     #[must_use]
     pub fn with_capacity(requests: u64) -> Self {
-        Self { words: Vec::with_capacity(usize::try_from(requests.div_ceil(PER_WORD)).unwrap_or(0)), sent: 0 }
+        Self {
+            words: Vec::with_capacity(usize::try_from(requests.div_ceil(PER_WORD)).unwrap_or(0)),
+            sent: 0,
+        }
     }
 
     /// Notes that one more request was sent; its state is unknown until [`Account::note`] says otherwise.

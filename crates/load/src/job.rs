@@ -38,9 +38,17 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
     /// Each connection keeps `pipelining` requests under way; the next one goes when an answer is whole.
-    Closed { connections: usize, pipelining: usize },
+    Closed {
+        connections: usize,
+        pipelining: usize,
+    },
     /// Requests fall due by the clock, whatever the answers do.
-    Open { rate_per_s: f64, arrivals: Arrivals, connections: usize, pipelining: usize },
+    Open {
+        rate_per_s: f64,
+        arrivals: Arrivals,
+        connections: usize,
+        pipelining: usize,
+    },
     /// Each user has a connection of its own: send, wait for the answer, think.
     Users { users: usize, think: Think },
 }
@@ -58,7 +66,10 @@ pub enum Think {
     Fixed(Duration),
     /// Exponential with this mean.
     Exponential(Duration),
-    Uniform { from: Duration, to: Duration },
+    Uniform {
+        from: Duration,
+        to: Duration,
+    },
 }
 
 /// The bytes of one request, whole, with the places where stamps go.

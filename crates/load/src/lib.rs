@@ -2,25 +2,38 @@
 //!
 //! Knows no study, no file and no terminal. Five parts and one joint: *when* (schedule), *what* (prepared
 //! requests), *how* (connection), *until when* (stop), *where it is noted* (recorder). The worker joins them.
+//!
+//! A request is never sent twice: where a connection ends with answers missing, or the server says
+//! `Connection: close` while more was in the pipeline, what was not answered counts as reset and its fate as unknown.
 
 mod account;
+mod chance;
+mod check;
+mod chunked;
+mod clock;
+mod connection;
+mod engine;
+mod head;
 mod job;
+mod judge;
+mod merge;
+mod null_server;
 mod outcome;
+mod pace;
+pub mod reader;
+mod recorder;
+mod schedule;
+mod share;
+mod worker;
+mod writer;
 
 pub use account::{Account, State};
+pub use check::StartError;
+pub use engine::{Running, Stop, start};
+pub use head::{Heads, ReadLimits};
 pub use job::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Prepared, Slot, Stamp, Target, Think, KEY_DIGITS, TIME_DIGITS,
-    key_of, worker_and_sequence,
+    Arrivals, BodyCheck, Expect, Job, KEY_DIGITS, Limits, Model, Prepared, Slot, Stamp,
+    TIME_DIGITS, Target, Think, key_of, worker_and_sequence,
 };
+pub use null_server::NullServer;
 pub use outcome::{Counts, Failure, Failures, Interval, Outcome};
-
-// The calls other crates rely on, in `engine.rs`:
-//
-// pub fn start(job: Job) -> Result<Running, StartError>   spawns one thread per worker and a merger
-// impl Running {
-//     pub fn next_interval(&self, wait: Duration) -> Option<Interval>   merged, in order; None: none within `wait`
-//     pub fn has_ended(&self) -> bool          all workers done and every interval handed out
-//     pub fn stop(&self)                       no new requests; answers in flight are awaited (Limits::finish)
-//     pub fn stop_handle(&self) -> Stop        a clonable handle that does the same from elsewhere
-//     pub fn join(self) -> Outcome
-// }

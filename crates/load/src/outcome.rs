@@ -29,6 +29,16 @@ pub enum Failure {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failures(pub Vec<(Failure, u64)>);
 
+impl Failures {
+    /// Adds `count` failures of one kind.
+    pub fn add(&mut self, failure: Failure, count: u64) {
+        match self.0.binary_search_by_key(&failure, |(kind, _)| *kind) {
+            Ok(place) => self.0[place].1 += count,
+            Err(place) => self.0.insert(place, (failure, count)),
+        }
+    }
+}
+
 /// Counts of one interval or of a whole run. `sent = succeeded + failed + in flight`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counts {
@@ -38,7 +48,8 @@ pub struct Counts {
     pub succeeded: u64,
     /// Requests that were sent and failed, whatever the kind.
     pub failed: u64,
-    /// By kind; `Refused` and `ConnectFailed` count attempts to connect, which are not requests.
+    /// By kind; `Refused` and `ConnectFailed` count attempts to connect, which are not requests, and `Malformed` also
+    /// bytes that came while nothing was in flight.
     pub failures: Failures,
     /// Open load: fell due and were never sent, because too many were waiting or the run ended.
     pub skipped: u64,
@@ -55,6 +66,37 @@ pub struct Counts {
     pub engine_cpu_busiest: Duration,
     /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
     pub in_flight_time: Duration,
+}
+
+impl Counts {
+    /// Adds what the same workers counted next: numbers add up, states are the later ones.
+    pub fn follow(&mut self, next: &Self) {
+        let cpu_busiest = self.engine_cpu_busiest + next.engine_cpu_busiest;
+        self.join(next);
+        self.in_flight = next.in_flight;
+        self.connections_open = next.connections_open;
+        self.engine_cpu_busiest = cpu_busiest;
+    }
+
+    /// Adds what other workers counted in the same time.
+    pub fn join(&mut self, other: &Self) {
+        self.due += other.due;
+        self.sent += other.sent;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        for &(failure, count) in &other.failures.0 {
+            self.failures.add(failure, count);
+        }
+        self.skipped += other.skipped;
+        self.in_flight += other.in_flight;
+        self.connections_open += other.connections_open;
+        self.connects += other.connects;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.engine_cpu += other.engine_cpu;
+        self.engine_cpu_busiest = self.engine_cpu_busiest.max(other.engine_cpu_busiest);
+        self.in_flight_time += other.in_flight_time;
+    }
 }
 
 /// One interval of all workers together. Histograms are in microseconds, 1 µs to 1 h, three significant digits.

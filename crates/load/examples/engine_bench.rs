@@ -1,0 +1,108 @@
+//! The engine as a process of its own, for `bench/engine`:
+//! `engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPU [RATE]]`; with a rate the load is open.
+//!
+//! Prints requests, seconds, CPU µs per request (worker thread) and latency, as `name=value` on one line.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a program for the bench script, which reads its output"
+)]
+
+use std::{error::Error, time::Duration};
+
+use hdrhistogram::Histogram;
+use waggle_load::{
+    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Target, start,
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let running = start(job(&arguments)?)?;
+    let mut response_time: Option<Histogram<u64>> = None;
+    let mut lag: Option<Histogram<u64>> = None;
+    while !running.has_ended() {
+        let Some(interval) = running.next_interval(Duration::from_secs(1)) else {
+            continue;
+        };
+        for (sum, part) in [
+            (&mut response_time, interval.response_time),
+            (&mut lag, interval.lag),
+        ] {
+            match sum {
+                Some(sum) => sum.add(part)?,
+                None => *sum = Some(part),
+            }
+        }
+    }
+    print(
+        &running.join(),
+        &response_time.ok_or("no interval")?,
+        &lag.ok_or("no interval")?,
+    );
+    Ok(())
+}
+
+fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
+    let [address, connections, pipelining, seconds, rest @ ..] = arguments else {
+        return Err(
+            "usage: engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPU [RATE]]".into(),
+        );
+    };
+    let (connections, pipelining) = (connections.parse()?, pipelining.parse()?);
+    let cpu = rest.first().map(|cpu| cpu.parse()).transpose()?;
+    let rate: Option<f64> = rest.get(1).map(|rate| rate.parse()).transpose()?;
+    let model = rate.map_or(
+        Model::Closed {
+            connections,
+            pipelining,
+        },
+        |rate_per_s| Model::Open {
+            rate_per_s,
+            arrivals: Arrivals::Poisson,
+            connections,
+            pipelining,
+        },
+    );
+    let bytes = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
+    Ok(Job {
+        name: "get".to_owned(),
+        targets: vec![Target {
+            address: address.parse()?,
+        }],
+        model,
+        requests: vec![Prepared {
+            bytes,
+            slots: Vec::new(),
+            records: 0,
+            is_head: false,
+        }],
+        expect: Expect {
+            status: vec![200],
+            body: BodyCheck::Any,
+        },
+        limits: Limits::default(),
+        workers: vec![cpu],
+        interval: Duration::from_secs(1),
+        at_most: Duration::from_secs_f64(seconds.parse()?),
+        requests_at_most: None,
+        account_at_most: None,
+        seed: 1,
+    })
+}
+
+fn print(outcome: &Outcome, response_time: &Histogram<u64>, lag: &Histogram<u64>) {
+    let totals = &outcome.totals;
+    println!(
+        "requests={} seconds={:.3} cpu_us={:.4} failed={} due={} skipped={} p50_us={} p99_us={} lag_p99_us={} in_flight={:.2}",
+        totals.succeeded,
+        outcome.ran_for.as_secs_f64(),
+        totals.engine_cpu.as_secs_f64() * 1e6 / totals.succeeded as f64,
+        totals.failed,
+        totals.due,
+        totals.skipped,
+        response_time.value_at_quantile(0.5),
+        response_time.value_at_quantile(0.99),
+        lag.value_at_quantile(0.99),
+        totals.in_flight_time.as_secs_f64() / outcome.ran_for.as_secs_f64(),
+    );
+}

@@ -1,0 +1,69 @@
+//! Time as one run counts it: nanoseconds since its start, tied to the wall clock once.
+//!
+//! The monotonic clock alone moves; the wall clock is read at the start only, so that a step of it in mid-run
+//! changes no stamp and no latency.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
+const NS_PER_US: u64 = 1_000;
+
+/// The clock of one run; a copy in every worker, all with the same start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    monotonic_at_start: u64,
+    unix_at_start: u64,
+}
+
+impl Clock {
+    /// A run that starts now.
+    pub(crate) fn start() -> Self {
+        Self {
+            monotonic_at_start: nanoseconds(clock_gettime(ClockId::Monotonic)),
+            unix_at_start: nanoseconds(clock_gettime(ClockId::Realtime)),
+        }
+    }
+
+    /// Nanoseconds since the start of the run.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        nanoseconds(clock_gettime(ClockId::Monotonic)) - self.monotonic_at_start
+    }
+
+    /// Nanoseconds since 1970 at an instant of the run.
+    #[inline]
+    pub(crate) fn unix(&self, instant: u64) -> u64 {
+        self.unix_at_start + instant
+    }
+}
+
+/// CPU time that the calling thread has used.
+pub(crate) fn thread_cpu() -> Duration {
+    Duration::from_nanos(nanoseconds(clock_gettime(ClockId::ThreadCPUTime)))
+}
+
+/// A duration as nanoseconds; 584 years are enough for any run, so longer ones become that.
+pub(crate) fn whole_nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Rounded to the nearest microsecond: cutting would make every mean half a microsecond too small.
+#[inline]
+pub(crate) fn microseconds(ns: u64) -> u64 {
+    ns.saturating_add(NS_PER_US / 2) / NS_PER_US
+}
+
+pub(crate) fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(ns / NS_PER_S).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(ns % NS_PER_S).unwrap_or(0),
+    }
+}
+
+#[inline]
+fn nanoseconds(time: Timespec) -> u64 {
+    // Both clocks count upwards from 1970 or from the start of the machine: never negative.
+    time.tv_sec.cast_unsigned() * NS_PER_S + time.tv_nsec.cast_unsigned()
+}

@@ -1,0 +1,198 @@
+//! *How*: one HTTP/1.1 connection: its socket, what is under way on it, and the answer being read.
+//!
+//! Does what it is told and reports; when to send, what an answer is worth and when to open again is decided elsewhere.
+//! The socket is registered once, edge-triggered, for reading and writing: no call to epoll per request.
+
+use std::{collections::VecDeque, net::SocketAddr};
+
+use rustix::{
+    event::epoll::{self, EventData, EventFlags},
+    fd::OwnedFd,
+    io::Errno,
+    net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
+};
+
+use crate::{judge::Agreement, reader::Reader};
+
+/// A request that was sent and whose answer is not whole yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flight {
+    pub(crate) due: u64,
+    pub(crate) sent: u64,
+    pub(crate) index: u64,
+    pub(crate) is_head: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    target: SocketAddr,
+    socket: Option<OwnedFd>,
+    pub(crate) phase: Phase,
+    pub(crate) reader: Reader,
+    pub(crate) agreement: Agreement,
+    /// In order of sending, at most `pipelining` of them.
+    pub(crate) flight: VecDeque<Flight>,
+    pipelining: usize,
+    /// What the socket would not take; nothing more is sent before it has.
+    unsent: Vec<u8>,
+    /// Since when there has been room for the next request, as far as the worker could know.
+    pub(crate) room_since: u64,
+    /// Whether the pace knows that there is room.
+    pub(crate) room_is_noted: bool,
+    /// Whether an answer has come since it was opened.
+    pub(crate) has_answered: bool,
+    /// The pause before it is opened again after a failure.
+    pub(crate) back_off: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Closed,
+    /// Given up at this instant.
+    Connecting {
+        until: u64,
+    },
+    Open,
+}
+
+/// How sending went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    All,
+    /// The socket is full; the rest is kept and goes when it has room.
+    Part,
+    /// The other side is gone.
+    Lost,
+}
+
+/// How receiving went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Received {
+    Bytes(usize),
+    Nothing,
+    /// Closed in order by the other side.
+    End,
+    Lost,
+}
+
+impl Connection {
+    pub(crate) fn new(target: SocketAddr, pipelining: usize, back_off: u64) -> Self {
+        Self {
+            target,
+            socket: None,
+            phase: Phase::Closed,
+            reader: Reader::default(),
+            agreement: Agreement::default(),
+            flight: VecDeque::with_capacity(pipelining),
+            pipelining,
+            unsent: Vec::new(),
+            room_since: 0,
+            room_is_noted: false,
+            has_answered: false,
+            back_off,
+        }
+    }
+
+    /// Begins to connect; events come under the number `id`.
+    pub(crate) fn connect(&mut self, epoll: &OwnedFd, id: u32, until: u64) -> Result<(), Errno> {
+        let family = if self.target.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
+        match rustix::net::connect(&socket, &self.target) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error),
+        }
+        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(epoll, &socket, EventData::new_u64(u64::from(id)), interest)?;
+        self.socket = Some(socket);
+        self.phase = Phase::Connecting { until };
+        Ok(())
+    }
+
+    /// The attempt to connect has come to an end: which one.
+    pub(crate) fn connected(&mut self, now: u64) -> Result<(), Errno> {
+        let socket = self.socket.as_ref().ok_or(Errno::NOTCONN)?;
+        rustix::net::sockopt::socket_error(socket)??;
+        self.phase = Phase::Open;
+        self.room_since = now;
+        self.has_answered = false;
+        Ok(())
+    }
+
+    /// Closes the socket and forgets what was half read or unsent. What was in flight stays for the caller to take.
+    pub(crate) fn close(&mut self) {
+        self.socket = None;
+        self.phase = Phase::Closed;
+        self.reader = Reader::default();
+        self.agreement = Agreement::default();
+        self.unsent.clear();
+    }
+
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.flight.len() < self.pipelining && self.phase == Phase::Open && self.unsent.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Sends bytes; only for a connection with room.
+    #[inline]
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Sent {
+        match self.send_now(bytes) {
+            Ok(length) if length == bytes.len() => Sent::All,
+            Ok(length) => {
+                self.unsent.extend_from_slice(&bytes[length..]);
+                Sent::Part
+            }
+            Err(_) => Sent::Lost,
+        }
+    }
+
+    /// Sends what the socket would not take before.
+    pub(crate) fn send_rest(&mut self) -> Sent {
+        match self.send_now(&self.unsent) {
+            Ok(length) => {
+                self.unsent.drain(..length);
+                if self.unsent.is_empty() {
+                    Sent::All
+                } else {
+                    Sent::Part
+                }
+            }
+            Err(_) => Sent::Lost,
+        }
+    }
+
+    #[inline]
+    fn send_now(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        let socket = self.socket.as_ref().ok_or(Errno::NOTCONN)?;
+        match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            sent => sent,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn receive(&self, input: &mut [u8]) -> Received {
+        let Some(socket) = &self.socket else {
+            return Received::Nothing;
+        };
+        loop {
+            match rustix::net::recv(socket, &mut *input, RecvFlags::empty()) {
+                Ok((0, _)) => return Received::End,
+                Ok((length, _)) => return Received::Bytes(length),
+                Err(Errno::AGAIN) => return Received::Nothing,
+                Err(Errno::INTR) => {}
+                Err(_) => return Received::Lost,
+            }
+        }
+    }
+}

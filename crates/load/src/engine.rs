@@ -1,0 +1,287 @@
+//! Starting a job, listening to it and ending it.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TryRecvError},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use rustix::{io::Errno, thread::CpuSet};
+
+use crate::{
+    Counts, Interval, Job, Outcome,
+    check::{self, StartError},
+    clock::{Clock, whole_nanoseconds},
+    merge::Merger,
+    recorder::{Exchange, Slice},
+    share::{Share, connections_of, due_of, shares},
+    worker::{End, Worker},
+};
+
+/// Slices that each worker may hand over before somebody has to take them.
+const SLICES_WAITING: usize = 16;
+
+/// A load run that goes on. Dropping it stops it.
+#[derive(Debug)]
+pub struct Running {
+    shared: Arc<Shared>,
+    collector: Mutex<Collector>,
+    threads: Vec<JoinHandle<End>>,
+    clock: Clock,
+    connections_asked: u64,
+}
+
+/// Stops a run from elsewhere.
+#[derive(Debug, Clone)]
+pub struct Stop(Arc<Shared>);
+
+/// All that workers share while they run.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) stop: AtomicBool,
+    account_full: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Collector {
+    merger: Merger,
+    filled: Receiver<Box<Slice>>,
+    emptied: Vec<SyncSender<Box<Slice>>>,
+}
+
+/// A worker that waits for the run's clock to start.
+struct Waiting {
+    thread: JoinHandle<End>,
+    ready: Receiver<Result<(), StartError>>,
+    go: SyncSender<Clock>,
+}
+
+/// Starts a job: one thread for each worker, all set up before the clock starts.
+///
+/// # Errors
+/// The job is impossible, or this machine does not allow it.
+pub fn start(job: Job) -> Result<Running, StartError> {
+    check::check(&job)?;
+    let (connections, _) = connections_of(&job.model);
+    check::raise_file_limit(connections + job.workers.len() * check::FILES_PER_WORKER)?;
+    let shared = Arc::new(Shared::default());
+    let shares = shares(&job);
+    let merger = Merger::new(
+        shares.len(),
+        whole_nanoseconds(job.interval),
+        due_of(&job.model),
+    );
+    let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * shares.len());
+    let mut emptied = Vec::new();
+    let mut waiting = Vec::new();
+    for share in shares {
+        let (give_back, given_back) = mpsc::sync_channel(SLICES_WAITING);
+        emptied.push(give_back);
+        let exchange = Exchange {
+            filled: filled.clone(),
+            emptied: given_back,
+        };
+        waiting.push(spawn(&job, share, exchange, Arc::clone(&shared))?);
+    }
+    for worker in &waiting {
+        // A worker that ends without a word has panicked; joining it passes that on.
+        worker.ready.recv().unwrap_or(Ok(()))?;
+    }
+    let clock = Clock::start();
+    let threads = waiting
+        .into_iter()
+        .map(|worker| {
+            let _ = worker.go.send(clock);
+            worker.thread
+        })
+        .collect();
+    let collector = Mutex::new(Collector {
+        merger,
+        filled: taken,
+        emptied,
+    });
+    Ok(Running {
+        shared,
+        collector,
+        threads,
+        clock,
+        connections_asked: connections as u64,
+    })
+}
+
+fn spawn(
+    job: &Job,
+    share: Share,
+    exchange: Exchange,
+    shared: Arc<Shared>,
+) -> Result<Waiting, StartError> {
+    let (say_ready, ready) = mpsc::sync_channel(1);
+    let (go, start) = mpsc::sync_channel(1);
+    let job = job.clone();
+    let name = format!("load-{}", share.worker);
+    let thread = std::thread::Builder::new()
+        .name(name)
+        .spawn(move || {
+            let set_up = pin(job.workers[share.worker]).and_then(|()| {
+                Worker::set_up(job, &share, exchange, shared).map_err(StartError::SetUp)
+            });
+            match set_up {
+                Ok(worker) => {
+                    let _ = say_ready.send(Ok(()));
+                    // No clock comes where another worker could not be set up.
+                    start
+                        .recv()
+                        .map_or_else(|_| End::default(), |clock| worker.run(clock))
+                }
+                Err(error) => {
+                    let _ = say_ready.send(Err(error));
+                    End::default()
+                }
+            }
+        })
+        .map_err(StartError::Thread)?;
+    Ok(Waiting { thread, ready, go })
+}
+
+fn pin(cpu: Option<usize>) -> Result<(), StartError> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(StartError::Pin {
+            cpu,
+            error: Errno::INVAL,
+        });
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    rustix::thread::sched_setaffinity(None, &set).map_err(|error| StartError::Pin { cpu, error })
+}
+
+impl Running {
+    /// The next interval of all workers together, in order; `None`: none became whole within `wait`, or the run has
+    /// ended and all were handed out.
+    ///
+    /// An interval is longer than the job asked for where nobody took intervals for a while: then those that found no
+    /// place are handed out as one. Its start and length say so.
+    pub fn next_interval(&self, wait: Duration) -> Option<Interval> {
+        let deadline = Instant::now() + wait;
+        let mut collector = self.collector();
+        loop {
+            if let Some(interval) = collector.next() {
+                return Some(interval);
+            }
+            match collector
+                .filled
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
+                Ok(slice) => collector.merger.take(slice),
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    collector.merger.end();
+                    return collector.next();
+                }
+            }
+        }
+    }
+
+    /// Whether all workers are done and every interval was handed out.
+    pub fn has_ended(&self) -> bool {
+        let mut collector = self.collector();
+        loop {
+            match collector.filled.try_recv() {
+                Ok(slice) => collector.merger.take(slice),
+                Err(TryRecvError::Empty) => return collector.merger.is_done(),
+                Err(TryRecvError::Disconnected) => {
+                    collector.merger.end();
+                    return collector.merger.is_done();
+                }
+            }
+        }
+    }
+
+    /// No new requests from now on; answers under way are awaited for as long as [`crate::Limits::finish`] says.
+    pub fn stop(&self) {
+        self.shared.stop();
+    }
+
+    /// A handle that stops the run from elsewhere.
+    #[must_use]
+    pub fn stop_handle(&self) -> Stop {
+        Stop(Arc::clone(&self.shared))
+    }
+
+    /// Waits for the end of the run. Intervals that were not taken are gone; the totals have them.
+    ///
+    /// # Panics
+    /// A worker has panicked, which is a bug of the engine.
+    #[must_use]
+    pub fn join(mut self) -> Outcome {
+        let collector = self.collector();
+        while collector.filled.recv().is_ok() {}
+        drop(collector);
+        let mut outcome = Outcome {
+            totals: Counts::default(),
+            started_unix_ns: self.clock.unix(0),
+            ran_for: Duration::ZERO,
+            connections_asked: self.connections_asked,
+            accounts: Vec::new(),
+            account_full: self.shared.account_full.load(Ordering::Relaxed),
+        };
+        for thread in std::mem::take(&mut self.threads) {
+            let end = thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            outcome.totals.join(&end.totals);
+            outcome.ran_for = outcome.ran_for.max(Duration::from_nanos(end.ran_for));
+            outcome.accounts.extend(end.account);
+        }
+        outcome
+    }
+
+    fn collector(&self) -> MutexGuard<'_, Collector> {
+        self.collector
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shared.stop();
+    }
+}
+
+impl Stop {
+    /// No new requests from now on.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}
+
+impl Shared {
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// An account has reached its limit, which ends the run for all workers.
+    pub(crate) fn account_is_full(&self) {
+        self.account_full.store(true, Ordering::Relaxed);
+        self.stop();
+    }
+}
+
+impl Collector {
+    fn next(&mut self) -> Option<Interval> {
+        let (interval, used) = self.merger.next()?;
+        for mut slice in used {
+            slice.clear();
+            let worker = slice.worker;
+            // A worker that has ended or has enough of them needs no more.
+            let _ = self.emptied[worker].try_send(slice);
+        }
+        Some(interval)
+    }
+}

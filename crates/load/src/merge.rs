@@ -1,0 +1,134 @@
+//! Slices of all workers in, whole intervals in order out. Pure.
+
+use std::{collections::VecDeque, time::Duration};
+
+use crate::{
+    Interval,
+    recorder::{Due, Slice, histogram},
+};
+
+/// Collects slices until an interval has come from every worker.
+#[derive(Debug)]
+pub(crate) struct Merger {
+    interval: u64,
+    next: u64,
+    due: Due,
+    queues: Vec<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    slices: VecDeque<Box<Slice>>,
+    has_ended: bool,
+}
+
+impl Merger {
+    pub(crate) fn new(workers: usize, interval: u64, due: Due) -> Self {
+        let queues = std::iter::repeat_with(Queue::default)
+            .take(workers)
+            .collect();
+        Self {
+            interval,
+            next: 0,
+            due,
+            queues,
+        }
+    }
+
+    /// Takes the next slice of a worker.
+    pub(crate) fn take(&mut self, slice: Box<Slice>) {
+        let queue = &mut self.queues[slice.worker];
+        queue.has_ended |= slice.is_final;
+        queue.slices.push_back(slice);
+    }
+
+    /// No worker will hand over anything more, not even one that never said so.
+    pub(crate) fn end(&mut self) {
+        for queue in &mut self.queues {
+            queue.has_ended = true;
+        }
+    }
+
+    /// Whether every worker has ended and nothing is left.
+    pub(crate) fn is_done(&self) -> bool {
+        self.queues
+            .iter()
+            .all(|queue| queue.has_ended && queue.slices.is_empty())
+    }
+
+    /// The next interval, if every worker has handed over its part, and the slices that it was made of.
+    #[expect(
+        clippy::vec_box,
+        reason = "slices go back to their workers in the boxes they came in"
+    )]
+    pub(crate) fn next(&mut self) -> Option<(Interval, Vec<Box<Slice>>)> {
+        let last = self.complete_up_to()?;
+        let mut used = Vec::new();
+        for queue in &mut self.queues {
+            while queue.slices.front().is_some_and(|slice| slice.last <= last) {
+                used.extend(queue.slices.pop_front());
+            }
+        }
+        if used.is_empty() {
+            return None;
+        }
+        let merged = self.merge(&used);
+        self.next = last + 1;
+        Some((merged, used))
+    }
+
+    /// The earliest interval at which no slice of any worker goes on.
+    fn complete_up_to(&self) -> Option<u64> {
+        let mut last = self.next;
+        loop {
+            let mut end = last;
+            for queue in &self.queues {
+                match queue.slices.iter().find(|slice| slice.last >= last) {
+                    Some(slice) => end = end.max(slice.last),
+                    None if queue.has_ended => {}
+                    None => return None,
+                }
+            }
+            if end == last {
+                return Some(last);
+            }
+            last = end;
+        }
+    }
+
+    fn merge(&self, slices: &[Box<Slice>]) -> Interval {
+        let start = self.next * self.interval;
+        let end = slices.iter().map(|slice| slice.end).max().unwrap_or(start);
+        let mut interval = Interval {
+            index: self.next,
+            start: Duration::from_nanos(start),
+            length: Duration::from_nanos(end.saturating_sub(start)),
+            counts: crate::Counts::default(),
+            response_time: histogram(),
+            service_time: histogram(),
+            failed_time: histogram(),
+            lag: histogram(),
+        };
+        for worker in slices.chunk_by(|one, next| one.worker == next.worker) {
+            let mut counts = crate::Counts::default();
+            for slice in worker {
+                counts.follow(&slice.counts);
+                let service = if self.due == Due::AtSending {
+                    &slice.response_time
+                } else {
+                    &slice.service_time
+                };
+                for (sum, part) in [
+                    (&mut interval.response_time, &slice.response_time),
+                    (&mut interval.service_time, service),
+                    (&mut interval.failed_time, &slice.failed_time),
+                    (&mut interval.lag, &slice.lag),
+                ] {
+                    sum.add(part).expect("all histograms have the same bounds");
+                }
+            }
+            interval.counts.join(&counts);
+        }
+        interval
+    }
+}

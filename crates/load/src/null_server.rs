@@ -1,0 +1,357 @@
+//! A server that does next to nothing: the same answer to every request, as fast as one thread can.
+//!
+//! It is what the engine is calibrated against, and what `bench/engine` measures generators with. It understands just
+//! enough of HTTP to count requests in a pipeline: heads end with an empty line, bodies have a Content-Length.
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+};
+
+use rustix::{
+    buffer::spare_capacity,
+    event::epoll::{self, EventData, EventFlags},
+    fd::OwnedFd,
+    io::Errno,
+    net::{RecvFlags, SendFlags},
+};
+
+use crate::clock::timespec;
+
+const EVENTS_MAX: usize = 1_024;
+const INPUT_BYTES: usize = 64 * 1024;
+/// How often it looks at whether it should stop.
+const TICK_NS: u64 = 10_000_000;
+const LISTENER: u64 = u64::MAX;
+/// Longest request head; a connection that sends a longer one is closed.
+const HEAD_MAX_BYTES: usize = 16 * 1024;
+/// Answers that a client has not read; a connection with more is closed.
+const UNSENT_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// A null server that runs until it is dropped.
+#[derive(Debug)]
+pub struct NullServer {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<u64>>,
+}
+
+impl NullServer {
+    /// Starts one on `address` (port 0: any free one) that answers each request with `answer`, a whole HTTP/1.1 answer.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or the thread cannot be started.
+    pub fn start(address: SocketAddr, answer: &[u8]) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut server = Server::new(listener, answer.to_vec(), Arc::clone(&stop))?;
+        let thread = std::thread::Builder::new()
+            .name("null-server".to_owned())
+            .spawn(move || server.run())?;
+        Ok(Self {
+            address,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops it; gives how many requests it has answered.
+    #[must_use]
+    pub fn stop(mut self) -> u64 {
+        self.end()
+    }
+
+    /// Runs until the process ends.
+    pub fn wait(mut self) {
+        if let Some(thread) = self.thread.take() {
+            // It ends by a panic only, which it has then printed itself.
+            let _ = thread.join();
+        }
+    }
+
+    fn end(&mut self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread
+            .take()
+            .map_or(0, |thread| thread.join().unwrap_or(0))
+    }
+}
+
+impl Drop for NullServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+struct Server {
+    listener: TcpListener,
+    epoll: OwnedFd,
+    answer: Vec<u8>,
+    /// Many answers in a row, so that a pipeline is answered in one call.
+    answers: Vec<u8>,
+    clients: Vec<Option<Client>>,
+    input: Box<[u8]>,
+    answered: u64,
+    stop: Arc<AtomicBool>,
+}
+
+struct Client {
+    socket: OwnedFd,
+    requests: Requests,
+    unsent: Vec<u8>,
+}
+
+/// Counts requests in a stream of bytes.
+#[derive(Debug, Default)]
+struct Requests {
+    /// The beginning of a head that is not whole yet.
+    partial: Vec<u8>,
+    /// Bytes of a body that are still to come.
+    body_left: u64,
+}
+
+impl Server {
+    fn new(listener: TcpListener, answer: Vec<u8>, stop: Arc<AtomicBool>) -> Result<Self, Errno> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(
+            &epoll,
+            &listener,
+            EventData::new_u64(LISTENER),
+            EventFlags::IN,
+        )?;
+        Ok(Self {
+            listener,
+            epoll,
+            answers: answer.clone(),
+            answer,
+            clients: Vec::new(),
+            input: vec![0; INPUT_BYTES].into_boxed_slice(),
+            answered: 0,
+            stop,
+        })
+    }
+
+    fn run(&mut self) -> u64 {
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        while !self.stop.load(Ordering::Relaxed) {
+            events.clear();
+            let _ = epoll::wait(
+                &self.epoll,
+                spare_capacity(&mut events),
+                Some(&timespec(TICK_NS)),
+            );
+            for event in &events {
+                match usize::try_from(event.data.u64()) {
+                    Ok(number) if event.data.u64() != LISTENER => self.serve(number),
+                    _ => self.accept(),
+                }
+            }
+        }
+        self.answered
+    }
+
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            let number = self
+                .clients
+                .iter()
+                .position(Option::is_none)
+                .unwrap_or_else(|| {
+                    self.clients.push(None);
+                    self.clients.len() - 1
+                });
+            let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+            let ready = stream.set_nonblocking(true).is_ok()
+                && stream.set_nodelay(true).is_ok()
+                && epoll::add(
+                    &self.epoll,
+                    &stream,
+                    EventData::new_u64(number as u64),
+                    interest,
+                )
+                .is_ok();
+            if ready {
+                let socket = OwnedFd::from(stream);
+                self.clients[number] = Some(Client {
+                    socket,
+                    requests: Requests::default(),
+                    unsent: Vec::new(),
+                });
+            }
+        }
+    }
+
+    fn serve(&mut self, number: usize) {
+        if !self.is_served(number) {
+            self.clients[number] = None;
+        }
+    }
+
+    /// Answers what has come; false where the connection is of no more use.
+    fn is_served(&mut self, number: usize) -> bool {
+        let Some(client) = &mut self.clients[number] else {
+            return true;
+        };
+        if !client.is_flushed() {
+            return false;
+        }
+        loop {
+            match rustix::net::recv(&client.socket, &mut *self.input, RecvFlags::empty()) {
+                Ok((0, _)) => return false,
+                Ok((length, _)) => {
+                    let Some(requests) = client.requests.count(&self.input[..length]) else {
+                        return false;
+                    };
+                    self.answered += requests as u64;
+                    let bytes = requests * self.answer.len();
+                    while self.answers.len() < bytes {
+                        self.answers.extend_from_slice(&self.answer);
+                    }
+                    if !client.is_sent(&self.answers[..bytes]) {
+                        return false;
+                    }
+                    if length < self.input.len() {
+                        return true;
+                    }
+                }
+                Err(Errno::AGAIN) => return true,
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+impl Client {
+    fn is_sent(&mut self, bytes: &[u8]) -> bool {
+        if bytes.is_empty() {
+            return true;
+        }
+        let sent = if self.unsent.is_empty() {
+            match rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(length) => length,
+                Err(Errno::AGAIN | Errno::INTR) => 0,
+                Err(_) => return false,
+            }
+        } else {
+            0
+        };
+        self.unsent.extend_from_slice(&bytes[sent..]);
+        self.unsent.len() <= UNSENT_MAX_BYTES
+    }
+
+    fn is_flushed(&mut self) -> bool {
+        let rest = std::mem::take(&mut self.unsent);
+        self.is_sent(&rest)
+    }
+}
+
+impl Requests {
+    /// How many requests became whole with these bytes; `None`: this is no HTTP.
+    fn count(&mut self, mut bytes: &[u8]) -> Option<usize> {
+        let mut whole = 0;
+        loop {
+            let body = usize::try_from(self.body_left)
+                .unwrap_or(usize::MAX)
+                .min(bytes.len());
+            self.body_left -= body as u64;
+            bytes = &bytes[body..];
+            if bytes.is_empty() {
+                return Some(whole);
+            }
+            let held = self.partial.len();
+            let head = if held == 0 {
+                bytes
+            } else {
+                self.partial.extend_from_slice(bytes);
+                &self.partial
+            };
+            let Some((length, body_bytes)) = request_head(head)? else {
+                if head.len() > HEAD_MAX_BYTES {
+                    return None;
+                }
+                if held == 0 {
+                    self.partial.extend_from_slice(bytes);
+                }
+                return Some(whole);
+            };
+            bytes = &bytes[length - held..];
+            self.partial.clear();
+            self.body_left = body_bytes;
+            // The answer goes out when the head is there; the body is passed over as it comes.
+            whole += 1;
+        }
+    }
+}
+
+/// Length of the head at the beginning and of the body behind it; inner `None`: not whole; outer: no HTTP.
+fn request_head(bytes: &[u8]) -> Option<Option<(usize, u64)>> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut request = httparse::Request::new(&mut headers);
+    let length = match request.parse(bytes).ok()? {
+        httparse::Status::Complete(length) => length,
+        httparse::Status::Partial => return Some(None),
+    };
+    let body = request
+        .headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case("content-length"));
+    match body {
+        None => Some(Some((length, 0))),
+        Some(header) => Some(Some((
+            length,
+            std::str::from_utf8(header.value)
+                .ok()?
+                .trim()
+                .parse()
+                .ok()?,
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_however_they_are_split() {
+        let check = |bytes: &str, expected: Option<usize>| {
+            for step in [1, 2, 7, bytes.len()] {
+                let mut requests = Requests::default();
+                let counts: Option<Vec<usize>> = bytes
+                    .as_bytes()
+                    .chunks(step)
+                    .map(|piece| requests.count(piece))
+                    .collect();
+                assert_eq!(
+                    counts.map(|counts| counts.iter().sum()),
+                    expected,
+                    "{bytes:?} by {step}"
+                );
+            }
+        };
+        check("GET / HTTP/1.1\r\n\r\n", Some(1));
+        check(
+            "GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\nGET /",
+            Some(2),
+        );
+        check(
+            "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhelloPUT / HTTP/1.1\r\ncontent-length: 2\r\n\r\nab",
+            Some(2),
+        );
+        check("\u{1}\u{2}\r\n\r\n", None);
+        check("POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", None);
+    }
+}

@@ -1,0 +1,261 @@
+//! *When*, for every load model: which connection may send a request now, and since when it was due.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+};
+
+use crate::{
+    Job, Model, Think,
+    chance::Stream,
+    clock::whole_nanoseconds,
+    schedule::{Schedule, Walk},
+};
+
+/// The pace of one worker. Connections are named by their number in the worker.
+#[derive(Debug)]
+pub(crate) enum Pace {
+    /// A connection may send whenever it has room.
+    Closed,
+    Open(Box<Open>),
+    Users(Box<Users>),
+}
+
+/// Requests fall due by a schedule; those that found no room wait as a number, since their instants can be
+/// walked through again.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// The next request that will fall due.
+    ahead: Walk,
+    /// The next request to be sent.
+    behind: Walk,
+    due_max: u64,
+    requests_at_most: u64,
+    /// Connections with room, the longest idle first.
+    with_room: VecDeque<u32>,
+}
+
+/// Each connection is a user: a request, its answer, a pause.
+#[derive(Debug)]
+pub(crate) struct Users {
+    think: Think,
+    chance: Stream,
+    /// When each pausing user goes on.
+    pausing: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Users whose pause has ended and whose connection has not been looked at since.
+    awake: Vec<u32>,
+    /// Of each user: since when it wants to send, and how many pauses it has made.
+    users: Vec<(Option<u64>, u64)>,
+}
+
+/// What fell due by a schedule.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fallen {
+    pub(crate) due: u64,
+    /// Given up because too many were waiting.
+    pub(crate) skipped: u64,
+}
+
+impl Pace {
+    /// The pace of `worker` out of `workers`, which has `connections` and sends at most `requests_at_most`.
+    pub(crate) fn new(
+        job: &Job,
+        (worker, workers): (usize, usize),
+        connections: usize,
+        requests_at_most: u64,
+    ) -> Self {
+        match &job.model {
+            Model::Closed { .. } => Self::Closed,
+            Model::Open {
+                rate_per_s,
+                arrivals,
+                ..
+            } => {
+                let schedule = Schedule::new(*arrivals, *rate_per_s, worker, workers, job.seed);
+                Self::Open(Box::new(Open {
+                    ahead: schedule.walk(),
+                    behind: schedule.walk(),
+                    due_max: job.limits.due_max as u64,
+                    requests_at_most,
+                    with_room: VecDeque::with_capacity(connections),
+                }))
+            }
+            Model::Users { think, .. } => {
+                let chance = Stream::new(job.seed, worker as u64);
+                Self::Users(Box::new(Users::new(*think, chance, connections)))
+            }
+        }
+    }
+
+    /// Lets fall due what does so up to `now`.
+    #[inline]
+    pub(crate) fn fall(&mut self, now: u64) -> Fallen {
+        match self {
+            Self::Closed => Fallen::default(),
+            Self::Open(open) => open.fall(now),
+            Self::Users(users) => {
+                users.wake(now);
+                Fallen::default()
+            }
+        }
+    }
+
+    /// When something falls due next.
+    #[inline]
+    pub(crate) fn next_instant(&self) -> Option<u64> {
+        match self {
+            Self::Closed => None,
+            Self::Open(open) => {
+                (open.ahead.index() < open.requests_at_most).then(|| open.ahead.due())
+            }
+            Self::Users(users) => users.pausing.peek().map(|Reverse((instant, _))| *instant),
+        }
+    }
+
+    /// Takes one request for a connection with room: since when it was due; `None` if there is none for it.
+    #[inline]
+    pub(crate) fn take(&mut self, connection: u32, now: u64) -> Option<u64> {
+        match self {
+            Self::Closed => Some(now),
+            Self::Open(open) => open.take(),
+            Self::Users(users) => users.users[connection as usize].0.take(),
+        }
+    }
+
+    /// A connection that should be given what has fallen due; each is named once.
+    #[inline]
+    pub(crate) fn next_connection(&mut self) -> Option<u32> {
+        match self {
+            Self::Closed => None,
+            Self::Open(open) if open.waiting() == 0 => None,
+            Self::Open(open) => open.with_room.pop_front(),
+            Self::Users(users) => users.awake.pop(),
+        }
+    }
+
+    /// A connection has room and is not named already. True where it was noted.
+    #[inline]
+    pub(crate) fn note_room(&mut self, connection: u32) -> bool {
+        match self {
+            Self::Open(open) => {
+                open.with_room.push_back(connection);
+                true
+            }
+            Self::Closed | Self::Users(_) => false,
+        }
+    }
+
+    /// A request of this connection has come to its end, well or badly.
+    #[inline]
+    pub(crate) fn ended(&mut self, connection: u32, now: u64) {
+        if let Self::Users(users) = self {
+            users.pause(connection, now);
+        }
+    }
+
+    /// Whether the schedule has come to its last request and all of them are sent or given up.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        match self {
+            Self::Closed | Self::Users(_) => false,
+            Self::Open(open) => open.waiting() == 0 && open.ahead.index() >= open.requests_at_most,
+        }
+    }
+
+    /// The load is over, nothing falls due any more: how many requests were due and will never be sent.
+    pub(crate) fn give_up(&mut self) -> u64 {
+        let waiting = match self {
+            Self::Closed | Self::Users(_) => 0,
+            Self::Open(open) => open.waiting(),
+        };
+        *self = Self::Closed;
+        waiting
+    }
+}
+
+impl Open {
+    #[inline]
+    fn waiting(&self) -> u64 {
+        self.ahead.index() - self.behind.index()
+    }
+
+    #[inline]
+    fn fall(&mut self, now: u64) -> Fallen {
+        let before = self.ahead.index();
+        while self.ahead.due() <= now && self.ahead.index() < self.requests_at_most {
+            self.ahead.advance();
+        }
+        let mut skipped = 0;
+        // The oldest are given up: what waits stays a range of indices, and those sent are as late as any.
+        while self.waiting() > self.due_max {
+            self.behind.advance();
+            skipped += 1;
+        }
+        Fallen {
+            due: self.ahead.index() - before,
+            skipped,
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<u64> {
+        (self.waiting() > 0).then(|| {
+            let due = self.behind.due();
+            self.behind.advance();
+            due
+        })
+    }
+}
+
+impl Users {
+    /// Users come in over the time of one pause, as if they had been there before.
+    fn new(think: Think, chance: Stream, users: usize) -> Self {
+        let arrivals = chance.inner(u64::MAX);
+        let pausing = (0..users)
+            .map(|user| {
+                let first = pause(think, chance.inner(user as u64), 0) as f64
+                    * arrivals.fraction(user as u64);
+                Reverse((
+                    first as u64,
+                    u32::try_from(user).expect("more users than sockets can exist"),
+                ))
+            })
+            .collect();
+        Self {
+            think,
+            chance,
+            pausing,
+            awake: Vec::with_capacity(users),
+            users: vec![(None, 1); users],
+        }
+    }
+
+    fn wake(&mut self, now: u64) {
+        while let Some(&Reverse((instant, user))) = self.pausing.peek()
+            && instant <= now
+        {
+            self.pausing.pop();
+            self.users[user as usize].0 = Some(instant);
+            self.awake.push(user);
+        }
+    }
+
+    fn pause(&mut self, user: u32, now: u64) {
+        let pauses = &mut self.users[user as usize].1;
+        let length = pause(self.think, self.chance.inner(u64::from(user)), *pauses);
+        *pauses += 1;
+        self.pausing
+            .push(Reverse((now.saturating_add(length), user)));
+    }
+}
+
+/// The n-th pause of a user in nanoseconds.
+fn pause(think: Think, chance: Stream, n: u64) -> u64 {
+    match think {
+        Think::Fixed(length) => whole_nanoseconds(length),
+        Think::Exponential(mean) => (whole_nanoseconds(mean) as f64 * chance.exponential(n)) as u64,
+        Think::Uniform { from, to } => {
+            let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
+            from + ((to - from) as f64 * chance.fraction(n)) as u64
+        }
+    }
+}

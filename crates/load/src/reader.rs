@@ -1,0 +1,186 @@
+//! Bytes of HTTP/1 answers in, whole answers out. Pure: no socket, no clock.
+//!
+//! Body bytes are handed on and never kept, so an answer may be longer than memory. What is kept is a head that has not
+//! come whole yet, up to its limit. Knows nothing of requests but whether the one being answered was a HEAD.
+
+use crate::{
+    chunked::Chunked,
+    head::{Framing, Head, Heads},
+};
+
+/// What the bytes contained.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The next bytes of the body, without framing. A body comes in as many pieces as it likes.
+    Body(&'a [u8]),
+    /// The answer is whole.
+    Whole(Answer),
+}
+
+/// An answer that came whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    /// False where the connection may carry no further answer.
+    pub keep_alive: bool,
+}
+
+/// Why bytes are not an answer that can be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    #[error("the head is not HTTP/1")]
+    NotHttp,
+    #[error("the head is longer than its limit, or has too many lines")]
+    HeadTooLong,
+    #[error("the body is longer than its limit")]
+    BodyTooLong,
+    #[error("the length of the body is no number, or two different ones")]
+    BadLength,
+    #[error("the body is not chunked as the head says")]
+    BadChunk,
+}
+
+/// How a connection's end leaves the answer that was being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtClose {
+    /// The end of the connection is the end of the answer.
+    Whole(Answer),
+    /// No answer had begun.
+    Between,
+    /// The answer was cut off.
+    Cut,
+}
+
+/// Reads the answers of one connection, one after the other.
+#[derive(Debug, Default)]
+pub struct Reader {
+    state: State,
+    answer: Option<Answer>,
+    /// The beginning of a head that is not whole yet.
+    partial: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Head,
+    /// This many bytes of the body are missing.
+    Length(u64),
+    Chunks(Chunked),
+    /// This many bytes of the body have come; the end of the connection ends it.
+    UntilClose(u64),
+}
+
+impl Reader {
+    /// Takes bytes off `input` up to the next event; `None` when it needs more bytes than there are.
+    ///
+    /// `is_head`: whether the request that is being answered was a HEAD. After an error the connection is of no use.
+    ///
+    /// # Errors
+    /// The bytes are not HTTP/1, or go beyond a limit.
+    #[inline]
+    pub fn next<'a>(
+        &mut self,
+        heads: &mut Heads,
+        input: &mut &'a [u8],
+        is_head: bool,
+    ) -> Result<Option<Event<'a>>, ReadError> {
+        if matches!(self.state, State::Head) {
+            let Some(head) = heads.read(&mut self.partial, input)? else {
+                return Ok(None);
+            };
+            if let Some(answer) = self.begin(heads, head, is_head)? {
+                return Ok(Some(Event::Whole(answer)));
+            }
+        }
+        self.body(heads, input)
+    }
+
+    /// The connection has ended: what that makes of the answer being read.
+    pub fn close(&mut self) -> AtClose {
+        match (&self.state, self.answer) {
+            (State::UntilClose(_), Some(answer)) => AtClose::Whole(answer),
+            (State::Head, _) if self.partial.is_empty() => AtClose::Between,
+            _ => AtClose::Cut,
+        }
+    }
+
+    /// Takes a head; gives the answer where it has no body at all.
+    #[inline]
+    fn begin(
+        &mut self,
+        heads: &Heads,
+        head: Head,
+        is_head: bool,
+    ) -> Result<Option<Answer>, ReadError> {
+        let bodiless = is_head || matches!(head.status, 101 | 204 | 304);
+        let keep_alive = head.keep_alive
+            && (bodiless || head.framing != Framing::UntilClose)
+            && head.status != 101;
+        let answer = Answer {
+            status: head.status,
+            keep_alive,
+        };
+        if bodiless || head.framing == Framing::Length(0) {
+            return Ok(Some(answer));
+        }
+        self.state = match head.framing {
+            Framing::Length(length) if length > heads.limits().body_max_bytes => {
+                return Err(ReadError::BodyTooLong);
+            }
+            Framing::Length(length) => State::Length(length),
+            Framing::Chunked => State::Chunks(Chunked::default()),
+            Framing::UntilClose => State::UntilClose(0),
+        };
+        self.answer = Some(answer);
+        Ok(None)
+    }
+
+    #[inline]
+    fn body<'a>(
+        &mut self,
+        heads: &Heads,
+        input: &mut &'a [u8],
+    ) -> Result<Option<Event<'a>>, ReadError> {
+        let limits = heads.limits();
+        match &mut self.state {
+            State::Length(0) => Ok(self.whole()),
+            State::Length(left) => {
+                let length = usize::try_from(*left)
+                    .unwrap_or(usize::MAX)
+                    .min(input.len());
+                *left -= length as u64;
+                Ok(piece(input, length))
+            }
+            State::UntilClose(seen) => {
+                *seen += input.len() as u64;
+                if *seen > limits.body_max_bytes {
+                    return Err(ReadError::BodyTooLong);
+                }
+                let length = input.len();
+                Ok(piece(input, length))
+            }
+            State::Chunks(chunked) => {
+                let length = chunked.next(limits, input)?;
+                if chunked.is_whole() {
+                    return Ok(self.whole());
+                }
+                Ok(piece(input, length))
+            }
+            State::Head => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn whole<'a>(&mut self) -> Option<Event<'a>> {
+        self.state = State::Head;
+        self.answer.take().map(Event::Whole)
+    }
+}
+
+#[inline]
+fn piece<'a>(input: &mut &'a [u8], length: usize) -> Option<Event<'a>> {
+    let (bytes, rest) = input.split_at(length);
+    *input = rest;
+    (!bytes.is_empty()).then_some(Event::Body(bytes))
+}

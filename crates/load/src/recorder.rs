@@ -1,0 +1,283 @@
+//! *Where it is noted*: one worker's histograms and counts, an interval at a time.
+//!
+//! At the end of an interval its slice is handed over through a bounded channel and another one taken from those that
+//! came back. Where the other side is too slow to take it, the slice goes on into the next interval and says so: the
+//! worker never waits, and nothing is lost but the boundary between the two.
+
+use std::{
+    sync::mpsc::{Receiver, SyncSender, TrySendError},
+    time::Duration,
+};
+
+use hdrhistogram::Histogram;
+
+use crate::{
+    Counts, Failure,
+    clock::{microseconds, thread_cpu},
+};
+
+const MICROSECONDS_MAX: u64 = 3_600_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// What one worker noted in one interval, or in several where the hand-over had to wait.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    pub(crate) worker: usize,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    /// Where it ends, in nanoseconds since the start of the run.
+    pub(crate) end: u64,
+    /// Nothing follows from this worker.
+    pub(crate) is_final: bool,
+    pub(crate) counts: Counts,
+    pub(crate) response_time: Histogram<u64>,
+    /// Empty in a closed load, where it is the same as the response time.
+    pub(crate) service_time: Histogram<u64>,
+    pub(crate) failed_time: Histogram<u64>,
+    pub(crate) lag: Histogram<u64>,
+}
+
+/// A histogram as all of them are: 1 µs to 1 h, three significant digits.
+pub(crate) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, MICROSECONDS_MAX, SIGNIFICANT_DIGITS)
+        .expect("the bounds are constants in order")
+}
+
+impl Slice {
+    pub(crate) fn new(worker: usize) -> Box<Self> {
+        Box::new(Self {
+            worker,
+            first: 0,
+            last: 0,
+            end: 0,
+            is_final: false,
+            counts: Counts::default(),
+            response_time: histogram(),
+            service_time: histogram(),
+            failed_time: histogram(),
+            lag: histogram(),
+        })
+    }
+
+    /// Makes it as new, for use in another interval.
+    pub(crate) fn clear(&mut self) {
+        self.counts = Counts::default();
+        for histogram in [
+            &mut self.response_time,
+            &mut self.service_time,
+            &mut self.failed_time,
+            &mut self.lag,
+        ] {
+            histogram.reset();
+        }
+    }
+}
+
+/// The two ends of the way that slices go.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) filled: SyncSender<Box<Slice>>,
+    pub(crate) emptied: Receiver<Box<Slice>>,
+}
+
+/// The three instants of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Instants {
+    pub(crate) due: u64,
+    pub(crate) sent: u64,
+    pub(crate) done: u64,
+}
+
+/// Since when a request is due, by the load's model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// When it is sent (closed): one histogram serves for response and service time.
+    AtSending,
+    /// When its user's pause has ended.
+    AfterPause,
+    /// By a schedule, which also counts what was never sent.
+    BySchedule,
+}
+
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    slice: Box<Slice>,
+    exchange: Exchange,
+    interval: u64,
+    boundary: u64,
+    due: Due,
+    in_flight: u64,
+    in_flight_since: u64,
+    in_flight_time: u64,
+    connections_open: u64,
+    cpu_at_start: Duration,
+    totals: Counts,
+}
+
+impl Recorder {
+    pub(crate) fn new(worker: usize, exchange: Exchange, interval: u64, due: Due) -> Self {
+        Self {
+            slice: Slice::new(worker),
+            exchange,
+            interval,
+            boundary: interval,
+            due,
+            in_flight: 0,
+            in_flight_since: 0,
+            in_flight_time: 0,
+            connections_open: 0,
+            cpu_at_start: thread_cpu(),
+            totals: Counts::default(),
+        }
+    }
+
+    /// Time has come to `now`. Goes before everything that happens at that instant.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: u64) {
+        while now >= self.boundary {
+            self.flow_to(self.boundary);
+            self.close_interval();
+        }
+        self.flow_to(now);
+    }
+
+    /// Little's law needs the number in flight over time, counted apart from the latencies that it checks.
+    #[inline]
+    fn flow_to(&mut self, now: u64) {
+        self.in_flight_time += self.in_flight * now.saturating_sub(self.in_flight_since);
+        self.in_flight_since = now;
+    }
+
+    #[inline]
+    pub(crate) fn fell_due(&mut self, fallen: u64, skipped: u64) {
+        self.slice.counts.due += fallen;
+        self.slice.counts.skipped += skipped;
+    }
+
+    /// `requests` of `bytes` in all go out.
+    #[inline]
+    pub(crate) fn sent(&mut self, requests: u64, bytes: usize) {
+        self.slice.counts.sent += requests;
+        self.slice.counts.bytes_sent += bytes as u64;
+        self.in_flight += requests;
+    }
+
+    /// How late `requests` were sent, against the instant at which it was possible.
+    #[inline]
+    pub(crate) fn lag(&mut self, requests: u64, lag: u64) {
+        self.slice
+            .lag
+            .saturating_record_n(microseconds(lag), requests);
+    }
+
+    #[inline]
+    pub(crate) fn received(&mut self, bytes: usize) {
+        self.slice.counts.bytes_received += bytes as u64;
+    }
+
+    #[inline]
+    pub(crate) fn succeeded(&mut self, at: Instants) {
+        self.in_flight -= 1;
+        self.slice.counts.succeeded += 1;
+        self.slice
+            .response_time
+            .saturating_record(microseconds(at.done.saturating_sub(at.due)));
+        if self.due != Due::AtSending {
+            self.slice
+                .service_time
+                .saturating_record(microseconds(at.done.saturating_sub(at.sent)));
+        }
+    }
+
+    /// A request failed. A reset has no time of its own: nobody knows when the answer would have been there.
+    #[cold]
+    pub(crate) fn failed(&mut self, failure: Failure, at: Instants) {
+        self.in_flight -= 1;
+        self.slice.counts.failed += 1;
+        self.slice.counts.failures.add(failure, 1);
+        if failure != Failure::Reset {
+            self.slice
+                .failed_time
+                .saturating_record(microseconds(at.done.saturating_sub(at.due)));
+        }
+    }
+
+    /// Something failed that was no request: an attempt to connect, or bytes that nobody had asked for.
+    #[cold]
+    pub(crate) fn failed_beside(&mut self, failure: Failure) {
+        self.slice.counts.failures.add(failure, 1);
+    }
+
+    pub(crate) fn connected(&mut self) {
+        self.connections_open += 1;
+        self.slice.counts.connects += 1;
+    }
+
+    pub(crate) fn disconnected(&mut self) {
+        self.connections_open -= 1;
+    }
+
+    #[inline]
+    pub(crate) fn due(&self) -> Due {
+        self.due
+    }
+
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Ends the last interval at `now`, hands it over and gives the totals. Waits until it is taken.
+    pub(crate) fn finish(mut self, now: u64) -> Counts {
+        self.advance(now);
+        self.settle();
+        self.slice.end = now;
+        self.slice.is_final = true;
+        self.totals.follow(&self.slice.counts);
+        self.totals.engine_cpu_busiest = self.totals.engine_cpu;
+        // Nobody there to take it: then nobody misses it.
+        let _ = self.exchange.filled.send(self.slice);
+        self.totals
+    }
+
+    #[cold]
+    fn close_interval(&mut self) {
+        self.settle();
+        self.slice.end = self.boundary;
+        self.boundary += self.interval;
+        let next = self.slice.last + 1;
+        let (worker, counts) = (self.slice.worker, self.slice.counts.clone());
+        let fresh = self
+            .exchange
+            .emptied
+            .try_recv()
+            .unwrap_or_else(|_| Slice::new(worker));
+        match self
+            .exchange
+            .filled
+            .try_send(std::mem::replace(&mut self.slice, fresh))
+        {
+            Ok(()) => {
+                self.totals.follow(&counts);
+                self.slice.first = next;
+            }
+            Err(TrySendError::Full(kept) | TrySendError::Disconnected(kept)) => self.slice = kept,
+        }
+        self.slice.last = next;
+    }
+
+    /// Brings the counts of the slice up to date with what is kept beside it.
+    fn settle(&mut self) {
+        let cpu = thread_cpu();
+        let counts = &mut self.slice.counts;
+        counts.engine_cpu += cpu.saturating_sub(self.cpu_at_start);
+        counts.engine_cpu_busiest = counts.engine_cpu;
+        self.cpu_at_start = cpu;
+        counts.in_flight = self.in_flight;
+        counts.connections_open = self.connections_open;
+        counts.in_flight_time += Duration::from_nanos(std::mem::take(&mut self.in_flight_time));
+        if self.due != Due::BySchedule {
+            counts.due = counts.sent;
+        }
+    }
+}

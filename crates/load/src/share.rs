@@ -1,0 +1,68 @@
+//! What one worker gets of a job: connections and requests, spread evenly.
+
+use std::net::SocketAddr;
+
+use crate::{Job, Model, recorder::Due};
+
+/// One worker's part of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Share {
+    pub(crate) worker: usize,
+    pub(crate) workers: usize,
+    /// The target of each of its connections.
+    pub(crate) targets: Vec<SocketAddr>,
+    pub(crate) pipelining: usize,
+    pub(crate) requests_at_most: u64,
+    pub(crate) due: Due,
+}
+
+/// Connections that a model asks for, and requests in flight on each.
+pub(crate) fn connections_of(model: &Model) -> (usize, usize) {
+    match model {
+        Model::Closed {
+            connections,
+            pipelining,
+        }
+        | Model::Open {
+            connections,
+            pipelining,
+            ..
+        } => (*connections, *pipelining),
+        Model::Users { users, .. } => (*users, 1),
+    }
+}
+
+pub(crate) fn due_of(model: &Model) -> Due {
+    match model {
+        Model::Closed { .. } => Due::AtSending,
+        Model::Open { .. } => Due::BySchedule,
+        Model::Users { .. } => Due::AfterPause,
+    }
+}
+
+/// Shares a job out. A worker without a connection would be of no use, so there are never more workers than connections.
+///
+/// Connection `i` goes to worker `i % workers`, and to each target as many as to any other, give or take one.
+pub(crate) fn shares(job: &Job) -> Vec<Share> {
+    let (connections, pipelining) = connections_of(&job.model);
+    let workers = job.workers.len().min(connections);
+    let part = |worker: usize, whole: u64| {
+        let (worker, workers) = (worker as u64, workers as u64);
+        whole / workers + u64::from(worker < whole % workers)
+    };
+    (0..workers)
+        .map(|worker| Share {
+            worker,
+            workers,
+            targets: (worker..connections)
+                .step_by(workers)
+                .map(|connection| job.targets[connection % job.targets.len()].address)
+                .collect(),
+            pipelining,
+            requests_at_most: job
+                .requests_at_most
+                .map_or(u64::MAX, |whole| part(worker, whole)),
+            due: due_of(&job.model),
+        })
+        .collect()
+}

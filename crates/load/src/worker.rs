@@ -1,0 +1,298 @@
+//! The joint: one thread, its event loop and its connections; nothing is shared with other workers while it runs but
+//! the wish to stop.
+//!
+//! `requests` sends what is due, `answers` takes what comes, `links` opens and closes connections; here are the loop,
+//! its timers and its end.
+
+mod answers;
+mod links;
+mod requests;
+
+use answers::Ending;
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    sync::{Arc, atomic::Ordering},
+};
+
+use rustix::{
+    buffer::spare_capacity,
+    event::epoll::{self, Event, EventData, EventFlags},
+    fd::OwnedFd,
+    io::Errno,
+    time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags},
+};
+
+use crate::{
+    Account, Counts, Job,
+    clock::{Clock, timespec, whole_nanoseconds},
+    connection::{Connection, Phase},
+    engine::Shared,
+    head::{Heads, ReadLimits},
+    judge::Judge,
+    pace::Pace,
+    recorder::{Exchange, Recorder},
+    share::Share,
+    writer::Writer,
+};
+
+/// How often a worker looks at whether it should stop, and at what has taken too long.
+const TICK_NS: u64 = 10_000_000;
+/// Timeouts are looked for at every so many ticks at most.
+const SCAN_TICKS_MAX: u64 = 10;
+/// Events taken from the kernel at a time.
+const EVENTS_MAX: usize = 1_024;
+/// Bytes received at a time.
+const INPUT_BYTES: usize = 64 * 1024;
+/// The number under which the tick's events come; connections are numbered from 0.
+const TICK: u64 = u64::MAX;
+
+/// One worker, set up and ready to run.
+pub(crate) struct Worker {
+    clock: Clock,
+    limits: Nanoseconds,
+    epoll: OwnedFd,
+    tick: OwnedFd,
+    events: Vec<Event>,
+    connections: Vec<Connection>,
+    pace: Pace,
+    writer: Writer,
+    heads: Heads,
+    judge: Judge,
+    recorder: Recorder,
+    account: Option<Account>,
+    account_at_most: u64,
+    sent: u64,
+    requests_at_most: u64,
+    /// When which closed connection is to be opened; each stands in it once at most.
+    to_open: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Connections that have more to read than one turn may take.
+    to_read: Vec<u32>,
+    input: Box<[u8]>,
+    out: Vec<u8>,
+    /// When the kernel last said what has happened.
+    seen: u64,
+    ticks: u64,
+    has_ticked: bool,
+    /// Nothing new is sent; answers are awaited until this instant.
+    finishing_until: Option<u64>,
+    shared: Arc<Shared>,
+}
+
+/// The limits of the job in the unit of the loop.
+struct Nanoseconds {
+    request_timeout: u64,
+    connect_timeout: u64,
+    reconnect_first: u64,
+    reconnect_max: u64,
+    finish: u64,
+    at_most: u64,
+    scan_ticks: u64,
+}
+
+/// What is left of a worker.
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    pub(crate) totals: Counts,
+    pub(crate) account: Option<Account>,
+    pub(crate) ran_for: u64,
+}
+
+impl Worker {
+    /// Makes everything that the run needs, so that the run itself makes nothing.
+    pub(crate) fn set_up(
+        job: Job,
+        share: &Share,
+        exchange: Exchange,
+        shared: Arc<Shared>,
+    ) -> Result<Self, Errno> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let tick = every_tick(&epoll)?;
+        // Only open load waits for instants; the default slack of 50 µs would be lag.
+        rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
+        let limits = Nanoseconds::new(&job);
+        let read_limits = ReadLimits {
+            head_max_bytes: job.limits.head_max_bytes,
+            body_max_bytes: job.limits.body_max_bytes,
+        };
+        let connections: Vec<Connection> = share
+            .targets
+            .iter()
+            .map(|target| Connection::new(*target, share.pipelining, limits.reconnect_first))
+            .collect();
+        let interval = whole_nanoseconds(job.interval);
+        Ok(Self {
+            clock: Clock::start(),
+            epoll,
+            tick,
+            events: Vec::with_capacity(EVENTS_MAX),
+            pace: Pace::new(
+                &job,
+                (share.worker, share.workers),
+                connections.len(),
+                share.requests_at_most,
+            ),
+            heads: Heads::new(read_limits),
+            judge: Judge::new(&job.expect),
+            recorder: Recorder::new(share.worker, exchange, interval, share.due),
+            account: job.account_at_most.map(Account::with_capacity),
+            account_at_most: job.account_at_most.unwrap_or(u64::MAX),
+            sent: 0,
+            requests_at_most: share.requests_at_most,
+            to_open: links::first_openings(connections.len()),
+            to_read: Vec::with_capacity(connections.len()),
+            connections,
+            input: vec![0; INPUT_BYTES].into_boxed_slice(),
+            out: Vec::with_capacity(INPUT_BYTES),
+            seen: 0,
+            ticks: 0,
+            has_ticked: false,
+            finishing_until: None,
+            shared,
+            limits,
+            writer: Writer::new(job.requests, share.worker, share.workers),
+        })
+    }
+
+    /// Runs until stopped, exhausted or at the job's end, and until the answers under way have come or their time is up.
+    pub(crate) fn run(mut self, clock: Clock) -> End {
+        self.clock = clock;
+        while !self.is_over() {
+            self.wait();
+            self.seen = self.clock.now();
+            self.recorder.advance(self.seen);
+            for place in 0..self.events.len() {
+                self.handle(self.events[place]);
+            }
+            self.read_on();
+            self.send_due();
+            self.open_due();
+            if std::mem::take(&mut self.has_ticked) {
+                self.look_around();
+            }
+        }
+        let now = self.clock.now();
+        End {
+            totals: self.recorder.finish(now),
+            account: self.account,
+            ran_for: now,
+        }
+    }
+
+    /// Waits for events; without anything that falls due, the tick alone bounds the wait.
+    #[inline]
+    fn wait(&mut self) {
+        let opening = self.to_open.peek().map(|Reverse((instant, _))| *instant);
+        let instant = match (self.pace.next_instant(), opening) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        let timeout = if self.to_read.is_empty() {
+            instant.map(|instant| timespec(instant.saturating_sub(self.clock.now())))
+        } else {
+            Some(timespec(0))
+        };
+        self.events.clear();
+        // Interrupted or not, what there is to do shows in the events and in the clock.
+        let _ = epoll::wait(
+            &self.epoll,
+            spare_capacity(&mut self.events),
+            timeout.as_ref(),
+        );
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        let (number, flags) = (event.data.u64(), event.flags);
+        let Ok(id) = u32::try_from(number) else {
+            // The timer counts on only once it has been read; what it says does not matter.
+            let _ = rustix::io::read(&self.tick, &mut [0; 8]);
+            self.has_ticked = true;
+            return;
+        };
+        match self.connections[id as usize].phase {
+            Phase::Open => {
+                let is_ending =
+                    flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+                if is_ending || flags.contains(EventFlags::IN) {
+                    self.receive(id, is_ending);
+                }
+                if self.connections[id as usize].has_unsent() {
+                    self.send_rest(id);
+                }
+                self.send(id, usize::MAX);
+            }
+            Phase::Connecting { .. } => self.connected(id),
+            // Closed by something earlier in the same round.
+            Phase::Closed => {}
+        }
+    }
+
+    fn look_around(&mut self) {
+        self.ticks += 1;
+        let must_stop = self.shared.stop.load(Ordering::Relaxed)
+            || self.seen >= self.limits.at_most
+            || self.sent >= self.requests_at_most
+            || self.pace.is_exhausted();
+        if must_stop {
+            self.finish();
+        }
+        if self.ticks.is_multiple_of(self.limits.scan_ticks) {
+            self.end_overdue();
+        }
+    }
+
+    /// Sends nothing new from here on.
+    fn finish(&mut self) {
+        if self.finishing_until.is_none() {
+            self.finishing_until = Some(self.seen.saturating_add(self.limits.finish));
+            let given_up = self.pace.give_up();
+            self.recorder.fell_due(0, given_up);
+            self.to_open.clear();
+        }
+    }
+
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.finishing_until
+            .is_some_and(|until| self.recorder.in_flight() == 0 || self.seen >= until)
+    }
+}
+
+impl Nanoseconds {
+    fn new(job: &Job) -> Self {
+        let limits = &job.limits;
+        let request_timeout = whole_nanoseconds(limits.request_timeout);
+        let shortest = request_timeout.min(whole_nanoseconds(limits.connect_timeout));
+        Self {
+            request_timeout,
+            connect_timeout: whole_nanoseconds(limits.connect_timeout),
+            reconnect_first: whole_nanoseconds(limits.reconnect_first),
+            reconnect_max: whole_nanoseconds(limits.reconnect_max),
+            finish: whole_nanoseconds(limits.finish),
+            at_most: whole_nanoseconds(job.at_most),
+            // A twentieth of the time is near enough for a timeout.
+            scan_ticks: (shortest / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX),
+        }
+    }
+}
+
+/// A timer among the events. It spares `epoll_wait` a timeout, which costs more than the rest of the call.
+fn every_tick(epoll: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let timer = rustix::time::timerfd_create(
+        TimerfdClockId::Monotonic,
+        TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+    )?;
+    let period = Itimerspec {
+        it_interval: timespec(TICK_NS),
+        it_value: timespec(TICK_NS),
+    };
+    rustix::time::timerfd_settime(&timer, TimerfdTimerFlags::empty(), &period)?;
+    epoll::add(
+        epoll,
+        &timer,
+        EventData::new_u64(TICK),
+        EventFlags::IN | EventFlags::ET,
+    )?;
+    Ok(timer)
+}

@@ -1,0 +1,177 @@
+//! Receiving: bytes into answers, each noted with its own three instants.
+
+use super::Worker;
+use crate::{
+    Account, Failure, State,
+    connection::{Flight, Received},
+    reader::{AtClose, Event},
+    recorder::{Instants, Recorder},
+};
+
+/// How often one connection may fill the whole buffer before the others have their turn.
+const READS_MAX: usize = 16;
+
+/// Why a connection is closed by us, with answers still missing or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The answer said that it was the last one, or the server closed when nothing was under way.
+    Agreed,
+    /// The server closed or reset it in the middle.
+    Cut,
+    /// The bytes were no answer.
+    Malformed,
+    /// An answer took too long.
+    Overdue,
+}
+
+impl Worker {
+    /// Takes what has come. `is_ending`: the kernel says that the connection's end is among it.
+    #[inline]
+    pub(super) fn receive(&mut self, id: u32, is_ending: bool) {
+        for _ in 0..READS_MAX {
+            match self.connections[id as usize].receive(&mut self.input) {
+                Received::Bytes(length) => {
+                    let done = self.clock.now();
+                    self.recorder.advance(done);
+                    self.recorder.received(length);
+                    if let Err(ending) = self.take_answers(id, length, done) {
+                        return self.end(id, ending, done);
+                    }
+                    // Less than there was room for: that was all, and what comes later is an event of its own.
+                    if length < self.input.len() && !is_ending {
+                        return;
+                    }
+                }
+                Received::Nothing => return,
+                Received::End => return self.closed_by_server(id),
+                Received::Lost => return self.end(id, Ending::Cut, self.clock.now()),
+            }
+        }
+        self.to_read.push(id);
+    }
+
+    /// Goes on with connections that had more to read than their turn allowed.
+    #[inline]
+    pub(super) fn read_on(&mut self) {
+        if self.to_read.is_empty() {
+            return;
+        }
+        for id in std::mem::take(&mut self.to_read) {
+            self.receive(id, true);
+            self.send(id, usize::MAX);
+        }
+    }
+
+    #[inline]
+    fn take_answers(&mut self, id: u32, length: usize, done: u64) -> Result<(), Ending> {
+        let connection = &mut self.connections[id as usize];
+        let mut input = &self.input[..length];
+        loop {
+            let Some(&flight) = connection.flight.front() else {
+                return if input.is_empty() {
+                    Ok(())
+                } else {
+                    Err(Ending::Malformed)
+                };
+            };
+            match connection
+                .reader
+                .next(&mut self.heads, &mut input, flight.is_head)
+            {
+                Ok(None) => return Ok(()),
+                Ok(Some(Event::Body(piece))) => self.judge.body(&mut connection.agreement, piece),
+                Ok(Some(Event::Whole(answer))) => {
+                    connection.flight.pop_front();
+                    connection.has_answered = true;
+                    connection.room_since = self.seen;
+                    let judged = self.judge.judge(&mut connection.agreement, answer);
+                    note(&mut self.recorder, &mut self.account, flight, judged, done);
+                    self.pace.ended(id, done);
+                    if !answer.keep_alive {
+                        return Err(Ending::Agreed);
+                    }
+                }
+                Err(_) => return Err(Ending::Malformed),
+            }
+        }
+    }
+
+    fn closed_by_server(&mut self, id: u32) {
+        let done = self.clock.now();
+        self.recorder.advance(done);
+        let connection = &mut self.connections[id as usize];
+        let at_close = connection.reader.close();
+        match (at_close, connection.flight.front().copied()) {
+            (AtClose::Whole(answer), Some(flight)) => {
+                connection.flight.pop_front();
+                connection.has_answered = true;
+                let judged = self.judge.judge(&mut connection.agreement, answer);
+                note(&mut self.recorder, &mut self.account, flight, judged, done);
+                self.pace.ended(id, done);
+                self.end(id, Ending::Agreed, done);
+            }
+            (AtClose::Between, None) if connection.has_answered => {
+                self.end(id, Ending::Agreed, done)
+            }
+            _ => self.end(id, Ending::Cut, done),
+        }
+    }
+
+    /// What was in flight on a connection that is gone will not be answered; it is never sent again, since nobody
+    /// knows whether the server has done it already.
+    pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
+        let connection = &mut self.connections[id as usize];
+        if connection.flight.is_empty() && ending == Ending::Malformed {
+            self.recorder.failed_beside(Failure::Malformed);
+        }
+        let mut is_first = true;
+        while let Some(flight) = connection.flight.pop_front() {
+            let failure = match ending {
+                Ending::Malformed if is_first => Failure::Malformed,
+                Ending::Overdue
+                    if now.saturating_sub(flight.sent) >= self.limits.request_timeout =>
+                {
+                    Failure::TimedOut
+                }
+                _ => Failure::Reset,
+            };
+            is_first = false;
+            note(
+                &mut self.recorder,
+                &mut self.account,
+                flight,
+                Err(failure),
+                now,
+            );
+            self.pace.ended(id, now);
+        }
+    }
+}
+
+#[inline]
+fn note(
+    recorder: &mut Recorder,
+    account: &mut Option<Account>,
+    flight: Flight,
+    judged: Result<(), Failure>,
+    done: u64,
+) {
+    let instants = Instants {
+        due: flight.due,
+        sent: flight.sent,
+        done,
+    };
+    match judged {
+        Ok(()) => recorder.succeeded(instants),
+        Err(failure) => recorder.failed(failure, instants),
+    }
+    if let Some(account) = account {
+        let state = match judged {
+            Ok(()) => State::Accepted,
+            Err(Failure::Status(_)) => State::Rejected,
+            // No whole answer, or one that said yes in other words: the server may have it.
+            Err(_) => State::Unknown,
+        };
+        account.note(flight.index, state);
+    }
+}

@@ -1,0 +1,117 @@
+//! Connections: opened at a pace that listeners can follow, closed when they end, opened again after a pause.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use rustix::io::Errno;
+
+use super::{Ending, TICK_NS, Worker};
+use crate::{Failure, connection::Phase};
+
+/// At the start, so many connections are opened at once and then as many at each tick: a listener's queue is often no
+/// longer than 128, and what does not fit into it waits a second for its second chance.
+const OPENED_AT_ONCE: u64 = 64;
+
+/// When each connection is opened first.
+pub(super) fn first_openings(connections: usize) -> BinaryHeap<Reverse<(u64, u32)>> {
+    (0..u32::try_from(connections).unwrap_or(u32::MAX))
+        .map(|id| Reverse((u64::from(id) / OPENED_AT_ONCE * TICK_NS, id)))
+        .collect()
+}
+
+impl Worker {
+    /// Opens the connections whose time has come.
+    #[inline]
+    pub(super) fn open_due(&mut self) {
+        while let Some(&Reverse((instant, id))) = self.to_open.peek()
+            && instant <= self.seen
+        {
+            self.to_open.pop();
+            let until = self.seen.saturating_add(self.limits.connect_timeout);
+            if let Err(error) = self.connections[id as usize].connect(&self.epoll, id, until) {
+                self.not_connected(id, error);
+            }
+        }
+    }
+
+    /// An attempt to connect has succeeded or failed.
+    pub(super) fn connected(&mut self, id: u32) {
+        match self.connections[id as usize].connected(self.seen) {
+            Ok(()) => {
+                self.recorder.connected();
+                self.send(id, usize::MAX);
+            }
+            Err(error) => self.not_connected(id, error),
+        }
+    }
+
+    fn not_connected(&mut self, id: u32, error: Errno) {
+        let failure = if error == Errno::CONNREFUSED {
+            Failure::Refused
+        } else {
+            Failure::ConnectFailed
+        };
+        self.recorder.failed_beside(failure);
+        self.connections[id as usize].close();
+        self.open_after_pause(id);
+    }
+
+    /// Ends an open connection and sees to it that it is opened again.
+    pub(super) fn end(&mut self, id: u32, ending: Ending, now: u64) {
+        self.recorder.advance(now);
+        self.connections[id as usize].close();
+        self.recorder.disconnected();
+        self.fail_flights(id, ending, now);
+        let connection = &mut self.connections[id as usize];
+        if connection.has_answered {
+            connection.back_off = self.limits.reconnect_first;
+        }
+        if ending == Ending::Agreed {
+            self.open_at(self.seen, id);
+        } else {
+            self.open_after_pause(id);
+        }
+    }
+
+    /// A call to send has failed. Answers that came before that are still there to be read.
+    pub(super) fn lost_in_sending(&mut self, id: u32) {
+        self.receive(id, true);
+        if self.connections[id as usize].phase == Phase::Open {
+            self.end(id, Ending::Cut, self.clock.now());
+        }
+    }
+
+    /// Ends what has taken too long: attempts to connect, and connections whose oldest request is not answered.
+    pub(super) fn end_overdue(&mut self) {
+        for id in 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX) {
+            let connection = &self.connections[id as usize];
+            match connection.phase {
+                Phase::Connecting { until } if until <= self.seen => {
+                    self.not_connected(id, Errno::TIMEDOUT)
+                }
+                Phase::Open => {
+                    let oldest = connection
+                        .flight
+                        .front()
+                        .map_or(u64::MAX, |flight| flight.sent);
+                    if oldest.saturating_add(self.limits.request_timeout) <= self.seen {
+                        self.end(id, Ending::Overdue, self.clock.now());
+                    }
+                }
+                Phase::Connecting { .. } | Phase::Closed => {}
+            }
+        }
+    }
+
+    fn open_after_pause(&mut self, id: u32) {
+        let connection = &mut self.connections[id as usize];
+        let pause = connection.back_off;
+        connection.back_off = pause.saturating_mul(2).min(self.limits.reconnect_max);
+        self.open_at(self.seen.saturating_add(pause), id);
+    }
+
+    fn open_at(&mut self, instant: u64, id: u32) {
+        if self.finishing_until.is_none() {
+            self.to_open.push(Reverse((instant, id)));
+        }
+    }
+}

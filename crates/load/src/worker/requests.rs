@@ -1,0 +1,106 @@
+//! Sending: what is due goes out on connections that have room, many requests in one call where there are many.
+
+use super::Worker;
+use crate::{
+    connection::{Connection, Flight, Sent},
+    recorder::Due,
+};
+
+/// A call to send is made when this much has been written, so that buffers stay small with large bodies.
+const OUT_BYTES: usize = 64 * 1024;
+
+impl Worker {
+    /// Lets fall due what does so by now and sends it where there is room.
+    #[inline]
+    pub(super) fn send_due(&mut self) {
+        let fallen = self.pace.fall(self.seen);
+        self.recorder.fell_due(fallen.due, fallen.skipped);
+        while let Some(id) = self.pace.next_connection() {
+            self.connections[id as usize].room_is_noted = false;
+            // One at a time, so that what is due together goes to different connections.
+            self.send(id, 1);
+        }
+    }
+
+    /// Sends what this connection may send and has room for, `most` requests at most.
+    #[inline]
+    pub(super) fn send(&mut self, id: u32, most: usize) {
+        if self.finishing_until.is_some() {
+            return;
+        }
+        let mut left = most;
+        while left > 0 && self.connections[id as usize].has_room() {
+            let requests = self.write(id, left);
+            if requests == 0 {
+                break;
+            }
+            left -= requests;
+            if self.connections[id as usize].send(&self.out) == Sent::Lost {
+                self.lost_in_sending(id);
+            }
+        }
+        let connection = &mut self.connections[id as usize];
+        if !connection.room_is_noted && connection.has_room() {
+            connection.room_is_noted = self.pace.note_room(id);
+        }
+    }
+
+    /// Sends what the socket would not take before.
+    pub(super) fn send_rest(&mut self, id: u32) {
+        match self.connections[id as usize].send_rest() {
+            Sent::All => self.connections[id as usize].room_since = self.seen,
+            Sent::Part => {}
+            Sent::Lost => self.lost_in_sending(id),
+        }
+    }
+
+    /// Writes requests into the buffer and notes them as sent; gives how many.
+    #[inline]
+    fn write(&mut self, id: u32, most: usize) -> usize {
+        let now = self.clock.now();
+        self.recorder.advance(now);
+        self.out.clear();
+        let connection = &mut self.connections[id as usize];
+        let mut requests = 0;
+        while requests < most
+            && connection.has_room()
+            && self.out.len() < OUT_BYTES
+            && self.sent < self.requests_at_most.min(self.account_at_most)
+            && let Some(due) = self.pace.take(id, now)
+        {
+            let index = self.sent;
+            self.sent += 1;
+            if let Some(account) = &mut self.account {
+                account.send();
+            }
+            let is_head = self
+                .writer
+                .append(&mut self.out, index, self.clock.unix(now));
+            connection.flight.push_back(Flight {
+                due,
+                sent: now,
+                index,
+                is_head,
+            });
+            self.recorder.lag(
+                1,
+                now.saturating_sub(possible(connection, due, self.recorder.due())),
+            );
+            requests += 1;
+        }
+        self.recorder.sent(requests as u64, self.out.len());
+        if self.sent >= self.account_at_most {
+            self.shared.account_is_full();
+        }
+        requests
+    }
+}
+
+/// Since when a request could have been sent.
+#[inline]
+fn possible(connection: &Connection, due: u64, by: Due) -> u64 {
+    match by {
+        Due::AtSending => connection.room_since,
+        Due::AfterPause | Due::BySchedule => connection.room_since.max(due),
+    }
+}
