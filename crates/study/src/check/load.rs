@@ -118,7 +118,8 @@ fn closed(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
         "connections: 10",
     );
     let pipelining = checker.or(raw.pipelining, &["load", "pipelining"], 1)?;
-    let connections = under_way(checker, connections?, pipelining);
+    let connections = connections?;
+    limit_under_way(checker, connections, pipelining);
     Some(LoadModel::Closed {
         connections,
         pipelining,
@@ -130,7 +131,7 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let arrivals = checker.or(raw.arrivals, &["load", "arrivals"], raw::Arrivals::Poisson)?;
     let connections = checker.or(raw.connections, &["load", "connections"], OPEN_CONNECTIONS)?;
     let pipelining = checker.or(raw.pipelining, &["load", "pipelining"], 1)?;
-    let connections = under_way(checker, connections, pipelining);
+    limit_under_way(checker, connections, pipelining);
     let raw::Rate(rate_per_s) = rate?;
     if !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
         let what = format!("load.rate is {rate_per_s} per second");
@@ -149,7 +150,7 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     })
 }
 
-fn under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32) -> u32 {
+fn limit_under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32) {
     let total = u64::from(connections) * u64::from(pipelining);
     if total > MAX_UNDER_WAY {
         let what = format!(
@@ -158,7 +159,6 @@ fn under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32) -> u3
         let expected = format!("at most {MAX_UNDER_WAY}");
         checker.report(Finding::new(checker.at(&["load", "pipelining"]), what).expected(expected));
     }
-    connections
 }
 
 fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {

@@ -178,12 +178,7 @@ fn records(
             Finding::new(checker.at(&path("as")), what).expected("line-protocol, ndjson or json"),
         );
     }
-    if send_as == raw::RecordsFormat::Json
-        || send_as == raw::RecordsFormat::Ndjson
-        || send_as == raw::RecordsFormat::LineProtocol
-    {
-        needed_by_format(checker, &raw, format);
-    }
+    needed_by_format(checker, &raw, format);
     Some(RecordsBody {
         from: raw.from?,
         format: format?,
