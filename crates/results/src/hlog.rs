@@ -12,6 +12,8 @@ use crate::{TextError, encoded};
 /// Most intervals in one log: eleven days of seconds.
 pub const MAX_LINES: usize = 1_000_000;
 const MICROSECONDS_PER_MILLISECOND: f64 = 1000.0;
+/// 300 years: what is larger is no time of a run, and sums with it need not be finite.
+const SECONDS_MAX: f64 = 1e10;
 const VERSION: &str = "#[Histogram log format version 1.3]";
 const UNIT: &str = "#[Values in microseconds, Interval_Max in milliseconds; HistogramLogProcessor: -tag as below, -outputValueUnitRatio 1000 for milliseconds]";
 const LEGEND: &str =
@@ -200,10 +202,10 @@ fn read_line(line: &str) -> Result<Line, String> {
 fn seconds_of(text: &str) -> Result<f64, String> {
     text.parse::<f64>()
         .ok()
-        .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+        .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
         .ok_or_else(|| {
             format!(
-                "`{}` is not a number from 0 on",
+                "`{}` is not a number from 0 to {SECONDS_MAX}",
                 text.chars().take(40).collect::<String>()
             )
         })

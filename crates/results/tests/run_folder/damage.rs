@@ -211,12 +211,12 @@ fn logs() {
     check(
         file,
         replaced(",0.250000,0.250000", ",x,0.250000"),
-        "line 7, column 0: `x` is not a number from 0 on",
+        "line 7, column 0: `x` is not a number from 0 to",
     );
     check(
         file,
         replaced(",0.250000,0.250000", ",NaN,0.250000"),
-        "`NaN` is not a number from 0 on",
+        "`NaN` is not a number from 0 to",
     );
     check(
         file,

@@ -1,0 +1,121 @@
+//! The books: every request and every record has one fate.
+
+use super::Findings;
+use crate::{
+    Verdict,
+    facts::{LoadModel, TrialFacts},
+    words::count,
+};
+
+/// `sent = succeeded + failed + change of in flight`, for both stretches; `due = sent + skipped` for the whole run,
+/// at whose end nothing waits any more.
+pub(super) fn requests(facts: &TrialFacts<'_>, found: &mut Findings) {
+    for (stretch, counts) in [
+        ("measured phase", &facts.measured),
+        ("whole run", &facts.totals),
+    ] {
+        let fates = i128::from(counts.succeeded)
+            + i128::from(counts.failed)
+            + i128::from(counts.in_flight_change);
+        if i128::from(counts.sent) != fates {
+            let text = format!(
+                "{stretch}: {} requests sent, but {} succeeded + {} failed + {} in flight = {}",
+                count(counts.sent),
+                count(counts.succeeded),
+                count(counts.failed),
+                signed(counts.in_flight_change.into()),
+                signed(fates),
+            );
+            found.reason(Verdict::Inconsistent, text);
+        }
+    }
+    let totals = &facts.totals;
+    let planned = u128::from(totals.sent) + u128::from(totals.skipped);
+    if facts.model == LoadModel::Open && u128::from(totals.due) != planned {
+        let text = format!(
+            "whole run: {} requests fell due, but {} sent + {} skipped = {}",
+            count(totals.due),
+            count(totals.sent),
+            count(totals.skipped),
+            count(planned),
+        );
+        found.reason(Verdict::Inconsistent, text);
+    }
+}
+
+/// `sent = accepted + rejected + unknown`, `accepted = delivered + missing`, and nothing missing.
+pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let Some(ledger) = &facts.ledger else { return };
+    let add = |parts: &[u64]| parts.iter().map(|part| u128::from(*part)).sum::<u128>();
+    let mut equation = |whole: u64, name: &str, parts: [(u64, &str); 3]| {
+        let sum = add(&parts.map(|part| part.0));
+        if u128::from(whole) != sum {
+            let named: Vec<String> = parts
+                .iter()
+                .filter(|part| !part.1.is_empty())
+                .map(|(part, name)| format!("{} {name}", count(*part)))
+                .collect();
+            let text = format!(
+                "records: {} {name}, but {} = {}",
+                count(whole),
+                named.join(" + "),
+                count(sum)
+            );
+            found.reason(Verdict::Inconsistent, text);
+        }
+    };
+    let (accepted, rejected) = ((ledger.accepted, "accepted"), (ledger.rejected, "rejected"));
+    equation(
+        ledger.sent,
+        "sent",
+        [accepted, rejected, (ledger.unknown, "unknown")],
+    );
+    equation(
+        ledger.accepted,
+        "accepted",
+        [
+            (ledger.delivered, "delivered"),
+            (ledger.missing, "missing"),
+            (0, ""),
+        ],
+    );
+    equation(
+        facts.totals.records_succeeded,
+        "in requests that succeeded",
+        [
+            (ledger.accepted, "accepted by the ledger"),
+            (0, ""),
+            (0, ""),
+        ],
+    );
+    if ledger.unexpected > 0 {
+        let text = format!(
+            "records: {} found in the store that were rejected or never sent",
+            count(ledger.unexpected)
+        );
+        found.reason(Verdict::Inconsistent, text);
+    }
+    if ledger.missing > 0 {
+        let keys: Vec<String> = ledger
+            .missing_keys
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let first = if keys.is_empty() {
+            String::new()
+        } else {
+            format!("; first keys: {}", keys.join(", "))
+        };
+        let text = format!(
+            "{} of {} accepted records are not in the store{first}",
+            count(ledger.missing),
+            count(ledger.accepted)
+        );
+        found.reason(Verdict::Incomplete, text);
+    }
+}
+
+fn signed(value: i128) -> String {
+    let sign = if value < 0 { "−" } else { "" };
+    format!("{sign}{}", count(value.unsigned_abs()))
+}

@@ -1,0 +1,156 @@
+//! The generator: whether it, and not the system, made the numbers (method rule 9).
+
+use super::{ACHIEVED_MIN, CHANCE, Findings, float, share};
+use crate::{
+    Verdict,
+    facts::{LoadModel, TrialFacts},
+    words::{count, number, percent, time_us},
+};
+
+/// CPU of the busiest worker thread.
+const BUSY_REMARK: f64 = 0.80;
+const BUSY_LIMIT: f64 = 0.95;
+/// Lag against the median response time.
+const LAG_SHARE: f64 = 0.10;
+/// The kernel's timer slack (50 µs) and a wake-up: what no sleeping generator avoids.
+const LAG_FLOOR_US: f64 = 100.0;
+/// Little's law.
+const LITTLE_APART: f64 = 0.03;
+/// What a histogram of microseconds does not tell apart.
+const RESOLUTION_US: f64 = 1.0;
+/// Failures have no service time (they are timed from due, and not at all after a reset): more of them than this share
+/// hide Little's law.
+const FAILED_MAX: f64 = 0.01;
+/// Connections open against asked, in the typical interval.
+const CONNECTIONS_MIN: f64 = 0.99;
+
+pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let busy = facts.engine.busy_share;
+    if busy >= BUSY_LIMIT {
+        let text = format!(
+            "the generator's busiest worker used {} of its CPU; it, not the system, was the limit",
+            percent(busy)
+        );
+        found.reason(Verdict::InstrumentLimited, text);
+    } else if busy >= BUSY_REMARK {
+        found.remarks.push(format!(
+            "the generator's busiest worker used {} of its CPU; from {} on the trial would not count",
+            percent(busy),
+            percent(BUSY_LIMIT)
+        ));
+    }
+}
+
+/// How late the generator itself was. In closed load a turn of its loop over everything in flight is a batch and not
+/// lateness: answers to a pipeline arrive together and are sent on together.
+pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let Some(p50) = facts.response_p50_us else {
+        return;
+    };
+    let engine = &facts.engine;
+    let batch = match facts.model {
+        LoadModel::Closed => {
+            engine.in_flight_mean / f64::from(engine.workers.max(1)) * engine.cpu_us_per_request
+        }
+        LoadModel::Open | LoadModel::Users => 0.0,
+    };
+    let allowed = (LAG_SHARE * p50).max(LAG_FLOOR_US).max(batch);
+    let lag = engine.lag_p99_us;
+    if lag > allowed {
+        let text = format!(
+            "the generator was late: p99 of its lag is {}, {} of the median response time of {} ({} allowed)",
+            time_us(lag),
+            percent(lag / p50.max(RESOLUTION_US)),
+            time_us(p50),
+            time_us(allowed),
+        );
+        found.reason(Verdict::InstrumentLimited, text);
+    } else if lag > LAG_SHARE * p50 {
+        found.remarks.push(format!(
+            "p99 of the generator's lag is {}, {} of the median response time of {}: {}",
+            time_us(lag),
+            percent(lag / p50.max(RESOLUTION_US)),
+            time_us(p50),
+            if lag <= LAG_FLOOR_US {
+                "as fine as its timers go"
+            } else {
+                "one turn over all that is in flight"
+            },
+        ));
+    }
+}
+
+/// Fewer requests fell due than were asked for: the generator's own clockwork did not hold the rate.
+pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let (Some(per_s), LoadModel::Open) = (facts.offered_per_s, facts.model) else {
+        return;
+    };
+    let offered = per_s * facts.measured.seconds;
+    let due = float(facts.measured.due);
+    // Poisson arrivals: the count varies by its root.
+    if (offered - due).abs() > (1.0 - ACHIEVED_MIN) * offered + CHANCE * offered.max(0.0).sqrt() {
+        let text = format!(
+            "{}/s for {} s were asked for, which is {}, but {} requests fell due",
+            number(per_s),
+            number(facts.measured.seconds),
+            number(offered),
+            number(due)
+        );
+        found.reason(Verdict::InstrumentLimited, text);
+    }
+}
+
+pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let engine = &facts.engine;
+    let (asked, typical, fewest) = (
+        engine.connections_asked,
+        engine.connections_open_median,
+        engine.connections_open_min,
+    );
+    if float(typical) < CONNECTIONS_MIN * float(asked) {
+        let text = format!(
+            "{} connections asked for, {} open in the typical interval",
+            count(asked),
+            count(typical)
+        );
+        found.reason(Verdict::Inconsistent, text);
+    } else if fewest < asked {
+        found.remarks.push(format!(
+            "{} of {} connections open at the least",
+            count(fewest),
+            count(asked)
+        ));
+    }
+}
+
+/// Mean in flight = answers per second × mean time in flight. The two sides come from different books: the left one is
+/// kept while requests fly, the right one when they land.
+pub(super) fn littles_law(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let measured = &facts.measured;
+    let answered = measured.succeeded + measured.failed;
+    if answered == 0 || measured.seconds <= 0.0 || share(measured.failed, answered) > FAILED_MAX {
+        return;
+    }
+    let sum_us = float(measured.succeeded) * facts.service_mean_us.unwrap_or(0.0)
+        + float(measured.failed) * facts.failed_mean_us.unwrap_or(0.0);
+    let mean_us = sum_us / float(answered);
+    let per_s = float(answered) / measured.seconds;
+    let expected = per_s * mean_us / 1e6;
+    let in_flight = facts.engine.in_flight_mean;
+    // Requests that reach over an end of the stretch count in full on one side only.
+    let ends = mean_us / 1e6 / measured.seconds;
+    let allowed = LITTLE_APART + ends + RESOLUTION_US / mean_us.max(RESOLUTION_US);
+    let apart = (in_flight - expected).abs() / in_flight.max(expected).max(f64::MIN_POSITIVE);
+    if apart > allowed {
+        let text = format!(
+            "Little's law: {} in flight on average, but {}/s × {} = {} ({} apart; {} allowed)",
+            number(in_flight),
+            number(per_s),
+            time_us(mean_us),
+            number(expected),
+            percent(apart),
+            percent(allowed),
+        );
+        found.reason(Verdict::Inconsistent, text);
+    }
+}

@@ -1,0 +1,62 @@
+//! The checks of one trial (method rules 5, 8 and 9): facts in, reasons and remarks out, each with its numbers.
+//!
+//! Which limit holds in which load model, and why, is in docs/design/0003-verdicts.md.
+
+mod account;
+mod instrument;
+mod system;
+
+use crate::{Reason, Verdict, facts::TrialFacts};
+
+/// Requests answered against due, and due against asked for, in open load.
+const ACHIEVED_MIN: f64 = 0.99;
+/// How many standard deviations chance may be off.
+const CHANCE: f64 = 4.0;
+
+/// What the checks found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Findings {
+    /// Why the trial is not valid; empty where it is.
+    pub reasons: Vec<Reason>,
+    /// Worth a line, and no reason to doubt the trial.
+    pub remarks: Vec<String>,
+}
+
+impl Findings {
+    fn reason(&mut self, verdict: Verdict, text: String) {
+        self.reasons.push(Reason { verdict, text });
+    }
+}
+
+/// Runs every check that the facts allow.
+#[must_use]
+pub fn check(facts: &TrialFacts<'_>) -> Findings {
+    let mut found = Findings::default();
+    if let Some(why) = &facts.failed {
+        found.reason(Verdict::Failed, why.clone());
+        return found;
+    }
+    account::requests(facts, &mut found);
+    account::records(facts, &mut found);
+    instrument::littles_law(facts, &mut found);
+    instrument::connections(facts, &mut found);
+    instrument::cpu(facts, &mut found);
+    instrument::lag(facts, &mut found);
+    instrument::rate(facts, &mut found);
+    system::keeping_up(facts, &mut found);
+    system::steadiness(facts, &mut found);
+    found
+}
+
+/// A part of a whole that is not 0.
+fn share(part: u64, whole: u64) -> f64 {
+    float(part) / float(whole)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of one trial are far below 2^52"
+)]
+fn float(count: u64) -> f64 {
+    count as f64
+}

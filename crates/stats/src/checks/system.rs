@@ -1,0 +1,94 @@
+//! The system: whether it kept up, and whether it had one level (method rule 5).
+
+use super::{ACHIEVED_MIN, CHANCE, Findings, float, share};
+use crate::{
+    Verdict,
+    backlog::backlog_grows,
+    facts::{LoadModel, RunningTotals, TrialFacts},
+    sample::size,
+    steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, steady},
+    words::{count, number, percent, time_us},
+};
+
+/// Due against answered, and backlogs that grow.
+pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let measured = &facts.measured;
+    let answered = measured.succeeded + measured.failed;
+    if facts.model == LoadModel::Open && measured.due > 0 {
+        let left = float(measured.due) - float(answered);
+        let chance = CHANCE * (facts.engine.in_flight_mean.max(0.0) + 1.0).sqrt();
+        if left > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
+            let text = format!(
+                "{} requests fell due and {} were answered ({}; {} is the least), {} were skipped",
+                count(measured.due),
+                count(answered),
+                percent(share(answered, measured.due)),
+                percent(ACHIEVED_MIN),
+                count(measured.skipped),
+            );
+            found.reason(Verdict::Overloaded, text);
+        }
+    }
+    grows("requests waiting for their answer", &facts.answers, found);
+    grows(
+        "records accepted and not yet in the store",
+        &facts.delivery,
+        found,
+    );
+}
+
+fn grows(what: &str, totals: &RunningTotals<'_>, found: &mut Findings) {
+    if let Some(growth) = backlog_grows(totals.at_s, totals.asked, totals.done) {
+        let text = format!(
+            "{what} grew from {} to {}, by {}/s at {}/s asked",
+            number(growth.from.max(0.0)),
+            number(growth.to),
+            number(growth.per_s),
+            number(growth.asked_per_s),
+        );
+        found.reason(Verdict::Overloaded, text);
+    }
+}
+
+/// The measured phase is tested itself. A warm-up that ended at its limit is therefore a reason only where that test
+/// could not be made.
+pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let warm_up = "the warm-up ended at its limit, before the system was steady";
+    match steady(&facts.bins) {
+        Steadiness::Unsteady { what, shape, at_bin, from, to } => {
+            let when = match shape {
+                Shape::Step => format!("at {} s of the measured phase", number(size(at_bin) * facts.bin_s)),
+                Shape::Drift => "over the measured phase, bit by bit".to_owned(),
+            };
+            let text = format!("{} went from {} to {} {when}", name(what), level(what, from), level(what, to));
+            found.reason(Verdict::Unsteady, text);
+        }
+        Steadiness::TooShort if facts.warm_up_steady == Some(false) => {
+            found.reason(Verdict::Unsteady, format!("{warm_up}, and the measured phase is too short to test"));
+        }
+        Steadiness::TooShort => found.remarks.push(format!(
+            "steadiness was not tested: fewer than {MIN_STEADY_BINS} intervals in the measured phase"
+        )),
+        Steadiness::Steady if facts.warm_up_steady == Some(false) => {
+            found.remarks.push(format!("{warm_up}; the measured phase was"));
+        }
+        Steadiness::Steady => {}
+    }
+}
+
+fn name(what: Series) -> &'static str {
+    match what {
+        Series::Throughput => "throughput",
+        Series::P50 => "median response time",
+        Series::P99 => "p99 of response time",
+        Series::Cpu => "CPU of the system",
+    }
+}
+
+fn level(what: Series, value: f64) -> String {
+    match what {
+        Series::Throughput => format!("{}/s", number(value)),
+        Series::P50 | Series::P99 => time_us(value),
+        Series::Cpu => format!("{} cores", number(value)),
+    }
+}
