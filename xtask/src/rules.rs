@@ -55,6 +55,7 @@ pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
         found.extend(opening(text));
         found.extend(length(text));
         found.extend(names(file, text));
+        found.extend(ignored_tests(text));
     }
     if file == "Cargo.toml" {
         found.extend(reasons(text));
@@ -156,6 +157,14 @@ fn item(line: &str) -> Option<(&str, &str)> {
         .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .unwrap_or(name.len());
     Some((kind, &name[..end]))
+}
+
+/// A test that does not run tells nothing.
+fn ignored_tests(text: &str) -> impl Iterator<Item = Found> {
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| line.trim_start().starts_with("#[ignore"))
+        .map(|(index, _)| (index + 1, "an ignored test".to_owned()))
 }
 
 /// Paths of the machine that a file was written on.

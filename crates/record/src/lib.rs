@@ -2,7 +2,7 @@
 //!
 //! Text in, records or a list of mistakes (each with its line and column) out. Knows no socket, no file
 //! and no study. Used by the gateway, which stores records, and by the runner, which makes requests of them.
-//! Readers take only records that every format can write again.
+//! Readers take only names that every format can write again.
 
 pub mod csv;
 mod format;

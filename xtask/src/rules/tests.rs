@@ -69,6 +69,13 @@ fn names_say_something() {
 }
 
 #[test]
+fn no_test_is_ignored() {
+    check_line("#[test]", &[]);
+    check_line("    #[ignore]", &["an ignored test"]);
+    check_line("#[ignore = \"slow\"]", &["an ignored test"]);
+}
+
+#[test]
 fn no_path_of_one_machine() {
     for folder in ["home", "root", "work", "Users"] {
         let wanted = ["a.md:2: a path of one machine"];

@@ -1,0 +1,58 @@
+//! JSON, NDJSON and CSV: any bytes give records or mistakes in their order; what is written reads back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use waggle_record::{
+    Columns, FieldValue, MISTAKES_MAX, Mistake, Precision, Record, csv, json, line_protocol, ndjson,
+};
+
+fuzz_target!(|text: &[u8]| {
+    let precision = Precision::Nanoseconds;
+    let columns = Columns {
+        measurement: "m".into(),
+        time: Some("time".into()),
+        tags: vec!["host".into()],
+    };
+    check(json::read(text, precision));
+    check(ndjson::read(text, precision));
+    check(ndjson::read_flat(text, &columns, precision));
+    check(csv::read(text, &columns, precision));
+});
+
+fn check(read: Result<Vec<Record>, Vec<Mistake>>) {
+    let records = match read {
+        Ok(records) => records,
+        Err(mistakes) => {
+            assert!((1..=MISTAKES_MAX).contains(&mistakes.len()));
+            assert!(mistakes.is_sorted_by_key(|mistake| (mistake.line, mistake.column)));
+            assert!(
+                mistakes
+                    .iter()
+                    .all(|mistake| mistake.line > 0 && mistake.column > 0)
+            );
+            return;
+        }
+    };
+    let precision = Precision::Nanoseconds;
+    let (mut array, mut lines, mut line_protocol) = (Vec::new(), Vec::new(), Vec::new());
+    json::write_all(&records, &mut array).expect("what was read can be written");
+    for record in &records {
+        ndjson::write(record, &mut lines).expect("what was read can be written");
+        line_protocol::write(record, &mut line_protocol).expect("what was read can be written");
+    }
+    assert_eq!(
+        line_protocol::read(&line_protocol, precision).as_ref(),
+        Ok(&records)
+    );
+    let mut as_json = records;
+    for (_, value) in as_json.iter_mut().flat_map(|record| &mut record.fields) {
+        // JSON cannot tell a small unsigned integer from a signed one.
+        if let FieldValue::Unsigned(small) = *value
+            && let Ok(small) = i64::try_from(small)
+        {
+            *value = FieldValue::Integer(small);
+        }
+    }
+    assert_eq!(json::read(&array, precision).as_ref(), Ok(&as_json));
+    assert_eq!(ndjson::read(&lines, precision).as_ref(), Ok(&as_json));
+}
