@@ -1,7 +1,7 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
 //! A second argument picks another study: `ingest` (the default), `hostile`, `one-factor`, `three-factors`, `single`, `cut`.
 
-#[path = "../tests/seeded/mod.rs"]
+#[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
 
 use std::{error::Error, path::PathBuf};

@@ -125,10 +125,11 @@ fn heads(model: &Model, numbers: &[&str]) -> Vec<Head> {
             Align::Left
         },
     });
-    let cell = Head {
+    // Levels name a cell; its number is needed only where there are none.
+    let cell = model.factors.is_empty().then(|| Head {
         text: "cell".to_owned(),
         align: Align::Right,
-    };
+    });
     let numbers = numbers.iter().map(|head| Head {
         text: (*head).to_owned(),
         align: if ["verdict", "reasons", "why", "kind", "holds", "seen"].contains(head) {
@@ -137,16 +138,15 @@ fn heads(model: &Model, numbers: &[&str]) -> Vec<Head> {
             Align::Right
         },
     });
-    std::iter::once(cell)
-        .chain(factors)
-        .chain(numbers)
-        .collect()
+    cell.into_iter().chain(factors).chain(numbers).collect()
 }
 
 fn place(model: &Model, cell: &CellModel) -> Vec<Field> {
-    let levels = rows::levels(model, cell).into_iter().map(Field::plain);
-    std::iter::once(Field::plain(cell.cell.to_string()))
-        .chain(levels)
+    let number = model.factors.is_empty().then(|| cell.cell.to_string());
+    number
+        .into_iter()
+        .chain(rows::levels(model, cell))
+        .map(Field::plain)
         .collect()
 }
 
@@ -418,7 +418,7 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
                     Field::plain(if failing.is_empty() {
                         NONE.to_owned()
                     } else {
-                        failing.join("; ")
+                        failing.join("\n")
                     }),
                 ]
             })

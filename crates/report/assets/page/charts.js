@@ -2,8 +2,8 @@
 /* What all charts share: making, redrawing for theme, width and paper, axes, tooltips. */
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Arial, sans-serif';
-/** Drawing widths on paper, in CSS pixels: what A4 leaves between margins and the figure's own edge. */
-const PAPER = { wide: 664, half: 306, tall: 262, low: 166 };
+/** Drawing sizes on paper, in CSS pixels; scaled to what the sheet leaves, so that letters come out as in the tables. */
+const PAPER = { wide: 800, half: 384, tall: 290, low: 190 };
 
 /** id → { chart, build }. */
 const drawn = new Map();

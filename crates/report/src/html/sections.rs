@@ -85,12 +85,11 @@ fn summary(out: &mut String, model: &Model) {
             escape::sentence(first)
         ));
     }
-    let rest: Vec<&str> = sentences.map(String::as_str).collect();
+    let rest: Vec<String> = sentences
+        .map(|sentence| format!("<li>{}</li>", escape::sentence(sentence)))
+        .collect();
     if !rest.is_empty() {
-        out.push_str(&format!(
-            "<p class=\"more\">{}</p>\n",
-            escape::sentence(&rest.join(" "))
-        ));
+        out.push_str(&format!("<ul class=\"more\">{}</ul>\n", rest.concat()));
     }
     for warning in &model.warnings {
         out.push_str(&format!(

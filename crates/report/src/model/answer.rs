@@ -58,9 +58,9 @@ pub(crate) fn answer(info: &RunInfo, counted: Counted, cells: &[CellModel]) -> A
     sentences.extend(completeness(cells));
     if best.is_some() && any.cell != shown.cell {
         sentences.push(format!(
-            "{} showed more ({} {}/s) but is {}.",
+            "{} showed more, {} {} per second, but is {}.",
             at(any),
-            text::long(any.goodput.as_ref(), Unit::Plain),
+            Unit::Plain.show(point(any.goodput.as_ref())),
             counted.word(),
             any.verdict.map_or("unfinished", words::verdict)
         ));
@@ -263,7 +263,7 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<String> {
         )
     } else {
         format!(
-            "No CPU was full there ({used}; the busiest load worker was {} busy): the limit is a wait, for disk, locks or the load's own answers.",
+            "No CPU was full there ({used}; the busiest load worker was {} busy), so that waiting, for disk, locks or answers, is the likelier limit.",
             text::share(engine)
         )
     })

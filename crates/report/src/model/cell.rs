@@ -3,7 +3,7 @@
 //! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
 //! select. The cell's verdict says whether they may be believed.
 
-use waggle_results::{CellInfo, LedgerInfo, RunInfo, Trial};
+use waggle_results::{CellInfo, LedgerInfo, PhaseName, RunInfo, Trial};
 use waggle_stats::{Estimate, Reason, Verdict};
 
 use super::{
@@ -182,7 +182,10 @@ fn spectrum(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<Spec
     let merged = counted
         .iter()
         .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
-        .map(|raw| raw.measured().response_time)
+        .filter_map(|raw| {
+            let measure = raw.info.phase(PhaseName::Measure)?;
+            Some(raw.response_time.merged(measure.start_s, measure.end_s))
+        })
         .reduce(|mut sum, one| {
             sum.add(one).expect("a resizing histogram takes any value");
             sum

@@ -1,6 +1,8 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
-use waggle_results::{CountsRow, IntervalRow, PhaseName, RunInfo, Trial, TrialEnd};
+use waggle_results::{
+    CountsRow, IntervalRow, PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
+};
 use waggle_stats::{
     Counts, Engine, Estimate, Findings, Ledger, LoadModel, Reason, RunningTotals, SteadyBins,
     TrialFacts, Verdict,
@@ -17,9 +19,8 @@ pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
 }
 
 /// Every check of one trial.
-pub(crate) fn trial(trial: &Trial, info: &RunInfo) -> Findings {
+pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> Findings {
     let span = Span::of(trial);
-    let times = trial.measured();
     let mean = |histogram: &hdrhistogram::Histogram<u64>| {
         (!histogram.is_empty()).then(|| histogram.mean())
     };

@@ -91,8 +91,10 @@ impl TrialModel {
 }
 
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
-    let numbers = numbers(trial, counted);
-    let findings = judge::trial(trial, info);
+    // Histograms lie compressed; the measured phase is decoded once.
+    let measured = trial.measured();
+    let numbers = numbers(trial, &measured, counted);
+    let findings = judge::trial(trial, &measured, info);
     let failure = match &trial.info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed {
@@ -131,7 +133,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
     }
 }
 
-fn numbers(trial: &Trial, counted: Counted) -> Option<TrialNumbers> {
+fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Option<TrialNumbers> {
     let measured = &trial.info.measured;
     let measure = trial.info.phase(PhaseName::Measure)?;
     let (from, to) = (measure.start_s, measure.end_s);
@@ -142,7 +144,6 @@ fn numbers(trial: &Trial, counted: Counted) -> Option<TrialNumbers> {
         Counted::Records => measured.records_succeeded,
         Counted::Requests => measured.succeeded,
     };
-    let histograms = trial.measured();
     let answered = as_f64(measured.succeeded + measured.failed);
     let component_cores = component_cores(trial, from, to);
     let system_cores: f64 = component_cores

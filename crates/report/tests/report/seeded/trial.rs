@@ -108,7 +108,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
 fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &mut Sums) {
     let mut succeeded = (rate * INTERVAL_S).round() as u64;
     let mut failures = Vec::new();
-    if made.is(Wrong::Errors) && place % 3 == 0 {
+    if made.is(Wrong::Errors) && place.is_multiple_of(3) {
         failures = vec![
             FailureCount {
                 kind: "status_503".to_owned(),

@@ -1,0 +1,112 @@
+//! What reaches disk and screen, from seeded data, against golden files. `UPDATE_GOLDEN=1` writes them anew.
+
+use std::{fs, path::PathBuf};
+
+use crate::{seeded::Seeded, seeded_model};
+use waggle_report::{CellRow, Model, cell_columns, cell_rows, csv, html, markdown};
+
+fn check(written: &str, golden: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/report/golden")
+        .join(golden);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, written).expect("the golden file can be written");
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    let differs = written
+        .lines()
+        .zip(expected.lines())
+        .find(|(written, expected)| written != expected);
+    assert!(
+        written == expected,
+        "{golden} is not what was written; UPDATE_GOLDEN=1 accepts it. First difference: {differs:#?}"
+    );
+}
+
+/// The terminal's rows as plain text.
+fn rows(model: &Model) -> String {
+    let heads: Vec<&str> = model
+        .factors
+        .iter()
+        .map(|factor| factor.name.as_str())
+        .chain(cell_columns(model))
+        .collect();
+    let lines = cell_rows(model).into_iter().map(|row| {
+        let CellRow {
+            levels,
+            goodput,
+            response_p50,
+            response_p99,
+            response_max,
+            errors,
+            delivered,
+            missing,
+            verdict,
+        } = row;
+        let numbers = [
+            goodput,
+            response_p50,
+            response_p99,
+            response_max,
+            errors,
+            delivered,
+            missing,
+            verdict,
+        ];
+        levels
+            .into_iter()
+            .chain(numbers)
+            .collect::<Vec<_>>()
+            .join(" | ")
+    });
+    let mut text = heads.join(" | ");
+    for line in lines {
+        text.push('\n');
+        text.push_str(&line);
+    }
+    text.push('\n');
+    text
+}
+
+#[test]
+fn the_ingest_study() {
+    let model = seeded_model(&Seeded::ingest());
+    check(&csv(&model), "ingest.csv");
+    check(&markdown(&model), "ingest.md");
+    check(&rows(&model), "ingest.rows.txt");
+}
+
+#[test]
+fn a_single_run() {
+    let model = seeded_model(&Seeded::plain(&[], 1));
+    check(&markdown(&model), "single.md");
+    check(&rows(&model), "single.rows.txt");
+}
+
+#[test]
+fn a_run_that_was_cut_short() {
+    let model = seeded_model(&Seeded {
+        ran: Some(17),
+        ..Seeded::ingest()
+    });
+    check(&rows(&model), "cut.rows.txt");
+}
+
+#[test]
+fn hostile_texts() {
+    let model = seeded_model(&Seeded::hostile());
+    check(&csv(&model), "hostile.csv");
+    check(&markdown(&model), "hostile.md");
+    let page = html(&model);
+    // Ours and the charts' are all there are: no text of the study opened or closed a script.
+    let scripts = page.matches("<script").count();
+    assert_eq!(scripts, page.matches("</script>").count());
+    assert_eq!(
+        scripts,
+        html(&seeded_model(&Seeded::plain(&[], 1)))
+            .matches("<script")
+            .count()
+    );
+    let ours = page.split("<script").next().unwrap_or_default();
+    assert!(!ours.contains("<img") && !ours.contains("<b>"));
+}

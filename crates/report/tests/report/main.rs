@@ -1,0 +1,17 @@
+//! The report at its boundary: a seeded run's folder in, numbers, verdicts and texts out.
+
+mod golden;
+mod seeded;
+mod verdicts;
+
+use seeded::Seeded;
+use waggle_report::{Model, model};
+use waggle_results::Run;
+
+/// What the report says of a made-up study.
+fn seeded_model(study: &Seeded) -> Model {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let run = folder.path().join("run");
+    study.write(&run);
+    model(&Run::read(&run).expect("what was just written can be read"))
+}

@@ -1,0 +1,166 @@
+//! What is wrong with a system or with the measurement is found in the numbers, and what is well is left alone.
+
+use crate::{
+    seeded::{Seeded, Wrong},
+    seeded_model,
+};
+use waggle_report::{CellModel, Model};
+use waggle_stats::Verdict;
+
+/// One cell with something wrong in it.
+fn of(wrong: Option<Wrong>) -> Model {
+    let factors: &[(&str, &[&str])] = &[("connections", &["50"]), ("pipelining", &["10"])];
+    seeded_model(&Seeded {
+        wrong: wrong.map(|wrong| (1, wrong)).into_iter().collect(),
+        ..Seeded::plain(factors, 3)
+    })
+}
+
+fn check(wrong: Option<Wrong>, verdict: Verdict, reason: &str) -> CellModel {
+    let model = of(wrong);
+    let cell = model.cells[0].clone();
+    let reasons: Vec<&str> = cell
+        .reasons
+        .iter()
+        .map(|reason| reason.text.as_str())
+        .collect();
+    assert_eq!(cell.verdict, Some(verdict), "{wrong:?}: {reasons:?}");
+    assert!(
+        reasons.iter().any(|text| text.contains(reason)) || reason.is_empty(),
+        "{wrong:?}: {reasons:?}"
+    );
+    cell
+}
+
+#[test]
+fn each_fault_gets_its_verdict() {
+    check(None, Verdict::Valid, "");
+    check(
+        Some(Wrong::Scatters),
+        Verdict::Noisy,
+        "95 % interval of goodput",
+    );
+    check(Some(Wrong::Slows), Verdict::Unsteady, "repetition 1");
+    check(
+        Some(Wrong::FallsBehind),
+        Verdict::Overloaded,
+        "not yet in the store grew",
+    );
+    check(
+        Some(Wrong::Starved),
+        Verdict::InstrumentLimited,
+        "busiest worker used 98.5 %",
+    );
+    check(
+        Some(Wrong::Miscounts),
+        Verdict::Inconsistent,
+        "requests sent, but",
+    );
+    let loses = check(
+        Some(Wrong::Loses),
+        Verdict::Incomplete,
+        "first keys: 4711, 4712, 4713",
+    );
+    assert_eq!(loses.ledger.unwrap().missing, 3);
+    let fails = check(
+        Some(Wrong::Fails),
+        Verdict::Failed,
+        "was not ready within 10 s",
+    );
+    assert_eq!(
+        (fails.ran, fails.counted),
+        (3, 2),
+        "a failed trial has no part in the estimates"
+    );
+}
+
+#[test]
+fn what_is_counted_is_not_a_verdict() {
+    let doubles = check(Some(Wrong::Doubles), Verdict::Valid, "");
+    assert_eq!(
+        doubles.ledger.unwrap().duplicates,
+        3,
+        "one in each repetition"
+    );
+    let errors = check(Some(Wrong::Errors), Verdict::Valid, "");
+    assert_eq!(
+        errors.failures,
+        [("status_503".to_owned(), 48), ("reset".to_owned(), 12)]
+    );
+    assert_eq!(errors.failed, 60);
+}
+
+#[test]
+fn a_threshold_counts_on_cells_that_may_be_believed_only() {
+    let holds = |wrong| {
+        of(wrong)
+            .thresholds
+            .iter()
+            .map(|threshold| threshold.holds)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(holds(None), [true, true]);
+    assert_eq!(holds(Some(Wrong::Scatters)), [true, true], "noisy counts");
+    assert_eq!(
+        holds(Some(Wrong::Loses)),
+        [false, false],
+        "not believed: even the one whose number is fine"
+    );
+    let model = of(Some(Wrong::Starved));
+    let cell = &model.thresholds[1].cells[0];
+    assert_eq!(
+        cell.reason.as_deref(),
+        Some("does not count: the cell is instrument-limited")
+    );
+}
+
+#[test]
+fn the_answer_rests_on_what_may_be_believed() {
+    let model = seeded_model(&Seeded::ingest());
+    let best = model
+        .cells
+        .iter()
+        .find(|cell| Some(cell.cell) == model.answer.cell)
+        .unwrap();
+    assert_eq!(best.verdict, Some(Verdict::Valid));
+    let highest = model
+        .cells
+        .iter()
+        .filter_map(|cell| cell.goodput)
+        .map(|goodput| goodput.point)
+        .fold(0.0, f64::max);
+    assert!(
+        best.goodput.unwrap().point < highest,
+        "a higher number under a worse verdict is told, not taken"
+    );
+    assert!(model.answer.text().contains("showed more"));
+    let overloaded = of(Some(Wrong::FallsBehind)).answer;
+    assert_eq!(overloaded.verdict, Some(Verdict::Overloaded));
+    assert!(
+        overloaded
+            .text()
+            .starts_with("No cell gave a number that may be believed")
+    );
+    let single = seeded_model(&Seeded::plain(&[], 1)).answer;
+    assert!(single.text().contains("single run, no uncertainty known"));
+}
+
+#[test]
+fn nothing_that_ran_is_nothing_to_say() {
+    let model = seeded_model(&Seeded {
+        ran: Some(0),
+        ..Seeded::ingest()
+    });
+    assert!(
+        model
+            .cells
+            .iter()
+            .all(|cell| cell.verdict.is_none() && cell.goodput.is_none())
+    );
+    assert!(model.thresholds.iter().all(|threshold| !threshold.holds));
+    assert_eq!(
+        model.answer.sentences,
+        ["No trial came to its end, so there is no number to answer with."]
+    );
+    assert!(waggle_report::html(&model).contains("not run"));
+}

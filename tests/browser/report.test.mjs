@@ -1,0 +1,250 @@
+// The report in a real browser: drawn, alone, readable everywhere, and safe.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { cleanUp, launch, open, reportPath, seeded } from './open.mjs';
+
+let browser;
+let report;
+
+before(async () => {
+  browser = await launch();
+  report = reportPath();
+});
+
+after(async () => {
+  await browser?.close();
+  cleanUp();
+});
+
+/** Every chart that is shown, with how much was drawn in it. */
+const charts = (page) => page.$$eval('figure.chart:not([hidden])', (figures) => figures.map((figure) => {
+  const svg = figure.querySelector('svg');
+  const box = svg?.getBoundingClientRect();
+  return {
+    name: figure.querySelector('figcaption').textContent,
+    // Paths with a length: axes alone have a handful, data adds to them.
+    paths: svg ? [...svg.querySelectorAll('path')].filter((path) => path.getTotalLength() > 1).length : 0,
+    texts: svg ? svg.querySelectorAll('text').length : 0,
+    width: box?.width ?? 0,
+    height: box?.height ?? 0,
+  };
+}));
+
+function assertDrawn(drawn, atLeast) {
+  assert.ok(drawn.length >= atLeast, `${drawn.length} charts shown, at least ${atLeast} expected`);
+  for (const chart of drawn) {
+    assert.ok(chart.paths >= 4 && chart.texts >= 2, `not drawn: ${JSON.stringify(chart)}`);
+    assert.ok(chart.width > 150 && chart.height > 80, `too small: ${JSON.stringify(chart)}`);
+  }
+}
+
+function assertQuiet(seen) {
+  assert.deepEqual(seen.errors, [], 'console and page are without errors');
+  assert.deepEqual(seen.requests, [], 'no request leaves the file');
+}
+
+const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+for (const [name, options] of Object.entries({
+  'on a laptop': {},
+  'on a phone': { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
+  'in the dark': { colorScheme: 'dark' },
+})) {
+  test(`${name}: every chart is drawn, nothing is fetched, nothing overflows`, async () => {
+    const { context, page, seen } = await open(browser, report, options);
+    assertDrawn(await charts(page), 5);
+    assert.equal(await overflow(page), 0, 'no horizontal scrolling of the page');
+    assertQuiet(seen);
+    await context.close();
+  });
+}
+
+test('every number can be shown on every chart without an error', async () => {
+  const { context, page, seen } = await open(browser, report);
+  for (const tab of await page.$$('[role=tab]')) {
+    await tab.click();
+    assert.equal(await tab.getAttribute('aria-selected'), 'true');
+    assertDrawn(await charts(page), 5);
+  }
+  for (const tick of await page.$$('#spectrum-cells input')) await tick.click();
+  for (const label of ['cell', 'trial', 'across', 'along']) {
+    const select = page.locator('.choose label', { hasText: new RegExp(`^${label}`) }).locator('select').first();
+    if (await select.count() === 0) continue;
+    const options = await select.locator('option').count();
+    for (let place = 0; place < options; place += 1) await select.selectOption(String(place));
+  }
+  const heat = page.locator('#heat');
+  if (await heat.isVisible()) {
+    const box = await heat.boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  }
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('the dark page is dark, the button switches it, charts follow', async () => {
+  const { context, page, seen } = await open(browser, report, { colorScheme: 'dark' });
+  const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const ink = () => page.$eval('#spectrum svg text', (text) => text.getAttribute('fill') ?? getComputedStyle(text).fill);
+  const light = (colour) => colour.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) > 384;
+  const [darkBack, darkInk] = [await back(), await ink()];
+  assert.ok(!light(darkBack), darkBack);
+  await page.click('#theme');
+  assert.ok(light(await back()));
+  assert.notEqual(await ink(), darkInk, 'the charts changed their colours');
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('on paper: light, no buttons, charts within the sheet, and the page comes back as it was', async () => {
+  const { context, page, seen } = await open(browser, report, { colorScheme: 'dark', viewport: { width: 720, height: 1000 } });
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+  for (const hidden of ['.bar', '.tabs', '.chips']) assert.ok(!(await page.locator(hidden).first().isVisible()), hidden);
+  const drawn = await charts(page);
+  assertDrawn(drawn, 5);
+  assert.ok(drawn.every((chart) => chart.width <= 720), JSON.stringify(drawn));
+  const pdf = await page.pdf({ format: 'A4' });
+  assert.ok(pdf.length > 20_000, 'the sheet has something on it');
+  await page.emulateMedia({ media: 'screen' });
+  assertDrawn(await charts(page), 5);
+  assertQuiet(seen);
+  await context.close();
+});
+
+/** RFC 4180, as far as our own table goes. */
+function rowsOf(csv) {
+  const rows = [[]];
+  let field = '';
+  let quoted = false;
+  for (let at = 0; at < csv.length; at += 1) {
+    const c = csv[at];
+    if (quoted && c === '"' && csv[at + 1] === '"') { field += '"'; at += 1; }
+    else if (c === '"') quoted = !quoted;
+    else if (!quoted && (c === ',' || c === '\n')) {
+      rows.at(-1).push(field);
+      field = '';
+      if (c === '\n') rows.push([]);
+    } else field += c;
+  }
+  return rows.slice(0, -1);
+}
+
+test('with scripts off the tables say everything', async () => {
+  const { context, page, seen } = await open(browser, report, { javaScriptEnabled: false });
+  const csv = rowsOf(readFileSync(join(dirname(report), 'tables.csv'), 'utf8')).map((row) => row.map((field) => field.trim()));
+  const texts = (selector) => page.locator(selector).evaluateAll((rows) => rows.map((row) => [...row.children].map((square) => square.textContent.trim())));
+  const table = [...await texts('#table-every thead tr'), ...await texts('#table-every tbody tr')];
+  assert.ok(csv.length > 1, 'tables.csv has trials');
+  assert.deepEqual(table, csv, 'every number of tables.csv stands in the page');
+  for (const id of ['cells', 'spectrum', 'cost', 'verdicts', 'trials']) {
+    assert.ok(await page.locator(`#table-${id} tbody tr`).count() > 0, `table ${id} has rows`);
+    assert.ok(await page.locator(`#table-${id}`).isVisible(), `table ${id} is seen`);
+  }
+  const series = await page.locator('details.series table').count();
+  const measured = csv.slice(1).filter((row) => row[csv[0].indexOf('goodput_per_s')] !== '').length;
+  assert.equal(series, measured, 'every measured trial has its table over time');
+  assert.ok((await page.locator('h1').textContent()).length > 0);
+  assert.ok((await page.locator('.answer').textContent()).length > 20);
+  for (const hidden of ['figure.chart', '.tabs', '#theme']) assert.ok(!(await page.locator(hidden).first().isVisible()), hidden);
+  assert.equal(await overflow(page), 0);
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('the keyboard reaches tabs, choices and tables', async () => {
+  const { context, page, seen } = await open(browser, report);
+  const reached = new Set();
+  for (let step = 0; step < 60; step += 1) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => {
+      const at = document.activeElement;
+      return at.getAttribute('role') ?? at.tagName.toLowerCase();
+    }));
+  }
+  for (const wanted of ['a', 'button', 'tab', 'select', 'input', 'region']) assert.ok(reached.has(wanted), `${wanted} of ${[...reached]}`);
+  await page.focus('[role=tab][aria-selected=true]');
+  const names = await page.$$eval('[role=tab]', (tabs) => tabs.map((tab) => tab.textContent));
+  for (const [key, expected] of [['ArrowRight', names[1]], ['End', names.at(-1)], ['ArrowRight', names[0]], ['ArrowLeft', names.at(-1)], ['Home', names[0]]]) {
+    await page.keyboard.press(key);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), expected, key);
+    assert.equal(await page.textContent('[role=tab][aria-selected=true]'), expected, key);
+  }
+  assert.equal(await page.$$eval('[role=tab][tabindex="0"]', (tabs) => tabs.length), 1, 'one stop for all tabs');
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('what cannot be seen is said', async () => {
+  const { context, page } = await open(browser, report);
+  assert.equal(await page.locator('h1').count(), 1);
+  assert.deepEqual(await page.$$eval('table', (tables) => tables.filter((table) => !table.caption?.textContent).length), 0, 'every table has a caption');
+  assert.deepEqual(await page.$$eval('.plot', (plots) => plots.filter((plot) => !document.getElementById(plot.getAttribute('aria-labelledby'))).length), 0, 'every chart has a label');
+  assert.deepEqual(await page.$$eval('select, input', (controls) => controls.filter((control) => !control.labels.length).length), 0, 'every control has a label');
+  const ids = await page.$$eval('[id]', (elements) => elements.map((element) => element.id));
+  assert.equal(new Set(ids).size, ids.length, 'every id is used once');
+  await context.close();
+});
+
+/** Contrast of text with the page behind it (WCAG 2), for what carries meaning. */
+for (const colorScheme of ['light', 'dark']) {
+  test(`${colorScheme}: text is told from what is behind it`, async () => {
+    const { context, page } = await open(browser, report, { colorScheme });
+    const low = await page.evaluate(() => {
+      const parse = (colour) => colour.match(/[\d.]+/g).map(Number);
+      const luminance = (rgb) => {
+        const [r, g, b] = rgb.map((part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const behind = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+          const colour = parse(getComputedStyle(at).backgroundColor);
+          if (colour.length < 4 || colour[3] === 1) return colour.slice(0, 3);
+        }
+        return [255, 255, 255];
+      };
+      return ['p', 'dt', 'dd', 'small', 'td', 'th', 'caption', 'figcaption', '.badge', '.thin', '.range', '.bad', 'footer', 'summary', 'button'].flatMap((selector) => {
+        const element = document.querySelector(`main ${selector}, ${selector}`);
+        if (!element) return [];
+        const [a, b] = [luminance(parse(getComputedStyle(element).color).slice(0, 3)), luminance(behind(element))].sort((x, y) => y - x);
+        const ratio = (a + 0.05) / (b + 0.05);
+        return ratio < 4.5 ? [`${selector}: ${ratio.toFixed(2)}`] : [];
+      });
+    });
+    assert.deepEqual(low, []);
+    await context.close();
+  });
+}
+
+test('hostile texts stay text', async () => {
+  const { context, page, seen } = await open(browser, seeded('hostile'));
+  for (const tab of await page.$$('[role=tab]')) await tab.click();
+  for (const id of ['#heat', '#lines', '#spectrum', '#time-rate']) {
+    const plot = page.locator(id);
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.boundingBox();
+    for (const [x, y] of [[0.35, 0.35], [0.7, 0.6], [0.4, 0.7]]) await page.mouse.move(box.x + box.width * x, box.y + box.height * y, { steps: 4 });
+  }
+  assert.notEqual(await page.title(), 'broken');
+  assert.equal(await page.locator('img, main script, main b > b').count(), 0, 'nothing became markup');
+  assert.ok((await page.textContent('h1')).includes('</script>'), 'the text is shown as it is');
+  assert.ok((await page.textContent('.failure pre')).includes('<img'), 'so is the log');
+  assertQuiet(seen);
+  await context.close();
+});
+
+for (const [study, grid, atLeast] of [['one-factor', true, 5], ['three-factors', true, 5], ['single', false, 4], ['cut', true, 5]]) {
+  test(`${study}: another shape of study is drawn too`, async () => {
+    const { context, page, seen } = await open(browser, seeded(study));
+    assertDrawn(await charts(page), atLeast);
+    assert.equal(await page.locator('#lines').isVisible(), grid, 'lines need a factor');
+    assert.equal(await page.locator('#factor-choice select').count(), { 'one-factor': 0, 'three-factors': 3, single: 0, cut: 2 }[study]);
+    assert.equal(await overflow(page), 0);
+    assertQuiet(seen);
+    await context.close();
+  });
+}
