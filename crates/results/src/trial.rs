@@ -1,8 +1,22 @@
 //! `trial.json` and the row types of the files beside it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use crate::TrialKey;
+
+/// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
+const COUNT_MAX: u64 = 1 << 53;
+
+fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let count = u64::deserialize(from)?;
+    if count <= COUNT_MAX {
+        Ok(count)
+    } else {
+        Err(D::Error::custom(format_args!(
+            "{count} is no count: {COUNT_MAX} at most is read"
+        )))
+    }
+}
 
 /// `trial.json`: written last, so that a folder which has it is whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,16 +95,24 @@ pub struct PhaseInfo {
 #[serde(deny_unknown_fields)]
 pub struct CountsRow {
     pub seconds: f64,
+    #[serde(deserialize_with = "count")]
     pub due: u64,
+    #[serde(deserialize_with = "count")]
     pub sent: u64,
+    #[serde(deserialize_with = "count")]
     pub succeeded: u64,
+    #[serde(deserialize_with = "count")]
     pub failed: u64,
+    #[serde(deserialize_with = "count")]
     pub skipped: u64,
     /// Change of in flight over the stretch (end − start), so that the equation holds for any stretch.
     pub in_flight_change: i64,
     /// Records in succeeded requests.
+    #[serde(deserialize_with = "count")]
     pub records_succeeded: u64,
+    #[serde(deserialize_with = "count")]
     pub bytes_sent: u64,
+    #[serde(deserialize_with = "count")]
     pub bytes_received: u64,
     pub failures: Vec<FailureCount>,
 }
@@ -101,6 +123,7 @@ pub struct CountsRow {
 pub struct FailureCount {
     /// `refused`, `connect_failed`, `reset`, `timed_out`, `status_503`, `malformed`, `wrong_body`.
     pub kind: String,
+    #[serde(deserialize_with = "count")]
     pub count: u64,
 }
 
@@ -109,8 +132,10 @@ pub struct FailureCount {
 #[serde(deny_unknown_fields)]
 pub struct EngineInfo {
     pub workers: u32,
+    #[serde(deserialize_with = "count")]
     pub connections_asked: u64,
     /// Fewest open at the end of any interval.
+    #[serde(deserialize_with = "count")]
     pub connections_open_min: u64,
     pub cpu_us_per_request: f64,
     /// Share of its CPU that the busiest worker thread used, 0 to 1.
@@ -126,23 +151,34 @@ pub struct EngineInfo {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LedgerInfo {
+    #[serde(deserialize_with = "count")]
     pub sent: u64,
+    #[serde(deserialize_with = "count")]
     pub accepted: u64,
+    #[serde(deserialize_with = "count")]
     pub rejected: u64,
+    #[serde(deserialize_with = "count")]
     pub unknown: u64,
     /// Accepted and found.
+    #[serde(deserialize_with = "count")]
     pub delivered: u64,
     /// Accepted and not found.
+    #[serde(deserialize_with = "count")]
     pub missing: u64,
     /// Unknown and found.
+    #[serde(deserialize_with = "count")]
     pub unknown_delivered: u64,
     /// Found although rejected, or with a key that was never sent.
+    #[serde(deserialize_with = "count")]
     pub unexpected: u64,
     /// Found once more than once; counts the extra copies.
+    #[serde(deserialize_with = "count")]
     pub duplicates: u64,
     /// Found later than the study's `late_after`.
+    #[serde(deserialize_with = "count")]
     pub late: u64,
     /// Found after a record of the same worker that was sent later.
+    #[serde(deserialize_with = "count")]
     pub out_of_order: u64,
     /// The first few missing keys, for looking them up.
     pub missing_keys: Vec<u64>,
@@ -156,10 +192,13 @@ pub struct DeliveryInfo {
     /// A delay is known to within this: the time between two looks.
     pub resolution_ms: f64,
     /// Visible before they were sent, by the clocks: counted, not dropped.
+    #[serde(deserialize_with = "count")]
     pub negative_delays: u64,
     /// From the end of the load until the store was complete; `None`: it never was.
     pub drained_after_s: Option<f64>,
+    #[serde(deserialize_with = "count")]
     pub polls: u64,
+    #[serde(deserialize_with = "count")]
     pub bytes_read: u64,
     /// CPU seconds of the probed component for reading what was read, measured by reading it again in quiet.
     pub cost_cpu_s: Option<f64>,
@@ -172,7 +211,9 @@ pub struct IntervalRow {
     /// Since the start of the load.
     pub start_s: f64,
     pub counts: CountsRow,
+    #[serde(deserialize_with = "count")]
     pub in_flight: u64,
+    #[serde(deserialize_with = "count")]
     pub connections_open: u64,
     pub engine_cpu_s: f64,
     pub engine_cpu_busiest_s: f64,
@@ -191,6 +232,7 @@ pub struct ResourceRow {
     pub component: String,
     /// CPU used over the period, in cores.
     pub cpu_cores: f64,
+    #[serde(deserialize_with = "count")]
     pub rss_bytes: u64,
     pub threads: u32,
 }
@@ -201,5 +243,6 @@ pub struct ResourceRow {
 pub struct BacklogRow {
     pub at_s: f64,
     /// Records visible in the store so far.
+    #[serde(deserialize_with = "count")]
     pub visible: u64,
 }

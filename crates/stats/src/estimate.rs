@@ -30,6 +30,16 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Nothing where the arithmetic overflowed.
+    fn finite(point: f64, interval: Option<(f64, f64)>, count: usize) -> Option<Self> {
+        let interval = interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+        point.is_finite().then_some(Self {
+            point,
+            interval,
+            count,
+        })
+    }
+
     /// Full width of the interval as a share of the point; `None` without an interval or around 0.
     #[must_use]
     pub fn relative_width(&self) -> Option<f64> {
@@ -48,18 +58,10 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     if values.iter().all(|value| *value > 0.0) {
         let level = Level::of(&logs(values));
         let interval = level.interval().map(|(low, high)| (low.exp(), high.exp()));
-        return Some(Estimate {
-            point: level.mean.exp(),
-            interval,
-            count,
-        });
+        return Estimate::finite(level.mean.exp(), interval, count);
     }
     let level = Level::of(values);
-    Some(Estimate {
-        point: level.mean,
-        interval: level.interval(),
-        count,
-    })
+    Estimate::finite(level.mean, level.interval(), count)
 }
 
 /// The ratio of two groups, `new ÷ old`, which share no trial. `None` where a group is empty, a value is not finite,
@@ -74,18 +76,11 @@ pub fn ratio(new: &[f64], old: &[f64]) -> Option<Estimate> {
     if all().all(|value| *value > 0.0) {
         let (new, old) = (Level::of(&logs(new)), Level::of(&logs(old)));
         let interval = difference(&new, &old).map(|(low, high)| (low.exp(), high.exp()));
-        return Some(Estimate {
-            point: (new.mean - old.mean).exp(),
-            interval,
-            count,
-        });
+        return Estimate::finite((new.mean - old.mean).exp(), interval, count);
     }
     let (new, old) = (Level::of(new), Level::of(old));
-    (old.mean != 0.0).then(|| Estimate {
-        point: new.mean / old.mean,
-        interval: fieller(&new, &old),
-        count,
-    })
+    // A mean of 0 makes a point that is not finite.
+    Estimate::finite(new.mean / old.mean, fieller(&new, &old), count)
 }
 
 fn logs(values: &[f64]) -> Vec<f64> {

@@ -137,6 +137,11 @@ fn trial_json() {
         replaced("\"sent\": 900", "\"sent\": 1e400"),
         "number out of range",
     );
+    check(
+        file,
+        replaced("\"sent\": 900", "\"sent\": 9007199254740993"),
+        "9007199254740993 is no count: 9007199254740992 at most is read",
+    );
 }
 
 #[test]

@@ -127,7 +127,7 @@ pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
 /// kept while requests fly, the right one when they land.
 pub(super) fn littles_law(facts: &TrialFacts<'_>, found: &mut Findings) {
     let measured = &facts.measured;
-    let answered = measured.succeeded + measured.failed;
+    let answered = measured.succeeded.saturating_add(measured.failed);
     if answered == 0 || measured.seconds <= 0.0 || share(measured.failed, answered) > FAILED_MAX {
         return;
     }

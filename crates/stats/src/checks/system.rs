@@ -13,7 +13,7 @@ use crate::{
 /// Due against answered, and backlogs that grow.
 pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
     let measured = &facts.measured;
-    let answered = measured.succeeded + measured.failed;
+    let answered = measured.succeeded.saturating_add(measured.failed);
     if facts.model == LoadModel::Open && measured.due > 0 {
         let left = float(measured.due) - float(answered);
         let chance = CHANCE * (facts.engine.in_flight_mean.max(0.0) + 1.0).sqrt();

@@ -1,0 +1,143 @@
+//! Whatever numbers come in, an answer comes out: results may come from a damaged or a strange file.
+
+use proptest::prelude::*;
+use waggle_stats::{
+    Counts, Engine, Ledger, LoadModel, RunningTotals, Steadiness, SteadyBins, TrialFacts,
+    backlog_grows, check, estimate, ratio, steady, thin_tail,
+};
+
+/// Numbers of every kind, the odd ones often.
+fn any_number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        0.0..1e6_f64,
+        prop::sample::select(vec![
+            0.0,
+            -1.0,
+            f64::NAN,
+            f64::INFINITY,
+            f64::MAX,
+            f64::MIN_POSITIVE
+        ]),
+    ]
+}
+
+fn numbers() -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(any_number(), 0..24)
+}
+
+fn any_counts() -> impl Strategy<Value = Counts> {
+    (any_number(), any::<[u64; 6]>(), any::<i64>()).prop_map(
+        |(seconds, counts, in_flight_change)| {
+            let [due, sent, succeeded, failed, skipped, records_succeeded] = counts;
+            Counts {
+                seconds,
+                due,
+                sent,
+                succeeded,
+                failed,
+                skipped,
+                in_flight_change,
+                records_succeeded,
+            }
+        },
+    )
+}
+
+fn any_engine() -> impl Strategy<Value = Engine> {
+    (
+        any::<u32>(),
+        prop::array::uniform4(any_number()),
+        any::<[u64; 3]>(),
+    )
+        .prop_map(|(workers, numbers, connections)| Engine {
+            workers,
+            busy_share: numbers[0],
+            cpu_us_per_request: numbers[1],
+            lag_p99_us: numbers[2],
+            connections_asked: connections[0],
+            connections_open_min: connections[1],
+            connections_open_median: connections[2],
+            in_flight_mean: numbers[3],
+        })
+}
+
+fn any_ledger() -> impl Strategy<Value = Ledger> {
+    any::<[u64; 7]>().prop_map(|counts| {
+        let [
+            sent,
+            accepted,
+            rejected,
+            unknown,
+            delivered,
+            missing,
+            unexpected,
+        ] = counts;
+        let missing_keys = vec![sent];
+        Ledger {
+            sent,
+            accepted,
+            rejected,
+            unknown,
+            delivered,
+            missing,
+            unexpected,
+            missing_keys,
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_check_has_an_answer(
+        model in prop::sample::select(vec![LoadModel::Closed, LoadModel::Open, LoadModel::Users]),
+        counts in (any_counts(), any_counts()),
+        engine in any_engine(),
+        ledger in prop::option::of(any_ledger()),
+        times in prop::array::uniform4(prop::option::of(any_number())),
+        series in (numbers(), numbers(), numbers()),
+    ) {
+        let totals = RunningTotals { at_s: &series.0, asked: &series.1, done: &series.2 };
+        let found = check(&TrialFacts {
+            model,
+            measured: counts.0,
+            totals: counts.1,
+            engine,
+            offered_per_s: times[0],
+            response_p50_us: times[1],
+            service_mean_us: times[2],
+            failed_mean_us: times[3],
+            ledger,
+            delivery: totals,
+            answers: totals,
+            bins: SteadyBins { throughput: &series.0, p50: &series.1, p99: &series.2, cpu: &series.0 },
+            bin_s: 1.0,
+            ..TrialFacts::default()
+        });
+        prop_assert!(found.reasons.iter().all(|reason| !reason.text.is_empty()));
+    }
+
+    #[test]
+    fn estimates_are_finite_or_absent(new in numbers(), old in numbers()) {
+        for found in [estimate(&new), ratio(&new, &old)].into_iter().flatten() {
+            prop_assert!(found.point.is_finite());
+            if let Some((low, high)) = found.interval {
+                prop_assert!(low <= high, "{found:?}");
+            }
+        }
+        let _ = backlog_grows(&new, &old, &new);
+        let _ = thin_tail(new.len() as u64, 0.99);
+    }
+
+    /// The unit does not matter, nor does the order of time to whether there is a change.
+    #[test]
+    fn steadiness_has_no_unit_and_no_direction(values in prop::collection::vec(1.0..1_000.0_f64, 4..40)) {
+        let of = |values: &[f64]| steady(&SteadyBins { throughput: values, ..SteadyBins::default() });
+        let is_steady = of(&values) == Steadiness::Steady;
+        let scaled: Vec<f64> = values.iter().map(|value| value * 1_024.0).collect();
+        prop_assert_eq!(of(&scaled) == Steadiness::Steady, is_steady);
+        let mut reversed = values;
+        reversed.reverse();
+        prop_assert_eq!(of(&reversed) == Steadiness::Steady, is_steady);
+    }
+}
