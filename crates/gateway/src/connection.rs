@@ -450,7 +450,8 @@ impl Connection {
     }
 
     fn read(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
-        if !self.has_room() || !matches!(self.intake, Intake::Open) {
+        // What was received before comes first, or an end of the stream would cut it off.
+        if self.stopped_short || !self.has_room() || !matches!(self.intake, Intake::Open) {
             return Ok(false);
         }
         if self.input.capacity() - self.input.len() < INPUT_BYTES / 4 {

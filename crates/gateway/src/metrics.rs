@@ -124,7 +124,7 @@ pub(crate) fn exposition(
         help: "Records in a commit.",
         buckets: &commits.batch,
         bounds: &BATCH_BOUNDS,
-        scale: 1.0,
+        per_unit: 1.0,
         sum: load(&commits.records),
     };
     batches.write(&mut page, count);
@@ -133,7 +133,7 @@ pub(crate) fn exposition(
         help: "Time a commit took, sync included.",
         buckets: &commits.commit,
         bounds: &COMMIT_BOUNDS_US,
-        scale: 1e-6,
+        per_unit: 1e6,
         sum: load(&commits.micros),
     };
     times.write(&mut page, count);
@@ -250,8 +250,8 @@ struct Histogram<'a> {
     help: &'a str,
     buckets: &'a [AtomicU64],
     bounds: &'a [u64],
-    /// What a unit of bounds and sum is in the unit shown.
-    scale: f64,
+    /// How many units of bounds and sum make one of the unit shown.
+    per_unit: f64,
     sum: u64,
 }
 
@@ -266,10 +266,10 @@ impl Histogram<'_> {
         let mut below = 0;
         for (bucket, bound) in self.buckets.iter().zip(self.bounds) {
             below += load(bucket);
-            let bound = *bound as f64 * self.scale;
+            let bound = *bound as f64 / self.per_unit;
             let _ = writeln!(page, "{name}_bucket{{le=\"{bound}\"}} {below}");
         }
-        let sum = self.sum as f64 * self.scale;
+        let sum = self.sum as f64 / self.per_unit;
         let _ = writeln!(page, "{name}_bucket{{le=\"+Inf\"}} {count}");
         let _ = writeln!(page, "{name}_sum {sum}\n{name}_count {count}");
     }

@@ -92,25 +92,25 @@ fn bytes(
     }
 }
 
-/// A whole number and its unit: `10s`, `500ms`, `50us`, `2m`; at most a day.
+const DURATION_MAX_NS: u64 = 366 * 24 * 3_600_000_000_000;
+
+/// A whole number and its unit: `10s`, `500ms`, `50us`, `2m`; at most a year.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let expected =
         || format!("expected a whole number with its unit (ns, us, ms, s, m, h), found {text:?}");
     let number: u64 = text[..digits].parse().map_err(|_| expected())?;
-    let unit = match &text[digits..] {
-        "ns" => Duration::from_nanos(1),
-        "us" => Duration::from_micros(1),
-        "ms" => Duration::from_millis(1),
-        "s" => Duration::from_secs(1),
-        "m" => Duration::from_secs(60),
-        "h" => Duration::from_secs(60 * 60),
+    let unit_ns: u64 = match &text[digits..] {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
         _ => return Err(expected()),
     };
-    let count = u32::try_from(number).map_err(|_| expected())?;
-    let whole = unit.checked_mul(count).ok_or_else(expected)?;
-    if whole > Duration::from_secs(24 * 60 * 60) {
-        return Err("expected a day at most".to_owned());
+    match number.checked_mul(unit_ns) {
+        Some(ns) if ns <= DURATION_MAX_NS => Ok(Duration::from_nanos(ns)),
+        _ => Err(format!("expected a year at most, found {text:?}")),
     }
-    Ok(whole)
 }

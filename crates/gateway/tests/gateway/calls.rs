@@ -1,0 +1,286 @@
+//! Every call and every way to be refused, over a real process.
+
+use crate::support::{Gateway, put, store};
+
+/// Sends a request; the answer must have the status and contain the text.
+#[track_caller]
+fn check(gateway: &Gateway, request: &str, status: u16, contains: &str) {
+    let answer = gateway.ask(request);
+    assert_eq!(answer.status, status, "{request:?} was answered {answer:?}");
+    assert!(
+        answer.head.contains(contains) || answer.body.contains(contains),
+        "no {contains:?} in {answer:?}"
+    );
+    if status >= 400 {
+        assert_eq!(
+            answer.field("content-type").as_deref(),
+            Some("application/problem+json")
+        );
+        assert!(
+            answer.body.contains(&format!("\"status\":{status}")),
+            "{}",
+            answer.body
+        );
+    }
+}
+
+fn with(method: &str, target: &str, fields: &str, body: &str) -> String {
+    format!(
+        "{method} {target} HTTP/1.1\r\nHost: a\r\n{fields}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn started() -> (tempfile::TempDir, Gateway) {
+    let (folder, file) = store();
+    let gateway = Gateway::start(
+        &file,
+        &[
+            "--workers=2",
+            "--body-max-bytes=1000",
+            "--head-max-bytes=400",
+            "--topics-max=5",
+        ],
+    );
+    (folder, gateway)
+}
+
+const RECORDS: &str = "/api/v1/topics/t/records";
+
+/// Writes a body to the topic `t`; it must be taken.
+#[track_caller]
+fn take(gateway: &Gateway, method: &str, query: &str, media_type: &str, body: &str) {
+    let fields = format!("Content-Type: {media_type}\r\n");
+    let request = with(method, &format!("{RECORDS}{query}"), &fields, body);
+    check(gateway, &request, 204, "");
+}
+
+#[test]
+fn records_are_taken_in_every_format_and_read_back() {
+    let (_folder, gateway) = started();
+    let json = r#"{"measurement":"j","tags":{"h":"b"},"fields":{"f":2.5,"s":"é"},"time":14}"#;
+    let ndjson = "{\"measurement\":\"n\",\"fields\":{\"f\":true},\"time\":15}\n";
+    let all_types = "m,h=a f=1.5,i=2i,u=3u,b=t,s=\"x \\\"y\" 10";
+    check(&gateway, &put("t", all_types), 204, "");
+    take(
+        &gateway,
+        "POST",
+        "",
+        "text/plain",
+        "m f=1 11\n\n# no record\nm f=2 12",
+    );
+    take(&gateway, "PUT", "?precision=s", "unknown/type", "m f=1 13");
+    take(&gateway, "PUT", "", "application/json; charset=utf-8", json);
+    take(&gateway, "PUT", "", "application/x-ndjson", ndjson);
+    let chunked = "PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nm f=3\r\n3\r\n 16\r\n0\r\n\r\n";
+    check(&gateway, chunked, 204, "");
+    let expected = [
+        r#"{"offset":0,"time":10,"measurement":"m","tags":{"h":"a"},"fields":{"f":1.5,"i":2,"u":3,"b":true,"s":"x \"y"}}"#,
+        r#"{"offset":1,"time":11,"measurement":"m","tags":{},"fields":{"f":1.0}}"#,
+        r#"{"offset":2,"time":12,"measurement":"m","tags":{},"fields":{"f":2.0}}"#,
+        r#"{"offset":3,"time":13000000000,"measurement":"m","tags":{},"fields":{"f":1.0}}"#,
+        r#"{"offset":4,"time":14,"measurement":"j","tags":{"h":"b"},"fields":{"f":2.5,"s":"é"}}"#,
+        r#"{"offset":5,"time":15,"measurement":"n","tags":{},"fields":{"f":true}}"#,
+        r#"{"offset":6,"time":16,"measurement":"m","tags":{},"fields":{"f":3.0}}"#,
+    ];
+    assert_eq!(gateway.records("t"), expected);
+    let part =
+        gateway.get("/api/v1/topics/t/records?offset=1&limit=2&from=12&to=13000000001&select=h,f");
+    assert_eq!(part.body.lines().collect::<Vec<_>>(), &expected[2..4]);
+    assert_eq!(part.field("waggle-next-offset").as_deref(), Some("4"));
+    let selected = gateway.get("/api/v1/topics/t/records?limit=1&select=h,i");
+    assert_eq!(
+        selected.body,
+        "{\"offset\":0,\"time\":10,\"measurement\":\"m\",\"tags\":{\"h\":\"a\"},\"fields\":{\"i\":2}}\n"
+    );
+    check(
+        &gateway,
+        &with("GET", "/api/v1/topics/unknown/records", "", ""),
+        200,
+        "waggle-next-offset: 0",
+    );
+}
+
+#[test]
+fn records_without_a_time_get_unique_ones() {
+    let (_folder, gateway) = started();
+    check(&gateway, &put("t", &"m f=1\n".repeat(100)), 204, "");
+    let time = |line: &String| line.split(',').nth(1).unwrap().to_owned();
+    let times: std::collections::BTreeSet<String> = gateway.records("t").iter().map(time).collect();
+    assert_eq!(times.len(), 100);
+}
+
+#[test]
+fn a_wrong_record_keeps_all_of_its_request_out() {
+    let (_folder, gateway) = started();
+    check(
+        &gateway,
+        &put("t", "m f=1 1\nm f= 2\nm f=3 3\nbad"),
+        400,
+        "\"line\":2,\"column\":5",
+    );
+    check(
+        &gateway,
+        &put("t", "m f=1 1\nm f= 2\nm f=3 3\nbad"),
+        400,
+        "{\"line\":4,\"column\":4,",
+    );
+    check(&gateway, &put("t", ""), 400, "\"line\":1,\"column\":1");
+    let json = "Content-Type: application/json\r\n";
+    check(
+        &gateway,
+        &with(
+            "PUT",
+            "/api/v1/topics/t/records",
+            json,
+            "[{\"measurement\":\"m\",\"fields\":{\"f\":1}},\n{}]",
+        ),
+        400,
+        "\"line\":2",
+    );
+    check(
+        &gateway,
+        &with("PUT", "/api/v1/topics/t/records", json, "{"),
+        400,
+        "\"line\":1",
+    );
+    assert_eq!(gateway.records("t"), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_with_a_problem() {
+    let (_folder, gateway) = started();
+    let check = |method, target: &str, fields, status, contains| {
+        let request = with(method, target, fields, "m f=1");
+        check(&gateway, &request, status, contains);
+    };
+    check(
+        "PUT",
+        RECORDS,
+        "Content-Encoding: gzip\r\n",
+        415,
+        "identity",
+    );
+    check("PUT", RECORDS, "Content-Encoding: identity\r\n", 204, "");
+    check(
+        "PUT",
+        &format!("{RECORDS}?precision=h"),
+        "",
+        400,
+        "precision",
+    );
+    check("PUT", &format!("{RECORDS}?precison=s"), "", 400, "precison");
+    let topic = |name: &str| format!("/api/v1/topics/{name}/records");
+    check("PUT", &topic("t%20"), "", 400, "topic");
+    check("PUT", &topic(&"t".repeat(201)), "", 400, "topic");
+    check("PUT", &topic(""), "", 400, "topic");
+    check("GET", &topic("a%2Fb"), "", 400, "topic");
+    check("GET", "/nowhere", "", 404, "/nowhere");
+    check("DELETE", RECORDS, "", 405, "allow: GET,HEAD,POST,PUT");
+    check("PUT", "/healthz", "", 405, "allow: GET,HEAD");
+    check(
+        "GET",
+        "/",
+        &format!("X: {}\r\n", "x".repeat(400)),
+        431,
+        "head",
+    );
+    for name in ["b", "c", "d", "e"] {
+        check("PUT", &topic(name), "", 204, "");
+    }
+    check("PUT", &topic("f"), "", 507, "topics-max");
+}
+
+#[test]
+fn what_is_no_request_is_refused_with_a_problem() {
+    let (_folder, gateway) = started();
+    check(&gateway, &put("t", &"x".repeat(1001)), 413, "larger");
+    check(&gateway, "GET / HTTP/1.1\r\n\r\n", 400, "Host");
+    check(&gateway, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "HTTP/2");
+}
+
+#[test]
+fn wrong_parameters_are_named() {
+    let (_folder, gateway) = started();
+    let check = |path: &str, query: &str, contains| {
+        check(
+            &gateway,
+            &with("GET", &format!("{path}?{query}"), "", ""),
+            400,
+            contains,
+        );
+    };
+    check(RECORDS, "offset=-1", "offset");
+    check(RECORDS, "offset=x", "offset");
+    check(RECORDS, "limit=0", "limit");
+    check(RECORDS, "limit=1&limit=2", "limit");
+    check(RECORDS, "from=x", "from");
+    check(RECORDS, "select=", "select");
+    check(RECORDS, "select=a,,b", "select");
+    check(RECORDS, "nonsense=1", "nonsense");
+    let query = "/api/v1/query";
+    let asked = "topic=t&measurement=m";
+    check(query, "", "topic");
+    check(query, "topic=t", "measurement");
+    check(query, "measurement=m", "topic");
+    check(query, &format!("{asked}&aggregate=median"), "median");
+    check(query, &format!("{asked}&window=1s"), "aggregate");
+    check(query, &format!("{asked}&aggregate=sum&window=0s"), "window");
+    check(query, &format!("{asked}&aggregate=sum&window=1"), "unit");
+    check(query, &format!("{asked}&x=1"), "x");
+}
+
+#[test]
+fn operators_see_how_it_is() {
+    let (_folder, gateway) = started();
+    check(&gateway, &put("t", "m f=1\nm f=2"), 204, "");
+    check(&gateway, &with("GET", "/healthz", "", ""), 200, "alive");
+    check(&gateway, &with("GET", "/readyz", "", ""), 200, "ready");
+    let page = gateway.get("/metrics").body;
+    for line in [
+        "waggle_gateway_requests_total{call=\"put_records\",status=\"204\"} 1",
+        "waggle_gateway_records_accepted_total 2",
+        "waggle_gateway_stored_records_total 2",
+        "waggle_gateway_batch_records_bucket{le=\"4\"} 1",
+        "waggle_gateway_commit_seconds_bucket{le=\"0.0001\"}",
+        "waggle_gateway_in_flight_bytes 0",
+    ] {
+        assert!(page.contains(line), "no {line} in {page}");
+    }
+    let mut head = gateway.client();
+    head.send(b"HEAD /healthz HTTP/1.1\r\nHost: a\r\n\r\nHEAD /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    head.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answers = String::new();
+    std::io::Read::read_to_string(&mut head.stream, &mut answers).unwrap();
+    assert_eq!(
+        answers.matches("content-length: 6\r\n").count(),
+        2,
+        "{answers}"
+    );
+    assert!(answers.ends_with("connection: close\r\n\r\n"), "{answers}");
+}
+
+#[test]
+fn the_documentation_brings_everything_along() {
+    let (_folder, gateway) = started();
+    let page = gateway.get("/documentation").body;
+    assert!(page.contains("/api/v1/topics/{topic}/records") && !page.contains("{{openapi}}"));
+    for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(
+            !page.contains(outside),
+            "the page asks another host: {outside}"
+        );
+    }
+    assert!(
+        gateway
+            .get("/documentation/yaml")
+            .body
+            .starts_with("openapi: 3.1")
+    );
+    assert!(
+        gateway
+            .get("/documentation/json")
+            .body
+            .contains("\"openapi\": \"3.1")
+    );
+}

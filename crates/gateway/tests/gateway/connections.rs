@@ -1,0 +1,203 @@
+//! Connections: pipelining and its order, limits, time-outs, early ends.
+
+use std::io::Write;
+
+use crate::support::{Client, Gateway, put, store};
+
+/// Sends the bytes on one connection and gathers what is answered until the gateway closes it, as "status status …".
+#[track_caller]
+fn check(gateway: &Gateway, bytes: &str, expected: &str) {
+    let mut client = gateway.client();
+    client.send(bytes.as_bytes());
+    client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let statuses: Vec<String> = std::iter::from_fn(|| client.answer())
+        .map(|answer| answer.status.to_string())
+        .collect();
+    let asked: String = bytes.chars().take(300).collect();
+    assert_eq!(statuses.join(" "), expected, "to {asked:?}");
+}
+
+const READ: &str = "GET /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\n\r\n";
+
+#[test]
+fn pipelined_requests_are_answered_in_their_order() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--pipelining-max=4"]);
+    let (good, bad) = (put("t", "m f=1"), put("t", "m f="));
+    check(&gateway, &[&*good, &*bad, &*good].concat(), "204 400 204");
+    check(
+        &gateway,
+        &[
+            &*bad,
+            READ,
+            &*good,
+            "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n",
+            &*bad,
+            &*good,
+        ]
+        .concat(),
+        "400 200 204 404 400 204",
+    );
+    check(&gateway, &good.repeat(50), &["204"; 50].join(" "));
+    check(&gateway, &READ.repeat(9), &["200"; 9].join(" "));
+}
+
+#[test]
+fn a_read_sees_what_was_written_before_it_in_the_pipeline() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &[]);
+    let mut client = gateway.client();
+    for round in 1..=20 {
+        let written = put("t", "m f=1").repeat(3);
+        client.send(format!("{written}{READ}").as_bytes());
+        let answers: Vec<_> = (0..4).map(|_| client.answer().unwrap()).collect();
+        assert_eq!(answers[3].body.lines().count(), round * 3);
+    }
+}
+
+#[test]
+fn nothing_is_answered_after_a_request_whose_end_is_not_sure() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--body-max-bytes=100"]);
+    let good = put("t", "m f=1");
+    let smuggled = "PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    check(&gateway, &[&*good, smuggled, &*good].concat(), "204 400");
+    let close = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    check(&gateway, &[close, close].concat(), "200");
+    check(
+        &gateway,
+        &[&*good.replace("Host", "Connection: close\r\nHost"), &*good].concat(),
+        "204",
+    );
+    check(
+        &gateway,
+        &[&*good, "GET / HTTP/1.1\nHost: a\r\n\r\n", &*good].concat(),
+        "204 400",
+    );
+    check(
+        &gateway,
+        &[&*put("t", &"x".repeat(101)), &*good].concat(),
+        "413",
+    );
+    check(&gateway, &good[..good.len() - 1], "");
+    check(&gateway, "", "");
+    assert_eq!(gateway.records("t").len(), 3);
+}
+
+#[test]
+fn a_client_that_asks_first_is_told_to_go_on() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &[]);
+    let mut client = gateway.client();
+    let head = "PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+    for _ in 0..2 {
+        client.send(head.as_bytes());
+        assert_eq!(client.answer().unwrap().status, 100);
+        client.send(b"m f=1");
+        assert_eq!(client.answer().unwrap().status, 204);
+    }
+}
+
+#[test]
+fn bytes_in_flight_are_limited() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--in-flight-max-bytes=1000"]);
+    let mut slow = gateway.client();
+    slow.send(b"PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nContent-Length: 990\r\n\r\n");
+    // The gateway has read the head once its gauge shows it.
+    while !gateway
+        .get("/metrics")
+        .body
+        .contains("waggle_gateway_in_flight_bytes 990\n")
+    {}
+    let refused = gateway.put("t", "m f=1 1234567890");
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    let announced = gateway
+        .ask("PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
+    assert_eq!(
+        (announced.status, announced.field("connection").as_deref()),
+        (503, Some("close"))
+    );
+    slow.send(format!("m f=1{}", "\n".repeat(985)).as_bytes());
+    assert_eq!(slow.answer().unwrap().status, 204);
+    assert_eq!(gateway.put("t", "m f=1 1234567890").status, 204);
+    assert!(
+        gateway
+            .get("/metrics")
+            .body
+            .contains("waggle_gateway_in_flight_bytes 0\n")
+    );
+}
+
+#[test]
+fn connections_are_limited() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--connections-max=2"]);
+    let mut open: Vec<Client> = (0..2).map(|_| gateway.client()).collect();
+    for client in &mut open {
+        client.send(READ.as_bytes());
+        assert_eq!(client.answer().unwrap().status, 200);
+    }
+    let mut third = gateway.client();
+    let refused = third.answer().unwrap();
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    assert!(third.answer().is_none());
+    open.pop();
+    let served = |mut client: Client| {
+        // The gateway may have turned this one away before it saw the other leave.
+        let sent = client.stream.write_all(READ.as_bytes());
+        sent.is_ok() && client.answer().is_some_and(|answer| answer.status == 200)
+    };
+    while !served(gateway.client()) {}
+}
+
+#[test]
+fn clients_that_are_too_slow_are_let_go() {
+    let (_folder, file) = store();
+    let flags = [
+        "--head-timeout=50ms",
+        "--body-timeout=50ms",
+        "--idle-timeout=50ms",
+    ];
+    let gateway = Gateway::start(&file, &flags);
+    for started in [
+        "GET / HT",
+        "PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nm",
+    ] {
+        let mut client = gateway.client();
+        client.send(started.as_bytes());
+        assert_eq!(client.answer().unwrap().status, 408, "{started:?}");
+        assert!(client.answer().is_none());
+    }
+    // One that says nothing at all, and one that says nothing more.
+    assert!(gateway.client().answer().is_none());
+    let mut idle = gateway.client();
+    idle.send(READ.as_bytes());
+    assert_eq!(idle.answer().unwrap().status, 200);
+    assert!(idle.answer().is_none());
+}
+
+#[test]
+fn an_answer_stops_at_its_limits_and_says_where_to_go_on() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--answer-max-records=3", "--answer-max-bytes=100"]);
+    assert_eq!(
+        gateway
+            .put("t", "m f=1 1\nm f=2 2\nm f=3 3\nm f=4 4\nm f=5 5")
+            .status,
+        204
+    );
+    let page = gateway.get("/api/v1/topics/t/records?limit=1000");
+    assert_eq!(page.field("waggle-limit").as_deref(), Some("3"));
+    assert_eq!(page.field("waggle-next-offset").as_deref(), Some("2"));
+    assert_eq!(page.body.lines().count(), 2);
+    assert_eq!(gateway.records("t").len(), 5);
+    let rows = gateway.get("/api/v1/query?topic=t&measurement=m&aggregate=sum&window=1ns");
+    assert!(
+        rows.body.contains("\"truncated\":true") && rows.body.matches("\"time\"").count() == 3,
+        "{}",
+        rows.body
+    );
+}

@@ -1,0 +1,245 @@
+//! What was answered with 204 is there: after kill -9, after SIGTERM, and never said of what was not written.
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::mpsc;
+
+use crate::support::{Client, Gateway, command, put, store};
+
+const WRITERS: usize = 4;
+const PIPELINED: usize = 8;
+/// Records that a writer sends at most in one life of the gateway.
+const RECORDS_MAX: usize = 20_000;
+
+/// Sends keyed records until the gateway is gone; the keys that were answered with 204. Tells of each answered turn.
+fn write_until_gone(
+    address: SocketAddr,
+    writer: usize,
+    life: usize,
+    told: &mpsc::Sender<usize>,
+) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    let Ok(mut client) = Client::connect(address) else {
+        return acknowledged;
+    };
+    for turn in 0..RECORDS_MAX / PIPELINED {
+        let key = |place: usize| format!("{life}-{writer}-{}", turn * PIPELINED + place);
+        let requests: String = (0..PIPELINED)
+            .map(|place| put("t", &format!("m,w={writer} key=\"{}\"", key(place))))
+            .collect();
+        if client.stream.write_all(requests.as_bytes()).is_err() {
+            break;
+        }
+        for place in 0..PIPELINED {
+            let Some(answer) = client.answer() else {
+                return acknowledged;
+            };
+            assert_eq!(answer.status, 204, "{}", answer.body);
+            acknowledged.push(key(place));
+        }
+        if told.send(PIPELINED).is_err() {
+            break;
+        }
+    }
+    acknowledged
+}
+
+fn keys(gateway: &Gateway) -> Vec<String> {
+    let key = |line: &String| {
+        line.split("\"key\":\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    gateway.records("t").iter().map(key).collect()
+}
+
+#[test]
+fn killed_ten_times_under_load_it_has_every_record_it_acknowledged() {
+    let (_folder, file) = store();
+    let mut acknowledged = Vec::new();
+    for life in 0..10 {
+        let mut gateway = Gateway::start(&file, &["--workers=2", "--wal-max-bytes=262144"]);
+        let (told, heard) = mpsc::channel();
+        let address = gateway.address;
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let told = told.clone();
+                std::thread::spawn(move || write_until_gone(address, writer, life, &told))
+            })
+            .collect();
+        drop(told);
+        // Another moment in each life: after some dozens to some thousands of answers.
+        let enough = 40 + life * life * 60;
+        let mut answered = 0;
+        while answered < enough {
+            answered += heard
+                .recv()
+                .expect("writers go on until the gateway is gone");
+        }
+        gateway.kill();
+        drop(heard);
+        for writer in writers {
+            acknowledged.extend(writer.join().unwrap());
+        }
+        let gateway = Gateway::start(&file, &[]);
+        let stored = keys(&gateway);
+        let unique: HashSet<&String> = stored.iter().collect();
+        assert_eq!(unique.len(), stored.len(), "a record is stored twice");
+        let missing = acknowledged
+            .iter()
+            .filter(|key| !unique.contains(key))
+            .count();
+        assert_eq!(
+            missing,
+            0,
+            "of {} acknowledged records, in life {life}",
+            acknowledged.len()
+        );
+    }
+    assert!(
+        acknowledged.len() > 10_000 / 2,
+        "too few records to mean anything: {}",
+        acknowledged.len()
+    );
+}
+
+#[test]
+fn offsets_go_on_where_they_ended() {
+    let (_folder, file) = store();
+    for life in 0..3 {
+        let gateway = Gateway::start(&file, &[]);
+        assert_eq!(
+            gateway
+                .put("t", &format!("m f=1 {life}\nm f=2 {life}"))
+                .status,
+            204
+        );
+        assert_eq!(gateway.put(&format!("u{life}"), "m f=1").status, 204);
+        let records = gateway.records("t");
+        assert_eq!(records.len(), 2 * (life + 1));
+        for (offset, record) in records.iter().enumerate() {
+            assert!(
+                record.starts_with(&format!("{{\"offset\":{offset},\"time\":{},", offset / 2)),
+                "{record}"
+            );
+        }
+    }
+}
+
+#[test]
+fn at_sigterm_it_answers_what_it_took_in_and_ends() {
+    let (_folder, file) = store();
+    for signal in ["TERM", "INT"] {
+        // The commit waits, so that requests are still open when the signal comes.
+        let mut gateway = Gateway::start(&file, &["--commit-delay=300ms"]);
+        let mut client = gateway.client();
+        client.send(put("t", "m f=1").repeat(20).as_bytes());
+        while !gateway
+            .get("/metrics")
+            .body
+            .contains("waggle_gateway_in_flight_bytes 100\n")
+        {}
+        let mut idle = gateway.client();
+        gateway.signal(signal);
+        for _ in 0..20 {
+            assert_eq!(
+                client
+                    .answer()
+                    .expect("an answer to all that was taken in")
+                    .status,
+                204
+            );
+        }
+        assert!(client.answer().is_none() && idle.answer().is_none());
+        assert!(gateway.wait().success());
+        assert!(Client::connect(gateway.address).is_err());
+    }
+    assert_eq!(Gateway::start(&file, &[]).records("t").len(), 40);
+}
+
+#[test]
+fn a_store_that_is_full_is_said_and_nothing_false_is() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--store-max-bytes=400000"]);
+    let body = format!("m f=\"{}\"", "x".repeat(50_000));
+    let mut taken = 0;
+    let refused = loop {
+        let answer = gateway.put("t", &body);
+        if answer.status != 204 {
+            break answer;
+        }
+        taken += 1;
+        assert!(taken < 100, "the store never fills");
+    };
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    assert_eq!(gateway.get("/readyz").status, 503);
+    assert_eq!(gateway.get("/healthz").status, 200);
+    assert_eq!(gateway.records("t").len(), taken);
+    assert!(
+        gateway
+            .get("/metrics")
+            .body
+            .contains("waggle_gateway_commit_failures_total 1")
+    );
+    drop(gateway);
+    let roomier = Gateway::start(&file, &[]);
+    assert_eq!(roomier.put("t", &body).status, 204);
+    assert_eq!(roomier.get("/readyz").status, 200);
+    assert_eq!(roomier.records("t").len(), taken + 1);
+}
+
+#[test]
+fn the_log_beside_the_store_stays_bounded() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--wal-max-bytes=262144"]);
+    let body = format!("m f=\"{}\"", "x".repeat(20_000));
+    for _ in 0..200 {
+        assert_eq!(gateway.put("t", &body).status, 204);
+    }
+    let size = std::fs::metadata(file.with_extension("db-wal"))
+        .unwrap()
+        .len();
+    assert!(size < 1_000_000, "{size} bytes");
+}
+
+/// What the gateway says when it does not start.
+#[track_caller]
+fn check_refused(store: &std::path::Path, flags: &[&str], expected: &str) {
+    let mut process = command(store, flags)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    process
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert!(!process.wait().unwrap().success());
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn a_store_that_cannot_be_served_is_refused_at_the_start() {
+    let (folder, file) = store();
+    let _gateway = Gateway::start(&file, &[]);
+    check_refused(&file, &[], "in use");
+    let text = folder.path().join("text.db");
+    std::fs::write(&text, "this is a text, not a store; ".repeat(100)).unwrap();
+    check_refused(&text, &[], "not a database");
+    check_refused(
+        &folder.path().join("no/such/folder/x.db"),
+        &[],
+        "no/such/folder",
+    );
+    check_refused(&file, &["--workers=0"], "--workers");
+    check_refused(&file, &["--body-max-bytes=x"], "--body-max-bytes");
+    check_refused(&file, &["--head-timeout=10"], "unit");
+}

@@ -1,0 +1,14 @@
+//! The gateway from outside: real processes on free ports of loopback.
+
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod connections;
+#[cfg(test)]
+mod durability;
+#[cfg(test)]
+mod openapi;
+#[cfg(test)]
+mod query;
+#[cfg(test)]
+mod support;
