@@ -2,7 +2,7 @@
 
 use waggle_results::{
     DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, Trial, TrialEnd,
-    TrialKey,
+    TrialHistograms, TrialKey,
 };
 use waggle_stats::{Reason, Verdict};
 
