@@ -150,7 +150,7 @@ fn a_wrong_record_keeps_all_of_its_request_out() {
 #[test]
 fn what_cannot_be_served_is_refused_with_a_problem() {
     let (_folder, gateway) = started();
-    let check = |method, target: &str, fields, status, contains| {
+    let check = |method: &str, target: &str, fields: &str, status: u16, contains: &str| {
         let request = with(method, target, fields, "m f=1");
         check(&gateway, &request, status, contains);
     };
