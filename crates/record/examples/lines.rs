@@ -33,6 +33,13 @@ fn main() {
             .map(|line| line.map_or(0, |line| line.raw.len()))
             .sum()
     });
+    let each: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    report("check, each line a text of its own", &|| {
+        each.iter()
+            .flat_map(|line| line_protocol::lines(line))
+            .map(|line| line.map_or(0, |line| line.raw.len()))
+            .sum()
+    });
     report("check and visit tags and fields", &|| {
         line_protocol::lines(&text)
             .flatten()

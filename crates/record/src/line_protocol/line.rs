@@ -71,7 +71,7 @@ impl<'a> Lines<'a> {
             text,
             at: 0,
             number: 1,
-            keys: Keys::new(),
+            keys: Keys::default(),
         }
     }
 

@@ -34,8 +34,21 @@ pub(super) enum Problem {
     Plain(String),
 }
 
-/// Where a key lies in the text; kept from line to line so that no line allocates.
-pub(super) type Keys = Vec<(usize, usize)>;
+/// Where the keys of a line's tags or fields lie in the text. The first few have their place here, so that most lines
+/// cost no allocation; room for more is kept from line to line.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    count: usize,
+    few: [Key; FEW_KEYS],
+    /// All of them, once there are more than a few.
+    many: Vec<Key>,
+}
+
+/// First byte and the one behind the last.
+type Key = (usize, usize);
+
+/// Keys up to this many are compared with each other at once, more are sorted at the end.
+const FEW_KEYS: usize = 16;
 
 const COMMA: u8 = 1;
 const SPACE: u8 = 2;
@@ -129,12 +142,12 @@ fn tags(text: &[u8], mut at: usize, keys: &mut Keys) -> Result<usize, Fault> {
         if text.get(at) == Some(&b'=') {
             return expected(at, "expected a comma, a space or \\= in the tag value");
         }
-        note_key(text, keys, (key, key_end), "tag")?;
-        if keys.len() > TAGS_MAX {
+        keys.note(text, (key, key_end), "tag")?;
+        if keys.count > TAGS_MAX {
             return too_many(key, TAGS_MAX, "tags");
         }
     }
-    check_many(text, keys, "tag")?;
+    keys.check_many(text, "tag")?;
     Ok(at)
 }
 
@@ -149,8 +162,8 @@ fn fields(text: &[u8], mut at: usize, keys: &mut Keys, breaks: &mut usize) -> Re
         if text.get(key_end) != Some(&b'=') {
             return expected(key_end, "expected = and a value after the field key");
         }
-        note_key(text, keys, (at, key_end), "field")?;
-        if keys.len() > FIELDS_MAX {
+        keys.note(text, (at, key_end), "field")?;
+        if keys.count > FIELDS_MAX {
             return too_many(at, FIELDS_MAX, "fields");
         }
         let value = key_end + 1;
@@ -166,50 +179,53 @@ fn fields(text: &[u8], mut at: usize, keys: &mut Keys, breaks: &mut usize) -> Re
                     "expected a comma, a space or the end of the line after the value",
                 );
             }
-            check_many(text, keys, "field")?;
+            keys.check_many(text, "field")?;
             return Ok(end);
         }
         at = end + 1;
     }
 }
 
-/// Keys up to this many are compared with each other at once, more are sorted at the end.
-const FEW_KEYS: usize = 16;
-
-fn note_key(
-    text: &[u8],
-    keys: &mut Keys,
-    key: (usize, usize),
-    kind: &'static str,
-) -> Result<(), Fault> {
-    let bytes = &text[key.0..key.1];
-    let same = |&(from, to): &(usize, usize)| to - from == bytes.len() && &text[from..to] == bytes;
-    if keys.len() < FEW_KEYS && keys.iter().any(same) {
-        return twice(text, key, kind);
+impl Keys {
+    fn clear(&mut self) {
+        self.count = 0;
+        self.many.clear();
     }
-    keys.push(key);
-    Ok(())
+
+    fn note(&mut self, text: &[u8], key: Key, kind: &'static str) -> Result<(), Fault> {
+        if let Some(room) = self.few.get_mut(self.count) {
+            *room = key;
+            let bytes = &text[key.0..key.1];
+            let same = |&(from, to): &Key| to - from == bytes.len() && text[from..to] == *bytes;
+            if self.few[..self.count].iter().any(same) {
+                return twice(text, key, kind);
+            }
+        } else {
+            if self.many.is_empty() {
+                self.many.extend_from_slice(&self.few);
+            }
+            self.many.push(key);
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Looks for a key that occurs twice where there are more than a few; no two spellings say the same key.
+    fn check_many(&mut self, text: &[u8], kind: &'static str) -> Result<(), Fault> {
+        self.many
+            .sort_unstable_by_key(|&(from, to)| (&text[from..to], from));
+        let same = |pair: &&[Key]| text[pair[0].0..pair[0].1] == text[pair[1].0..pair[1].1];
+        match (self.many.windows(2).filter(same))
+            .map(|pair| pair[1])
+            .min_by_key(|key| key.0)
+        {
+            Some(key) => twice(text, key, kind),
+            None => Ok(()),
+        }
+    }
 }
 
-/// Looks for a key that occurs twice where there are more than [`FEW_KEYS`]; no two spellings say the same key.
-fn check_many(text: &[u8], keys: &mut Keys, kind: &'static str) -> Result<(), Fault> {
-    if keys.len() <= FEW_KEYS {
-        return Ok(());
-    }
-    keys.sort_unstable_by_key(|&(from, to)| (&text[from..to], from));
-    let same = |pair: &&[(usize, usize)]| text[pair[0].0..pair[0].1] == text[pair[1].0..pair[1].1];
-    match keys
-        .windows(2)
-        .filter(same)
-        .map(|pair| pair[1])
-        .min_by_key(|key| key.0)
-    {
-        Some(key) => twice(text, key, kind),
-        None => Ok(()),
-    }
-}
-
-fn twice<T>(text: &[u8], key: (usize, usize), kind: &str) -> Result<T, Fault> {
+fn twice<T>(text: &[u8], key: Key, kind: &str) -> Result<T, Fault> {
     let name = excerpt(&text[key.0..key.1]);
     Err(Fault {
         at: key.0,
