@@ -20,6 +20,9 @@ pub(crate) struct Merger {
 struct Queue {
     slices: VecDeque<Box<Slice>>,
     has_ended: bool,
+    /// In flight and open when last heard of: what a worker left behind at its end stays so.
+    in_flight: u64,
+    connections_open: u64,
 }
 
 impl Merger {
@@ -65,14 +68,19 @@ impl Merger {
         let last = self.complete_up_to()?;
         let mut used = Vec::new();
         for queue in &mut self.queues {
-            while queue.slices.front().is_some_and(|slice| slice.last <= last) {
-                used.extend(queue.slices.pop_front());
+            while let Some(slice) = queue.slices.pop_front_if(|slice| slice.last <= last) {
+                queue.in_flight = slice.counts.in_flight;
+                queue.connections_open = slice.counts.connections_open;
+                used.push(slice);
             }
         }
         if used.is_empty() {
             return None;
         }
-        let merged = self.merge(&used);
+        let mut merged = self.merge(&used);
+        merged.counts.in_flight = self.queues.iter().map(|queue| queue.in_flight).sum();
+        merged.counts.connections_open =
+            self.queues.iter().map(|queue| queue.connections_open).sum();
         self.next = last + 1;
         Some((merged, used))
     }

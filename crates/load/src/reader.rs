@@ -184,3 +184,6 @@ fn piece<'a>(input: &mut &'a [u8], length: usize) -> Option<Event<'a>> {
     *input = rest;
     (!bytes.is_empty()).then_some(Event::Body(bytes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,6 +91,10 @@ impl Worker {
         self.recorder.sent(requests as u64, self.out.len());
         if self.sent >= self.account_at_most {
             self.shared.account_is_full();
+            self.finish();
+        }
+        if self.sent >= self.requests_at_most {
+            self.finish();
         }
         requests
     }

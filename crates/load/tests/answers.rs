@@ -1,0 +1,252 @@
+//! What becomes of each kind of answer, good or bad.
+
+mod support;
+
+use std::{net::TcpListener, time::Duration};
+
+use support::{OK, Reply, Server, closed, get, job, run};
+use waggle_load::{Account, BodyCheck, Expect, Failure, Job, Prepared, State};
+
+/// Ten requests of one connection, each answered like this: failures by kind, and how many connections it took.
+fn check(
+    reply: Reply,
+    change: impl Fn(&mut Job),
+    failures: &[(Failure, u64)],
+    connects: u64,
+) -> Account {
+    let server = Server::start({
+        let reply = reply.clone();
+        move |_| reply.clone()
+    });
+    let mut job = job(server.address, closed(1, 1));
+    job.requests_at_most = Some(10);
+    job.account_at_most = Some(1_000);
+    job.limits.request_timeout = Duration::from_millis(50);
+    job.limits.head_max_bytes = 200;
+    job.limits.body_max_bytes = 1_000;
+    job.limits.reconnect_max = Duration::from_millis(5);
+    change(&mut job);
+    let ended = run(job);
+    ended.check_sums();
+    assert_eq!(ended.failures(), failures, "{reply:?}");
+    assert_eq!(
+        ended.counts().succeeded + failures.iter().map(|(_, count)| count).sum::<u64>(),
+        10,
+        "{reply:?}"
+    );
+    assert_eq!(ended.counts().connects, connects, "{reply:?}");
+    ended.outcome.accounts[0].clone()
+}
+
+fn answer(text: &str) -> Reply {
+    Reply::Answer(text.as_bytes().to_vec())
+}
+
+fn states(account: &Account) -> Vec<State> {
+    (0..account.sent())
+        .filter_map(|index| account.state(index))
+        .collect()
+}
+
+#[test]
+fn every_good_answer_is_a_success() {
+    let good = |reply: Reply, connects| {
+        let account = check(reply, |_| {}, &[], connects);
+        assert_eq!(states(&account), [State::Accepted; 10]);
+    };
+    good(Reply::Answer(OK.to_vec()), 1);
+    good(answer("HTTP/1.1 204 No Content\r\n\r\n"), 1);
+    good(
+        answer(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=y\r\nabc\r\n0\r\nT: x\r\n\r\n",
+        ),
+        1,
+    );
+    good(
+        answer(
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        ),
+        1,
+    );
+    good(
+        answer("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx"),
+        1,
+    );
+    good(
+        Reply::Last(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx".to_vec()),
+        10,
+    );
+    good(
+        Reply::Last(b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec()),
+        10,
+    );
+    good(
+        Reply::Last(b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx".to_vec()),
+        10,
+    );
+}
+
+#[test]
+fn an_answer_to_head_has_no_body() {
+    let head = Prepared {
+        bytes: b"HEAD / HTTP/1.1\r\n\r\n".to_vec(),
+        is_head: true,
+        ..get()
+    };
+    let change = move |job: &mut Job| job.requests = vec![head.clone()];
+    check(
+        answer("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
+        change.clone(),
+        &[],
+        1,
+    );
+    check(
+        answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        change,
+        &[],
+        1,
+    );
+    let change = |job: &mut Job| job.expect.status = vec![304];
+    check(
+        answer("HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n"),
+        change,
+        &[],
+        1,
+    );
+}
+
+#[test]
+fn unexpected_answers_are_failures_that_keep_the_connection() {
+    let refused = "HTTP/1.1 503 Unavailable\r\nContent-Length: 3\r\n\r\nno!";
+    let account = check(answer(refused), |_| {}, &[(Failure::Status(503), 10)], 1);
+    assert_eq!(states(&account), [State::Rejected; 10]);
+    let other = |job: &mut Job| {
+        job.expect = Expect {
+            status: vec![200],
+            body: BodyCheck::Equals(b"no".to_vec()),
+        }
+    };
+    let account = check(
+        Reply::Answer(OK.to_vec()),
+        other,
+        &[(Failure::WrongBody, 10)],
+        1,
+    );
+    assert_eq!(states(&account), [State::Unknown; 10]);
+    let part = |job: &mut Job| job.expect.body = BodyCheck::Contains(b"k".to_vec());
+    check(Reply::Answer(OK.to_vec()), part, &[], 1);
+}
+
+#[test]
+fn answers_that_are_none_end_the_connection() {
+    let bad = |reply: Reply, failure| {
+        let account = check(reply, |_| {}, &[(failure, 10)], 10);
+        assert_eq!(states(&account), [State::Unknown; 10]);
+    };
+    bad(answer("SSH-2.0-OpenSSH_9.2\r\n"), Failure::Malformed);
+    bad(
+        answer("HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n"),
+        Failure::Malformed,
+    );
+    bad(
+        answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n"),
+        Failure::Malformed,
+    );
+    bad(
+        answer(&format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(300))),
+        Failure::Malformed,
+    );
+    bad(
+        answer("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n"),
+        Failure::Malformed,
+    );
+    bad(Reply::Cut(Vec::new()), Failure::Reset);
+    bad(
+        Reply::Cut(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhal".to_vec()),
+        Failure::Reset,
+    );
+    bad(
+        Reply::Cut(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n".to_vec()),
+        Failure::Reset,
+    );
+    bad(Reply::Silence, Failure::TimedOut);
+    bad(
+        answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhal"),
+        Failure::TimedOut,
+    );
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_end_the_connection() {
+    let server = Server::start(|_| answer("HTTP/1.1 204 No Content\r\n\r\nmore"));
+    let mut job = job(server.address, closed(1, 1));
+    job.requests_at_most = Some(1);
+    let ended = run(job);
+    let counts = ended.counts();
+    assert_eq!((counts.sent, counts.succeeded, counts.failed), (1, 1, 0));
+    assert_eq!(ended.failures(), [(Failure::Malformed, 1)]);
+}
+
+#[test]
+fn behind_the_last_answer_of_a_pipeline_everything_is_reset_and_unknown() {
+    let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let server = Server::start(|_| Reply::Last(last.to_vec()));
+    let mut job = job(server.address, closed(1, 4));
+    job.requests_at_most = Some(4);
+    job.account_at_most = Some(4);
+    let ended = run(job);
+    assert_eq!(ended.failures(), [(Failure::Reset, 3)]);
+    let unknown = State::Unknown;
+    assert_eq!(
+        states(&ended.outcome.accounts[0]),
+        [State::Accepted, unknown, unknown, unknown]
+    );
+}
+
+#[test]
+fn a_timeout_counts_apart_from_what_it_took_along() {
+    // The second request is sent when the first is answered, so it is younger when the third does not come.
+    let server = Server::start(|request| match request.on_connection {
+        0 => Reply::After(Duration::from_millis(150), OK.to_vec()),
+        _ => Reply::Silence,
+    });
+    let mut job = job(server.address, closed(1, 2));
+    job.requests_at_most = Some(3);
+    job.limits.request_timeout = Duration::from_millis(250);
+    let ended = run(job);
+    ended.check_sums();
+    assert_eq!(ended.counts().succeeded, 1);
+    assert_eq!(
+        ended.failures(),
+        [(Failure::Reset, 1), (Failure::TimedOut, 1)]
+    );
+}
+
+#[test]
+fn connections_that_cannot_be_opened_are_no_requests() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut job = job(free, closed(2, 1));
+    job.at_most = Duration::from_millis(100);
+    let ended = run(job);
+    ended.check_sums();
+    assert_eq!(ended.counts().sent, 0);
+    let failures = ended.failures();
+    assert!(
+        matches!(failures[..], [(Failure::Refused, 2..40)]),
+        "{failures:?}"
+    );
+}
+
+#[test]
+fn requests_without_an_answer_at_the_end_are_in_flight() {
+    let server = Server::start(|_| Reply::Silence);
+    let mut job = job(server.address, closed(3, 2));
+    job.at_most = Duration::from_millis(50);
+    job.limits.finish = Duration::from_millis(50);
+    let ended = run(job);
+    ended.check_sums();
+    assert_eq!((ended.counts().sent, ended.counts().in_flight), (6, 6));
+}

@@ -1,0 +1,150 @@
+//! The engine's counts are the server's counts, in every model, also where connections are cut.
+
+mod support;
+
+use std::time::Duration;
+
+use support::{OK, Reply, Server, closed, job, run};
+use waggle_load::{Arrivals, Failure, Model, Think};
+
+const REQUESTS: u64 = 2_000;
+
+fn models() -> Vec<Model> {
+    let open = |arrivals, connections, pipelining| Model::Open {
+        rate_per_s: 10_000.0,
+        arrivals,
+        connections,
+        pipelining,
+    };
+    let pause = Duration::from_micros(200);
+    vec![
+        closed(1, 1),
+        closed(7, 1),
+        closed(3, 16),
+        open(Arrivals::Uniform, 8, 1),
+        open(Arrivals::Poisson, 8, 4),
+        Model::Users {
+            users: 5,
+            think: Think::Fixed(pause),
+        },
+        Model::Users {
+            users: 5,
+            think: Think::Exponential(pause),
+        },
+        Model::Users {
+            users: 5,
+            think: Think::Uniform {
+                from: Duration::ZERO,
+                to: pause,
+            },
+        },
+    ]
+}
+
+fn check(model: Model, workers: usize, reply: fn(u64) -> Reply) -> (Server, support::Ended) {
+    let server = Server::start(move |request| reply(request.number));
+    let mut job = job(server.address, model);
+    job.workers = vec![None; workers];
+    job.requests_at_most = Some(REQUESTS);
+    job.limits.reconnect_first = Duration::from_micros(100);
+    job.account_at_most = Some(REQUESTS);
+    let ended = run(job);
+    ended.check_sums();
+    (server, ended)
+}
+
+#[test]
+fn every_request_is_sent_once_and_answered_in_every_model() {
+    for model in models() {
+        for workers in [1, 2] {
+            let (server, ended) = check(model.clone(), workers, |_| Reply::Answer(OK.to_vec()));
+            let counts = ended.counts();
+            let found = (
+                counts.sent,
+                counts.succeeded,
+                server.received(),
+                server.answered(),
+            );
+            assert_eq!(
+                found,
+                (REQUESTS, REQUESTS, REQUESTS, REQUESTS),
+                "{model:?}, {workers} workers"
+            );
+            assert_eq!(counts.skipped, 0, "{model:?}");
+            assert_eq!(
+                counts.bytes_received,
+                REQUESTS * OK.len() as u64,
+                "{model:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn cut_connections_lose_no_count() {
+    for model in models() {
+        let (server, ended) = check(model.clone(), 2, |number| {
+            // A hash of the number decides, so that every run is cut at the same requests.
+            match number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58 {
+                0 => Reply::Cut(Vec::new()),
+                1 => Reply::Cut(OK[..30].to_vec()),
+                2 => Reply::Last(OK.to_vec()),
+                _ => Reply::Answer(OK.to_vec()),
+            }
+        });
+        let counts = ended.counts();
+        assert_eq!(counts.sent, REQUESTS, "{model:?}");
+        assert_eq!(counts.succeeded, server.answered(), "{model:?}");
+        assert!(
+            server.received() <= counts.sent && server.received() >= counts.succeeded,
+            "{model:?}"
+        );
+        assert!(counts.failed > 0, "{model:?}: nothing was cut");
+        assert_eq!(
+            ended.failures(),
+            [(Failure::Reset, counts.failed)],
+            "{model:?}"
+        );
+        assert_eq!(counts.connects, server.connections(), "{model:?}");
+    }
+}
+
+#[test]
+fn reset_connections_lose_no_count() {
+    for model in models() {
+        let (server, ended) = check(model.clone(), 2, |number| match number % 40 {
+            39 => Reply::Abort,
+            _ => Reply::Answer(OK.to_vec()),
+        });
+        let counts = ended.counts();
+        assert_eq!(counts.sent, REQUESTS, "{model:?}");
+        assert!(
+            counts.failed > 0 && counts.succeeded <= server.answered(),
+            "{model:?}: {counts:?}"
+        );
+        assert_eq!(
+            ended.failures(),
+            [(Failure::Reset, counts.failed)],
+            "{model:?}"
+        );
+    }
+}
+
+#[test]
+fn load_goes_evenly_to_every_target() {
+    let servers: Vec<Server> = (0..3)
+        .map(|_| Server::start(|_| Reply::Answer(OK.to_vec())))
+        .collect();
+    let mut job = job(servers[0].address, closed(9, 1));
+    job.targets = servers
+        .iter()
+        .map(|server| waggle_load::Target {
+            address: server.address,
+        })
+        .collect();
+    job.workers = vec![None; 2];
+    job.requests_at_most = Some(REQUESTS);
+    run(job).check_sums();
+    let connections: Vec<u64> = servers.iter().map(Server::connections).collect();
+    assert_eq!(connections, [3, 3, 3]);
+}

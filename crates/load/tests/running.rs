@@ -1,0 +1,204 @@
+//! Starting, listening, stopping.
+
+mod support;
+
+use std::time::Duration;
+
+use support::{Ended, OK, Reply, Server, closed, get, job, take_all};
+use waggle_load::{Arrivals, Job, Model, NullServer, Slot, Stamp, Think, start};
+
+#[test]
+fn impossible_jobs_are_refused() {
+    let address = "127.0.0.1:9".parse().unwrap();
+    let check = |change: &dyn Fn(&mut Job), expected: &str| {
+        let mut job = job(address, closed(1, 1));
+        change(&mut job);
+        assert_eq!(start(job).map(|_| ()).unwrap_err().to_string(), expected);
+    };
+    let open = |rate_per_s| Model::Open {
+        rate_per_s,
+        arrivals: Arrivals::Uniform,
+        connections: 1,
+        pipelining: 1,
+    };
+    check(&|job| job.targets.clear(), "the load has no target address");
+    check(
+        &|job| job.requests.clear(),
+        "the load has no request to send",
+    );
+    check(&|job| job.requests[0].bytes.clear(), "request 0 is empty");
+    check(
+        &|job| job.workers.clear(),
+        "the load needs between 1 and 900 workers, not 0",
+    );
+    check(
+        &|job| job.workers = vec![None; 901],
+        "the load needs between 1 and 900 workers, not 901",
+    );
+    check(
+        &|job| job.model = closed(0, 1),
+        "the load needs at least one connection",
+    );
+    check(
+        &|job| job.model = closed(1, 0),
+        "pipelining must be at least 1",
+    );
+    check(
+        &|job| job.model = open(0.0),
+        "the rate must be a number above 0, not 0",
+    );
+    check(
+        &|job| job.model = open(f64::NAN),
+        "the rate must be a number above 0, not NaN",
+    );
+    check(
+        &|job| job.interval = Duration::from_millis(9),
+        "an interval must last at least 10 ms",
+    );
+    check(
+        &|job| job.workers = vec![Some(100_000)],
+        "pinning a worker to cpu 100000: Invalid argument (os error 22)",
+    );
+    let backwards = Think::Uniform {
+        from: Duration::from_secs(2),
+        to: Duration::from_secs(1),
+    };
+    check(
+        &|job| {
+            job.model = Model::Users {
+                users: 1,
+                think: backwards,
+            }
+        },
+        "the longest pause is shorter than the shortest",
+    );
+    check(
+        &|job| {
+            job.requests[0].slots = vec![Slot {
+                at: 20,
+                stamp: Stamp::Time,
+            }]
+        },
+        "slot at byte 20 of request 0 does not fit into its 30 bytes",
+    );
+    check(
+        &|job| {
+            job.requests[0].slots = vec![Slot {
+                at: 0,
+                stamp: Stamp::Key { record: 0 },
+            }]
+        },
+        "record 0 of request 0 is beyond the 0 records it carries",
+    );
+    let error = start(job(address, closed(1_000_000_000, 1)))
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("open files and the limit is"), "{error}");
+}
+
+#[test]
+fn a_run_stops_when_told_and_awaits_its_answers() {
+    let server = Server::start(|_| Reply::Answer(OK.to_vec()));
+    let running = start(job(server.address, closed(3, 2))).unwrap();
+    let stop = running.stop_handle();
+    let first = running.next_interval(Duration::from_secs(10)).unwrap();
+    assert_eq!(
+        (first.index, first.start, first.length),
+        (0, Duration::ZERO, Duration::from_millis(50))
+    );
+    stop.stop();
+    let mut ended = take_all(running);
+    ended.intervals.insert(0, first);
+    ended.check_sums();
+    assert_eq!(ended.counts().in_flight, 0);
+    assert_eq!(ended.counts().sent, server.received());
+}
+
+#[test]
+fn intervals_that_nobody_takes_are_put_together_and_not_lost() {
+    let server = Server::start(|_| Reply::After(Duration::from_millis(1), OK.to_vec()));
+    let mut job = job(server.address, closed(2, 1));
+    job.workers = vec![None; 2];
+    job.interval = Duration::from_millis(10);
+    let running = start(job).unwrap();
+    // Nothing is taken until there were more intervals than find a place; the server's count says when.
+    while server.received() < 600 {
+        std::thread::yield_now();
+    }
+    running.stop();
+    let ended = take_all(running);
+    ended.check_sums();
+    let lengths: Vec<Duration> = ended
+        .intervals
+        .iter()
+        .map(|interval| interval.length)
+        .collect();
+    assert!(
+        lengths
+            .iter()
+            .any(|length| *length > Duration::from_millis(10)),
+        "{lengths:?}"
+    );
+}
+
+#[test]
+fn totals_need_no_listener() {
+    let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
+    let mut job = job(server.address(), closed(4, 10));
+    job.interval = Duration::from_millis(10);
+    job.at_most = Duration::from_millis(500);
+    let outcome = start(job).unwrap().join();
+    assert_eq!(outcome.totals.succeeded, outcome.totals.sent);
+    assert_eq!(server.stop(), outcome.totals.sent);
+}
+
+#[test]
+fn large_requests_and_answers_go_through_small_buffers() {
+    let body = "x".repeat(3_000_000);
+    let whole = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let server = Server::start(move |_| Reply::Answer(whole.clone().into_bytes()));
+    let mut job = job(server.address, closed(2, 3));
+    let mut request = get();
+    request.bytes = format!(
+        "POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes();
+    job.requests = vec![request];
+    job.expect.body = waggle_load::BodyCheck::Equals(body.into_bytes());
+    job.requests_at_most = Some(20);
+    let ended = support::run(job);
+    ended.check_sums();
+    assert_eq!((ended.counts().succeeded, server.received()), (20, 20));
+}
+
+#[test]
+fn a_thousand_connections_are_all_opened() {
+    let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
+    let job = job(server.address(), closed(1_000, 1));
+    let running = start(job).unwrap();
+    let mut taken = Vec::new();
+    while !running.has_ended() {
+        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
+            continue;
+        };
+        if interval.counts.connections_open == 1_000 {
+            running.stop();
+        }
+        taken.push(interval);
+    }
+    let ended = Ended {
+        outcome: running.join(),
+        intervals: taken,
+    };
+    ended.check_sums();
+    assert_eq!(
+        (ended.counts().connects, ended.counts().connections_open),
+        (1_000, 1_000)
+    );
+    assert_eq!(server.stop(), ended.counts().succeeded);
+}
