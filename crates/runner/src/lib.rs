@@ -26,6 +26,9 @@ mod supervise;
 mod trial;
 mod web;
 
+#[cfg(test)]
+mod tests;
+
 pub use driver::ProgramError;
 pub use event::Event;
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordsError};

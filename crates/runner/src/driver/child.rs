@@ -8,7 +8,7 @@ use tokio::{
     process::{ChildStdin, ChildStdout, Command},
     sync::watch,
     task::JoinHandle,
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use crate::{
@@ -120,22 +120,25 @@ impl Child {
         self.orders.write_all(&[ORDER_STOP]).await.ok();
     }
 
-    /// Waits until it is gone, kills it after `within`; tells what was not in order.
-    pub(crate) async fn gone(mut self, within: Duration) -> Option<String> {
+    /// Waits until it is gone, at most `within` from when it was `asked`, then kills it; tells what was not in order.
+    pub(crate) async fn gone(mut self, asked: Instant, within: Duration) -> Option<String> {
         let mut remark = None;
-        if !self.is_gone_within(within).await {
+        if !self
+            .is_gone_within(within.saturating_sub(asked.elapsed()))
+            .await
+        {
+            let seconds = within.as_secs_f64();
             remark = Some(format!(
-                "{} did not stop within {} s and was killed",
-                self.replica,
-                within.as_secs_f64()
+                "{} did not stop within {seconds} s and was killed",
+                self.replica
             ));
             self.orders.write_all(&[ORDER_KILL]).await.ok();
             if !self.is_gone_within(KILL_AT_MOST).await {
                 self.reaper.abort();
+                let seconds = KILL_AT_MOST.as_secs();
                 return Some(format!(
-                    "{} could not be killed within {} s",
-                    self.replica,
-                    KILL_AT_MOST.as_secs()
+                    "{} could not be killed within {seconds} s",
+                    self.replica
                 ));
             }
         }

@@ -367,14 +367,9 @@ impl Driver for ProcessDriver {
             for replica in &mut replicas {
                 replica.child.ask_to_stop().await;
             }
-            let deadline = Instant::now() + within;
+            let asked = Instant::now();
             for replica in replicas {
-                remarks.extend(
-                    replica
-                        .child
-                        .gone(deadline.saturating_duration_since(Instant::now()))
-                        .await,
-                );
+                remarks.extend(replica.child.gone(asked, within).await);
             }
         }
         self.ports = Ports::default();

@@ -188,7 +188,7 @@ impl Trial<'_> {
             self.under_load(&mut load, &means.driver, phases, report, beside)
                 .await
         };
-        report.measured(&load.progress.measured);
+        report.measured(&load.progress, self.order.cell.measure.interval);
         if let Err(stop) = came {
             *cut_short = Some(load.run);
             return Err(stop);

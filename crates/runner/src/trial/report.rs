@@ -1,14 +1,22 @@
 //! What a trial has to tell, put together while it runs → `trial.json`.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
-    CountsRow, DeliveryInfo, EngineInfo, FORMAT, LedgerInfo, PhaseName, TrialEnd, TrialInfo,
-    TrialKey,
+    CountsRow, DeliveryInfo, EngineInfo, FORMAT, LedgerInfo, PhaseInfo, PhaseName, TrialEnd,
+    TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadModel};
 
-use crate::{clock::Clock, counts::Measured, driver::Failure, job, trial::phases::Phases};
+use crate::{
+    clock::Clock,
+    counts::as_f64,
+    driver::Failure,
+    job,
+    trial::{phases::Phases, under_load::Progress},
+};
 
 /// Gathers the parts of a trial's result.
 #[derive(Debug)]
@@ -20,6 +28,8 @@ pub(crate) struct Report {
     load: Option<LoadFacts>,
     pub(crate) warm_up_steady: Option<bool>,
     measured: CountsRow,
+    /// Start and end of the measured intervals, in seconds since the start of the load.
+    measured_within: Option<(f64, f64)>,
     totals: CountsRow,
     engine: EngineInfo,
     ledger: Option<LedgerInfo>,
@@ -47,6 +57,7 @@ impl Report {
             load: None,
             warm_up_steady: None,
             measured: CountsRow::default(),
+            measured_within: None,
             totals: CountsRow::default(),
             engine: EngineInfo::default(),
             ledger: None,
@@ -77,8 +88,13 @@ impl Report {
     }
 
     /// The measured phase, as far as it came.
-    pub(crate) fn measured(&mut self, measured: &Measured) {
+    pub(crate) fn measured(&mut self, progress: &Progress, interval: Duration) {
+        let measured = &progress.measured;
         self.measured = measured.counts();
+        let seconds = |intervals: u64| as_f64(intervals) * interval.as_secs_f64();
+        self.measured_within = progress
+            .window
+            .map(|window| (seconds(window.from), seconds(window.to)));
         if let Some(load) = self.load {
             self.engine = measured.engine(load.workers, load.connections, load.offered_per_s);
         }
@@ -112,6 +128,22 @@ impl Report {
         };
     }
 
+    /// A phase that is counted in intervals begins and ends with them, not when the runner got to know of it.
+    fn at_intervals(&self, mut phases: Vec<PhaseInfo>) -> Vec<PhaseInfo> {
+        let Some((from, to)) = self.measured_within else {
+            return phases;
+        };
+        for phase in &mut phases {
+            match phase.phase {
+                PhaseName::WarmUp => phase.end_s = from,
+                PhaseName::Measure => (phase.start_s, phase.end_s) = (from, phase.end_s.min(to)),
+                PhaseName::Finish => phase.start_s = to,
+                _ => {}
+            }
+        }
+        phases
+    }
+
     pub(crate) fn told(&self, phases: &Phases) -> TrialInfo {
         let last_end = phases.last_end().unwrap_or_else(Instant::now);
         let seconds = |instant: Instant| match self.load {
@@ -125,7 +157,7 @@ impl Report {
             position: self.position,
             started_utc: self.started_utc.clone(),
             end: self.end.clone(),
-            phases: phases.told(seconds),
+            phases: self.at_intervals(phases.told(seconds)),
             warm_up_steady: self.warm_up_steady,
             measured: self.measured.clone(),
             totals: self.totals.clone(),

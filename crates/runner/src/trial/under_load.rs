@@ -37,6 +37,8 @@ pub(crate) struct UnderLoad<'a, R> {
 /// What the intervals have said so far.
 pub(crate) struct Progress {
     pub(crate) measured: Measured,
+    /// The intervals that were measured, once they are known.
+    pub(crate) window: Option<Window>,
     in_flight: u64,
     /// End of the last interval, in intervals since the start.
     done: u64,
@@ -55,6 +57,7 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Self {
             measured: Measured::new(),
+            window: None,
             in_flight: 0,
             done: 0,
             live: Live::new(),
@@ -89,11 +92,15 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         let from = self.progress.done;
         let to = from + intervals_in(schedule.measure, self.interval).max(1);
         self.window.send_replace(Some(Window { from, to }));
+        self.progress.window = Some(Window { from, to });
         while self.progress.done < to {
             let interval = self.next("the measured phase was over").await?;
             let row = self.write(&interval)?;
             self.progress.measured.add(&interval, &row);
         }
+        // Where intervals were taken late, the last one may reach beyond.
+        let to = self.progress.done;
+        self.progress.window = Some(Window { from, to });
         Ok(())
     }
 

@@ -1,0 +1,159 @@
+//! A store with a fault, for the tests of probe and ledger: takes line protocol, serves what it has as NDJSON.
+//!
+//! `store PORT [drop=N] [double=N] [late=N]`: the N-th record is dropped, kept twice, or shown two seconds late.
+//! It tells on its output which key that was. It listens on the loopback address only and ends with its supervisor.
+
+use std::{
+    cell::RefCell,
+    convert::Infallible,
+    net::Ipv4Addr,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+
+const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
+const LATE_BY: Duration = Duration::from_secs(2);
+
+/// What is wrong with one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Drop,
+    Double,
+    Late,
+}
+
+/// The records in the order they became visible.
+#[derive(Debug, Default)]
+struct Store {
+    fault: Option<(Fault, u64)>,
+    taken: u64,
+    visible: Vec<String>,
+    late: Option<(Instant, String)>,
+}
+
+type Shared = Rc<RefCell<Store>>;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let port: u16 = arguments.next().ok_or("a port is needed")?.parse()?;
+    let mut store = Store::default();
+    for argument in arguments {
+        let (fault, record) = argument.split_once('=').ok_or("expected FAULT=N")?;
+        let fault = match fault {
+            "drop" => Fault::Drop,
+            "double" => Fault::Double,
+            "late" => Fault::Late,
+            _ => return Err(format!("\"{fault}\" is no fault").into()),
+        };
+        store.fault = Some((fault, record.parse()?));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, serve(port, Rc::new(RefCell::new(store))))?;
+    Ok(())
+}
+
+async fn serve(port: u16, store: Shared) -> std::io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        tokio::task::spawn_local(connection(stream, Rc::clone(&store)));
+    }
+}
+
+async fn connection(stream: TcpStream, store: Shared) {
+    let service = service_fn(move |request| answer(request, Rc::clone(&store)));
+    // A client that goes away is no concern of the store's.
+    http1::Builder::new()
+        .pipeline_flush(true)
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+        .ok();
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    store: Shared,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let (status, body) = match path.as_str() {
+        "/ready" => (200, String::new()),
+        "/records" => match Limited::new(request.into_body(), BODY_MAX_BYTES)
+            .collect()
+            .await
+        {
+            Ok(body) => {
+                store
+                    .borrow_mut()
+                    .take(&String::from_utf8_lossy(&body.to_bytes()));
+                (204, String::new())
+            }
+            Err(_) => (400, "no whole body".to_owned()),
+        },
+        _ => match offset_and_limit(&path) {
+            Some((offset, limit)) => (200, store.borrow_mut().page(offset, limit)),
+            None => (404, String::new()),
+        },
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();
+    Ok(response)
+}
+
+/// `/store/OFFSET/LIMIT`.
+fn offset_and_limit(path: &str) -> Option<(usize, usize)> {
+    let (offset, limit) = path.strip_prefix("/store/")?.split_once('/')?;
+    Some((offset.parse().ok()?, limit.parse().ok()?))
+}
+
+impl Store {
+    fn take(&mut self, body: &str) {
+        for line in body.lines() {
+            self.taken += 1;
+            let Some(record) = record(line) else { continue };
+            match self.fault {
+                Some((fault, nth)) if nth == self.taken => self.take_with(fault, record),
+                _ => self.visible.push(record),
+            }
+        }
+    }
+
+    #[expect(
+        clippy::print_stdout,
+        reason = "this is a program; its log is what the test compares with"
+    )]
+    fn take_with(&mut self, fault: Fault, record: String) {
+        println!("{fault:?} {record}");
+        match fault {
+            Fault::Drop => {}
+            Fault::Double => self.visible.extend([record.clone(), record]),
+            Fault::Late => self.late = Some((Instant::now() + LATE_BY, record)),
+        }
+    }
+
+    fn page(&mut self, offset: usize, limit: usize) -> String {
+        if let Some((_, record)) = self.late.take_if(|(due, _)| *due <= Instant::now()) {
+            self.visible.push(record);
+        }
+        let rows = self.visible.iter().enumerate().skip(offset).take(limit);
+        rows.map(|(offset, record)| format!("{{\"offset\":{offset},{record}}}\n"))
+            .collect()
+    }
+}
+
+/// The stamps of a line, as they are shown: run, key and time.
+fn record(line: &str) -> Option<String> {
+    let after = |mark: &str| Some(line.split_once(mark)?.1);
+    let run = after("waggle_run=")?.split([',', ' ']).next()?;
+    let key = after("waggle_key=")?.split('i').next()?;
+    let time = line.rsplit_once(' ')?.1;
+    Some(format!("\"run\":\"{run}\",\"key\":{key},\"time\":{time}"))
+}

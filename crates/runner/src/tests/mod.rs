@@ -1,0 +1,222 @@
+//! The whole scheduler with a fake system and a paused clock: the order of phases, and what happens when one of them
+//! fails, hangs, is interrupted or panics.
+
+mod faults;
+mod order;
+mod world;
+
+use std::{cell::RefCell, path::Path, rc::Rc};
+
+use tokio::sync::{mpsc, watch};
+use waggle_results::{PhaseName, Run, RunFolder};
+use waggle_study::{Plan, Source, Study, System};
+
+use self::world::{Shared, World};
+use crate::{
+    Ended, Event, RunError,
+    cpus::Shares,
+    events::{Events, Shutdown},
+    host, info,
+    records::RecordFiles,
+    schedule::{self, Series},
+};
+
+const SYSTEM: &str = "
+system: fake
+summary: A system in memory.
+components:
+  fake:
+    ports: [http]
+    process: { command: [fake] }
+    ready: { tcp: { port: http } }
+    stop_within: 5s
+endpoints:
+  records: { component: fake, port: http }
+probes:
+  store:
+    component: fake
+    port: http
+    get: /store/${offset}/${limit}
+    limit: 150
+    offset_after: '\"offset\":'
+    time_after: '\"time\":'
+    run_after: '\"run\":\"'
+    key_after: '\"key\":'
+verify:
+  - name: it answers
+    endpoint: records
+    get: /check
+    within: 1s
+    expect: { status: 200 }
+";
+
+const STUDY: &str = "
+study: fake
+question: Does the scheduler keep its order?
+system: { use: fake }
+factors:
+  connections: [1, 2]
+load:
+  model: closed
+  connections: ${connections}
+  pipelining: 1
+  request:
+    name: put
+    put: /records
+    to: records
+    records: { from: records.lp, per_request: 1 }
+schedule:
+  warm_up: { until: time, at_most: 1s }
+  measure: 2s
+  drain: { at_most: 2s }
+  ready: { at_most: 3s }
+  cool_down: 4s
+  repeat: 2
+  order: as_listed
+measure:
+  interval: 250ms
+  delivery: { at: store, poll: 100ms }
+  resources: 500ms
+";
+
+/// A study on the fake system, checked and planned.
+struct Bench {
+    folder: tempfile::TempDir,
+    study: Study,
+    system: System,
+    plan: Plan,
+}
+
+/// What is done the moment a phase begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Nothing,
+    Shutdown(PhaseName),
+    Die(PhaseName),
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("records.lp"), "m,host=a value=1 1\n").unwrap();
+        let source = |text: &str| Source {
+            name: "file".to_owned(),
+            text: text.to_owned(),
+        };
+        let system = waggle_study::read_system(&source(SYSTEM))
+            .unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let study = waggle_study::read_study(&source(STUDY), &system)
+            .unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let plan = waggle_study::plan(&study);
+        Self {
+            folder,
+            study,
+            system,
+            plan,
+        }
+    }
+
+    fn run_folder(&self) -> std::path::PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// Runs what is left of the study and tells the events.
+    async fn run(&self, world: &Shared, then: Then) -> (Result<Ended, RunError>, Vec<Event>) {
+        let records =
+            RecordFiles::read(&self.study, &self.folder.path().join("study.yaml")).unwrap();
+        let folder = self.open(&records);
+        let shares = Shares::default();
+        let series = Series {
+            study: &self.study,
+            system: &self.system,
+            plan: &self.plan,
+            folder: &folder,
+            records: &records,
+            shares: &shares,
+        };
+        let (sender, mut receiver) = mpsc::channel(10);
+        let (ask, asked) = watch::channel(false);
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let watcher = async {
+            while let Some(event) = receiver.recv().await {
+                match (&event, then) {
+                    (Event::Phase { phase, .. }, Then::Shutdown(at)) if *phase == at => {
+                        ask.send_replace(true);
+                    }
+                    (Event::Phase { phase, .. }, Then::Die(at)) if *phase == at => {
+                        world.borrow().die()
+                    }
+                    _ => {}
+                }
+                seen.borrow_mut().push(event);
+            }
+        };
+        let mut means = world::means(world);
+        let run = async {
+            let events = Events(sender);
+            schedule::run_all(&mut means, series, &events, &Shutdown(asked)).await
+        };
+        let (ended, ()) = tokio::join!(run, watcher);
+        assert!(!world.borrow().is_up, "the system was left behind");
+        assert!(
+            !self.run_folder().join(".system").exists(),
+            "the system's files were left behind"
+        );
+        (ended, seen.take())
+    }
+
+    fn open(&self, records: &RecordFiles) -> RunFolder {
+        if self.run_folder().join("run.json").exists() {
+            return RunFolder::open(&self.run_folder()).unwrap();
+        }
+        let request = crate::RunRequest {
+            study: self.study.clone(),
+            study_text: STUDY.to_owned(),
+            study_file: "study.yaml".into(),
+            system: self.system.clone(),
+            system_text: SYSTEM.to_owned(),
+            system_folder: ".".into(),
+            run_folder: self.run_folder(),
+            plan: self.plan.clone(),
+            resume: false,
+            program_folders: Vec::new(),
+            supervisor: "none".into(),
+        };
+        let found = info::Found {
+            host: host::host(&Shares::default()),
+            components: Vec::new(),
+        };
+        let info = info::run_info(&request, records, found);
+        RunFolder::create(&self.run_folder(), &info, STUDY, SYSTEM).unwrap()
+    }
+
+    fn results(&self) -> Run {
+        read(&self.run_folder())
+    }
+}
+
+fn read(folder: &Path) -> Run {
+    Run::read(folder).unwrap()
+}
+
+/// The phases that began, as one line per trial.
+fn phases(events: &[Event]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for event in events {
+        match event {
+            Event::TrialStarted { key, .. } => {
+                lines.push(format!("c{} r{}:", key.cell, key.repetition))
+            }
+            Event::Phase { phase, .. } => {
+                let line = lines.last_mut().unwrap();
+                line.push_str(&format!(" {phase:?}"));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+fn world(fault: Option<world::Fault>) -> Shared {
+    World::new(fault)
+}

@@ -1,0 +1,168 @@
+//! Which phase runs when, over all trials, and what a good run leaves on disk.
+
+use waggle_results::{PhaseName, TrialEnd, TrialKey};
+
+use super::{
+    Bench, Then, phases, world,
+    world::{Fault, PER_INTERVAL},
+};
+use crate::{Ended, Event};
+
+const WHOLE: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down CoolDown";
+const LAST: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down";
+
+#[tokio::test(start_paused = true)]
+async fn every_trial_goes_through_every_phase_in_order() {
+    let (bench, world) = (Bench::new(), world(None));
+    let (ended, events) = bench.run(&world, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    let expected = [
+        format!("c1 r1: {WHOLE}"),
+        format!("c2 r1: {WHOLE}"),
+        format!("c1 r2: {WHOLE}"),
+        format!("c2 r2: {LAST}"),
+    ];
+    assert_eq!(phases(&events), expected);
+    let of_one = ["up", "ready", "verify", "load", "joined", "down"];
+    assert_eq!(world.borrow().done, of_one.repeat(4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_good_run_is_told_and_written() {
+    let bench = Bench::new();
+    let (_, events) = bench.run(&world(None), Then::Nothing).await;
+    assert!(matches!(
+        events[0],
+        Event::RunStarted {
+            trials: 4,
+            already_done: 0,
+            ..
+        }
+    ));
+    let ended = events
+        .iter()
+        .filter(|event| matches!(event, Event::TrialEnded { failure: None, .. }));
+    assert_eq!(ended.count(), 4);
+    let live = events.iter().filter(|event| {
+        matches!(
+            event,
+            Event::Load {
+                succeeded_per_s: 400.0,
+                ..
+            }
+        )
+    });
+    assert!(live.count() >= 4);
+
+    let run = bench.results();
+    assert_eq!(run.trials.len(), 4);
+    for trial in &run.trials {
+        let info = &trial.info;
+        assert_eq!(info.end, TrialEnd::Completed);
+        assert_eq!(
+            (info.measured.seconds, info.measured.succeeded),
+            (2.0, 8 * PER_INTERVAL)
+        );
+        let measure = info
+            .phases
+            .iter()
+            .find(|phase| phase.phase == PhaseName::Measure)
+            .unwrap();
+        assert_eq!((measure.start_s, measure.end_s), (1.0, 3.0));
+        let ledger = info.ledger.as_ref().unwrap();
+        let sent = 12 * PER_INTERVAL;
+        assert_eq!(
+            (
+                ledger.sent,
+                ledger.accepted,
+                ledger.delivered,
+                ledger.missing
+            ),
+            (sent, sent, sent, 0)
+        );
+        assert_eq!(
+            (ledger.unexpected, ledger.duplicates, ledger.out_of_order),
+            (0, 0, 0)
+        );
+        assert!(info.delivery.as_ref().unwrap().drained_after_s.is_some());
+        // Only what was sent in the measured phase has its delay counted.
+        assert_eq!(
+            trial.delivery_delay.as_ref().unwrap().len(),
+            8 * PER_INTERVAL
+        );
+        assert_eq!(trial.measured().response_time.len(), 8 * PER_INTERVAL);
+        assert!(!trial.resources.is_empty() && !trial.backlog.is_empty());
+    }
+}
+
+#[track_caller]
+fn check_ledger(bench: &Bench, missing: u64, duplicates: u64, drained: bool) {
+    for trial in &bench.results().trials {
+        let ledger = trial.info.ledger.as_ref().unwrap();
+        assert_eq!((ledger.missing, ledger.duplicates), (missing, duplicates));
+        assert_eq!(ledger.missing_keys.len() as u64, missing);
+        assert_eq!(
+            trial
+                .info
+                .delivery
+                .as_ref()
+                .unwrap()
+                .drained_after_s
+                .is_some(),
+            drained
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_and_doubled_records_are_found() {
+    let bench = Bench::new();
+    bench
+        .run(&world(Some(Fault::Loses(500))), Then::Nothing)
+        .await
+        .0
+        .unwrap();
+    check_ledger(&bench, 2, 0, false);
+    let bench = Bench::new();
+    bench
+        .run(&world(Some(Fault::Doubles(500))), Then::Nothing)
+        .await
+        .0
+        .unwrap();
+    check_ledger(&bench, 0, 2, true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_run_is_resumed_where_it_was() {
+    let bench = Bench::new();
+    let (ended, events) = bench
+        .run(&world(None), Then::Shutdown(PhaseName::CoolDown))
+        .await;
+    assert_eq!(ended.unwrap(), Ended::Interrupted);
+    assert_eq!(phases(&events), [format!("c1 r1: {WHOLE}")]);
+    let (ended, events) = bench.run(&world(None), Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    assert!(matches!(
+        events[0],
+        Event::RunStarted {
+            trials: 4,
+            already_done: 1,
+            ..
+        }
+    ));
+    let expected = [
+        format!("c2 r1: {WHOLE}"),
+        format!("c1 r2: {WHOLE}"),
+        format!("c2 r2: {LAST}"),
+    ];
+    assert_eq!(phases(&events), expected);
+    let keys: Vec<TrialKey> = bench
+        .results()
+        .trials
+        .iter()
+        .map(|trial| trial.info.key)
+        .collect();
+    assert_eq!(keys, bench.results().info.order);
+    let (ended, events) = bench.run(&world(None), Then::Nothing).await;
+    assert_eq!((ended.unwrap(), events.len()), (Ended::Finished, 1));
+}

@@ -1,0 +1,359 @@
+//! A fake system with its load and its network, under whatever clock the test has. It keeps records in memory,
+//! serves them as a store would, and can go wrong in each phase.
+
+use std::{
+    cell::RefCell,
+    net::{Ipv4Addr, SocketAddr},
+    rc::Rc,
+    time::Duration,
+};
+
+use hdrhistogram::Histogram;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
+use waggle_load::{Account, Counts, Interval, Job, Outcome, State, key_of};
+use waggle_results::PhaseName;
+
+use crate::{
+    clock::Clock,
+    driver::{Death, Deaths, Driver, Failure, Setup, Usage},
+    load::{Load, LoadRun},
+    trial::Means,
+    web::{Ask, Line, Web, WebError},
+};
+
+/// How long a step of the fake system takes.
+const STEP: Duration = Duration::from_millis(10);
+/// Requests of one interval, a record each.
+pub(crate) const PER_INTERVAL: u64 = 100;
+const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
+
+/// What goes wrong, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The phase's work fails.
+    Fails(PhaseName),
+    /// The phase's work never ends.
+    Hangs(PhaseName),
+    /// The runner's own code panics.
+    Panics(PhaseName),
+    /// The store loses every n-th record.
+    Loses(u64),
+    /// The store keeps every n-th record twice.
+    Doubles(u64),
+}
+
+/// What the fake system is and what has been done to it.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) fault: Option<Fault>,
+    pub(crate) done: Vec<String>,
+    pub(crate) is_up: bool,
+    stored: Vec<(u64, u64)>,
+    mark: String,
+    deaths: watch::Sender<Vec<Death>>,
+    looks_at_rest: u32,
+    load_has_stopped: bool,
+}
+
+pub(crate) type Shared = Rc<RefCell<World>>;
+
+impl World {
+    pub(crate) fn new(fault: Option<Fault>) -> Shared {
+        Rc::new(RefCell::new(Self {
+            fault,
+            done: Vec::new(),
+            is_up: false,
+            stored: Vec::new(),
+            mark: String::new(),
+            deaths: watch::channel(Vec::new()).0,
+            looks_at_rest: 0,
+            load_has_stopped: false,
+        }))
+    }
+
+    /// The one component ends from itself.
+    pub(crate) fn die(&self) {
+        let death = Death {
+            replica: "fake-0".to_owned(),
+            how: "with exit code 7".to_owned(),
+        };
+        self.deaths.send_modify(|deaths| deaths.push(death));
+    }
+}
+
+pub(crate) fn means(world: &Shared) -> Means<Fake, Fake, Fake> {
+    let fake = || Fake(Rc::clone(world));
+    Means {
+        driver: fake(),
+        load: fake(),
+        web: fake(),
+    }
+}
+
+/// The driver, the load and the network of a fake system.
+#[derive(Debug)]
+pub(crate) struct Fake(Shared);
+
+impl Fake {
+    /// Takes its time, and goes wrong where it is told to.
+    async fn step(&self, phase: PhaseName, what: &str) -> Result<(), Failure> {
+        self.0.borrow_mut().done.push(what.to_owned());
+        sleep(STEP).await;
+        let fault = self.0.borrow().fault;
+        match fault {
+            Some(Fault::Fails(at)) if at == phase => Err(Failure::new(format!("{what} failed"))),
+            Some(Fault::Hangs(at)) if at == phase => std::future::pending().await,
+            Some(Fault::Panics(at)) if at == phase => panic!("{what} panicked"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Driver for Fake {
+    async fn up(&mut self, _: Setup<'_>) -> Result<(), Failure> {
+        {
+            let mut world = self.0.borrow_mut();
+            assert!(!world.is_up, "two systems at once");
+            world.is_up = true;
+            world.stored.clear();
+            world.deaths = watch::channel(Vec::new()).0;
+        }
+        self.step(PhaseName::Up, "up").await
+    }
+
+    async fn ready(&mut self, _: Setup<'_>) -> Result<(), Failure> {
+        self.step(PhaseName::Ready, "ready").await
+    }
+
+    fn deaths(&self) -> Deaths {
+        Deaths(self.0.borrow().deaths.subscribe())
+    }
+
+    fn log_tail(&self, replica: &str) -> Vec<String> {
+        vec![format!("last words of {replica}")]
+    }
+
+    fn addresses(&self, _: &str, _: &str) -> Vec<SocketAddr> {
+        vec![ADDRESS]
+    }
+
+    fn usage(&self) -> Vec<Usage> {
+        let usage = |replica: &str| Usage {
+            replica: replica.to_owned(),
+            cpu: Duration::from_secs(1),
+            rss_bytes: 1,
+            threads: 1,
+        };
+        vec![usage("fake-0"), usage("waggle")]
+    }
+
+    async fn down(&mut self) -> Vec<String> {
+        self.0.borrow_mut().is_up = false;
+        match self.step(PhaseName::Down, "down").await {
+            Ok(()) => Vec::new(),
+            Err(failure) => vec![failure.reason],
+        }
+    }
+
+    fn at_rest(&mut self) -> bool {
+        let mut world = self.0.borrow_mut();
+        world.looks_at_rest += 1;
+        world.fault != Some(Fault::Hangs(PhaseName::CoolDown))
+            && world.looks_at_rest.is_multiple_of(3)
+    }
+}
+
+impl Load for Fake {
+    type Run = FakeRun;
+
+    fn start(&mut self, job: Job) -> Result<FakeRun, String> {
+        let mut world = self.0.borrow_mut();
+        world.done.push("load".to_owned());
+        if world.fault == Some(Fault::Fails(PhaseName::WarmUp)) {
+            return Err("no threads".to_owned());
+        }
+        world.load_has_stopped = false;
+        world.mark = mark_in(&job.requests[0].bytes);
+        drop(world);
+        Ok(FakeRun {
+            world: Rc::clone(&self.0),
+            start: Instant::now(),
+            clock: Clock::start(),
+            interval: job.interval,
+            done: 0,
+            account: Account::default(),
+            stop: watch::channel(false).0,
+        })
+    }
+}
+
+/// The run's mark, which stands in every record: `waggle_run=MARK`.
+fn mark_in(request: &[u8]) -> String {
+    let text = String::from_utf8_lossy(request);
+    let (_, rest) = text.split_once("waggle_run=").unwrap();
+    rest.split([',', ' ']).next().unwrap().to_owned()
+}
+
+/// A load that sends a fixed number of records in each interval.
+#[derive(Debug)]
+pub(crate) struct FakeRun {
+    world: Shared,
+    start: Instant,
+    clock: Clock,
+    interval: Duration,
+    done: u32,
+    account: Account,
+    stop: watch::Sender<bool>,
+}
+
+impl FakeRun {
+    fn send_records(&mut self) {
+        let mut world = self.world.borrow_mut();
+        for _ in 0..PER_INTERVAL {
+            let request = self.account.send();
+            self.account.note(request, State::Accepted);
+            let stored = (key_of(0, request), self.clock.unix_ns());
+            match world.fault {
+                Some(Fault::Loses(nth)) if (request + 1).is_multiple_of(nth) => {}
+                Some(Fault::Doubles(nth)) if (request + 1).is_multiple_of(nth) => {
+                    world.stored.extend([stored; 2])
+                }
+                _ => world.stored.push(stored),
+            }
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            due: PER_INTERVAL,
+            sent: PER_INTERVAL,
+            succeeded: PER_INTERVAL,
+            ..Counts::default()
+        }
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        self.world.borrow().fault
+    }
+}
+
+fn latencies() -> Histogram<u64> {
+    let mut histogram = crate::probe::histogram();
+    histogram.record_n(1_000, PER_INTERVAL).unwrap();
+    histogram
+}
+
+impl LoadRun for FakeRun {
+    async fn next_interval(&mut self) -> Option<Interval> {
+        if *self.stop.borrow() {
+            sleep(STEP).await;
+            return match self.fault() {
+                Some(Fault::Hangs(PhaseName::Finish)) => std::future::pending().await,
+                _ => None,
+            };
+        }
+        // The fake measures from its fourth interval on: the warm-up of the tests has that many.
+        match self.fault() {
+            Some(Fault::Fails(PhaseName::Measure)) if self.done >= 4 => return None,
+            Some(Fault::Hangs(PhaseName::Measure)) if self.done >= 4 => {
+                std::future::pending().await
+            }
+            Some(Fault::Hangs(PhaseName::WarmUp)) => std::future::pending().await,
+            Some(Fault::Panics(PhaseName::WarmUp)) => panic!("the load panicked"),
+            _ => {}
+        }
+        let index = self.done;
+        sleep_until(self.start + self.interval * (index + 1)).await;
+        self.done += 1;
+        self.send_records();
+        Some(Interval {
+            index: u64::from(index),
+            start: self.interval * index,
+            length: self.interval,
+            counts: self.counts(),
+            response_time: latencies(),
+            service_time: latencies(),
+            failed_time: crate::probe::histogram(),
+            lag: latencies(),
+        })
+    }
+
+    fn stop(&self) {
+        self.stop.send_replace(true);
+        self.world.borrow_mut().load_has_stopped = true;
+    }
+
+    async fn join(self) -> Result<Outcome, String> {
+        self.world.borrow_mut().done.push("joined".to_owned());
+        if self.fault() == Some(Fault::Fails(PhaseName::Finish)) {
+            return Err("the load is lost".to_owned());
+        }
+        let sent = self.account.sent();
+        Ok(Outcome {
+            totals: Counts {
+                due: sent,
+                sent,
+                succeeded: sent,
+                ..Counts::default()
+            },
+            started_unix_ns: self.clock.start_unix_ns(),
+            ran_for: self.start.elapsed(),
+            connections_asked: 1,
+            accounts: vec![self.account],
+            account_full: false,
+        })
+    }
+}
+
+impl Web for Fake {
+    type Line = FakeLine;
+
+    fn line(&self, _: SocketAddr) -> FakeLine {
+        FakeLine(Fake(Rc::clone(&self.0)))
+    }
+}
+
+/// A line to the fake system: `/check` is its functional check, everything else its store.
+#[derive(Debug)]
+pub(crate) struct FakeLine(Fake);
+
+impl Line for FakeLine {
+    async fn ask(&mut self, ask: &Ask<'_>, chunk: &mut dyn FnMut(&[u8])) -> Result<u16, WebError> {
+        if ask.path == "/check" {
+            return match self.0.step(PhaseName::Verify, "verify").await {
+                Ok(()) => Ok(200),
+                Err(_) => Ok(500),
+            };
+        }
+        // While load runs the store answers; what a test breaks is the drain.
+        sleep(Duration::from_millis(1)).await;
+        let (fault, draining) = {
+            let world = self.0.0.borrow();
+            (world.fault, world.load_has_stopped)
+        };
+        match fault {
+            Some(Fault::Fails(PhaseName::Drain)) if draining => return Ok(503),
+            Some(Fault::Hangs(PhaseName::Drain)) if draining => std::future::pending().await,
+            _ => {}
+        }
+        let world = self.0.0.borrow();
+        let (offset, limit) = offset_and_limit(ask.path);
+        for (offset, (key, time)) in world.stored.iter().enumerate().skip(offset).take(limit) {
+            let mark = &world.mark;
+            let line = format!(
+                "{{\"offset\":{offset},\"time\":{time},\"run\":\"{mark}\",\"key\":{key}}}\n"
+            );
+            chunk(line.as_bytes());
+        }
+        Ok(200)
+    }
+}
+
+/// `/store/OFFSET/LIMIT`.
+fn offset_and_limit(path: &str) -> (usize, usize) {
+    let mut numbers = path.split('/').filter_map(|part| part.parse().ok());
+    (numbers.next().unwrap(), numbers.next().unwrap())
+}

@@ -1,0 +1,134 @@
+//! Stores that lose, double or delay one record among many: each is found by key.
+
+use waggle_load::worker_and_sequence;
+use waggle_results::{LedgerInfo, PhaseName, Run, TrialEnd};
+
+use super::{Bench, DELIVERY, example, log, study};
+
+/// The record that the store treats wrongly; more are sent in half a second by any machine.
+const NTH: u64 = 1_000;
+
+fn system(fault: &str) -> String {
+    format!(
+        "
+system: stores
+summary: One store in memory.
+components:
+  store:
+    ports: [http]
+    process: {{ command: [{store}, '${{port.http}}'{fault}] }}
+    ready: {{ http: {{ port: http, path: /ready }} }}
+    stop_within: 5s
+endpoints:
+  records: {{ component: store, port: http }}
+probes:
+  store:
+    component: store
+    port: http
+    get: /store/${{offset}}/${{limit}}
+    limit: 5000
+    offset_after: '\"offset\":'
+    time_after: '\"time\":'
+    run_after: '\"run\":\"'
+    key_after: '\"key\":'
+verify:
+  - name: it is ready
+    endpoint: records
+    get: /ready
+    expect: {{ status: 200 }}
+",
+        store = example("store").display()
+    )
+}
+
+/// The run's folder lives as long as the bench.
+fn run(fault: &str) -> (Bench, Run, LedgerInfo) {
+    let bench = Bench::new(&system(fault), &study("stores", DELIVERY));
+    let run = bench.results();
+    assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
+    let ledger = run.trials[0].info.ledger.clone().unwrap();
+    assert!(ledger.sent > NTH, "only {} records were sent", ledger.sent);
+    assert_eq!(
+        ledger.sent,
+        ledger.accepted + ledger.rejected + ledger.unknown
+    );
+    assert_eq!(
+        (ledger.rejected, ledger.unknown, ledger.unexpected),
+        (0, 0, 0)
+    );
+    (bench, run, ledger)
+}
+
+/// The key that the store says it treated wrongly.
+fn key_in(log: &str) -> u64 {
+    let (_, rest) = log.split_once("\"key\":").unwrap();
+    rest.split(',').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_good_store_has_every_record_once() {
+    let (_bench, run, ledger) = run("");
+    assert_eq!(
+        (ledger.delivered, ledger.missing, ledger.duplicates),
+        (ledger.sent, 0, 0)
+    );
+    let trial = &run.trials[0];
+    let delivery = trial.info.delivery.clone().unwrap();
+    assert!(delivery.drained_after_s.is_some() && delivery.resolution_ms >= 50.0);
+    assert_eq!(delivery.negative_delays, 0);
+    let measured = trial.delivery_delay.as_ref().unwrap().len();
+    assert!(measured > 0 && measured <= ledger.sent);
+    assert!(
+        trial
+            .resources
+            .iter()
+            .any(|row| row.component == "store-0" && row.rss_bytes > 0)
+    );
+    assert!(trial.resources.iter().any(|row| row.component == "waggle"));
+    let visible: Vec<u64> = trial.backlog.iter().map(|row| row.visible).collect();
+    assert!(visible.is_sorted() && visible.last() == Some(&ledger.sent));
+    let order: Vec<PhaseName> = trial.info.phases.iter().map(|phase| phase.phase).collect();
+    assert!(order.is_sorted() && order.len() == 9, "{order:?}");
+}
+
+#[test]
+fn a_dropped_record_is_missing_by_its_key() {
+    let (_bench, run, ledger) = run(&format!(", drop={NTH}"));
+    assert_eq!((ledger.missing, ledger.delivered), (1, ledger.accepted - 1));
+    assert_eq!(ledger.missing_keys, [key_in(&log(&run, "store-0"))]);
+    assert!(worker_and_sequence(ledger.missing_keys[0]).is_some());
+    assert_eq!(
+        run.trials[0]
+            .info
+            .delivery
+            .as_ref()
+            .unwrap()
+            .drained_after_s,
+        None
+    );
+}
+
+#[test]
+fn a_doubled_record_is_a_duplicate() {
+    let (_bench, _, ledger) = run(&format!(", double={NTH}"));
+    assert_eq!(
+        (ledger.missing, ledger.delivered, ledger.duplicates),
+        (0, ledger.accepted, 1)
+    );
+}
+
+#[test]
+fn a_delayed_record_is_late_and_out_of_order_but_not_missing() {
+    let (_bench, run, ledger) = run(&format!(", late={NTH}"));
+    assert_eq!((ledger.missing, ledger.late), (0, 1));
+    assert!(ledger.out_of_order >= 1);
+    assert!(
+        run.trials[0]
+            .info
+            .delivery
+            .as_ref()
+            .unwrap()
+            .drained_after_s
+            .is_some()
+    );
+}

@@ -1,0 +1,130 @@
+//! Studies on small real systems, run by a whole process of their own (`examples/run_study`).
+
+mod faulty_stores;
+mod orphans;
+mod systems;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+};
+
+use tempfile::TempDir;
+use waggle_results::Run;
+
+/// A program of this package's `examples`, which `cargo test` builds.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let file = test.ancestors().nth(2).unwrap().join("examples").join(name);
+    assert!(
+        file.exists(),
+        "{} is missing: cargo build -p waggle-runner --examples",
+        file.display()
+    );
+    file
+}
+
+/// A folder with a study, its system and its records.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new(system: &str, study: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("system")).unwrap();
+        fs::write(folder.path().join("system/system.yaml"), system).unwrap();
+        fs::write(folder.path().join("study.yaml"), study).unwrap();
+        fs::write(
+            folder.path().join("records.lp"),
+            "m,host=a value=1 1\nm,host=b value=2 2\n",
+        )
+        .unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = Command::new(example("run_study"));
+        command
+            .arg(self.path("study.yaml"))
+            .arg(self.path("system"))
+            .arg(self.path("run"))
+            .args(more);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        self.command(more).output().unwrap()
+    }
+
+    fn start(&self) -> Child {
+        self.command(&[]).spawn().unwrap()
+    }
+
+    /// Runs it to its end, which must be a good one.
+    fn results(&self) -> Run {
+        let output = self.run(&[]);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        Run::read(&self.path("run")).unwrap()
+    }
+}
+
+/// A study of half a second of load on `system`.
+fn study(system: &str, more: &str) -> String {
+    format!(
+        "
+study: trial
+question: Does it work?
+system: {{ use: {system} }}
+factors: {{ connections: [2] }}
+load:
+  model: closed
+  connections: ${{connections}}
+  pipelining: 4
+  request:
+    name: put
+    put: /records
+    to: records
+    records: {{ from: records.lp, per_request: 20 }}
+schedule:
+  warm_up: {{ until: time, at_most: 200ms }}
+  measure: 500ms
+  drain: {{ at_most: 6s }}
+  ready: {{ at_most: 20s }}
+  cool_down: 100ms
+  repeat: 1
+measure:
+  interval: 100ms
+  resources: 100ms
+{more}"
+    )
+}
+
+const DELIVERY: &str = "  delivery: { at: store, poll: 50ms, late_after: 1s }\n";
+
+/// The log of a component's replica in a run's first trial.
+fn log(run: &Run, replica: &str) -> String {
+    read(
+        &run.trials[0]
+            .path
+            .join("logs")
+            .join(format!("{replica}.log")),
+    )
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_default()
+}

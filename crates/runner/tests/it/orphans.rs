@@ -1,0 +1,185 @@
+//! However waggle ends, nothing that it started lives on.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::Child,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use waggle_results::Run;
+
+use super::{Bench, example, study};
+
+/// By then a killed process must be gone; far more than it takes, for a busy machine.
+const GONE_AT_MOST: Duration = Duration::from_secs(20);
+
+/// A component with a child and a grandchild that left its group; each can be found by the folder it is in.
+fn system() -> String {
+    format!(
+        "
+system: family
+summary: A process with children.
+components:
+  store:
+    ports: [http]
+    process:
+      command: [sh, -c, 'sleep 600 & setsid sh -c \"sleep 601 & sleep 602\" & exec {store} $0', '${{port.http}}']
+    ready: {{ http: {{ port: http, path: /ready }} }}
+    stop_within: 5s
+endpoints:
+  records: {{ component: store, port: http }}
+verify:
+  - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
+",
+        store = example("store").display()
+    )
+}
+
+/// A run that is in the middle of its first trial.
+fn under_way(bench: &Bench) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child = bench.start();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("phase: Measure") {
+        line.clear();
+        assert!(
+            lines.read_line(&mut line).unwrap() > 0,
+            "it ended before it measured"
+        );
+    }
+    (child, lines)
+}
+
+/// Processes whose current folder lies in the bench's: the components, their children, and no supervisor's shell.
+fn living(bench: &Bench) -> Vec<String> {
+    let root = bench.folder.path().canonicalize().unwrap();
+    let inside = |entry: &fs::DirEntry| {
+        fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&root))
+    };
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let named = entries
+        .filter(inside)
+        .map(|entry| fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default());
+    named.map(|line| line.replace('\0', " ")).collect()
+}
+
+#[track_caller]
+fn assert_all_gone(bench: &Bench) {
+    let deadline = Instant::now() + GONE_AT_MOST;
+    while !living(bench).is_empty() {
+        assert!(
+            Instant::now() < deadline,
+            "still there: {:?}",
+            living(bench)
+        );
+        std::thread::yield_now();
+    }
+}
+
+fn long_study() -> String {
+    study("family", "")
+        .replace("measure: 500ms", "measure: 60s")
+        .replace("repeat: 1", "repeat: 2")
+}
+
+fn pid_of(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+#[test]
+fn a_killed_waggle_leaves_nothing_behind_and_can_be_resumed() {
+    let bench = Bench::new(&system(), &long_study());
+    let (mut child, _lines) = under_way(&bench);
+    assert!(living(&bench).len() >= 4, "{:?}", living(&bench));
+    kill_process(pid_of(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    assert_all_gone(&bench);
+    assert!(Run::read(&bench.path("run")).unwrap().trials.is_empty());
+    // The same study goes on in the same folder; an interrupt ends it again.
+    let mut command = bench.command(&["resume"]);
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("phase: Measure") {
+        line.clear();
+        assert!(
+            lines.read_line(&mut line).unwrap() > 0,
+            "it could not be resumed"
+        );
+    }
+    kill_process(pid_of(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_all_gone(&bench);
+}
+
+#[test]
+fn an_interrupted_waggle_leaves_nothing_behind() {
+    let bench = Bench::new(&system(), &long_study());
+    let (mut child, _lines) = under_way(&bench);
+    kill_process(pid_of(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_all_gone(&bench);
+    let run = Run::read(&bench.path("run")).unwrap();
+    assert!(run.trials.is_empty());
+    let trials = fs::read_dir(bench.path("run/trials")).unwrap();
+    assert_eq!(trials.count(), 0);
+}
+
+#[test]
+fn a_killed_supervisor_takes_its_component_along() {
+    let bench = Bench::new(&system(), &long_study());
+    let (mut child, _lines) = under_way(&bench);
+    let supervisor = supervisor_of(child.id());
+    kill_process(supervisor, Signal::KILL).unwrap();
+    // Both trials are tried; the second one is interrupted while it measures or before.
+    kill_process(pid_of(&child), Signal::INT).unwrap();
+    assert!(child.wait().unwrap().code().is_some());
+    let deadline = Instant::now() + GONE_AT_MOST;
+    while living(&bench)
+        .iter()
+        .any(|command| command.contains("store"))
+    {
+        assert!(
+            Instant::now() < deadline,
+            "still there: {:?}",
+            living(&bench)
+        );
+        std::thread::yield_now();
+    }
+    kill_the_rest(&bench);
+}
+
+/// What left the group of a component whose supervisor was killed is nobody's; the test clears it away.
+fn kill_the_rest(bench: &Bench) {
+    let root = bench.folder.path().canonicalize().unwrap();
+    for entry in fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
+        if fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&root)) {
+            let pid = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok())
+                .and_then(Pid::from_raw);
+            kill_process(pid.unwrap(), Signal::KILL).ok();
+        }
+    }
+}
+
+/// The one child of waggle.
+fn supervisor_of(waggle: u32) -> Pid {
+    let threads = fs::read_dir(format!("/proc/{waggle}/task"))
+        .unwrap()
+        .filter_map(Result::ok);
+    let children =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let all: Vec<i32> = children
+        .flat_map(|line| {
+            line.split_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(all.len(), 1);
+    Pid::from_raw(all[0]).unwrap()
+}

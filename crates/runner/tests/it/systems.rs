@@ -1,0 +1,197 @@
+//! The process driver with systems that start in order, do not start, die or do not stop.
+
+use waggle_results::{PhaseName, TrialEnd};
+
+use super::{Bench, example, log, read, study};
+
+/// A system whose one component is a shell script around the store; `$1` is its port.
+fn scripted(script: &str, ready: &str) -> String {
+    let store = example("store");
+    let script = script.replace("STORE", &store.display().to_string());
+    format!(
+        "
+system: scripted
+summary: A script.
+components:
+  store:
+    ports: [http]
+    process:
+      command: [sh, -c, '{script}', sh, '${{port.http}}']
+    ready: {{ http: {{ port: http, path: {ready} }} }}
+    stop_within: 300ms
+endpoints:
+  records: {{ component: store, port: http }}
+verify:
+  - name: it is ready
+    endpoint: records
+    get: /ready
+    within: 100ms
+    expect: {{ status: 200 }}
+"
+    )
+}
+
+/// The study's only trial: how it ended, and what was remarked.
+fn check(system: &str, expected_phase: PhaseName, reason: &str, last_words: &str) {
+    let short = study("scripted", "").replace("at_most: 20s", "at_most: 500ms");
+    let run = Bench::new(system, &short).results();
+    let TrialEnd::Failed {
+        phase,
+        reason: told,
+        log_tail,
+    } = &run.trials[0].info.end
+    else {
+        panic!("it did not fail");
+    };
+    assert_eq!(*phase, expected_phase, "{told}");
+    assert!(told.contains(reason), "{told}");
+    assert!(
+        log_tail.iter().any(|line| line.contains(last_words)) || last_words.is_empty(),
+        "{log_tail:?}"
+    );
+}
+
+#[test]
+fn a_system_that_does_not_come_up_fails_with_its_last_words() {
+    let ended = scripted("echo no disk; exit 3", "/ready");
+    check(
+        &ended,
+        PhaseName::Ready,
+        "store-0 ended with exit code 3 before it was ready",
+        "no disk",
+    );
+    let never_ready = scripted("echo still waking up; exec STORE $1", "/nowhere");
+    check(
+        &never_ready,
+        PhaseName::Ready,
+        "store-0 was not ready in time",
+        "still waking up",
+    );
+    let no_program = scripted("exec /does/not/exist", "/ready");
+    check(
+        &no_program,
+        PhaseName::Ready,
+        "store-0 ended with exit code 127",
+        "",
+    );
+}
+
+#[test]
+fn a_component_that_dies_under_load_fails_the_trial() {
+    let dies = scripted("STORE $1 & sleep 0.4; echo my end; kill -9 $$", "/ready");
+    let run = Bench::new(&dies, &study("scripted", "")).results();
+    let TrialEnd::Failed {
+        phase,
+        reason,
+        log_tail,
+    } = &run.trials[0].info.end
+    else {
+        panic!("it did not fail")
+    };
+    assert!(*phase >= PhaseName::Ready && *phase <= PhaseName::Measure);
+    assert!(reason.contains("store-0 ended by signal 9"), "{reason}");
+    assert_eq!(log_tail.last().map(String::as_str), Some("my end"));
+}
+
+#[test]
+fn a_component_that_ignores_its_stop_is_killed_with_all_it_started() {
+    let stubborn = scripted(
+        "trap \"\" TERM; STORE $1 & while true; do sleep 1; done",
+        "/ready",
+    );
+    let run = Bench::new(&stubborn, &study("scripted", "")).results();
+    assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
+    let remark = "store-0 did not stop within 0.3 s and was killed";
+    assert!(
+        run.trials[0].info.remarks.iter().any(|told| told == remark),
+        "{:?}",
+        run.trials[0].info.remarks
+    );
+}
+
+const TWO: &str = "
+system: two
+summary: One component needs the other, which has two replicas.
+components:
+  front:
+    needs: [back]
+    ports: [http]
+    process:
+      command: [sh, -c, 'echo I am $0 of ${dir}; echo back at $1; exec STORE $2', '${replica}', '${back.port.http}', '${port.http}']
+    ready: { http: { port: http, path: /ready } }
+  back:
+    replicas: 2
+    ports: [http]
+    process:
+      command: [sh, -c, 'echo I am $0; echo level is $LEVEL; exec STORE $1', '${replica}', '${port.http}']
+      environment: { LEVEL: '${level}' }
+    ready: { tcp: { port: http } }
+parameters:
+  level: { summary: a number, integer: { min: 1, max: 9 }, default: 4 }
+endpoints:
+  records: { component: back, port: http }
+verify:
+  - { name: it is ready, endpoint: records, get: /ready, expect: { status: 200 } }
+";
+
+#[test]
+fn placeholders_replicas_and_needs_come_together() {
+    let system = TWO.replace("STORE", &example("store").display().to_string());
+    let bench = Bench::new(&system, &study("two", ""));
+    let run = bench.results();
+    assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
+    assert!(log(&run, "back-0").contains("I am 0\nlevel is 4"));
+    assert!(log(&run, "back-1").contains("I am 1\nlevel is 4"));
+    let front = log(&run, "front-0");
+    assert!(
+        front.contains("I am 0 of ") && front.contains("front-0\nback at "),
+        "{front}"
+    );
+    // Both replicas got load, and each has its rows.
+    for replica in ["back-0", "back-1", "front-0"] {
+        assert!(
+            run.trials[0]
+                .resources
+                .iter()
+                .any(|row| row.component == replica),
+            "{replica}"
+        );
+    }
+    assert!(!bench.path("run/.system").exists());
+}
+
+#[test]
+fn what_is_wrong_before_the_first_trial_is_an_error() {
+    let missing = scripted("true", "/ready").replace("[sh, -c,", "[no-such-program, -c,");
+    let bench = Bench::new(&missing, &study("scripted", ""));
+    let output = bench.run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("\"no-such-program\" is not installed")
+    );
+    assert!(!bench.path("run").exists());
+
+    let bench = Bench::new(&scripted("exec STORE $1", "/ready"), &study("scripted", ""));
+    std::fs::write(bench.path("records.lp"), "m value=1 1\nm value= 2\n").unwrap();
+    let output = bench.run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("records.lp:2:"), "{told}");
+}
+
+#[test]
+fn a_folder_of_another_study_is_not_gone_on_with() {
+    let system = scripted("exec STORE $1", "/ready");
+    let bench = Bench::new(&system, &study("scripted", ""));
+    bench.results();
+    assert!(bench.run(&["resume"]).status.success());
+    let text = read(&bench.path("study.yaml"));
+    std::fs::write(bench.path("study.yaml"), text.replace("500ms", "600ms")).unwrap();
+    let output = bench.run(&["resume"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        told.contains("the study differs from the one the run was begun with"),
+        "{told}"
+    );
+}
