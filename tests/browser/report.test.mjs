@@ -221,7 +221,8 @@ for (const colorScheme of ['light', 'dark']) {
 }
 
 test('hostile texts stay text', async () => {
-  const { context, page, seen } = await open(browser, seeded('hostile'));
+  const { context, page, seen } = await open(browser, seeded('hostile'), { viewport: { width: 390, height: 844 } });
+  assert.equal(await overflow(page), 0, 'long words do not widen the page');
   for (const tab of await page.$$('[role=tab]')) await tab.click();
   for (const id of ['#heat', '#lines', '#spectrum', '#time-rate']) {
     const plot = page.locator(id);

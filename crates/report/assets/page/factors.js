@@ -110,7 +110,7 @@ function heatMap(look) {
   const along = view.along;
   const data = cells.map((cell, index) => [cell.levels[view.across], along === null ? 0 : cell.levels[along], index]);
   return {
-    grid: { left: along === null ? 8 : 26, right: 8, top: 22, bottom: 26, containLabel: true },
+    grid: { left: along === null ? 8 : 26, right: 8, top: 32, ...(along === null ? { height: 110 } : { bottom: 26 }), containLabel: true },
     toolbox: tools(look, view.metric.id + '-map'),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => tellCell(cells[one.data[2]])),
     xAxis: axis(look, {
@@ -182,7 +182,7 @@ function bars(look) {
   const cells = [...model.cells].reverse();
   const ends = cells.flatMap((cell, place) => (cell[view.metric.id] && cell[view.metric.id].length === 3 ? [[place, cell[view.metric.id][1], cell[view.metric.id][2]]] : []));
   return {
-    grid: { left: 8, right: 20, top: 20, bottom: 30, containLabel: true },
+    grid: { left: 16, right: 20, top: 24, bottom: 30, containLabel: true },
     toolbox: tools(look, view.metric.id),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data.cell ? tellCell(one.data.cell) : null)),
     yAxis: axis(look, { type: 'category', data: cells.map((cell) => cell.label), splitLine: { show: false }, axisLabel: { width: 180, overflow: 'truncate' } }),
@@ -204,15 +204,20 @@ function bars(look) {
 function drawFactors() {
   const grid = isGrid();
   const pair = byId('metric-panel');
-  pair.classList.toggle('single', !grid);
+  const row = grid && view.along === null;
+  pair.classList.toggle('single', !grid || row);
   byId('lines').closest('figure').hidden = !grid;
+  const held = model.factors.flatMap((factor, place) => (grid && isHeld(place) ? [` at ${factor.name} ${levelOf(place, view.held[place])}`] : []));
+  const what = [view.metric.name, view.metric.unit].filter(Boolean).join(', ') + held.join(',');
   if (grid) {
+    byId('heat-label').textContent = `${what}; hatched squares may not be believed`;
+    if (row) byId('heat').style.height = '190px';
     draw('heat', heatMap);
     draw('lines', factorLines);
     return;
   }
-  byId('heat-label').textContent = 'Each cell, with 95 % intervals over trials; dashed bars may not be believed';
-  byId('heat').style.height = `${Math.max(120, 60 + 30 * model.cells.length)}px`;
+  byId('heat-label').textContent = `${what}, with 95 % intervals over trials; dashed bars may not be believed`;
+  byId('heat').style.height = `${Math.max(130, 80 + 30 * model.cells.length)}px`;
   draw('heat', bars);
 }
 

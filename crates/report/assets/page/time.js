@@ -99,6 +99,7 @@ function timeChoice() {
     document.querySelectorAll('#time-rate, #time-latency, #time-cpu, #time-backlog').forEach((plot) => { plot.closest('figure').hidden = true; });
     return;
   }
+  const rateName = byId('time-rate-label').textContent;
   const choose = (cell, wanted) => {
     const trials = model.trials.filter((trial) => trial.cell === cell.cell);
     timeView.trial = trials[wanted] || trials[0];
@@ -106,6 +107,7 @@ function timeChoice() {
       chooser('cell', withTrials.map((one) => one.label), withTrials.indexOf(cell), (to) => choose(withTrials[to], 0)),
       chooser('trial', trials.map((trial) => `repetition ${trial.repetition}, ran as ${trial.position}. (${trial.verdict})`), trials.indexOf(timeView.trial), (to) => choose(cell, to)),
     );
+    byId('time-rate-label').textContent = `${rateName}: ${cell.label}, repetition ${timeView.trial.repetition} (${timeView.trial.verdict})`;
     drawTime();
   };
   choose(withTrials.find((cell) => cell.cell === model.best) || withTrials[0], 0);

@@ -32,6 +32,10 @@ pub(super) fn sentence(text: &str) -> String {
             out.push(if bound { '\u{a0}' } else { ' ' });
         }
         out.push_str(word);
+        if bound && word == "–" {
+            // A line may end after a dash, whatever space follows; not after this joiner.
+            out.push('\u{2060}');
+        }
         before = word;
     }
     self::text(&out)
@@ -74,7 +78,7 @@ mod tests {
     fn a_number_keeps_its_unit() {
         assert_eq!(
             sentence("99 % within 122 ms (118 – 125 ms), at 12.3k records."),
-            "99\u{a0}% within 122\u{a0}ms (118\u{a0}–\u{a0}125\u{a0}ms), at 12.3k records."
+            "99\u{a0}% within 122\u{a0}ms (118\u{a0}–\u{2060}\u{a0}125\u{a0}ms), at 12.3k records."
         );
     }
 

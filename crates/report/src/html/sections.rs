@@ -1,11 +1,11 @@
 //! The page's sections in reading order: the answer first, how it was measured last.
 
-use waggle_stats::Verdict;
+use waggle_stats::{Estimate, Verdict};
 
 use super::{escape, series_table, table};
 use crate::{
     facts,
-    model::{CellModel, Counted, Model},
+    model::{CellModel, Model},
     tables,
     text::{self, NONE, Unit},
     words,
@@ -102,7 +102,7 @@ fn summary(out: &mut String, model: &Model) {
 }
 
 /// One figure: what, how much, the small print.
-type Figure = (&'static str, String, String);
+type Figure = (String, String, String);
 
 fn figures(out: &mut String, model: &Model) {
     let best = model
@@ -115,7 +115,7 @@ fn figures(out: &mut String, model: &Model) {
     for (what, value, small) in figures {
         out.push_str(&format!(
             "<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>\n",
-            escape::text(what),
+            escape::text(&what),
             escape::text(&value),
             escape::text(&small)
         ));
@@ -124,49 +124,49 @@ fn figures(out: &mut String, model: &Model) {
 }
 
 fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    let mut estimate =
-        |what, estimate: Option<&waggle_stats::Estimate>, unit: Unit, per: &str, small: &str| {
-            let Some(estimate) = estimate else { return };
-            let range = match estimate.interval {
-                Some(_) => text::interval(estimate, unit),
-                None => "single run".to_owned(),
-            };
-            let small = if small.is_empty() {
-                range
-            } else {
-                format!("{range} · {small}")
-            };
-            figures.push((what, format!("{}{per}", unit.show(estimate.point)), small));
-        };
-    let levels = text::levels(&cell.levels);
-    let goodput = match model.counted {
-        Counted::Records => "Highest goodput, records",
-        Counted::Requests => "Highest goodput, requests",
+    let lone = model.cells.len() == 1;
+    let (most, there) = if lone {
+        ("Goodput", "")
+    } else {
+        ("Highest goodput", ", there")
     };
-    estimate(goodput, cell.goodput.as_ref(), Unit::Plain, "/s", &levels);
-    estimate(
-        "Response time p99, there",
-        cell.response.p99.estimate.as_ref(),
-        Unit::Time,
-        "",
-        "",
-    );
-    estimate(
-        "Delivery delay p99, there",
-        cell.delay.p99.estimate.as_ref(),
-        Unit::Time,
-        "",
-        "",
-    );
-    estimate(
-        "System CPU per request, there",
-        cell.system_cpu_us_per_request.as_ref(),
-        Unit::Time,
-        "",
-        "",
-    );
-    figures
+    let figure = |what: String, estimate: Option<&Estimate>, unit: Unit| {
+        let estimate = estimate?;
+        let range = match estimate.interval {
+            Some(_) => text::interval(estimate, unit),
+            None => "single run".to_owned(),
+        };
+        Some((what, unit.show(estimate.point), range))
+    };
+    let word = model.counted.word();
+    let goodput = figure(
+        format!("{most}, {word}"),
+        cell.goodput.as_ref(),
+        Unit::Plain,
+    )
+    .map(|(what, value, range)| {
+        let place = if lone {
+            String::new()
+        } else {
+            format!(" · {}", text::levels(&cell.levels))
+        };
+        (what, format!("{value}/s"), format!("{range}{place}"))
+    });
+    let time = |what: &str, estimate: Option<&Estimate>| {
+        figure(format!("{what}{there}"), estimate, Unit::Time)
+    };
+    [
+        goodput,
+        time("Response time p99", cell.response.p99.estimate.as_ref()),
+        time("Delivery delay p99", cell.delay.p99.estimate.as_ref()),
+        time(
+            "System CPU per request",
+            cell.system_cpu_us_per_request.as_ref(),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn of_all(model: &Model) -> Vec<Figure> {
@@ -180,7 +180,7 @@ fn of_all(model: &Model) -> Vec<Figure> {
         let delivered: u64 = ledgers.iter().map(|ledger| ledger.delivered).sum();
         let missing: u64 = ledgers.iter().map(|ledger| ledger.missing).sum();
         figures.push((
-            "Records missing",
+            "Records missing".to_owned(),
             text::count(missing),
             format!("{} delivered, all trials", text::count(delivered)),
         ));
@@ -196,7 +196,7 @@ fn of_all(model: &Model) -> Vec<Figure> {
         .map(|(verdict, count)| format!("{count} {}", words::verdict(*verdict)))
         .collect();
     figures.push((
-        "Cells to be believed",
+        "Cells to be believed".to_owned(),
         format!("{believed} of {}", model.cells.len()),
         counts.join(", "),
     ));

@@ -52,9 +52,18 @@ pub(crate) fn answer(info: &RunInfo, counted: Counted, cells: &[CellModel]) -> A
     }
     let shown = best.unwrap_or(any);
     sentences.push(goodput(shown, counted, cells.len()));
-    sentences.extend(response(shown));
-    sentences.extend(quickest(cells, shown, counted, best.is_some()));
-    sentences.extend(limit(shown, info));
+    let there = |sentence: Option<String>| {
+        sentence.map(|sentence| {
+            if cells.len() > 1 {
+                at_that_cell(&sentence)
+            } else {
+                sentence
+            }
+        })
+    };
+    sentences.extend(there(response(shown)));
+    sentences.extend(there(quickest(cells, shown, counted, best.is_some())));
+    sentences.extend(there(limit(shown, info)));
     sentences.extend(completeness(cells));
     if best.is_some() && any.cell != shown.cell {
         sentences.push(format!(
@@ -80,6 +89,16 @@ fn highest<'a>(cells: impl Iterator<Item = &'a CellModel>) -> Option<&'a CellMod
 
 fn point(estimate: Option<&Estimate>) -> f64 {
     estimate.map_or(f64::NEG_INFINITY, |estimate| estimate.point)
+}
+
+/// The sentence with "There, " before it.
+fn at_that_cell(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    let first = rest
+        .next()
+        .map(|first| first.to_lowercase().collect::<String>())
+        .unwrap_or_default();
+    format!("There, {first}{}", rest.as_str())
 }
 
 fn at(cell: &CellModel) -> String {
@@ -129,7 +148,7 @@ fn response(cell: &CellModel) -> Option<String> {
         ""
     };
     Some(format!(
-        "There, half of the answers came within {} and 99 % within {}{thin}; the slowest took {}.",
+        "Half of the answers came within {} and 99 % within {}{thin}; the slowest took {}.",
         Unit::Time.show(p50.point),
         text::long(Some(&p99), Unit::Time),
         Unit::Time.show(max.point)
@@ -209,7 +228,7 @@ fn quickest(
         .map(|ms| format!(", known to within {}", Unit::Time.show(ms * 1000.0)))
         .unwrap_or_default();
     let mut text = format!(
-        "There, 99 % of the records could be read within {}{resolution}",
+        "99 % of the records could be read within {}{resolution}",
         Unit::Time.show(there.point)
     );
     if quickest.cell == best.cell {
@@ -255,15 +274,15 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<String> {
     );
     let engine = cell.engine_busy_share.unwrap_or(0.0);
     Some(if system >= CPU_FULL * f64::from(given) {
-        format!("What limits there is the system's CPU: {used}.")
+        format!("What limits is the system's CPU: {used}.")
     } else if engine >= ENGINE_NEAR_LIMIT {
         format!(
-            "There the load generator was near its own limit (its busiest worker {} busy), while {used}.",
+            "The load generator was near its own limit (its busiest worker {} busy), while {used}.",
             text::share(engine)
         )
     } else {
         format!(
-            "No CPU was full there ({used}; the busiest load worker was {} busy), so that waiting, for disk, locks or answers, is the likelier limit.",
+            "No CPU was full ({used}; the busiest load worker was {} busy), so that waiting, for disk, locks or answers, is the likelier limit.",
             text::share(engine)
         )
     })

@@ -1,0 +1,158 @@
+//! What each cell reached and what it cost.
+
+use super::{Field, FieldKind, Table, by_cell, heads, place};
+use crate::{
+    model::{Counted, Model, SPECTRUM_TICKS},
+    rows,
+    text::{self, NONE, Unit},
+    words,
+};
+
+/// Goodput, response time, errors, verdict.
+pub(crate) fn cells(model: &Model) -> Table {
+    let goodput = match model.counted {
+        Counted::Records => "records/s",
+        Counted::Requests => "requests/s",
+    };
+    let certainty = if model.info.schedule.repeat == 1 {
+        "single run, no uncertainty known"
+    } else {
+        "with 95 % intervals over trials"
+    };
+    Table {
+        id: "cells",
+        caption: format!("Goodput and response time of each cell, {certainty}"),
+        heads: heads(
+            model,
+            &[
+                "verdict", goodput, "p50", "p90", "p99", "p99.9", "max", "errors",
+            ],
+        ),
+        rows: by_cell(model, |cell| {
+            vec![
+                Field::verdict(rows::verdict(cell)),
+                Field::estimate(cell.goodput.as_ref(), Unit::Plain),
+                Field::percentile(&cell.response.p50),
+                Field::percentile(&cell.response.p90),
+                Field::percentile(&cell.response.p99),
+                Field::percentile(&cell.response.p999),
+                Field::percentile(&cell.response.max),
+                Field {
+                    kind: if cell.failed > 0 {
+                        FieldKind::Bad
+                    } else {
+                        FieldKind::Plain
+                    },
+                    ..Field::plain(rows::errors(cell))
+                },
+            ]
+        }),
+    }
+}
+
+/// What a request cost, and how busy everything was.
+pub(crate) fn cost(model: &Model) -> Table {
+    let mut components: Vec<&str> = Vec::new();
+    for (component, _) in model.cells.iter().flat_map(|cell| &cell.component_cores) {
+        if !components.contains(&component.as_str()) {
+            components.push(component);
+        }
+    }
+    let cores: Vec<String> = components
+        .iter()
+        .map(|component| format!("{component}, cores"))
+        .collect();
+    let mut columns = vec![
+        "system CPU per request",
+        "load CPU per request",
+        "system memory, highest",
+        "busiest load worker",
+    ];
+    columns.extend(cores.iter().map(String::as_str));
+    Table {
+        id: "cost",
+        caption:
+            "Cost: CPU time per request, memory, and CPU used by each component while measured"
+                .to_owned(),
+        heads: heads(model, &columns),
+        rows: by_cell(model, |cell| {
+            let mut row = vec![
+                Field::estimate(cell.system_cpu_us_per_request.as_ref(), Unit::Time),
+                Field::estimate(cell.engine_cpu_us_per_request.as_ref(), Unit::Time),
+                Field::estimate(cell.system_rss_max_bytes.as_ref(), Unit::Bytes),
+                Field::plain(
+                    cell.engine_busy_share
+                        .map_or_else(|| NONE.to_owned(), text::share),
+                ),
+            ];
+            row.extend(components.iter().map(|component| {
+                let used = cell
+                    .component_cores
+                    .iter()
+                    .find(|(name, _)| name == component);
+                Field::estimate(used.map(|(_, cores)| cores), Unit::Plain)
+            }));
+            row
+        }),
+    }
+}
+
+/// Failures by kind; `None` where there are none.
+pub(crate) fn failures(model: &Model) -> Option<Table> {
+    let rows: Vec<Vec<Field>> = model
+        .cells
+        .iter()
+        .flat_map(|cell| cell.failures.iter().map(move |failure| (cell, failure)))
+        .map(|(cell, (kind, count))| {
+            let mut row = place(model, cell);
+            row.extend([
+                Field::plain(words::failure(kind)),
+                Field::nothing_expected(*count),
+            ]);
+            row
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        id: "failures",
+        caption: "Failed requests by kind, summed over trials".to_owned(),
+        heads: heads(model, &["kind", "requests"]),
+        rows,
+    })
+}
+
+/// Percentiles of all trials of a cell together, at the chart's ticks.
+pub(crate) fn spectrum(model: &Model) -> Table {
+    let mut columns: Vec<&str> = SPECTRUM_TICKS.iter().map(|(head, _)| *head).collect();
+    columns.push("slowest");
+    Table {
+        id: "spectrum",
+        caption:
+            "Response time within which this share of a cell's answers came, all trials together"
+                .to_owned(),
+        heads: heads(model, &columns),
+        rows: by_cell(model, |cell| {
+            let last = cell.spectrum.last();
+            let at = |quantile: f64| {
+                // The line ends at the slowest sample; beyond it there is nothing to say.
+                let point = cell
+                    .spectrum
+                    .iter()
+                    .rev()
+                    .skip(1)
+                    .find(|point| (point.quantile - quantile).abs() < 1e-9);
+                Field::plain(
+                    point.map_or_else(|| NONE.to_owned(), |point| Unit::Time.show(point.us)),
+                )
+            };
+            let mut row: Vec<Field> = SPECTRUM_TICKS
+                .iter()
+                .map(|(_, quantile)| at(*quantile))
+                .collect();
+            row.push(Field::plain(last.map_or_else(
+                || NONE.to_owned(),
+                |last| Unit::Time.show(last.us),
+            )));
+            row
+        }),
+    }
+}

@@ -1,0 +1,102 @@
+//! Every trial, with the numbers one looks for first.
+
+use super::{Field, FieldKind, Table, heads, place};
+use crate::{
+    model::{Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles},
+    text::{self, NONE, Unit},
+    words,
+};
+
+/// One row a trial, the numbers one looks for first.
+pub(crate) fn trials(model: &Model) -> Table {
+    let columns = [
+        "repetition",
+        "ran as",
+        "verdict",
+        model.counted.word(),
+        "p50",
+        "p99",
+        "max",
+        "errors",
+        "delivered",
+        "missing",
+        "why",
+    ];
+    let mut heads = heads(model, &columns);
+    for head in &mut heads {
+        if head.text == model.counted.word() {
+            head.text.push_str("/s");
+        }
+    }
+    Table {
+        id: "trials",
+        caption: "Every trial over its measured phase".to_owned(),
+        heads,
+        rows: model
+            .trials
+            .iter()
+            .filter_map(|trial| {
+                let cell = model
+                    .cells
+                    .iter()
+                    .find(|cell| cell.cell == trial.key.cell)?;
+                let mut row = place(model, cell);
+                row.extend(trial_fields(trial));
+                Some(row)
+            })
+            .collect(),
+    }
+}
+
+fn trial_fields(trial: &TrialModel) -> Vec<Field> {
+    let time = |pick: fn(&TrialPercentiles) -> &TrialPercentile| {
+        let times = trial
+            .numbers
+            .as_ref()
+            .and_then(|numbers| numbers.response.as_ref());
+        times.map_or_else(
+            || Field::plain(NONE),
+            |times| {
+                let one = pick(times);
+                let field = Field::plain(Unit::Time.show(one.us));
+                match &one.thin {
+                    Some(reason) => Field {
+                        kind: FieldKind::Thin(reason.clone()),
+                        ..field
+                    },
+                    None => field,
+                }
+            },
+        )
+    };
+    let number = |pick: fn(&TrialNumbers) -> Field| {
+        trial
+            .numbers
+            .as_ref()
+            .map_or_else(|| Field::plain(NONE), pick)
+    };
+    let ledger = |pick: fn(&waggle_results::LedgerInfo) -> Field| {
+        trial
+            .ledger
+            .as_ref()
+            .map_or_else(|| Field::plain(NONE), pick)
+    };
+    let reasons: Vec<&str> = trial
+        .reasons
+        .iter()
+        .map(|reason| reason.text.as_str())
+        .collect();
+    vec![
+        Field::plain(trial.key.repetition.to_string()),
+        Field::plain(format!("{}.", trial.position)),
+        Field::verdict(words::verdict(trial.verdict).to_owned()),
+        number(|numbers| Field::plain(text::plain(numbers.goodput_per_s))),
+        time(|times| &times.p50),
+        time(|times| &times.p99),
+        time(|times| &times.max),
+        number(|numbers| Field::nothing_expected(numbers.failed)),
+        ledger(|ledger| Field::plain(text::count(ledger.delivered))),
+        ledger(|ledger| Field::nothing_expected(ledger.missing)),
+        Field::plain(reasons.join("\n")),
+    ]
+}
