@@ -10,6 +10,10 @@ const PAGE: &str = include_str!("documentation.html");
 /// Where the page takes the document from.
 const PLACE: &str = "{{openapi}}";
 
+/// The page may do nothing but what is in it, and ask only this gateway.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+     connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 /// A page that shows this document
 #[utoipa::path(
     get,
@@ -17,9 +21,10 @@ const PLACE: &str = "{{openapi}}";
     tag = "documentation",
     responses((status = 200, description = "A page with everything in it", body = String, content_type = "text/html"))
 )]
-pub(super) async fn page() -> Html<String> {
+pub(super) async fn page() -> Response {
     // Inside a script element only "</" could end it early.
-    Html(PAGE.replace(PLACE, &super::openapi().replace("</", "<\\/")))
+    let page = PAGE.replace(PLACE, &super::openapi().replace("</", "<\\/"));
+    ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(page)).into_response()
 }
 
 /// This document as JSON

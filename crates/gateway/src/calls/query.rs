@@ -46,7 +46,7 @@ const LIMIT_DEFAULT: usize = 1000;
     responses(
         (status = 200, description = "Rows", body = Object, content_type = "application/json", example = json!({
             "topic": "plant", "measurement": "cpu", "truncated": false,
-            "rows": [{"time": 1_795_288_696_982_796_153_i64, "tags": {"host": "plant-01"}, "fields": {"user": 12.5}}],
+            "rows": [{"time": 1_700_000_000_000_000_000_i64, "tags": {"host": "plant-01"}, "fields": {"user": 12.5}}],
         })),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),

@@ -35,7 +35,7 @@ const LIMIT: &str = "waggle-limit";
     request_body(
         content(
             (String = "text/plain", example = "cpu,host=plant-01 user=12.5,threads=412i 1795288696982796153"),
-            (Object = "application/json", example = json!({"measurement": "cpu", "tags": {"host": "plant-01"}, "fields": {"user": 12.5}, "time": 1_795_288_696_982_796_153_i64})),
+            (Object = "application/json", example = json!({"measurement": "cpu", "tags": {"host": "plant-01"}, "fields": {"user": 12.5}, "time": 1_700_000_000_000_000_000_i64})),
             (String = "application/x-ndjson", example = "{\"measurement\":\"cpu\",\"fields\":{\"user\":12.5}}\n{\"measurement\":\"cpu\",\"fields\":{\"user\":12.7}}\n"),
         ),
         description = "Line protocol (`text/plain`, any other type, or none), one JSON object or an array of them, or a JSON object a line",

@@ -100,3 +100,6 @@ impl Store {
         self.queue.close();
     }
 }
+
+#[cfg(test)]
+mod tests;

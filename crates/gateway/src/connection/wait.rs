@@ -1,0 +1,168 @@
+//! What a connection waits for: its socket, the commit, its time limits.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase};
+use crate::problem::Problem;
+use crate::store::Fate;
+
+/// After an early close, what the client still sends is read and dropped for this long, so that it sees the answer
+/// and not a reset.
+const LINGER: Duration = Duration::from_millis(500);
+const LINGER_BYTES: usize = 1024 * 1024;
+
+/// The connection is of no more use.
+pub(super) struct Ended;
+
+impl Connection {
+    /// Ready when something has moved; an error ends the connection at once.
+    pub(super) fn wait(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        if self.entered.is_none() {
+            self.entered = Some(self.worker.enter(context.waker().clone()));
+        }
+        let mut moved = self.worker.draining.get() && matches!(self.intake, Intake::Open);
+        moved |= self.stopped_short && self.has_room();
+        moved |= self.write(context)?;
+        moved |= self.read(context)?;
+        moved |= self.see_commit(context);
+        moved |= self.see_timer(context)?;
+        if moved {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
+        }
+    }
+
+    fn write(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
+        let mut moved = false;
+        while self.sent < self.out.len() {
+            match Pin::new(&mut self.stream).poll_write(context, &self.out[self.sent..]) {
+                Poll::Ready(Ok(0) | Err(_)) => return Err(Ended),
+                Poll::Ready(Ok(count)) => self.sent += count,
+                Poll::Pending => return Ok(moved),
+            }
+            moved = true;
+        }
+        if self.sent > 0 {
+            self.phase_since = Instant::now();
+            self.sent = 0;
+            self.out.clear();
+            if self.out.capacity() > OUT_PAUSE_BYTES {
+                self.out = Vec::new();
+            }
+        }
+        Ok(moved)
+    }
+
+    fn read(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
+        // What was received before comes first, or an end of the stream would cut it off.
+        if self.stopped_short || !self.has_room() || !matches!(self.intake, Intake::Open) {
+            return Ok(false);
+        }
+        if self.input.capacity() - self.input.len() < INPUT_BYTES / 4 {
+            self.input.reserve(INPUT_BYTES);
+        }
+        match pin!(self.stream.read_buf(&mut self.input)).poll(context) {
+            Poll::Ready(Ok(0)) => {
+                self.intake = Intake::Closed;
+                Ok(true)
+            }
+            Poll::Ready(Ok(_)) => Ok(true),
+            Poll::Ready(Err(_)) => Err(Ended),
+            Poll::Pending => Ok(false),
+        }
+    }
+
+    /// Whether the first answer due is known; if not, has this task woken when it is.
+    fn see_commit(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(Due {
+            answer: Answer::Commit(ticket),
+            ..
+        }) = self.due.front()
+        else {
+            return false;
+        };
+        if ticket.fate() != Fate::Pending {
+            return true;
+        }
+        let known = self.woken_by.as_ref().is_some_and(|known| known.is(ticket));
+        if !known {
+            self.worker.wake_when_settled(ticket, context.waker());
+            self.woken_by = Some(ticket.clone());
+        }
+        false
+    }
+
+    /// Sees to it that no client takes longer than it may.
+    fn see_timer(&mut self, context: &mut Context<'_>) -> Result<bool, Ended> {
+        let Some(deadline) = self.deadline() else {
+            return Ok(false);
+        };
+        if deadline < self.timer_at {
+            self.set_timer(deadline);
+        }
+        while self.timer.as_mut().poll(context).is_ready() {
+            if Instant::now() >= deadline {
+                return self.out_of_time();
+            }
+            // Set long ago for something that has moved since.
+            self.set_timer(deadline);
+        }
+        Ok(false)
+    }
+
+    fn set_timer(&mut self, at: Instant) {
+        self.timer_at = at;
+        self.timer.as_mut().reset(at.into());
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let settings = &self.worker.shared.settings;
+        let allowed = if self.sent < self.out.len() {
+            settings.write_timeout
+        } else if !self.due.is_empty() {
+            return None;
+        } else {
+            match self.phase {
+                Phase::Idle => settings.idle_timeout,
+                Phase::Head => settings.head_timeout,
+                Phase::Body => settings.body_timeout,
+            }
+        };
+        Some(self.phase_since + allowed)
+    }
+
+    fn out_of_time(&mut self) -> Result<bool, Ended> {
+        let writing = self.sent < self.out.len();
+        if writing || self.timed_out || matches!(self.phase, Phase::Idle) || self.input.is_empty() {
+            return Err(Ended);
+        }
+        self.timed_out = true;
+        self.refuse(Problem::new(408, "the request did not come in time"));
+        Ok(true)
+    }
+
+    /// Ends the connection so that the client can read the last answer.
+    pub(super) async fn linger(&mut self) {
+        if self.stream.shutdown().await.is_err() {
+            return;
+        }
+        let mut dropped = 0;
+        let reading = async {
+            let mut scrap = vec![0; 4096];
+            while dropped < LINGER_BYTES {
+                match self.stream.read(&mut scrap).await {
+                    Ok(0) | Err(_) => break,
+                    Ok(count) => dropped += count,
+                }
+            }
+        };
+        // Whether the client hung up or not, the connection ends here.
+        let _ = tokio::time::timeout(LINGER, reading).await;
+    }
+}

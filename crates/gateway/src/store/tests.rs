@@ -1,0 +1,191 @@
+//! The store on its own: what is handed in comes out, in order, once, across views and re-openings.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{
+    Entries, Fate, Span, Staged, Store, StoreSettings, Ticket, TopicSlot, Writer, measurement_bit,
+    scan,
+};
+
+fn open(file: &Path) -> (Store, Writer) {
+    let settings = StoreSettings {
+        file: file.to_owned(),
+        queue_max_records: 1000,
+        commit_delay: Duration::ZERO,
+        file_max_bytes: 0,
+        wal_max_bytes: 1024 * 1024,
+        topics_max: 10,
+        readers: 1,
+    };
+    Store::open(&settings, Vec::new()).unwrap()
+}
+
+fn submit(store: &Store, topic: &str, times: std::ops::Range<i64>) -> Ticket {
+    let slot = store.topics.slot(topic).unwrap();
+    let mut staged = Staged::default();
+    for time in times {
+        let (chunk, _) = staged.chunk(slot);
+        chunk.push(time, measurement_bit("m"), "m", &format!("f={time}i"));
+    }
+    store.queue.submit(&mut staged, 0).unwrap()
+}
+
+/// Waits for the committer, which has no more to do than to write this.
+fn settled(ticket: &Ticket) -> Fate {
+    loop {
+        match ticket.fate() {
+            Fate::Pending => std::thread::yield_now(),
+            fate => return fate,
+        }
+    }
+}
+
+/// Reads the span until the visitor has `limit` records; offsets and times, and where to go on.
+fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let work = move |connection: &rusqlite::Connection| {
+        let mut found = Vec::new();
+        let next = scan(connection, &span, |block| {
+            for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
+                if found.len() == limit {
+                    return ControlFlow::Break(offset);
+                }
+                assert_eq!(entry.line, format!("m f={}i", entry.time).as_bytes());
+                if offset >= span.offset && (span.from..=span.until).contains(&entry.time) {
+                    found.push((offset, entry.time));
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok((found, next))
+    };
+    runtime.block_on(store.readers.read(work)).unwrap()
+}
+
+fn whole(topic: &str, offset: i64) -> Span {
+    Span {
+        topic: topic.to_owned(),
+        offset,
+        from: i64::MIN,
+        until: i64::MAX,
+        measurements: u64::MAX,
+    }
+}
+
+#[test]
+fn what_is_handed_in_comes_out_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.db");
+    // More chunks than one view of the file reads, each of three records.
+    for life in 0..2 {
+        let (store, writer) = open(&file);
+        for turn in 0..100 {
+            let first = (life * 100 + turn) * 3;
+            assert_eq!(
+                settled(&submit(&store, "t", first..first + 3)),
+                Fate::Durable
+            );
+            submit(&store, "u", turn..turn + 1);
+        }
+        store.close();
+        writer.wait();
+    }
+    let (store, _writer) = open(&file);
+    let check = |span: Span, limit, expected: std::ops::Range<i64>, next| {
+        let pairs: Vec<(i64, i64)> = expected.map(|number| (number, number)).collect();
+        assert_eq!(read(&store, span, limit), (pairs, next));
+    };
+    check(whole("t", 0), 10_000, 0..600, 600);
+    check(whole("t", 0), 250, 0..250, 250);
+    check(whole("t", 250), 300, 250..550, 550);
+    check(whole("t", 599), 10, 599..600, 600);
+    check(whole("t", 600), 10, 0..0, 600);
+    check(whole("t", 9_000), 10, 0..0, 600);
+    check(
+        Span {
+            from: 100,
+            until: 199,
+            ..whole("t", 0)
+        },
+        10_000,
+        100..200,
+        600,
+    );
+    check(
+        Span {
+            from: 100,
+            until: 199,
+            ..whole("t", 0)
+        },
+        50,
+        100..150,
+        150,
+    );
+    check(
+        Span {
+            measurements: measurement_bit("m"),
+            ..whole("t", 0)
+        },
+        10_000,
+        0..600,
+        600,
+    );
+    check(
+        Span {
+            measurements: !measurement_bit("m"),
+            ..whole("t", 0)
+        },
+        10_000,
+        0..0,
+        600,
+    );
+    check(whole("nothing", 0), 10, 0..0, 0);
+    assert_eq!(read(&store, whole("u", 0), 10_000).1, 200);
+}
+
+#[test]
+fn the_queue_has_a_limit_and_an_end() {
+    let queue = super::Queue::new(10);
+    let staged = |count: usize| {
+        let mut staged = Staged::default();
+        for time in 0..count {
+            staged
+                .chunk(TopicSlot(0))
+                .0
+                .push(time.try_into().unwrap(), 1, "m", "f=1");
+        }
+        staged
+    };
+    assert!(queue.submit(&mut staged(9), 0).is_ok());
+    assert!(queue.submit(&mut staged(2), 0).is_err());
+    assert!(queue.submit(&mut staged(1), 0).is_ok());
+    queue.close();
+    assert!(queue.submit(&mut staged(0), 0).is_err());
+    // One request larger than the limit is still taken when nothing waits, or it never could be.
+    assert!(super::Queue::new(10).submit(&mut staged(11), 0).is_ok());
+}
+
+#[test]
+fn what_is_taken_back_leaves_nothing() {
+    let mut chunk = super::Chunk::default();
+    chunk.push(5, 1, "m", "f=1");
+    let (kept, mark) = (chunk.clone(), chunk.mark());
+    chunk.push(-9, 2, "n", "f=2");
+    chunk.take_back(mark);
+    assert_eq!(chunk, kept);
+}
+
+#[test]
+fn cut_short_bytes_end_the_entries() {
+    let mut chunk = super::Chunk::default();
+    chunk.push(5, 1, "m", "f=1");
+    chunk.push(6, 1, "m", "f=2");
+    for length in 0..chunk.bytes.len() {
+        let whole = length / (chunk.bytes.len() / 2);
+        assert_eq!(Entries::new(&chunk.bytes[..length]).count(), whole);
+    }
+}
