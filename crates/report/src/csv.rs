@@ -10,7 +10,7 @@ use crate::{
 type Column = fn(&TrialModel) -> String;
 
 /// The columns behind the factors' own.
-const COLUMNS: [(&str, Column); 44] = [
+const COLUMNS: [(&str, Column); 49] = [
     ("verdict", |trial| words::verdict(trial.verdict).to_owned()),
     ("measured_s", |trial| {
         of(trial, |numbers| Some(numbers.seconds))
@@ -44,6 +44,9 @@ const COLUMNS: [(&str, Column); 44] = [
     ("response_time_max_us", |trial| {
         time(trial, response, |times| times.max.us)
     }),
+    ("response_time_mean_us", |trial| {
+        time(trial, response, |times| times.mean_us)
+    }),
     ("service_time_p50_us", |trial| {
         time(trial, service, |times| times.p50.us)
     }),
@@ -52,6 +55,9 @@ const COLUMNS: [(&str, Column); 44] = [
     }),
     ("service_time_max_us", |trial| {
         time(trial, service, |times| times.max.us)
+    }),
+    ("service_time_mean_us", |trial| {
+        time(trial, service, |times| times.mean_us)
     }),
     ("failed_time_p50_us", |trial| {
         time(trial, failed, |times| times.p50.us)
@@ -91,11 +97,17 @@ const COLUMNS: [(&str, Column); 44] = [
     ("delivery_delay_p50_us", |trial| {
         time(trial, delay, |times| times.p50.us)
     }),
+    ("delivery_delay_p90_us", |trial| {
+        time(trial, delay, |times| times.p90.us)
+    }),
     ("delivery_delay_p99_us", |trial| {
         time(trial, delay, |times| times.p99.us)
     }),
     ("delivery_delay_max_us", |trial| {
         time(trial, delay, |times| times.max.us)
+    }),
+    ("delivery_delay_mean_us", |trial| {
+        time(trial, delay, |times| times.mean_us)
     }),
     ("delivery_resolution_ms", |trial| {
         delivery(trial, |delivery| Some(delivery.resolution_ms))
@@ -121,6 +133,9 @@ const COLUMNS: [(&str, Column); 44] = [
     }),
     ("engine_busy_share", |trial| {
         of(trial, |numbers| Some(numbers.engine_busy_share))
+    }),
+    ("engine_lag_p99_us", |trial| {
+        of(trial, |numbers| Some(numbers.engine_lag_p99_us))
     }),
     ("system_rss_max_bytes", |trial| {
         of(trial, |numbers| numbers.system_rss_max_bytes)

@@ -51,6 +51,8 @@ pub struct CellModel {
     pub component_cores: Vec<(String, Estimate)>,
     /// Largest share of its CPU that a worker of the engine used in any trial.
     pub engine_busy_share: Option<f64>,
+    /// Largest p99 of the engine's lag in any trial.
+    pub engine_lag_p99_us: Option<f64>,
     /// Of the histograms of all counted trials together.
     pub spectrum: Vec<SpectrumPoint>,
 }
@@ -124,6 +126,10 @@ pub(crate) fn cell(
         engine_busy_share: counted
             .iter()
             .map(|(_, numbers)| numbers.engine_busy_share)
+            .reduce(f64::max),
+        engine_lag_p99_us: counted
+            .iter()
+            .map(|(_, numbers)| numbers.engine_lag_p99_us)
             .reduce(f64::max),
         spectrum: spectrum(&counted, raw),
     }

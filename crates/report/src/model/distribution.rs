@@ -46,6 +46,7 @@ pub struct Distribution {
     pub p99: Percentile,
     pub p999: Percentile,
     pub max: Percentile,
+    pub mean: Option<Estimate>,
 }
 
 /// One trial's percentile.
@@ -65,6 +66,7 @@ pub struct TrialPercentiles {
     pub p99: TrialPercentile,
     pub p999: TrialPercentile,
     pub max: TrialPercentile,
+    pub mean_us: f64,
 }
 
 /// A point of the percentile spectrum.
@@ -94,6 +96,7 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
             us: as_f64(histogram.max()),
             thin: None,
         },
+        mean_us: histogram.mean(),
     })
 }
 
@@ -113,6 +116,7 @@ pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
         p99: over(|trial| &trial.p99),
         p999: over(|trial| &trial.p999),
         max: over(|trial| &trial.max),
+        mean: judge::estimate(&trials.iter().map(|trial| trial.mean_us).collect::<Vec<_>>()),
     }
 }
 

@@ -3,7 +3,7 @@
 use waggle_results::ThresholdInfo;
 use waggle_stats::Verdict;
 
-use super::{CellModel, Distribution, Percentile};
+use super::{CellModel, Distribution, as_f64};
 use crate::{
     text::{self, Unit},
     words,
@@ -94,7 +94,6 @@ enum Kind {
     Share,
     Rate,
     Time,
-    Bytes,
 }
 
 fn show(value: f64, kind: Kind) -> String {
@@ -103,44 +102,37 @@ fn show(value: f64, kind: Kind) -> String {
         Kind::Share => text::share(value),
         Kind::Rate => format!("{}/s", Unit::Plain.show(value)),
         Kind::Time => Unit::Time.show(value),
-        Kind::Bytes => Unit::Bytes.show(value),
     }
 }
 
-/// The number a path names in a cell, in the unit thresholds are written in.
+/// The number a path names in a cell, in the unit thresholds are written in. The names are those that the study's
+/// check lets through.
 fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let time = |times: &Distribution, which: &str| Some((statistic(times, which)?, Kind::Time));
     match path.as_slice() {
-        ["delivery", "delay", which @ ..] => {
-            percentile(&cell.delay, which).map(|us| (us, Kind::Time))
-        }
-        ["delivery", count] => {
-            ledger(cell, count).map(|count| (super::distribution::as_f64(count), Kind::Count))
-        }
-        [_, "response_time", which @ ..] => {
-            percentile(&cell.response, which).map(|us| (us, Kind::Time))
-        }
-        [_, "service_time", which @ ..] => {
-            percentile(&cell.service, which).map(|us| (us, Kind::Time))
-        }
+        ["delivery", "delay", which] => time(&cell.delay, which),
+        ["delivery", count] => Some((as_f64(ledger(cell, count)?), Kind::Count)),
+        ["engine", "busy_share"] => Some((cell.engine_busy_share?, Kind::Share)),
+        ["engine", "lag_p99"] => Some((cell.engine_lag_p99_us?, Kind::Time)),
+        [_, "response_time", which] => time(&cell.response, which),
+        [_, "service_time", which] => time(&cell.service, which),
         [_, "goodput"] => Some((cell.goodput?.point, Kind::Rate)),
         [_, "throughput"] => Some((cell.throughput?.point, Kind::Rate)),
-        [_, "errors"] => Some((super::distribution::as_f64(cell.failed), Kind::Count)),
+        [_, "failed"] if cell.counted > 0 => Some((as_f64(cell.failed), Kind::Count)),
         [_, "error_share"] => Some((cell.error_share?, Kind::Share)),
-        ["system", "cpu_per_request"] => Some((cell.system_cpu_us_per_request?.point, Kind::Time)),
-        ["system", "rss"] => Some((cell.system_rss_max_bytes?.point, Kind::Bytes)),
         _ => None,
     }
 }
 
-fn percentile(times: &Distribution, which: &[&str]) -> Option<f64> {
-    let Percentile { estimate, .. } = match which {
-        ["p50"] => &times.p50,
-        ["p90"] => &times.p90,
-        ["p99"] => &times.p99,
-        // A dot separates the path's words, so that this percentile comes in two.
-        ["p99_9" | "p999" | "p99.9"] | ["p99", "9"] => &times.p999,
-        ["max"] => &times.max,
+fn statistic(times: &Distribution, which: &str) -> Option<f64> {
+    let estimate = match which {
+        "p50" => &times.p50.estimate,
+        "p90" => &times.p90.estimate,
+        "p99" => &times.p99.estimate,
+        "p99_9" => &times.p999.estimate,
+        "max" => &times.max.estimate,
+        "mean" => &times.mean,
         _ => return None,
     };
     estimate.as_ref().map(|estimate| estimate.point)

@@ -69,6 +69,7 @@ pub struct TrialNumbers {
     pub system_cpu_us_per_request: Option<f64>,
     pub engine_cpu_us_per_request: f64,
     pub engine_busy_share: f64,
+    pub engine_lag_p99_us: f64,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, f64)>,
     /// Largest sum over the system's components at one instant.
@@ -173,6 +174,7 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
             .then(|| system_cores * measured.seconds * 1e6 / answered),
         engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
         engine_busy_share: trial.info.engine.busy_share,
+        engine_lag_p99_us: trial.info.engine.lag_p99_us,
         component_cores,
         system_rss_max_bytes: system_rss_max(trial, from, to),
         offered_per_s: trial.info.engine.offered_per_s,

@@ -114,6 +114,41 @@ fn a_threshold_counts_on_cells_that_may_be_believed_only() {
     );
 }
 
+/// The study's check lets these names through; a condition on a number that the report does not know would fail
+/// whatever is measured.
+#[test]
+fn every_number_that_a_study_can_name_has_a_value() {
+    let statistics = ["p50", "p90", "p99", "p99_9", "max", "mean"];
+    let times = [
+        "put-readings.response_time",
+        "put-readings.service_time",
+        "delivery.delay",
+    ];
+    let mut names: Vec<String> = times
+        .iter()
+        .flat_map(|time| statistics.map(|statistic| format!("{time}.{statistic}")))
+        .collect();
+    let counts =
+        "sent accepted rejected unknown delivered missing duplicates late out_of_order unexpected";
+    names.extend(counts.split(' ').map(|count| format!("delivery.{count}")));
+    names.extend(
+        ["goodput", "throughput", "error_share", "failed"]
+            .map(|number| format!("put-readings.{number}")),
+    );
+    names.extend(["engine.busy_share", "engine.lag_p99"].map(str::to_owned));
+    let study = Seeded {
+        thresholds: names.clone(),
+        ..Seeded::plain(&[], 3)
+    };
+    for (name, threshold) in names.iter().zip(seeded_model(&study).thresholds) {
+        let cell = &threshold.cells[0];
+        assert!(
+            cell.holds && cell.observed.is_some() && cell.reason.is_none(),
+            "{name}: {cell:?}"
+        );
+    }
+}
+
 #[test]
 fn the_answer_rests_on_what_may_be_believed() {
     let model = seeded_model(&Seeded::ingest());

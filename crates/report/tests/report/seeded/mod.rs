@@ -24,6 +24,8 @@ pub(crate) struct Seeded {
     pub(crate) repeat: u32,
     /// Trials of the order that have run; `None`: all.
     pub(crate) ran: Option<usize>,
+    /// Numbers that must be at least 0, beside the study's two conditions.
+    pub(crate) thresholds: Vec<String>,
     /// A log line of the trial that fails.
     pub(crate) log_line: String,
     /// Cells in which something is wrong, by number.
@@ -64,6 +66,7 @@ impl Seeded {
             ],
             repeat: 3,
             ran: None,
+            thresholds: Vec::new(),
             log_line: "error: store.db: disk is full".to_owned(),
             wrong: vec![
                 (2, Wrong::Scatters),
@@ -170,12 +173,6 @@ impl Seeded {
                 })
             })
             .collect();
-        let threshold = |text: &str, number: &[&str], op: &str, value: f64| ThresholdInfo {
-            text: text.to_owned(),
-            number: number.iter().map(|word| (*word).to_owned()).collect(),
-            op: op.to_owned(),
-            value,
-        };
         RunInfo {
             format: FORMAT,
             waggle_version: "0.1.0".to_owned(),
@@ -204,15 +201,7 @@ impl Seeded {
                 interval_s: 0.25,
                 noisy_above: 0.2,
             },
-            thresholds: vec![
-                threshold("delivery.missing == 0", &["delivery", "missing"], "==", 0.0),
-                threshold(
-                    "put-readings.response_time.p99 < 500ms",
-                    &["put-readings", "response_time", "p99"],
-                    "<",
-                    500e3,
-                ),
-            ],
+            thresholds: self.thresholds(),
             load_model: "closed".to_owned(),
             host: Host {
                 name: "bench-1".to_owned(),
@@ -228,6 +217,25 @@ impl Seeded {
             records_from: Some("host-metrics.lp (10,000 records)".to_owned()),
             delivery_at: Some("store".to_owned()),
         }
+    }
+
+    fn thresholds(&self) -> Vec<ThresholdInfo> {
+        let threshold = |number: &str, op: &str, value: f64, shown: &str| ThresholdInfo {
+            text: format!("{number} {op} {shown}"),
+            number: number.split('.').map(str::to_owned).collect(),
+            op: op.to_owned(),
+            value,
+        };
+        let asked = self
+            .thresholds
+            .iter()
+            .map(|number| threshold(number, ">=", 0.0, "0"));
+        asked
+            .chain([
+                threshold("delivery.missing", "==", 0.0, "0"),
+                threshold("put-readings.response_time.p99", "<", 500e3, "500ms"),
+            ])
+            .collect()
     }
 
     fn study_text(&self) -> String {
