@@ -74,6 +74,8 @@ pub(crate) struct Connection {
     intake: Intake,
     out: Vec<u8>,
     sent: usize,
+    /// When the client last took some of the answers, while it does not take them all.
+    stuck_since: Option<Instant>,
     /// Bytes of a body being received, already counted as in flight.
     announced: usize,
     continued: bool,
@@ -115,6 +117,7 @@ impl Connection {
             intake: Intake::Open,
             out: Vec::new(),
             sent: 0,
+            stuck_since: None,
             announced: 0,
             continued: false,
             // A client that connects and says nothing is a slow head.

@@ -44,12 +44,17 @@ impl Connection {
             match Pin::new(&mut self.stream).poll_write(context, &self.out[self.sent..]) {
                 Poll::Ready(Ok(0) | Err(_)) => return Err(Ended),
                 Poll::Ready(Ok(count)) => self.sent += count,
-                Poll::Pending => return Ok(moved),
+                Poll::Pending => {
+                    if moved || self.stuck_since.is_none() {
+                        self.stuck_since = Some(Instant::now());
+                    }
+                    return Ok(moved);
+                }
             }
             moved = true;
         }
         if self.sent > 0 {
-            self.phase_since = Instant::now();
+            self.stuck_since = None;
             self.sent = 0;
             self.out.clear();
             if self.out.capacity() > OUT_PAUSE_BYTES {
@@ -123,9 +128,10 @@ impl Connection {
 
     fn deadline(&self) -> Option<Instant> {
         let settings = &self.worker.shared.settings;
-        let allowed = if self.sent < self.out.len() {
-            settings.write_timeout
-        } else if !self.due.is_empty() {
+        if let Some(since) = self.stuck_since {
+            return Some(since + settings.write_timeout);
+        }
+        let allowed = if !self.due.is_empty() {
             return None;
         } else {
             match self.phase {
@@ -138,8 +144,11 @@ impl Connection {
     }
 
     fn out_of_time(&mut self) -> Result<bool, Ended> {
-        let writing = self.sent < self.out.len();
-        if writing || self.timed_out || matches!(self.phase, Phase::Idle) || self.input.is_empty() {
+        if self.stuck_since.is_some()
+            || self.timed_out
+            || matches!(self.phase, Phase::Idle)
+            || self.input.is_empty()
+        {
             return Err(Ended);
         }
         self.timed_out = true;

@@ -9,6 +9,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::Notify;
 
 use super::file::{self, Opened};
+use super::merger::Merger;
 use super::queue::{Batch, Taken};
 use super::{Store, StoreSettings};
 
@@ -16,6 +17,12 @@ use super::{Store, StoreSettings};
 const IDLE_ROUND: Duration = Duration::from_secs(1);
 /// Bytes that a trial write needs room for.
 const TRIAL_WRITE_BYTES: i64 = 64 * 1024;
+/// Small chunks are merged after an idle round, or this often while batches are small.
+const MERGE_EVERY: Duration = Duration::from_secs(1);
+/// A batch with fewer records leaves time for merging.
+const SMALL_BATCH_RECORDS: usize = 16;
+/// Steps of merging in an idle round.
+const MERGE_STEPS: usize = 16;
 /// Commits between two looks at the size of the write-ahead log.
 const LOOK_AT_LOG_EVERY: u32 = 64;
 
@@ -38,6 +45,8 @@ pub(super) struct Committer {
     wal: PathBuf,
     wal_max_bytes: u64,
     commits_until_look: u32,
+    merger: Merger,
+    merged: Instant,
     /// Held until the file is closed.
     _lock: File,
 }
@@ -70,6 +79,8 @@ impl Committer {
             wal: wal.into(),
             wal_max_bytes: settings.wal_max_bytes,
             commits_until_look: LOOK_AT_LOG_EVERY,
+            merger: Merger::default(),
+            merged: Instant::now(),
             _lock: opened.lock,
         }
     }
@@ -122,8 +133,12 @@ impl Committer {
                 worker.notify_one();
             }
         }
+        let is_small = batch.records < SMALL_BATCH_RECORDS;
         self.store.queue.give_back(batch);
         self.bound_log();
+        if durable && is_small && started.duration_since(self.merged) > MERGE_EVERY {
+            self.merge(1);
+        }
     }
 
     fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
@@ -142,9 +157,7 @@ impl Committer {
                 None => self.make_topic(&self.store.topics.name(topic.slot))?,
             };
             log.id = Some(id);
-            let mut insert = self
-                .connection
-                .prepare_cached("INSERT INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            let mut insert = self.connection.prepare_cached(file::INSERT_CHUNK)?;
             for chunk in topic.chunks.iter().filter(|chunk| chunk.count > 0) {
                 let measurements = chunk.measurements.cast_signed();
                 insert.execute(params![
@@ -191,6 +204,7 @@ impl Committer {
     fn look_after(&mut self) {
         self.bound_log();
         if self.store.writable.load(Ordering::Relaxed) {
+            self.merge(MERGE_STEPS);
             return;
         }
         let tried = self.connection.execute(
@@ -203,6 +217,23 @@ impl Committer {
                 crate::log::warning(format_args!("the store still cannot be written: {error}"))
             }
         }
+    }
+
+    /// Merges small chunks. What fails here loses nothing and is tried again.
+    fn merge(&mut self, steps: usize) {
+        let topics: Vec<i64> = self.logs.iter().filter_map(|log| log.id).collect();
+        for _ in 0..steps {
+            match self.merger.step(&self.connection, &topics) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    crate::log::warning(format_args!("merging small chunks: {error}"));
+                    self.roll_back();
+                    break;
+                }
+            }
+        }
+        self.merged = Instant::now();
     }
 
     /// SQLite folds the log in by itself, but while readers always overlap it cannot start the log afresh;

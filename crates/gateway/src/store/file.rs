@@ -202,6 +202,8 @@ fn topics(connection: &Connection) -> rusqlite::Result<Vec<KnownTopic>> {
     Ok(topics)
 }
 
+pub(super) const INSERT_CHUNK: &str = "INSERT INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
 /// The last chunk of a topic, given the keys that bound it.
 pub(super) const LAST_CHUNK: &str =
     "SELECT id, count FROM chunks WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT 1";

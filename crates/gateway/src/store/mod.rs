@@ -6,6 +6,7 @@
 mod chunk;
 mod committer;
 mod file;
+mod merger;
 mod queue;
 mod readers;
 mod topics;

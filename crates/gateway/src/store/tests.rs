@@ -189,3 +189,53 @@ fn cut_short_bytes_end_the_entries() {
         assert_eq!(Entries::new(&chunk.bytes[..length]).count(), whole);
     }
 }
+
+/// Writes chunks with as many records each, merges until nothing is left to merge, and counts the chunks that remain.
+#[track_caller]
+fn check_merged(records: &[i64], remaining: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.db");
+    let (store, writer) = open(&file);
+    let mut next = 0;
+    for count in records {
+        assert_eq!(
+            settled(&submit(&store, "t", next..next + count)),
+            Fate::Durable
+        );
+        next += count;
+    }
+    submit(&store, "u", 0..1);
+    store.close();
+    writer.wait();
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    let mut merger = super::merger::Merger::default();
+    while merger.step(&connection, &[1, 2]).unwrap() {}
+    let chunks: usize = connection
+        .query_row("SELECT count(*) FROM chunks", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(chunks, remaining + 1, "of {} chunks", records.len());
+    drop(connection);
+    let (store, _writer) = open(&file);
+    let all: Vec<(i64, i64)> = (0..next).map(|number| (number, number)).collect();
+    assert_eq!(read(&store, whole("t", 0), usize::MAX), (all, next));
+    let middle = next / 2;
+    assert_eq!(read(&store, whole("t", middle), 1).0, [(middle, middle)]);
+    assert_eq!(settled(&submit(&store, "t", next..next + 1)), Fate::Durable);
+    assert_eq!(
+        read(&store, whole("t", next), 10),
+        (vec![(next, next)], next + 1)
+    );
+}
+
+#[test]
+fn small_chunks_are_merged_and_nothing_changes_for_readers() {
+    check_merged(&[1; 10], 10);
+    check_merged(&[1; 200], 1);
+    // One of 5,000 records is large already; the few before it stay, the many after it become one.
+    let mut records = vec![1; 10];
+    records.push(5000);
+    records.extend([1; 100]);
+    check_merged(&records, 12);
+    // Middling ones are large enough together.
+    check_merged(&[2000; 15], 15);
+}
