@@ -15,6 +15,9 @@ const OFFSET_BITS: u32 = 43;
 /// Most topics that keys can tell apart.
 pub(crate) const TOPICS_MAX: usize = 1 << 20;
 
+/// How long folding the log in waits for readers; it is tried again later.
+const WAIT_FOR_READERS: std::time::Duration = std::time::Duration::from_secs(1);
+
 const TABLES: &str = "
     CREATE TABLE topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
     CREATE TABLE chunks (
@@ -131,7 +134,7 @@ fn lock(file: &Path) -> Result<File, StoreError> {
 }
 
 fn prepare(connection: &Connection, settings: &StoreSettings) -> rusqlite::Result<()> {
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(WAIT_FOR_READERS)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL syncs the log at every commit: that is what a 204 promises.
     connection.pragma_update(None, "synchronous", "FULL")?;

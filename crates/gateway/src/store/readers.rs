@@ -57,8 +57,8 @@ pub struct Readers(Arc<Pool>);
 #[derive(Debug)]
 struct Pool {
     connections: Mutex<Vec<Connection>>,
-    working: Semaphore,
-    asked: Semaphore,
+    working: Arc<Semaphore>,
+    asked: Arc<Semaphore>,
 }
 
 impl Readers {
@@ -68,8 +68,8 @@ impl Readers {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self(Arc::new(Pool {
             connections: Mutex::new(connections),
-            working: Semaphore::new(count),
-            asked: Semaphore::new(count * (1 + WAITING_PER_READER)),
+            working: Arc::new(Semaphore::new(count)),
+            asked: Arc::new(Semaphore::new(count * (1 + WAITING_PER_READER))),
         })))
     }
 
@@ -81,23 +81,35 @@ impl Readers {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, ReadError> {
-        let _asked = self.0.asked.try_acquire().map_err(|_| ReadError::Busy)?;
-        let working = self
-            .0
-            .working
-            .acquire()
+        let asked = Arc::clone(&self.0.asked)
+            .try_acquire_owned()
+            .map_err(|_| ReadError::Busy)?;
+        let working = Arc::clone(&self.0.working)
+            .acquire_owned()
             .await
             .map_err(|_| ReadError::Lost)?;
         let pool = Arc::clone(&self.0);
+        // The permits go along, so that they last as long as the work does, also when nobody waits for it any more.
         let done = tokio::task::spawn_blocking(move || {
-            let connection = pool.lock().pop().ok_or(ReadError::Lost)?;
-            let result = work(&connection);
-            pool.lock().push(connection);
-            result
+            let _permits = (asked, working);
+            let connection = pool.lock().pop();
+            let lent = Lent { connection, pool };
+            work(lent.connection.as_ref().ok_or(ReadError::Lost)?)
         });
-        let result = done.await.map_err(|_| ReadError::Lost)?;
-        drop(working);
-        result
+        done.await.map_err(|_| ReadError::Lost)?
+    }
+}
+
+/// A connection out of the pool; goes back when dropped, whatever the work came to.
+struct Lent {
+    /// As many permits are given as there are connections, so there always is one.
+    connection: Option<Connection>,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.pool.lock().extend(self.connection.take());
     }
 }
 

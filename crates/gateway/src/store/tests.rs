@@ -9,13 +9,15 @@ use super::{
     scan,
 };
 
+const WAL_MAX_BYTES: u64 = 1024 * 1024;
+
 fn open(file: &Path) -> (Store, Writer) {
     let settings = StoreSettings {
         file: file.to_owned(),
-        queue_max_records: 1000,
+        queue_max_records: 10_000,
         commit_delay: Duration::ZERO,
         file_max_bytes: 0,
-        wal_max_bytes: 1024 * 1024,
+        wal_max_bytes: WAL_MAX_BYTES,
         topics_max: 10,
         readers: 1,
     };
@@ -145,6 +147,50 @@ fn what_is_handed_in_comes_out_in_order() {
     );
     check(whole("nothing", 0), 10, 0..0, 0);
     assert_eq!(read(&store, whole("u", 0), 10_000).1, 200);
+}
+
+#[test]
+fn a_log_that_readers_held_open_is_cut_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.db");
+    let (store, _writer) = open(&file);
+    let write = |commits: i64| {
+        for first in 0..commits {
+            let times = first * 2000..(first + 1) * 2000;
+            assert_eq!(settled(&submit(&store, "t", times)), Fate::Durable);
+        }
+    };
+    let size = || {
+        std::fs::metadata(file.with_extension("db-wal"))
+            .unwrap()
+            .len()
+    };
+    write(1);
+    let reader = rusqlite::Connection::open(&file).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM chunks")
+        .unwrap();
+    write(50);
+    assert!(size() > 2 * WAL_MAX_BYTES, "{}", size());
+    reader.execute_batch("COMMIT").unwrap();
+    write(64);
+    assert!(size() <= WAL_MAX_BYTES, "{}", size());
+}
+
+#[test]
+fn a_read_that_panics_gives_its_connection_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _writer) = open(&folder.path().join("s.db"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let lost = runtime.block_on(
+        store
+            .readers
+            .read::<()>(|_| panic!("as this test wants it")),
+    );
+    assert!(matches!(lost, Err(super::ReadError::Lost)));
+    assert_eq!(read(&store, whole("t", 0), 1), (Vec::new(), 0));
 }
 
 #[test]
