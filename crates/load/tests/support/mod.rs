@@ -5,6 +5,7 @@
     unreachable_pub,
     reason = "each test file uses its own part of it"
 )]
+#![allow(clippy::unwrap_used, reason = "part of tests only")]
 
 use std::{
     io::{Read, Write},
