@@ -15,6 +15,7 @@ mod info;
 mod job;
 mod ledger;
 mod load;
+mod message;
 mod placeholder;
 mod probe;
 mod proc;

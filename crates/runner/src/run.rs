@@ -95,8 +95,11 @@ async fn prepare_and_run(
 ) -> Result<Ended, RunError> {
     names_exist(request)?;
     let records = RecordFiles::read(&request.study, &request.study_file)?;
-    let path = std::env::var("PATH").unwrap_or_default();
-    let programs = Programs::find(&request.system, &request.program_folders, &path)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // A system may bring programs of its own, in its folder.
+    let mut folders = request.program_folders.clone();
+    folders.push(request.system_folder.clone());
+    let programs = Programs::find(&request.system, &folders, &path)?;
     let shares = cpus::share(&cpus::allowed());
     let folder = open(request, &records, &programs, &shares).await?;
     if shares.system.is_empty() {
@@ -181,26 +184,27 @@ async fn open(
     programs: &Programs,
     shares: &Shares,
 ) -> Result<RunFolder, RunError> {
-    if request.resume {
-        let folder = RunFolder::open(&request.run_folder)?;
-        is_the_same(request, &folder)?;
-        return Ok(folder);
-    }
     let found = Found {
         host: host::host(shares),
         components: programs.versions(&request.system).await,
     };
+    if request.resume {
+        let folder = RunFolder::open(&request.run_folder)?;
+        is_the_same(request, &folder, &found)?;
+        return Ok(folder);
+    }
     let info = info::run_info(request, records, found);
+    let (study, system) = (&request.study_text, &request.system_text);
     Ok(RunFolder::create(
         &request.run_folder,
         &info,
-        &request.study_text,
-        &request.system_text,
+        study,
+        system,
     )?)
 }
 
 /// Trials of one run are comparable only if nothing has changed in between.
-fn is_the_same(request: &RunRequest, folder: &RunFolder) -> Result<(), RunError> {
+fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Result<(), RunError> {
     let different = |what| RunError::Different {
         folder: request.run_folder.clone(),
         what,
@@ -213,6 +217,16 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder) -> Result<(), RunError>
         return Err(different("the system"));
     }
     let begun = folder.info();
+    let (then, now) = (&begun.host, &found.host);
+    let same_cpus = then.load_cpus == now.load_cpus && then.system_cpus == now.system_cpus;
+    if (&then.name, &then.cpu_model, then.cpus) != (&now.name, &now.cpu_model, now.cpus)
+        || !same_cpus
+    {
+        return Err(different("the machine"));
+    }
+    if begun.components != found.components {
+        return Err(different("a component's version"));
+    }
     if begun.seed != request.study.seed {
         return Err(different("the seed"));
     }

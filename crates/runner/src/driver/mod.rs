@@ -1,11 +1,13 @@
 //! How a system is brought up and down: the trait the trial knows, and what it tells.
 
 mod child;
+mod log;
 mod ports;
 mod process;
 mod program;
 mod ready;
 mod rest;
+mod wiring;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 

@@ -1,13 +1,6 @@
 //! The process driver: components are processes of this machine, on free ports of the loopback address.
 
-use std::{
-    ffi::OsString,
-    fs::{self, File},
-    io::{Read, Seek, SeekFrom},
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use tokio::{
     sync::watch,
@@ -16,26 +9,21 @@ use tokio::{
 use waggle_study::{Component, System};
 
 use crate::{
-    cpus,
     driver::{
         Death, Deaths, Driver, Failure, Setup, Usage,
-        child::{Child, Launch},
+        child::Child,
+        log::tail,
         ports::Ports,
         program::Programs,
         ready,
         rest::Rest,
+        wiring::{Wiring, replicas},
     },
-    placeholder::fill,
     proc,
 };
 
 /// How often a system is started anew because somebody else took one of its ports.
 const STARTS_MAX: u32 = 3;
-/// Replicas of one component.
-const REPLICAS_MAX: u32 = 256;
-/// Bytes from the end of a log that are looked at for its last lines.
-const TAIL_MAX_BYTES: u64 = 8 * 1024;
-const TAIL_MAX_LINES: usize = 20;
 
 /// Brings components up as processes.
 #[derive(Debug)]
@@ -153,40 +141,17 @@ impl ProcessDriver {
 
     async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
         let component = &self.system.components[index];
-        let replica = format!("{}-{number}", component.name);
-        let folder = setup.folder.join(&replica);
-        fs::create_dir_all(&folder).map_err(|problem| {
-            Failure::new(format!("cannot create {}: {problem}", folder.display()))
-        })?;
-        let value = |name: &str| self.value(component, number, &folder, setup, name);
-        let filled =
-            |text: &String| fill(text, value).map_err(|problem| Failure::new(problem.to_string()));
-        let mut command: Vec<OsString> = Vec::new();
-        for word in &component.process.command {
-            command.push(filled(word)?.into());
-        }
-        if let Some(program) = command.first_mut() {
-            *program = self.programs.path_of(&program.to_string_lossy()).into();
-        }
-        let mut environment = Vec::new();
-        for (name, text) in &component.process.environment {
-            environment.push((name.clone(), filled(text)?));
-        }
-        let launch = Launch {
-            log: setup.logs.join(format!("{replica}.log")),
-            supervisor: self.supervisor.clone(),
-            cpus: cpus::written(&self.cpus),
-            replica: replica.clone(),
-            command,
-            environment,
-            folder,
+        let wiring = Wiring {
+            ports: &self.ports,
+            programs: &self.programs,
+            setup,
         };
+        let launch = wiring.launch(component, number, &self.supervisor, &self.cpus)?;
+        let replica = launch.replica.clone();
         self.ports.release(&component.name, number);
         let child = Child::start(launch, self.deaths.clone())
             .await
-            .map_err(|problem| {
-                Failure::new(format!("{replica} could not be started: {problem}"))
-            })?;
+            .map_err(|why| Failure::new(format!("{replica} could not be started: {why}")))?;
         self.running.push(Running {
             component: index,
             number,
@@ -194,41 +159,6 @@ impl ProcessDriver {
             is_ready: false,
         });
         Ok(())
-    }
-
-    /// What stands for `${name}` in a replica's strings.
-    fn value(
-        &self,
-        of: &Component,
-        number: u32,
-        folder: &Path,
-        setup: Setup<'_>,
-        name: &str,
-    ) -> Option<String> {
-        if name == "dir" {
-            return Some(folder.display().to_string());
-        }
-        if name == "replica" {
-            return Some(number.to_string());
-        }
-        if let Some(port) = name.strip_prefix("port.") {
-            return Some(
-                self.ports
-                    .of_replica(&of.name, number, port)?
-                    .port()
-                    .to_string(),
-            );
-        }
-        if let Some((component, port)) = name.split_once(".port.") {
-            return Some(
-                self.ports
-                    .of_replica(component, 0, port)?
-                    .port()
-                    .to_string(),
-            );
-        }
-        let parameter = || setup.cell.parameters.get(name).map(ToString::to_string);
-        self.programs.placeholder(name).or_else(parameter)
     }
 
     /// Waits until every replica of the chosen components is ready.
@@ -303,19 +233,6 @@ impl ProcessDriver {
     }
 }
 
-fn replicas(component: &Component, setup: Setup<'_>) -> Result<u32, Failure> {
-    let value = |name: &str| setup.cell.parameters.get(name).map(ToString::to_string);
-    let text =
-        fill(&component.replicas, value).map_err(|problem| Failure::new(problem.to_string()))?;
-    match text.parse() {
-        Ok(count @ 1..=REPLICAS_MAX) => Ok(count),
-        _ => Err(Failure::new(format!(
-            "component \"{}\" wants \"{text}\" replicas; expected 1 to {REPLICAS_MAX}",
-            component.name
-        ))),
-    }
-}
-
 impl Driver for ProcessDriver {
     async fn up(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         self.start_or_retry(setup, false).await
@@ -380,20 +297,4 @@ impl Driver for ProcessDriver {
     fn at_rest(&mut self) -> bool {
         self.rest.look()
     }
-}
-
-/// The last lines of a log.
-fn tail(log: &Path) -> std::io::Result<Vec<String>> {
-    let mut file = File::open(log)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MAX_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_MAX_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    let skipped = lines.len().saturating_sub(TAIL_MAX_LINES);
-    Ok(lines[skipped..]
-        .iter()
-        .map(|line| (*line).to_owned())
-        .collect())
 }

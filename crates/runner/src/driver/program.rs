@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -42,7 +43,7 @@ impl Programs {
     pub(crate) fn find(
         system: &System,
         folders: &[PathBuf],
-        path: &str,
+        path: &OsStr,
     ) -> Result<Self, ProgramError> {
         let mut found = BTreeMap::new();
         for component in &system.components {
@@ -150,14 +151,12 @@ fn names(component: &Component) -> Result<Vec<String>, ProgramError> {
     Ok(names)
 }
 
-fn look_for(name: &str, folders: &[PathBuf], path: &str) -> Option<PathBuf> {
+/// The program's absolute path: components run in folders of their own.
+fn look_for(name: &str, folders: &[PathBuf], path: &OsStr) -> Option<PathBuf> {
     let on_path = std::env::split_paths(path);
-    folders
-        .iter()
-        .cloned()
-        .chain(on_path)
-        .map(|folder| folder.join(name))
-        .find(|file| is_program(file))
+    let mut places = folders.iter().cloned().chain(on_path);
+    let file = places.find_map(|folder| Some(folder.join(name)).filter(|file| is_program(file)))?;
+    std::path::absolute(file).ok()
 }
 
 fn is_program(file: &Path) -> bool {

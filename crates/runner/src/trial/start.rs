@@ -12,11 +12,12 @@ use crate::{
     load::Load,
     probe::Following,
     trial::{
-        Means, Trial,
+        Means,
         delivery::Delivery,
         phases::Cut,
         places::{endpoints, of_component},
         under_load::{Progress, UnderLoad},
+        way::Trial,
     },
     web::Web,
 };

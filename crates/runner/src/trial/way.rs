@@ -1,0 +1,319 @@
+//! The way of one trial through its phases, and its tear-down.
+
+use std::{cell::RefCell, future::Future, pin::pin, time::Duration};
+
+use tokio::time::{Instant, timeout};
+use waggle_load::Outcome;
+use waggle_results::{PhaseName, TrialWriter};
+use waggle_study::System;
+
+use crate::{
+    driver::{Driver, Failure, Setup},
+    events::Events,
+    job,
+    load::{Load, LoadRun},
+    trial::{
+        Means, Order, SPARE,
+        delivery::{Delivery, Sent},
+        phases::{Allowed, Cut, Phases, Stop},
+        report::Report,
+        resources::Sampler,
+        start::{self, Started},
+        under_load::UnderLoad,
+        verify,
+    },
+    web::{Line, Web},
+};
+
+/// Writing down what was found.
+const COLLECT_AT_MOST: Duration = Duration::from_secs(60);
+/// How long an engine is awaited whose trial was cut short.
+const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
+
+/// One trial on its way.
+pub(crate) struct Trial<'a> {
+    pub(crate) order: Order<'a>,
+    pub(crate) events: &'a Events,
+    pub(crate) writer: &'a RefCell<TrialWriter>,
+}
+
+impl Trial<'_> {
+    /// Every phase up to the one in which results are collected. A load run that was cut short is left in `cut_short`.
+    pub(crate) async fn forward<D: Driver, L: Load, W: Web>(
+        &self,
+        means: &mut Means<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+        cut_short: &mut Option<L::Run>,
+    ) -> Result<(), Stop> {
+        self.bring_up(means, phases).await?;
+        let started = start::start(self, means).map_err(|cut| cut.at(PhaseName::WarmUp))?;
+        let Started {
+            mut load,
+            mut delivery,
+            clock,
+            workers,
+        } = started;
+        report.started(clock, workers, self.order.cell);
+        let mut sampler = Sampler::new(Instant::now(), clock, means.driver.usage());
+        let came = {
+            let beside = self.watch(delivery.as_mut(), &mut sampler, &means.driver);
+            self.under_load(&mut load, &means.driver, phases, report, beside)
+                .await
+        };
+        report.measured(&load.progress, self.order.cell.measure.interval);
+        if let Err(stop) = came {
+            *cut_short = Some(load.run);
+            return Err(stop);
+        }
+        let outcome = timeout(ENGINE_END_AT_MOST, load.run.join()).await;
+        let outcome = outcome.unwrap_or_else(|_| Err("the load did not end".to_owned()));
+        let outcome = outcome.map_err(|why| Cut::from(Failure::new(why)).at(PhaseName::Finish))?;
+        report.ended(&outcome);
+        if let Some(delivery) = &mut delivery {
+            self.drain(delivery, &mut sampler, &means.driver, phases, &outcome)
+                .await?;
+        }
+        let allowed = Allowed {
+            expected: None,
+            at_most: COLLECT_AT_MOST,
+        };
+        let collect = async { self.collect(delivery.as_ref(), report, &outcome) };
+        phases.run(PhaseName::Collect, allowed, collect).await
+    }
+
+    async fn bring_up<D: Driver, L: Load, W: Web>(
+        &self,
+        means: &mut Means<D, L, W>,
+        phases: &mut Phases,
+    ) -> Result<(), Stop> {
+        let Order {
+            system,
+            cell,
+            folder,
+            logs,
+            ..
+        } = self.order;
+        let at_most = cell.schedule.ready_at_most;
+        let setup = Setup {
+            cell,
+            folder,
+            logs,
+            deadline: Instant::now() + at_most,
+        };
+        // The driver keeps the deadline itself and can say what was not ready; the phase's own is for one that hangs.
+        let allowed = Allowed {
+            expected: None,
+            at_most: at_most + SPARE,
+        };
+        phases
+            .run(PhaseName::Up, allowed, async {
+                Ok(means.driver.up(setup).await?)
+            })
+            .await?;
+        phases
+            .run(PhaseName::Ready, allowed, async {
+                Ok(means.driver.ready(setup).await?)
+            })
+            .await?;
+        phases.watch(means.driver.deaths());
+        let allowed = Allowed {
+            expected: None,
+            at_most: verify::at_most(system) + SPARE,
+        };
+        let verify = async { Ok(verify::verify(system, &means.driver, &means.web).await?) };
+        phases.run(PhaseName::Verify, allowed, verify).await
+    }
+
+    /// The three phases in which load runs, with `beside` going on all the while.
+    async fn under_load<R: LoadRun, D: Driver>(
+        &self,
+        load: &mut UnderLoad<'_, R>,
+        driver: &D,
+        phases: &mut Phases,
+        report: &mut Report,
+        beside: impl Future<Output = Cut>,
+    ) -> Result<(), Stop> {
+        let cell = self.order.cell;
+        let schedule = &cell.schedule;
+        let mut beside = pin!(beside);
+        let expected = Some(schedule.warm_up_at_most);
+        let allowed = Allowed {
+            expected,
+            at_most: schedule.warm_up_at_most + SPARE,
+        };
+        let work = either(load.warm_up(schedule, driver), beside.as_mut());
+        report.warm_up_steady = phases.run(PhaseName::WarmUp, allowed, work).await?;
+        let allowed = Allowed {
+            expected: Some(schedule.measure),
+            at_most: schedule.measure + SPARE,
+        };
+        phases
+            .run(
+                PhaseName::Measure,
+                allowed,
+                either(load.measure(schedule), beside.as_mut()),
+            )
+            .await?;
+        let allowed = Allowed {
+            expected: None,
+            at_most: job::finish(cell) + SPARE,
+        };
+        phases
+            .run(
+                PhaseName::Finish,
+                allowed,
+                either(load.finish(), beside.as_mut()),
+            )
+            .await
+    }
+
+    /// What goes on beside the load: looks at the store, samples of CPU and memory. Ends only where the disk refuses.
+    async fn watch<D: Driver, N: Line>(
+        &self,
+        delivery: Option<&mut Delivery<'_, N>>,
+        sampler: &mut Sampler,
+        driver: &D,
+    ) -> Cut {
+        let follow = async {
+            match delivery {
+                Some(delivery) => delivery.follow(self.writer).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            cut = follow => cut,
+            cut = self.sample(sampler, driver) => cut,
+        }
+    }
+
+    async fn sample<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Cut {
+        let period = self.order.cell.measure.resources;
+        let mut next = Instant::now();
+        loop {
+            // Late samples are not made up for: a row says how long its period was by its instant.
+            next = (next + period).max(Instant::now());
+            tokio::time::sleep_until(next).await;
+            for row in sampler.sample(Instant::now(), driver.usage()) {
+                if let Err(problem) = self.writer.borrow_mut().resource(&row) {
+                    return problem.into();
+                }
+            }
+        }
+    }
+
+    async fn drain<D: Driver, N: Line>(
+        &self,
+        delivery: &mut Delivery<'_, N>,
+        sampler: &mut Sampler,
+        driver: &D,
+        phases: &mut Phases,
+        outcome: &Outcome,
+    ) -> Result<(), Stop> {
+        let cell = self.order.cell;
+        let sent = self.sent(outcome);
+        let at_most = cell.schedule.drain_at_most;
+        let work = async {
+            delivery
+                .drain(self.writer, self.events, sent, at_most)
+                .await?;
+            delivery.measure_cost(driver).await;
+            Ok(())
+        };
+        let allowed = Allowed {
+            expected: None,
+            at_most: at_most + SPARE,
+        };
+        let mut beside = pin!(self.sample(sampler, driver));
+        phases
+            .run(PhaseName::Drain, allowed, either(work, beside.as_mut()))
+            .await
+    }
+
+    fn collect<N: Line>(
+        &self,
+        delivery: Option<&Delivery<'_, N>>,
+        report: &mut Report,
+        outcome: &Outcome,
+    ) -> Result<(), Cut> {
+        if let Some(delivery) = delivery {
+            self.writer
+                .borrow_mut()
+                .delivery_delay(delivery.follower.delays())?;
+            report.delivered(
+                delivery.ledger(self.sent(outcome)),
+                delivery.info(),
+                delivery.remarks(),
+            );
+        }
+        Ok(())
+    }
+
+    fn sent<'o>(&self, outcome: &'o Outcome) -> Sent<'o> {
+        Sent {
+            accounts: &outcome.accounts,
+            records_per_request: job::records_per_request(self.order.cell),
+        }
+    }
+
+    /// Stops everything, however far it came.
+    pub(crate) async fn tear_down<D: Driver, L: Load, W: Web>(
+        &self,
+        means: &mut Means<D, L, W>,
+        phases: &mut Phases,
+        report: &mut Report,
+        cut_short: Option<L::Run>,
+    ) {
+        if let Some(run) = &cut_short {
+            run.stop();
+        }
+        phases.watch_no_more();
+        let at_most = down_at_most(self.order.system);
+        match phases
+            .run_to_its_end(PhaseName::Down, at_most, means.driver.down())
+            .await
+        {
+            Some(remarks) => report.remarks.extend(remarks),
+            None => report.remarks.push(format!(
+                "tear-down took longer than {} s",
+                at_most.as_secs()
+            )),
+        }
+        // Its connections are gone with the system, so nothing keeps it.
+        if let Some(run) = cut_short
+            && let Ok(Ok(outcome)) = timeout(ENGINE_END_AT_MOST, run.join()).await
+        {
+            report.ended(&outcome);
+        }
+        if let Err(problem) = std::fs::remove_dir_all(self.order.folder)
+            && problem.kind() != std::io::ErrorKind::NotFound
+        {
+            report.remarks.push(format!(
+                "cannot remove {}: {problem}",
+                self.order.folder.display()
+            ));
+        }
+    }
+}
+
+/// `work`, while `beside` goes on; `beside` ends only to cut it short.
+async fn either<T>(
+    work: impl Future<Output = Result<T, Cut>>,
+    beside: impl Future<Output = Cut>,
+) -> Result<T, Cut> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        cut = beside => Err(cut),
+    }
+}
+
+/// Every component may take its time to stop, one after the other.
+fn down_at_most(system: &System) -> Duration {
+    system
+        .components
+        .iter()
+        .map(|component| component.stop_within + SPARE)
+        .sum::<Duration>()
+        + SPARE
+}
