@@ -1,3 +1,58 @@
-//! Entry.
+//! `waggle`: reads arguments and environment, calls the libraries, prints, and picks the exit code.
 
-fn main() {}
+mod arguments;
+mod exit;
+mod files;
+mod narrow;
+mod plan;
+mod progress;
+mod report;
+mod run;
+mod schema;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    arguments::{Arguments, Command},
+    exit::Exit,
+};
+
+fn main() -> ExitCode {
+    exit_code_for_panics();
+    let outcome = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(mistake) => {
+            complain(&mistake);
+            Exit::Mistake.into()
+        }
+    }
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "the one place where a mistake is shown"
+)]
+fn complain(mistake: &anyhow::Error) {
+    eprintln!("{mistake:#}");
+}
+
+/// A panic is our bug: code 1, not the runtime's 101.
+fn exit_code_for_panics() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        show(panic);
+        if std::thread::current().name() == Some("main") {
+            std::process::exit(exit::BUG.into());
+        }
+    }));
+}

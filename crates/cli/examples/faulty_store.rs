@@ -1,0 +1,164 @@
+//! A small store of readings with faults on request, for the tests of verdicts: it is the system under study there.
+//!
+//! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
+//! gives them back by offset. FAULT is `none`, `drop` (the 1,000th record is acknowledged and forgotten), `twice` (it is
+//! stored twice), `late` (it shows up a second and a half later), `slow` (one request at a time, 2 ms each) or `worsens`
+//! (one at a time, ten times slower from the fourth second on).
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test's program: any surprise should end it, loudly"
+)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+/// Which record, counted from 1, the fault is about.
+const FAULTY_RECORD: usize = 1_000;
+const LATE_BY: Duration = Duration::from_millis(1_500);
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let listen = arguments.next().unwrap();
+    if listen == "--version" {
+        return;
+    }
+    let fault = arguments.next().unwrap();
+    let store = Arc::new(Mutex::new(Store::default()));
+    let desk = Arc::new(Mutex::new(None));
+    let listener = TcpListener::bind(listen).unwrap();
+    for stream in listener.incoming() {
+        let serving = Serving {
+            store: Arc::clone(&store),
+            desk: Arc::clone(&desk),
+            fault: fault.clone(),
+        };
+        std::thread::spawn(move || serving.connection(stream.unwrap()));
+    }
+}
+
+#[derive(Default)]
+struct Store {
+    lines: Vec<String>,
+    taken: usize,
+    held_back: Option<(Instant, String)>,
+}
+
+struct Serving {
+    store: Arc<Mutex<Store>>,
+    /// Held by the one request that is being worked on; the instant of the first request.
+    desk: Arc<Mutex<Option<Instant>>>,
+    fault: String,
+}
+
+impl Serving {
+    fn connection(&self, stream: TcpStream) {
+        stream.set_nodelay(true).unwrap();
+        let mut writer = stream.try_clone().unwrap();
+        let mut reader = BufReader::new(stream);
+        while let Some((request, body)) = request(&mut reader) {
+            let answer = if request.starts_with("PUT") {
+                self.put(&body)
+            } else {
+                self.get(&request)
+            };
+            if writer.write_all(&answer).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn put(&self, body: &str) -> Vec<u8> {
+        self.work();
+        let mut store = self.store.lock().unwrap();
+        for line in body.lines() {
+            store.taken += 1;
+            let faulty = store.taken == FAULTY_RECORD;
+            let run = between(line, "waggle_run=", &[' ', ',']);
+            let key = between(line, "waggle_key=", &['i']);
+            let time = line.rsplit(' ').next().unwrap();
+            let record = format!(
+                "\"time\":{time},\"tags\":{{\"waggle_run\":\"{run}\"}},\"fields\":{{\"waggle_key\":{key}}}}}\n"
+            );
+            match self.fault.as_str() {
+                "drop" if faulty => {}
+                "late" if faulty => store.held_back = Some((Instant::now(), record)),
+                "twice" if faulty => store.lines.extend([record.clone(), record]),
+                _ => store.lines.push(record),
+            }
+        }
+        b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()
+    }
+
+    /// The time a request takes, where one is worked on at a time.
+    fn work(&self) {
+        let slow = match self.fault.as_str() {
+            "slow" => |_: Duration| Duration::from_millis(2),
+            "worsens" => |since: Duration| {
+                Duration::from_micros(if since.as_secs() < 4 { 300 } else { 3_000 })
+            },
+            _ => return,
+        };
+        let mut desk = self.desk.lock().unwrap();
+        let first = *desk.get_or_insert_with(Instant::now);
+        std::thread::sleep(slow(first.elapsed()));
+    }
+
+    fn get(&self, request: &str) -> Vec<u8> {
+        let offset: usize = between(request, "offset=", &['&', ' '])
+            .parse()
+            .unwrap_or(0);
+        let limit: usize = between(request, "limit=", &['&', ' ']).parse().unwrap_or(0);
+        let mut store = self.store.lock().unwrap();
+        if store
+            .held_back
+            .as_ref()
+            .is_some_and(|(since, _)| since.elapsed() > LATE_BY)
+        {
+            let (_, record) = store.held_back.take().unwrap();
+            store.lines.push(record);
+        }
+        let numbered = store.lines.iter().enumerate().skip(offset).take(limit);
+        let body: String = numbered
+            .map(|(offset, line)| format!("{{\"offset\":{offset},{line}"))
+            .collect();
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_bytes()
+    }
+}
+
+/// The request line and the body; `None` when the connection has ended.
+fn request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
+    let mut first = String::new();
+    let mut length = 0;
+    reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        if line == "\r\n" {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((first, String::from_utf8(body).unwrap()))
+}
+
+/// What stands between `start` and the first of `ends`.
+fn between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
+    text.split_once(start)
+        .and_then(|(_, rest)| rest.split(ends).next())
+        .unwrap_or_default()
+}

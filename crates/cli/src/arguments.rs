@@ -1,0 +1,93 @@
+//! What can be typed; one place for each option.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Performance studies of REST APIs and of the pipelines behind them.
+///
+/// Exit codes: 0 fine; 1 a bug in waggle; 2 a mistake in what was asked; 3 a threshold does not hold;
+/// 4 a trial may not be believed; 130 interrupted, what was measured is kept.
+#[derive(Debug, Parser)]
+#[command(name = "waggle", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a study: bring its system up, drive it, follow every record, report
+    Run(Run),
+    /// Show what would run, in which order and for how long; starts nothing
+    Plan(Plan),
+    /// Write report.html, report.md and tables.csv anew from a run's files
+    Report(Report),
+    /// Print the JSON Schema of a study or system file, for editors
+    Schema(Schema),
+    #[command(name = "__supervise", hide = true)]
+    Supervise(Supervise),
+}
+
+/// Which study, and which part of it.
+#[derive(Debug, Args)]
+pub(crate) struct Choice {
+    /// The study file
+    #[arg(value_name = "STUDY.yaml")]
+    pub(crate) study: PathBuf,
+    /// Only the cells in which this factor has this level; may be repeated, all must hold
+    #[arg(long, value_name = "FACTOR=LEVEL")]
+    pub(crate) only: Vec<String>,
+    /// A smoke run: one repetition, the shortest phases; tells that it works, not how fast it is
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Decides the order of trials and every other random choice; wins over the study's own seed
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// Where run folders go
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Go on with an interrupted run: the given folder, or the newest one of this study
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true)]
+    pub(crate) resume: Option<Option<PathBuf>>,
+    /// No progress, only the table at the end
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The run's folder
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Of which file
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaOf {
+    Study,
+    System,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Supervise {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
+}

@@ -1,0 +1,141 @@
+//! Finding and reading what a command line names: the study, its system, a run folder.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use waggle_study::{Source, Study, System};
+
+use crate::{arguments::Choice, narrow};
+
+/// A study and its system, checked, with their texts.
+pub(crate) struct Loaded {
+    pub(crate) study: Study,
+    pub(crate) study_source: Source,
+    pub(crate) system: System,
+    pub(crate) system_source: Source,
+    /// The folder `system.yaml` lies in.
+    pub(crate) system_folder: PathBuf,
+}
+
+/// Reads and checks what `choice` names, and narrows it as asked.
+pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
+    let study_source = read(&choice.study)?;
+    let name = waggle_study::system_name(&study_source)?;
+    let system_file = system_file(&name, &study_source, &choice.study)?;
+    let system_source = read(&system_file)?;
+    let system = waggle_study::read_system(&system_source)?;
+    let mut study = waggle_study::read_study(&study_source, &system)?;
+    if let Some(seed) = choice.seed {
+        study.seed = seed;
+    }
+    narrow::only(&mut study, &choice.only)?;
+    if choice.quick {
+        narrow::quick(&mut study);
+    }
+    let system_folder = system_file
+        .parent()
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
+    Ok(Loaded {
+        study,
+        study_source,
+        system,
+        system_source,
+        system_folder,
+    })
+}
+
+fn read(file: &Path) -> Result<Source> {
+    let text =
+        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(Source {
+        name: file.display().to_string(),
+        text,
+    })
+}
+
+/// `systems/NAME/system.yaml` in the study's folder or one above it, then from the current folder, then from the program's.
+fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
+    let here = std::env::current_dir().context("cannot tell the current folder")?;
+    let folders = systems_folders(file, &here);
+    let found = folders
+        .iter()
+        .map(|systems| systems.join(name).join("system.yaml"))
+        .find(|file| file.is_file());
+    match found {
+        Some(file) => Ok(shortened(&file, &here)),
+        None => Err(waggle_study::unknown_system(study, &names_in(&folders)).into()),
+    }
+}
+
+/// Every folder in which systems are looked for, the nearest first.
+fn systems_folders(study: &Path, here: &Path) -> Vec<PathBuf> {
+    let study = fs::canonicalize(study).unwrap_or_default();
+    let program = std::env::current_exe().unwrap_or_default();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in [study.as_path(), here, &program]
+        .into_iter()
+        .flat_map(Path::ancestors)
+    {
+        let systems = folder.join("systems");
+        if systems.is_dir() && !folders.contains(&systems) {
+            folders.push(systems);
+        }
+    }
+    folders
+}
+
+/// The names of the systems in these folders, sorted.
+fn names_in(folders: &[PathBuf]) -> Vec<String> {
+    let entries = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flatten()
+        .filter_map(Result::ok);
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join("system.yaml").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The file's path as a person would write it from `here`.
+fn shortened(file: &Path, here: &Path) -> PathBuf {
+    file.strip_prefix(here).unwrap_or(file).to_path_buf()
+}
+
+/// The newest run of `study` below `runs`.
+pub(crate) fn newest_run(runs: &Path, study: &str) -> Result<PathBuf> {
+    let entries = fs::read_dir(runs)
+        .with_context(|| format!("cannot read the runs in {}", runs.display()))?;
+    let prefix = format!("{study}-");
+    let newest = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.join("run.json").is_file())
+        .filter(|path| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .and_then(|name| name.strip_prefix(&prefix))
+                .is_some_and(is_stamp)
+        })
+        .max();
+    match newest {
+        Some(path) => Ok(path),
+        None => bail!(
+            "nothing to resume: no run of \"{study}\" in {}",
+            runs.display()
+        ),
+    }
+}
+
+/// Whether a text is a run folder's time, e.g. `20260102T030405Z`, with or without a counter behind it.
+fn is_stamp(text: &str) -> bool {
+    let stamp = text.split_once('-').map_or(text, |(stamp, _)| stamp);
+    stamp.len() == 16 && stamp.ends_with('Z') && stamp.as_bytes()[8] == b'T'
+}

@@ -1,0 +1,70 @@
+//! `--only` and `--quick`: a smaller study out of a checked one.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use waggle_study::{MIN_STEADY_INTERVALS, Study};
+
+/// Keeps the cells in which every `FACTOR=LEVEL` holds; cells keep their numbers.
+pub(crate) fn only(study: &mut Study, filters: &[String]) -> Result<()> {
+    for filter in filters {
+        let Some((factor, level)) = filter.split_once('=') else {
+            bail!(
+                "--only {filter}: expected FACTOR=LEVEL, e.g. --only {}",
+                example(study)
+            );
+        };
+        if !study.factors.iter().any(|name| name == factor) {
+            bail!(
+                "--only {filter}: this study has no factor \"{factor}\"; its factors are {}",
+                study.factors.join(", ")
+            );
+        }
+        let levels = levels_of(study, factor);
+        if !levels.iter().any(|known| known == level) {
+            bail!(
+                "--only {filter}: {factor} has no level \"{level}\" here; its levels are {}",
+                levels.join(", ")
+            );
+        }
+        study.cells.retain(|cell| {
+            cell.levels
+                .iter()
+                .any(|(name, value)| name == factor && value.to_string() == level)
+        });
+    }
+    Ok(())
+}
+
+/// One repetition, phases just long enough to be judged.
+pub(crate) fn quick(study: &mut Study) {
+    study.repeat = 1;
+    for cell in &mut study.cells {
+        let shortest = cell.measure.interval * MIN_STEADY_INTERVALS;
+        cell.schedule.measure = cell.schedule.measure.min(shortest);
+        cell.schedule.warm_up_at_most = cell.schedule.warm_up_at_most.min(shortest);
+        cell.schedule.cool_down = Duration::ZERO;
+    }
+}
+
+fn levels_of(study: &Study, factor: &str) -> Vec<String> {
+    let mut levels: Vec<String> = Vec::new();
+    for (name, level) in study.cells.iter().flat_map(|cell| &cell.levels) {
+        let level = level.to_string();
+        if name == factor && !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    levels
+}
+
+fn example(study: &Study) -> String {
+    study
+        .cells
+        .first()
+        .and_then(|cell| cell.levels.first())
+        .map_or_else(
+            || "workers=2".to_owned(),
+            |(name, level)| format!("{name}={level}"),
+        )
+}

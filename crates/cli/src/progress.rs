@@ -1,0 +1,361 @@
+//! Progress on the screen: what the events say, folded into one state, shown as a bar or as plain lines.
+
+use std::{
+    io::{IsTerminal, stderr},
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use waggle_results::PhaseName;
+use waggle_runner::Event;
+
+use crate::table::{duration, microseconds, rate};
+
+/// What is known of a run while it goes on. Pure: instants come in from outside.
+#[derive(Debug, Clone)]
+struct State {
+    /// Cells and repetitions of the study, for `cell k of n`.
+    cells: u32,
+    repeat: u32,
+    trials: u32,
+    done: u32,
+    done_here: u32,
+    expected: Duration,
+    started: Instant,
+    now: Option<Now>,
+}
+
+/// The trial under way.
+#[derive(Debug, Clone)]
+struct Now {
+    cell: u32,
+    repetition: u32,
+    position: u32,
+    levels: String,
+    phase: Option<(PhaseName, Option<Duration>)>,
+    figures: String,
+}
+
+impl State {
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted {
+                trials,
+                already_done,
+                expected,
+            } => {
+                (self.trials, self.done, self.expected) = (*trials, *already_done, *expected);
+            }
+            Event::TrialStarted {
+                position,
+                key,
+                levels,
+            } => {
+                self.now = Some(Now {
+                    cell: key.cell,
+                    repetition: key.repetition,
+                    position: *position,
+                    levels: levels.clone(),
+                    phase: None,
+                    figures: String::new(),
+                });
+            }
+            Event::Phase {
+                phase, expected, ..
+            } => {
+                if let Some(now) = &mut self.now {
+                    now.phase = Some((*phase, *expected));
+                    now.figures.clear();
+                }
+            }
+            Event::Load {
+                succeeded_per_s,
+                failed_per_s,
+                p50_us,
+                p99_us,
+                ..
+            } => {
+                let failed = if *failed_per_s > 0.0 {
+                    format!(", {} failing", rate(*failed_per_s))
+                } else {
+                    String::new()
+                };
+                self.figures(format!(
+                    "{}{failed}  p50 {} p99 {}",
+                    rate(*succeeded_per_s),
+                    microseconds(*p50_us),
+                    microseconds(*p99_us)
+                ));
+            }
+            Event::Draining { visible, accepted } => {
+                self.figures(format!("{visible} of {accepted} records arrived"))
+            }
+            Event::TrialEnded { .. } => {
+                self.done += 1;
+                self.done_here += 1;
+                self.now = None;
+            }
+            Event::Warning(_) => {}
+        }
+    }
+
+    fn figures(&mut self, figures: String) {
+        if let Some(now) = &mut self.now {
+            now.figures = figures;
+        }
+    }
+
+    /// From what the trials so far took; before the first has ended, from the plan.
+    fn left(&self, elapsed: Duration) -> Duration {
+        match self.done_here {
+            0 => self.expected.saturating_sub(elapsed),
+            done => {
+                let all = (elapsed / done) * (self.trials - self.done + done);
+                all.saturating_sub(elapsed)
+            }
+        }
+    }
+
+    /// `cell 7 of 12, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`
+    fn line(&self) -> String {
+        let Some(now) = &self.now else {
+            return String::new();
+        };
+        let mut parts = vec![format!(
+            "cell {} of {}, repetition {} of {}",
+            now.cell, self.cells, now.repetition, self.repeat
+        )];
+        if !now.levels.is_empty() {
+            parts.push(now.levels.clone());
+        }
+        if let Some((phase, expected)) = &now.phase {
+            let long =
+                expected.map_or_else(String::new, |expected| format!(" {}", duration(expected)));
+            parts.push(format!("{}{long}", phase_name(*phase)));
+        }
+        if !now.figures.is_empty() {
+            parts.push(now.figures.clone());
+        }
+        parts.join(" · ")
+    }
+}
+
+fn phase_name(phase: PhaseName) -> &'static str {
+    match phase {
+        PhaseName::Up => "up",
+        PhaseName::Ready => "ready",
+        PhaseName::Verify => "verify",
+        PhaseName::WarmUp => "warm-up",
+        PhaseName::Measure => "measure",
+        PhaseName::Finish => "finish",
+        PhaseName::Drain => "drain",
+        PhaseName::Collect => "collect",
+        PhaseName::Down => "down",
+        PhaseName::CoolDown => "cool-down",
+    }
+}
+
+/// Shows events until they end.
+pub(crate) struct Progress {
+    state: State,
+    bar: Option<ProgressBar>,
+    quiet: bool,
+}
+
+impl Progress {
+    /// For a study with so many cells and repetitions; a bar on a terminal, else lines.
+    pub(crate) fn new(cells: usize, repeat: u32, quiet: bool) -> Self {
+        let state = State {
+            cells: u32::try_from(cells).unwrap_or(u32::MAX),
+            repeat,
+            trials: 0,
+            done: 0,
+            done_here: 0,
+            expected: Duration::ZERO,
+            started: Instant::now(),
+            now: None,
+        };
+        let bar = (!quiet && stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template(
+                "{bar:24.cyan/dim} {pos}/{len} trials · {prefix} left\n{wide_msg}",
+            )
+            .expect("the template is a constant that a test draws")
+            .progress_chars("━━─");
+            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr())
+                .with_style(style);
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        });
+        Self { state, bar, quiet }
+    }
+
+    pub(crate) fn show(&mut self, event: &Event) {
+        self.state.apply(event);
+        let left = duration(self.state.left(self.state.started.elapsed()));
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(self.state.trials.into());
+                bar.set_position(self.state.done.into());
+                bar.set_prefix(left);
+                bar.set_message(self.state.line());
+            }
+            None if self.quiet => {}
+            None => self.lines(event, &left),
+        }
+        if let Some(lasting) = lasting_line(event, &self.state) {
+            self.lasting(&lasting);
+        }
+    }
+
+    /// Removes what must not stay on the screen.
+    pub(crate) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Where there is no terminal: a line at the start of each trial's load and once a second while it is measured.
+    #[expect(clippy::print_stderr, reason = "progress is shown on the error stream")]
+    fn lines(&self, event: &Event, left: &str) {
+        if matches!(event, Event::Load { .. }) {
+            let position = self.state.now.as_ref().map_or(0, |now| now.position);
+            eprintln!(
+                "trial {position} of {} · {} · {left} left",
+                self.state.trials,
+                self.state.line()
+            );
+        }
+    }
+
+    #[expect(clippy::print_stderr, reason = "progress is shown on the error stream")]
+    fn lasting(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{line}")),
+            None if self.quiet => {}
+            None => eprintln!("{line}"),
+        }
+    }
+}
+
+/// What stays on the screen: ended trials and warnings.
+fn lasting_line(event: &Event, state: &State) -> Option<String> {
+    match event {
+        Event::TrialEnded {
+            key,
+            failure: None,
+            goodput_per_s,
+        } => Some(format!(
+            "{:>4}/{}  cell {:>2} repetition {}  {}",
+            state.done,
+            state.trials,
+            key.cell,
+            key.repetition,
+            rate(*goodput_per_s)
+        )),
+        Event::TrialEnded {
+            key,
+            failure: Some(reason),
+            ..
+        } => Some(format!(
+            "{:>4}/{}  cell {:>2} repetition {}  failed: {reason}",
+            state.done, state.trials, key.cell, key.repetition
+        )),
+        Event::Warning(text) => Some(format!("warning: {text}")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_results::TrialKey;
+
+    use super::*;
+
+    fn state_after(events: &[Event]) -> State {
+        let mut progress = Progress::new(12, 3, true);
+        for event in events {
+            progress.show(event);
+        }
+        progress.state
+    }
+
+    fn started() -> Vec<Event> {
+        let key = TrialKey {
+            cell: 7,
+            repetition: 2,
+        };
+        vec![
+            Event::RunStarted {
+                trials: 36,
+                already_done: 18,
+                expected: Duration::from_secs(100),
+            },
+            Event::TrialStarted {
+                position: 19,
+                key,
+                levels: "connections=10 pipelining=50".to_owned(),
+            },
+        ]
+    }
+
+    #[test]
+    fn the_line_names_cell_phase_and_rate() {
+        let check = |event, expected: &str| {
+            let mut events = started();
+            events.push(Event::Phase {
+                phase: PhaseName::Measure,
+                expected: Some(Duration::from_secs(3)),
+                at_most: Duration::from_secs(3),
+            });
+            events.push(event);
+            assert_eq!(state_after(&events).line(), expected);
+        };
+        let load = |failed_per_s| Event::Load {
+            succeeded_per_s: 45_210.0,
+            failed_per_s,
+            p50_us: 820,
+            p99_us: 12_400,
+            in_flight: 500,
+        };
+        let begin = "cell 7 of 12, repetition 2 of 3 · connections=10 pipelining=50 · measure 3 s";
+        check(
+            load(0.0),
+            &format!("{begin} · 45.2k/s  p50 820 µs p99 12.4 ms"),
+        );
+        check(
+            load(3.0),
+            &format!("{begin} · 45.2k/s, 3.00/s failing  p50 820 µs p99 12.4 ms"),
+        );
+        check(
+            Event::Draining {
+                visible: 10,
+                accepted: 30,
+            },
+            &format!("{begin} · 10 of 30 records arrived"),
+        );
+    }
+
+    #[test]
+    fn time_left_comes_from_the_trials_so_far() {
+        let mut state = state_after(&started());
+        let check = |state: &State, elapsed, expected| {
+            assert_eq!(
+                state.left(Duration::from_secs(elapsed)),
+                Duration::from_secs(expected)
+            );
+        };
+        check(&state, 10, 90);
+        for _ in 0..2 {
+            let key = TrialKey {
+                cell: 1,
+                repetition: 3,
+            };
+            state.apply(&Event::TrialEnded {
+                key,
+                failure: None,
+                goodput_per_s: 1.0,
+            });
+        }
+        check(&state, 20, 160);
+    }
+}

@@ -1,0 +1,21 @@
+//! `waggle schema`: the JSON Schema of a file, from the code that reads it.
+
+use anyhow::{Context, Result};
+
+use crate::{
+    arguments::{Schema, SchemaOf},
+    exit::Exit,
+};
+
+#[expect(clippy::print_stdout, reason = "the schema is this command's output")]
+pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
+    let schema = match arguments.of {
+        SchemaOf::Study => waggle_study::study_schema(),
+        SchemaOf::System => waggle_study::system_schema(),
+    };
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&schema).context("cannot write the schema")?
+    );
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,114 @@
+//! The closing table and the words for numbers on the screen.
+
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use waggle_report::{CellRow, Written, text};
+
+/// `45.2k/s`.
+pub(crate) fn rate(per_s: f64) -> String {
+    format!("{}/s", text::plain(per_s))
+}
+
+/// `820 µs`, `12.4 ms`.
+pub(crate) fn microseconds(us: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    text::time_us(us as f64)
+}
+
+/// `3.3 s`, `12 s`, `2 min 5 s`, `1 h 2 min`.
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    let whole = duration.as_secs();
+    match whole {
+        _ if duration.is_zero() => "0 s".to_owned(),
+        0..10 => format!("{seconds:.1} s"),
+        10..100 => format!("{seconds:.0} s"),
+        100..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// What is said at the end of a run: the question's answer, a row a cell, thresholds, where the report lies.
+pub(crate) fn closing(written: &Written) -> String {
+    let model = &written.model;
+    let mut parts = vec![cells(
+        &waggle_report::cell_columns(model),
+        &heads(model),
+        &waggle_report::cell_rows(model),
+    )];
+    parts.extend(
+        model
+            .warnings
+            .iter()
+            .map(|warning| format!("note: {warning}")),
+    );
+    parts.extend(model.thresholds.iter().map(|threshold| {
+        let outcome = if threshold.holds {
+            "holds"
+        } else {
+            "does not hold"
+        };
+        format!("threshold {}: {outcome}", threshold.text)
+    }));
+    parts.push(model.answer.text());
+    parts.push(written.html.display().to_string());
+    parts.join("\n")
+}
+
+fn heads(model: &waggle_report::Model) -> Vec<String> {
+    model
+        .factors
+        .iter()
+        .map(|factor| factor.name.clone())
+        .collect()
+}
+
+/// The table itself; numbers stand to the right.
+fn cells(columns: &[&str], factors: &[String], rows: &[CellRow]) -> String {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(
+        factors
+            .iter()
+            .map(String::as_str)
+            .chain(columns.iter().copied()),
+    );
+    for row in rows {
+        let figures = [
+            &row.goodput,
+            &row.response_p50,
+            &row.response_p99,
+            &row.response_max,
+            &row.errors,
+            &row.delivered,
+            &row.missing,
+            &row.verdict,
+        ];
+        table.add_row(row.levels.iter().chain(figures));
+    }
+    let last = factors.len() + columns.len() - 1;
+    for column in table.column_iter_mut().take(last) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_people_say_them() {
+        let check = |seconds, expected: &str| {
+            assert_eq!(duration(Duration::from_secs_f64(seconds)), expected)
+        };
+        check(0.0, "0 s");
+        check(3.25, "3.3 s");
+        check(12.4, "12 s");
+        check(125.0, "2 min 5 s");
+        check(3725.0, "1 h 2 min");
+    }
+}

@@ -1,0 +1,91 @@
+//! Commands that start nothing: plan, schema, mistakes.
+
+use std::{fs, path::Path};
+
+use crate::desk::{Desk, Parts, shown};
+
+/// The project's own folder, for the studies that ship.
+fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+}
+
+/// Compares with a golden file, or writes it where UPDATE_GOLDEN is set.
+fn golden(name: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/it/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&file, text).unwrap();
+    }
+    assert_eq!(
+        text,
+        fs::read_to_string(&file).unwrap_or_default(),
+        "{}",
+        file.display()
+    );
+}
+
+#[test]
+fn the_plan_of_the_main_job_is_listed() {
+    let desk = Desk::new();
+    let mut command = desk.waggle(&["plan", "studies/ingest.yaml"]);
+    let output = command.current_dir(project()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    golden(
+        "plan-ingest.txt",
+        &String::from_utf8(output.stdout).unwrap(),
+    );
+}
+
+#[test]
+fn mistakes_are_shown_together_and_nothing_starts() {
+    let desk = Desk::new();
+    desk.study(&Parts {
+        fault: "dropp",
+        load: "model: closed, conections: 3",
+        ..Parts::default()
+    });
+    let output = desk.output(&["run", "study.yaml"]);
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert!(!desk.path().join("runs").exists());
+    golden("mistakes.txt", &String::from_utf8(output.stderr).unwrap());
+}
+
+#[test]
+fn only_and_resume_explain_what_is_wrong() {
+    let desk = Desk::new();
+    desk.study(&Parts::default());
+    let check = |arguments: &[&str], expected: &str| {
+        let output = desk.output(arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+        assert!(shown(&output).contains(expected), "{}", shown(&output));
+    };
+    check(&["run", "nowhere.yaml"], "cannot read nowhere.yaml");
+    check(
+        &["run", "study.yaml", "--only", "workers=2"],
+        "this study has no factor \"workers\"",
+    );
+    check(
+        &["run", "study.yaml", "--resume"],
+        "cannot read the runs in runs",
+    );
+    check(&["report", "nowhere"], "nowhere");
+    check(&["rnu"], "unrecognized subcommand");
+}
+
+#[test]
+fn schemas_are_those_that_are_published() {
+    let desk = Desk::new();
+    for of in ["study", "system"] {
+        let output = desk.output(&["schema", of]);
+        let published =
+            fs::read_to_string(project().join(format!("docs/schema/{of}.schema.json"))).unwrap();
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap().trim_end(),
+            published.trim_end()
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! A folder of a test's own with a study in it, and the program run there.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use waggle_report::Model;
+use waggle_results::Run;
+
+/// Trials that measure take turns: two at once on a small machine would judge each other.
+static TURN: Mutex<()> = Mutex::new(());
+
+pub(crate) struct Desk {
+    folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// The parts of a study on the faulty system that tests vary.
+pub(crate) struct Parts<'a> {
+    pub(crate) fault: &'a str,
+    pub(crate) load: &'a str,
+    pub(crate) measure: &'a str,
+    pub(crate) repeat: u32,
+    pub(crate) noisy_above: f64,
+}
+
+impl Default for Parts<'_> {
+    fn default() -> Self {
+        Self {
+            fault: "none",
+            load: "model: open, rate: 1000/s, arrivals: uniform, connections: 8",
+            measure: "3s",
+            repeat: 1,
+            noisy_above: 10.0,
+        }
+    }
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let desk = Self {
+            folder: tempfile::tempdir().unwrap(),
+            _turn: turn,
+        };
+        let readings: String = (0..500)
+            .map(|n| {
+                format!(
+                    "boiler,line=l{} temperature={}.5 {}\n",
+                    n % 7,
+                    n % 90,
+                    n + 1
+                )
+            })
+            .collect();
+        fs::write(desk.path().join("readings.lp"), readings).unwrap();
+        let system = desk.path().join("systems/faulty");
+        fs::create_dir_all(&system).unwrap();
+        let shipped =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/faulty/system.yaml");
+        fs::copy(shipped, system.join("system.yaml")).unwrap();
+        desk
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes `study.yaml` on the faulty system.
+    pub(crate) fn study(&self, parts: &Parts<'_>) {
+        let Parts {
+            fault,
+            load,
+            measure,
+            repeat,
+            noisy_above,
+        } = parts;
+        let text = format!(
+            "study: faults\n\
+             question: Does the report say what went wrong?\n\
+             system: {{ use: faulty, set: {{ fault: {fault} }} }}\n\
+             load:\n  {}\n  request:\n    name: put-readings\n    put: /records\n    \
+             records: {{ from: readings.lp, per_request: 1 }}\n    expect: {{ status: 204 }}\n\
+             schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 4s }}\n  \
+             repeat: {repeat}\n\
+             noisy_above: {noisy_above}\n\
+             measure:\n  interval: 250ms\n  resources: 250ms\n  delivery: {{ at: store, poll: 50ms, late_after: 1s }}\n",
+            load.split(", ").collect::<Vec<_>>().join("\n  ")
+        );
+        fs::write(self.path().join("study.yaml"), text).unwrap();
+    }
+
+    /// The program, to be run in this folder, with the examples' folder on its PATH.
+    pub(crate) fn waggle(&self, arguments: &[&str]) -> Command {
+        let program = Path::new(env!("CARGO_BIN_EXE_waggle"));
+        let examples = program.parent().unwrap().join("examples");
+        let path = std::env::join_paths(std::iter::once(examples).chain(std::env::split_paths(
+            &std::env::var_os("PATH").unwrap_or_default(),
+        )));
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env("PATH", path.unwrap());
+        command
+    }
+
+    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
+        self.waggle(arguments).output().unwrap()
+    }
+
+    /// The one run below `runs`.
+    pub(crate) fn run_folder(&self) -> PathBuf {
+        let mut runs: Vec<PathBuf> = fs::read_dir(self.path().join("runs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs.pop().unwrap()
+    }
+
+    pub(crate) fn model(&self) -> Model {
+        waggle_report::model(&Run::read(&self.run_folder()).unwrap())
+    }
+
+    /// Command lines of processes on this machine that name this folder.
+    pub(crate) fn processes_left(&self) -> Vec<String> {
+        let mine = self.path().to_string_lossy().into_owned();
+        let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        processes
+            .filter(|process| {
+                process
+                    .file_name()
+                    .to_string_lossy()
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit())
+            })
+            .filter(|process| {
+                fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&mine))
+            })
+            .filter_map(|process| fs::read_to_string(process.path().join("cmdline")).ok())
+            .filter(|command| !command.is_empty())
+            .collect()
+    }
+}
+
+pub(crate) fn shown(output: &Output) -> String {
+    format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}

@@ -1,0 +1,108 @@
+//! Ctrl-C and SIGKILL in mid-run: what was measured is kept, nothing is left running, and the rest can be done later.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::desk::{Desk, Parts, shown};
+
+/// How long processes may take to go after their parent has.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
+
+fn started(desk: &Desk) -> Child {
+    let load = "model: closed, connections: 4, pipelining: 1";
+    desk.study(&Parts {
+        load,
+        measure: "1s",
+        repeat: 3,
+        ..Parts::default()
+    });
+    desk.waggle(&["run", "study.yaml"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Reads progress until the second trial is under load.
+fn until_second_trial(child: &mut Child) {
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut seen = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        if line.contains("trial 2 of 3") {
+            return;
+        }
+        seen.push(line);
+    }
+    panic!("the run ended before its second trial: {seen:#?}");
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(
+        Command::new("kill")
+            .args([name, &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+fn trials(desk: &Desk) -> Vec<(u32, u32)> {
+    desk.model()
+        .trials
+        .iter()
+        .map(|trial| (trial.key.cell, trial.key.repetition))
+        .collect()
+}
+
+fn nothing_left(desk: &Desk) {
+    let since = Instant::now();
+    while !desk.processes_left().is_empty() {
+        assert!(since.elapsed() < GONE_WITHIN, "{:?}", desk.processes_left());
+        std::thread::yield_now();
+    }
+}
+
+fn resumes_to_the_end(desk: &Desk) {
+    let output = desk.output(&["run", "study.yaml", "--resume", "--quiet"]);
+    assert!(
+        matches!(output.status.code(), Some(0 | 4)),
+        "{}",
+        shown(&output)
+    );
+    assert_eq!(trials(desk), [(1, 1), (1, 2), (1, 3)]);
+    let left: Vec<_> = std::fs::read_dir(desk.run_folder().join("trials"))
+        .unwrap()
+        .collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
+    let desk = Desk::new();
+    let mut child = started(&desk);
+    until_second_trial(&mut child);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(
+        desk.processes_left().is_empty(),
+        "{:?}",
+        desk.processes_left()
+    );
+    assert_eq!(trials(&desk), [(1, 1)]);
+    assert!(desk.run_folder().join("report.html").is_file());
+    resumes_to_the_end(&desk);
+}
+
+#[test]
+fn sigkill_leaves_no_process_and_resume_does_the_rest() {
+    let desk = Desk::new();
+    let mut child = started(&desk);
+    until_second_trial(&mut child);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    nothing_left(&desk);
+    resumes_to_the_end(&desk);
+}

@@ -1,0 +1,8 @@
+//! The program as its user meets it: commands, exit codes, files, and what is left on the machine.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod commands;
+mod desk;
+mod interrupts;
+mod verdicts;
