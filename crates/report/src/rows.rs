@@ -91,7 +91,7 @@ fn percentile(percentile: &Percentile) -> String {
 }
 
 /// `0`, or `12 (0.03 %)`.
-pub(crate) fn errors(cell: &CellModel) -> String {
+fn errors(cell: &CellModel) -> String {
     match cell.error_share {
         None => none(),
         Some(_) if cell.failed == 0 => "0".to_owned(),

@@ -72,16 +72,19 @@ function axis(look, extra) {
 
 function legend(look, extra) {
   return {
-    type: printing ? 'plain' : 'scroll', top: 0, left: 0, right: printing ? 0 : 44, icon: 'roundRect', itemWidth: 14, itemHeight: 4,
+    type: 'plain', top: 2, left: 0, width: printing || isNarrow() ? '99%' : '92%', padding: [4, 5], icon: 'roundRect', itemWidth: 14, itemHeight: 4,
     textStyle: { color: look.soft, fontSize: 12 }, pageTextStyle: { color: look.soft },
     pageIconColor: look.ink, pageIconInactiveColor: look.faint, ...extra,
   };
 }
 
+/** A phone's width, where charts leave out what does not fit. */
+const isNarrow = () => !printing && innerWidth < 560;
+
 /** Saving as an SVG file, in the corner; on paper there is nothing to press. */
 function tools(look, name) {
   return {
-    show: !printing, right: 0, top: -4, itemSize: 13, iconStyle: { borderColor: look.faint },
+    show: !printing && !isNarrow(), right: 0, top: -4, itemSize: 13, iconStyle: { borderColor: look.faint },
     feature: { saveAsImage: { name, title: 'save as SVG', type: 'svg', backgroundColor: look.card } },
   };
 }

@@ -168,7 +168,7 @@ function factorLines(look) {
   return {
     grid: { left: 8, right: 16, top: groups.length > 1 ? 56 : 34, bottom: 26, containLabel: true },
     toolbox: tools(look, view.metric.id + '-lines'),
-    legend: legend(look, { show: groups.length > 1, data: groups.map((_, place) => series[place * 2].name) }),
+    legend: legend(look, { show: groups.length > 1, type: groups.length > 8 && !printing ? 'scroll' : 'plain', data: groups.map((_, place) => series[place * 2].name) }),
     tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data.cell ? tellCell(one.data.cell) : null)),
     xAxis: axis(look, {
       type: 'category', data: model.factors[view.across].levels, name: model.factors[view.across].name, nameLocation: 'middle', nameGap: 26, splitLine: { show: false },

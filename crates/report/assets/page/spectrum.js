@@ -38,16 +38,30 @@ function percentExact(quantile) {
   return `${(quantile * 100).toFixed(digits)} %`;
 }
 
+const dashOf = (place, look) => ['solid', 'dashed', 'dotted'][Math.floor(place / look.series.length) % 3];
+
+/** The ticks' line samples, in the colours of the lines they stand for. */
+function colourTicks(look) {
+  document.querySelectorAll('#spectrum-cells .swatch').forEach((swatch) => {
+    const place = chosenCells.get(Number(swatch.dataset.cell));
+    swatch.hidden = place === undefined;
+    swatch.style.borderTopColor = place === undefined ? 'transparent' : look.series[place % look.series.length];
+    swatch.style.borderTopStyle = place === undefined ? 'solid' : dashOf(place, look);
+  });
+}
+
 function spectrumOption(look) {
+  if (!printing) colourTicks(look);
   const cells = model.cells.filter((cell) => chosenCells.has(cell.cell));
   const furthest = Math.max(1, ...cells.map((cell) => nines(cell.spectrum[cell.spectrum.length - 1][0])));
-  const ticks = [nines(0.5)];
+  const ticks = isNarrow() ? [] : [nines(0.5)];
   for (let at = 0; at <= Math.ceil(furthest); at += 1) ticks.push(at);
   ticks.sort((a, b) => a - b);
   return {
-    grid: { left: 8, right: 18, top: printing ? 62 : 40, bottom: 28, containLabel: true },
+    grid: { left: 8, right: 18, top: printing ? 62 : 28, bottom: 28, containLabel: true },
     toolbox: tools(look, 'percentiles'),
-    legend: legend(look),
+    // On the screen the ticks above carry the colours.
+    legend: legend(look, { show: printing }),
     tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (lines) => {
       const shown = lines.filter((line) => line.seriesType === 'line');
       if (!shown.length) return null;
@@ -66,7 +80,7 @@ function spectrumOption(look) {
       return {
         type: 'line', name: cell.label + (cell.believed ? '' : ` (${cell.verdict})`), showSymbol: false, symbol: 'circle', symbolSize: 6,
         color: look.series[place % look.series.length],
-        lineStyle: { width: 2, type: ['solid', 'dashed', 'dotted'][Math.floor(place / look.series.length) % 3], opacity: cell.believed ? 1 : 0.65 },
+        lineStyle: { width: 2, type: dashOf(place, look), opacity: cell.believed ? 1 : 0.65 },
         data: cell.spectrum.map(([quantile, us]) => [nines(quantile), Math.max(us, 1), quantile]),
       };
     }),
@@ -82,7 +96,9 @@ function spectrumChoice() {
       if (tick.checked) choose(cell); else chosenCells.delete(cell.cell);
       draw('spectrum', spectrumOption);
     });
-    box.append(make('label', {}, tick, cell.label));
+    const swatch = make('span', { className: 'swatch' });
+    swatch.dataset.cell = cell.cell;
+    box.append(make('label', {}, tick, swatch, cell.label));
   });
   draw('spectrum', spectrumOption);
 }

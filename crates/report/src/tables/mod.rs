@@ -138,7 +138,7 @@ fn heads(model: &Model, numbers: &[&str]) -> Vec<Head> {
     });
     let numbers = numbers.iter().map(|head| Head {
         text: (*head).to_owned(),
-        align: if ["verdict", "reasons", "why", "kind", "holds", "seen"].contains(head) {
+        align: if ["verdict", "reasons", "kind"].contains(head) {
             Align::Left
         } else {
             Align::Right

@@ -11,7 +11,7 @@ use crate::{
 pub(crate) fn trials(model: &Model) -> Table {
     let columns = [
         "repetition",
-        "ran as",
+        "order",
         "verdict",
         model.counted.word(),
         "p50",
@@ -20,7 +20,6 @@ pub(crate) fn trials(model: &Model) -> Table {
         "errors",
         "delivered",
         "missing",
-        "why",
     ];
     let mut heads = heads(model, &columns);
     for head in &mut heads {
@@ -30,7 +29,8 @@ pub(crate) fn trials(model: &Model) -> Table {
     }
     Table {
         id: "trials",
-        caption: "Every trial over its measured phase".to_owned(),
+        caption: "Every trial over its measured phase; order is its place among all trials"
+            .to_owned(),
         heads,
         rows: model
             .trials
@@ -81,14 +81,9 @@ fn trial_fields(trial: &TrialModel) -> Vec<Field> {
             .as_ref()
             .map_or_else(|| Field::plain(NONE), pick)
     };
-    let reasons: Vec<&str> = trial
-        .reasons
-        .iter()
-        .map(|reason| reason.text.as_str())
-        .collect();
     vec![
         Field::plain(trial.key.repetition.to_string()),
-        Field::plain(format!("{}.", trial.position)),
+        Field::plain(trial.position.to_string()),
         Field::verdict(words::verdict(trial.verdict).to_owned()),
         number(|numbers| Field::plain(text::plain(numbers.goodput_per_s))),
         time(|times| &times.p50),
@@ -97,6 +92,5 @@ fn trial_fields(trial: &TrialModel) -> Vec<Field> {
         number(|numbers| Field::nothing_expected(numbers.failed)),
         ledger(|ledger| Field::plain(text::count(ledger.delivered))),
         ledger(|ledger| Field::nothing_expected(ledger.missing)),
-        Field::plain(reasons.join("\n")),
     ]
 }
