@@ -87,3 +87,97 @@ pub(crate) fn content_type(format: RecordsFormat) -> &'static str {
         RecordsFormat::Csv => "text/csv",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use waggle_load::Stamp;
+    use waggle_record::{Format, Precision};
+    use waggle_study::{Body, BodyExpect, Expect, Request};
+
+    use super::{plain, with_slots};
+
+    fn request(method: &str, headers: &[(&str, &str)]) -> Request {
+        let header = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Request {
+            name: "r".to_owned(),
+            method: method.to_owned(),
+            path: "/p?q=1".to_owned(),
+            endpoint: "e".to_owned(),
+            headers: headers.iter().map(header).collect(),
+            body: Body::None,
+            expect: Expect {
+                status: Vec::new(),
+                body: BodyExpect::Any,
+            },
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    #[track_caller]
+    fn check(method: &str, headers: &[(&str, &str)], body: &str, expected: &str) {
+        let prepared = plain(&request(method, headers), "h:1", body);
+        assert_eq!(String::from_utf8(prepared.bytes).unwrap(), expected);
+        assert_eq!((prepared.records, prepared.is_head), (0, method == "HEAD"));
+    }
+
+    #[test]
+    fn heads_say_the_length_where_a_body_can_be() {
+        check("GET", &[], "", "GET /p?q=1 HTTP/1.1\r\nHost: h:1\r\n\r\n");
+        check(
+            "HEAD",
+            &[("Host", "me")],
+            "",
+            "HEAD /p?q=1 HTTP/1.1\r\nHost: me\r\n\r\n",
+        );
+        check(
+            "PUT",
+            &[],
+            "",
+            "PUT /p?q=1 HTTP/1.1\r\nHost: h:1\r\nContent-Length: 0\r\n\r\n",
+        );
+        check(
+            "POST",
+            &[("A", "b")],
+            "xyz",
+            "POST /p?q=1 HTTP/1.1\r\nHost: h:1\r\nA: b\r\nContent-Length: 3\r\n\r\nxyz",
+        );
+    }
+
+    #[test]
+    fn slots_point_at_the_digits_in_the_whole_message() {
+        let records = Format::LineProtocol
+            .read(b"m,a=b x=1 5\nn y=2i", None, Precision::default())
+            .unwrap();
+        let body = waggle_record::body(&records, "run7", Format::LineProtocol).unwrap();
+        let prepared = with_slots(&request("PUT", &[]), "h:1", "text/plain", &body);
+        assert_eq!((prepared.records, prepared.slots.len()), (2, 4));
+        for slot in &prepared.slots {
+            let before = &prepared.bytes[..slot.at];
+            let digits = prepared.bytes[slot.at..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            match slot.stamp {
+                Stamp::Key { .. } => {
+                    assert!(before.ends_with(b"waggle_key=") && digits == waggle_load::KEY_DIGITS)
+                }
+                Stamp::Time => {
+                    assert!(before.ends_with(b" ") && digits == waggle_load::TIME_DIGITS)
+                }
+            }
+        }
+        let keys = prepared.slots.iter().filter_map(|slot| match slot.stamp {
+            Stamp::Key { record } => Some(record),
+            Stamp::Time => None,
+        });
+        assert_eq!(keys.collect::<Vec<_>>(), [0, 1]);
+        let text = String::from_utf8(prepared.bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.contains("Content-Type: text/plain")
+                && head.ends_with(&format!("Content-Length: {}", body.len()))
+        );
+    }
+}

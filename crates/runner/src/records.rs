@@ -194,15 +194,19 @@ fn text_of(file: &Path) -> Result<Vec<u8>, RecordsError> {
         file: file.to_path_buf(),
         problem,
     };
+    let too_long = || RecordsError::TooLong {
+        file: file.to_path_buf(),
+    };
+    let opened = File::open(file).map_err(problem)?;
+    if opened.metadata().map_err(problem)?.len() > RECORDS_FILE_MAX_BYTES {
+        return Err(too_long());
+    }
+    // What is no plain file has no length to go by.
     let mut text = Vec::new();
-    let mut bounded = File::open(file)
-        .map_err(problem)?
-        .take(RECORDS_FILE_MAX_BYTES + 1);
+    let mut bounded = opened.take(RECORDS_FILE_MAX_BYTES + 1);
     bounded.read_to_end(&mut text).map_err(problem)?;
     if text.len() as u64 > RECORDS_FILE_MAX_BYTES {
-        return Err(RecordsError::TooLong {
-            file: file.to_path_buf(),
-        });
+        return Err(too_long());
     }
     Ok(text)
 }
@@ -236,12 +240,14 @@ fn name_of(format: RecordsFormat) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::requests_per_turn;
+    use std::fs::File;
+
+    use super::{RECORDS_FILE_MAX_BYTES, RecordsError, requests_per_turn, text_of};
 
     #[test]
     fn every_record_is_sent_equally_often() {
         let check = |records, per_request, expected| {
-            assert_eq!(requests_per_turn(records, per_request), expected)
+            assert_eq!(requests_per_turn(records, per_request), expected);
         };
         check(1, 1, 1);
         check(10, 1, 10);
@@ -249,5 +255,21 @@ mod tests {
         check(10, 4, 5);
         check(3, 7, 3);
         check(3, 9, 1);
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused_before_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("records.lp");
+        // A hole takes no room on the disk.
+        File::create(&file)
+            .unwrap()
+            .set_len(RECORDS_FILE_MAX_BYTES + 1)
+            .unwrap();
+        assert!(matches!(text_of(&file), Err(RecordsError::TooLong { .. })));
+        assert!(matches!(
+            text_of(&folder.path().join("none")),
+            Err(RecordsError::Io { .. })
+        ));
     }
 }

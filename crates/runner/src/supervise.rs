@@ -246,3 +246,43 @@ impl Log {
         self.left_out += excess as u64;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write, thread};
+
+    use super::{LOG_HEAD_MAX_BYTES, LOG_TAIL_MAX_BYTES, Log};
+
+    /// What a log file holds after lines of `line` up to `bytes`, then `last`.
+    fn kept(line: &str, bytes: usize, last: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let log = Log::create(&path).unwrap();
+        let keeper = thread::spawn(move || log.keep(reader));
+        writer
+            .write_all(line.repeat(bytes / line.len()).as_bytes())
+            .unwrap();
+        writer.write_all(last.as_bytes()).unwrap();
+        drop(writer);
+        keeper.join().unwrap();
+        fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn a_log_within_the_limit_is_kept_whole() {
+        assert_eq!(kept("ab\n", 9, "end"), "ab\nab\nab\nend");
+    }
+
+    #[test]
+    fn of_a_longer_log_the_beginning_and_the_end_are_kept() {
+        let head = usize::try_from(LOG_HEAD_MAX_BYTES).unwrap();
+        let log = kept("0123456\n", head + 3 * LOG_TAIL_MAX_BYTES, "last words");
+        assert!(log.starts_with("0123456\n") && log.ends_with("last words"));
+        assert!(log.contains(&format!(
+            "[waggle left out {} bytes here]",
+            2 * LOG_TAIL_MAX_BYTES + 10
+        )));
+        assert!(log.len() < head + LOG_TAIL_MAX_BYTES + 100);
+    }
+}
