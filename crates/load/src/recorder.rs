@@ -99,9 +99,39 @@ pub(crate) enum Due {
     BySchedule,
 }
 
+/// A value that came several times in a row, and how often. The answers of a pipeline come together, so one entry in
+/// the histogram mostly does for all of them.
+#[derive(Debug, Default)]
+struct Repeated {
+    microseconds: u64,
+    times: u64,
+}
+
+impl Repeated {
+    #[inline]
+    fn record(&mut self, histogram: &mut Histogram<u64>, ns: u64) {
+        let microseconds = microseconds(ns);
+        if microseconds != self.microseconds {
+            self.note(histogram);
+            self.microseconds = microseconds;
+        }
+        self.times += 1;
+    }
+
+    #[inline]
+    fn note(&mut self, histogram: &mut Histogram<u64>) {
+        if self.times > 0 {
+            histogram.saturating_record_n(self.microseconds, std::mem::take(&mut self.times));
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Recorder {
     slice: Box<Slice>,
+    response_time: Repeated,
+    service_time: Repeated,
+    lag: Repeated,
     exchange: Exchange,
     interval: u64,
     boundary: u64,
@@ -118,6 +148,9 @@ impl Recorder {
     pub(crate) fn new(worker: usize, exchange: Exchange, interval: u64, due: Due) -> Self {
         Self {
             slice: Slice::new(worker),
+            response_time: Repeated::default(),
+            service_time: Repeated::default(),
+            lag: Repeated::default(),
             exchange,
             interval,
             boundary: interval,
@@ -162,12 +195,10 @@ impl Recorder {
         self.in_flight += requests;
     }
 
-    /// How late `requests` were sent, against the instant at which it was possible.
+    /// How late a request was sent, against the instant at which it was possible.
     #[inline]
-    pub(crate) fn lag(&mut self, requests: u64, lag: u64) {
-        self.slice
-            .lag
-            .saturating_record_n(microseconds(lag), requests);
+    pub(crate) fn lag(&mut self, lag: u64) {
+        self.lag.record(&mut self.slice.lag, lag);
     }
 
     #[inline]
@@ -179,13 +210,15 @@ impl Recorder {
     pub(crate) fn succeeded(&mut self, at: Instants) {
         self.in_flight -= 1;
         self.slice.counts.succeeded += 1;
-        self.slice
-            .response_time
-            .saturating_record(microseconds(at.done.saturating_sub(at.due)));
+        self.response_time.record(
+            &mut self.slice.response_time,
+            at.done.saturating_sub(at.due),
+        );
         if self.due != Due::AtSending {
-            self.slice
-                .service_time
-                .saturating_record(microseconds(at.done.saturating_sub(at.sent)));
+            self.service_time.record(
+                &mut self.slice.service_time,
+                at.done.saturating_sub(at.sent),
+            );
         }
     }
 
@@ -268,6 +301,9 @@ impl Recorder {
 
     /// Brings the counts of the slice up to date with what is kept beside it.
     fn settle(&mut self) {
+        self.response_time.note(&mut self.slice.response_time);
+        self.service_time.note(&mut self.slice.service_time);
+        self.lag.note(&mut self.slice.lag);
         let cpu = thread_cpu();
         let counts = &mut self.slice.counts;
         counts.engine_cpu += cpu.saturating_sub(self.cpu_at_start);

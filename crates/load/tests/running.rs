@@ -1,5 +1,7 @@
 //! Starting, listening, stopping.
 
+#![allow(clippy::unwrap_used, reason = "a test file")]
+
 mod support;
 
 use std::time::Duration;

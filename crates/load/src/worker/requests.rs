@@ -82,10 +82,8 @@ impl Worker {
                 index,
                 is_head,
             });
-            self.recorder.lag(
-                1,
-                now.saturating_sub(possible(connection, due, self.recorder.due())),
-            );
+            self.recorder
+                .lag(now.saturating_sub(possible(connection, due, self.recorder.due())));
             requests += 1;
         }
         self.recorder.sent(requests as u64, self.out.len());
