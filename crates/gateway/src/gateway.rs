@@ -109,6 +109,7 @@ pub async fn serve(
     drop(listener);
     drop(dealers);
     shared.draining.store(true, Ordering::Relaxed);
+    shared.store.hurry();
     // Workers that are gone need not be told.
     let _ = begin_draining.send(true);
     for thread in threads {

@@ -96,6 +96,11 @@ impl Store {
         Ok((store, Writer(thread)))
     }
 
+    /// No commit waits for more records any longer: those who wait are to be answered soon.
+    pub fn hurry(&self) {
+        self.queue.hurry();
+    }
+
     /// Takes nothing more in; what was taken in is still written.
     pub fn close(&self) {
         self.queue.close();

@@ -164,6 +164,7 @@ pub(crate) struct Full;
 pub struct Queue {
     inner: Mutex<Inner>,
     filled: Condvar,
+    hurried: Condvar,
     records_max: usize,
 }
 
@@ -173,6 +174,8 @@ struct Inner {
     spare: Option<Batch>,
     committer_waits: bool,
     closed: bool,
+    /// Commits do not wait for more records.
+    haste: bool,
 }
 
 /// What the committer got.
@@ -189,6 +192,7 @@ impl Queue {
         Self {
             inner: Mutex::default(),
             filled: Condvar::new(),
+            hurried: Condvar::new(),
             records_max,
         }
     }
@@ -241,7 +245,7 @@ impl Queue {
         Taken::Batch(std::mem::replace(&mut inner.gathering, next))
     }
 
-    /// Waits for the first record, and then `delay` for more.
+    /// Waits for the first record, and then `delay` for more, unless there is haste.
     pub(super) fn linger(&self, delay: Duration, at_most: Duration) {
         let mut inner = self.lock();
         if inner.gathering.records == 0 && !inner.closed {
@@ -251,11 +255,18 @@ impl Queue {
                 .wait_timeout(inner, at_most)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        let worth_it = inner.gathering.records > 0 && !inner.closed;
-        drop(inner);
-        if worth_it {
-            std::thread::sleep(delay);
+        if inner.gathering.records > 0 {
+            // The outcome is the same whether haste or the time ended it.
+            let _ = self
+                .hurried
+                .wait_timeout_while(inner, delay, |inner| !inner.haste);
         }
+    }
+
+    /// From now on no commit waits for more records.
+    pub(super) fn hurry(&self) {
+        self.lock().haste = true;
+        self.hurried.notify_one();
     }
 
     /// Gives back a written batch's buffers.
@@ -268,6 +279,7 @@ impl Queue {
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_one();
+        self.hurry();
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {

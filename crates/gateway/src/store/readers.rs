@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::file::{self, StoreError};
 
 /// Readers that may wait for each one that works.
-const WAITING_PER_READER: usize = 16;
+pub(super) const WAITING_PER_READER: usize = 16;
 /// Chunks read before the view of the file is given up and taken anew: a long read must not hold back the log.
 const CHUNKS_PER_VIEW: i64 = 64;
 

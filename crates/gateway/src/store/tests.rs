@@ -178,6 +178,37 @@ fn a_log_that_readers_held_open_is_cut_back() {
 }
 
 #[test]
+fn reads_that_wait_are_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _writer) = open(&folder.path().join("s.db"));
+    let gate = std::sync::Arc::new(std::sync::RwLock::new(()));
+    let closed = gate.write().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut reads = tokio::task::JoinSet::new();
+        for _ in 0..1 + super::readers::WAITING_PER_READER {
+            let (readers, gate) = (store.readers.clone(), gate.clone());
+            let pass = move |_: &rusqlite::Connection| {
+                drop(gate.read());
+                Ok(())
+            };
+            reads.spawn(async move { readers.read(pass).await });
+        }
+        // Once around: every one of them has asked.
+        tokio::task::yield_now().await;
+        let refused = store.readers.read(|_| Ok(())).await;
+        assert!(matches!(refused, Err(super::ReadError::Busy)));
+        drop(closed);
+        while let Some(read) = reads.join_next().await {
+            assert!(read.unwrap().is_ok());
+        }
+        assert!(store.readers.read(|_| Ok(())).await.is_ok());
+    });
+}
+
+#[test]
 fn a_read_that_panics_gives_its_connection_back() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _writer) = open(&folder.path().join("s.db"));

@@ -131,6 +131,61 @@ fn bytes_in_flight_are_limited() {
 }
 
 #[test]
+fn records_that_wait_for_the_store_are_limited() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--queue-max-records=10", "--commit-delay=1h"]);
+    let mut waiting = gateway.client();
+    waiting.send(put("t", &"m f=1\n".repeat(5)).as_bytes());
+    while !gateway
+        .get("/metrics")
+        .body
+        .contains("waggle_gateway_in_flight_bytes 30\n")
+    {}
+    let refused = gateway.put("t", &"m f=1\n".repeat(6));
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    gateway.signal("TERM");
+    assert_eq!(waiting.answer().unwrap().status, 204);
+}
+
+/// A client that asks for more than sockets hold, and reads nothing.
+fn greedy(gateway: &Gateway) -> Client {
+    let body = format!("m f=\"{}\"\n", "x".repeat(60_000)).repeat(100);
+    assert_eq!(gateway.put("large", &body).status, 204);
+    let mut client = gateway.client();
+    let ask = "GET /api/v1/topics/large/records HTTP/1.1\r\nHost: a\r\n\r\n";
+    client.send(ask.repeat(8).as_bytes());
+    while gateway
+        .get("/metrics")
+        .body
+        .contains("waggle_gateway_records_read_total 0\n")
+    {}
+    client
+}
+
+#[test]
+fn a_client_that_does_not_take_its_answers_is_let_go() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--write-timeout=100ms"]);
+    let _greedy = greedy(&gateway);
+    // The one that is left is the one that asks.
+    while !gateway
+        .get("/metrics")
+        .body
+        .contains("waggle_gateway_connections 1\n")
+    {}
+}
+
+#[test]
+fn a_client_that_does_not_take_its_answers_does_not_hold_up_the_end() {
+    let (_folder, file) = store();
+    let mut gateway = Gateway::start(&file, &["--drain-timeout=100ms", "--write-timeout=1h"]);
+    let _greedy = greedy(&gateway);
+    gateway.signal("TERM");
+    assert!(gateway.wait().success());
+}
+
+#[test]
 fn connections_are_limited() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--connections-max=2"]);
@@ -182,7 +237,12 @@ fn clients_that_are_too_slow_are_let_go() {
 #[test]
 fn an_answer_stops_at_its_limits_and_says_where_to_go_on() {
     let (_folder, file) = store();
-    let gateway = Gateway::start(&file, &["--answer-max-records=3", "--answer-max-bytes=100"]);
+    let flags = [
+        "--answer-max-records=3",
+        "--answer-max-bytes=100",
+        "--query-max-records=4",
+    ];
+    let gateway = Gateway::start(&file, &flags);
     assert_eq!(
         gateway
             .put("t", "m f=1 1\nm f=2 2\nm f=3 3\nm f=4 4\nm f=5 5")
@@ -199,5 +259,11 @@ fn an_answer_stops_at_its_limits_and_says_where_to_go_on() {
         rows.body.contains("\"truncated\":true") && rows.body.matches("\"time\"").count() == 3,
         "{}",
         rows.body
+    );
+    let sum = gateway.get("/api/v1/query?topic=t&measurement=m&aggregate=sum");
+    assert!(
+        sum.body.contains("\"truncated\":true") && sum.body.contains("\"f\":10.0"),
+        "{}",
+        sum.body
     );
 }

@@ -135,8 +135,8 @@ fn offsets_go_on_where_they_ended() {
 fn at_sigterm_it_answers_what_it_took_in_and_ends() {
     let (_folder, file) = store();
     for signal in ["TERM", "INT"] {
-        // The commit waits, so that requests are still open when the signal comes.
-        let mut gateway = Gateway::start(&file, &["--commit-delay=300ms"]);
+        // The commit waits for more, so that requests are open when the signal comes.
+        let mut gateway = Gateway::start(&file, &["--commit-delay=1h"]);
         let mut client = gateway.client();
         client.send(put("t", "m f=1").repeat(20).as_bytes());
         while !gateway
