@@ -22,7 +22,8 @@ pub(crate) fn duration(duration: Duration) -> String {
     let whole = duration.as_secs();
     match whole {
         _ if duration.is_zero() => "0 s".to_owned(),
-        0..10 => format!("{seconds:.1} s"),
+        _ if seconds < 10.0 && duration.subsec_millis() > 0 => format!("{seconds:.1} s"),
+        0..10 => format!("{whole} s"),
         10..100 => format!("{seconds:.0} s"),
         100..3600 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
@@ -69,6 +70,8 @@ fn cells(columns: &[&str], factors: &[String], rows: &[CellRow]) -> String {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .remove_style(TableComponent::HorizontalLines)
+        .remove_style(TableComponent::MiddleIntersections)
         .set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(
         factors
@@ -106,7 +109,8 @@ mod tests {
             assert_eq!(duration(Duration::from_secs_f64(seconds)), expected)
         };
         check(0.0, "0 s");
-        check(3.25, "3.3 s");
+        check(3.0, "3 s");
+        check(3.26, "3.3 s");
         check(12.4, "12 s");
         check(125.0, "2 min 5 s");
         check(3725.0, "1 h 2 min");
