@@ -2,7 +2,7 @@
 //!
 //! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
 //! gives them back by offset. FAULT is `none`, `drop` (the 1,000th record is acknowledged and forgotten), `twice` (it is
-//! stored twice), `late` (it shows up a second and a half later), `slow` (one request at a time, 2 ms each) or `worsens`
+//! stored twice), `late` (it shows up three and a half seconds later), `slow` (one request at a time, 2 ms each) or `worsens`
 //! (one at a time, ten times slower from the fourth second on).
 
 #![expect(
@@ -19,7 +19,7 @@ use std::{
 
 /// Which record, counted from 1, the fault is about.
 const FAULTY_RECORD: usize = 1_000;
-const LATE_BY: Duration = Duration::from_millis(1_500);
+const LATE_BY: Duration = Duration::from_millis(3_500);
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

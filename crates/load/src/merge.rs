@@ -140,3 +140,93 @@ impl Merger {
         interval
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// A slice of a worker from one interval to another, with as many requests sent as its last interval's number.
+    fn slice(worker: usize, first: u64, last: u64, is_final: bool) -> Box<Slice> {
+        let mut slice = Slice::new(worker);
+        (slice.first, slice.last, slice.end, slice.is_final) =
+            (first, last, (last + 1) * 10 * MS, is_final);
+        slice.counts.sent = last;
+        slice.counts.in_flight = worker as u64 + 1;
+        slice.response_time.saturating_record(last);
+        slice
+    }
+
+    /// Slices `(worker, first, last, is_final)` in the order of their coming; what comes of them: for each interval its
+    /// index, its length in ms, the requests sent and those in flight.
+    fn check(
+        workers: usize,
+        slices: &[(usize, u64, u64, bool)],
+        expected: &[(u64, u64, u64, u64)],
+    ) {
+        let mut merger = Merger::new(workers, 10 * MS, Due::AtSending);
+        let mut found = Vec::new();
+        for &(worker, first, last, is_final) in slices {
+            merger.take(slice(worker, first, last, is_final));
+            while let Some((interval, _)) = merger.next() {
+                assert_eq!(interval.response_time.len(), interval.service_time.len());
+                assert_eq!(interval.start, Duration::from_millis(10 * interval.index));
+                let length = u64::try_from(interval.length.as_millis()).unwrap();
+                found.push((
+                    interval.index,
+                    length,
+                    interval.counts.sent,
+                    interval.counts.in_flight,
+                ));
+            }
+        }
+        assert_eq!(found, expected, "{slices:?}");
+        assert_eq!(
+            merger.is_done(),
+            slices.iter().filter(|(.., is_final)| *is_final).count() == workers
+        );
+    }
+
+    #[test]
+    fn an_interval_is_whole_when_every_worker_has_given_its_part() {
+        check(
+            1,
+            &[(0, 0, 0, false), (0, 1, 1, true)],
+            &[(0, 10, 0, 1), (1, 10, 1, 1)],
+        );
+        check(2, &[(0, 0, 0, false), (0, 1, 1, false)], &[]);
+        let crossed = [
+            (0, 0, 0, false),
+            (0, 1, 1, true),
+            (1, 0, 0, false),
+            (1, 1, 1, true),
+        ];
+        check(2, &crossed, &[(0, 10, 0, 3), (1, 10, 2, 3)]);
+    }
+
+    #[test]
+    fn a_worker_that_has_ended_is_not_waited_for_and_leaves_its_states() {
+        let slices = [
+            (0, 0, 0, true),
+            (1, 0, 0, false),
+            (1, 1, 1, false),
+            (1, 2, 2, true),
+        ];
+        check(2, &slices, &[(0, 10, 0, 3), (1, 10, 1, 3), (2, 10, 2, 3)]);
+    }
+
+    #[test]
+    fn slices_over_several_intervals_make_one_long_interval() {
+        let slices = [
+            (0, 0, 2, false),
+            (1, 0, 0, false),
+            (1, 1, 1, false),
+            (1, 2, 3, false),
+            (0, 3, 3, true),
+            (1, 4, 4, true),
+        ];
+        // Worker 0 goes on until 2, worker 1 from 2 until 3: up to 3 there is no place to cut.
+        check(2, &slices, &[(0, 40, 2 + 1 + 3 + 3, 3), (4, 10, 4, 3)]);
+    }
+}

@@ -178,7 +178,7 @@ impl Recorder {
     #[inline]
     fn flow_to(&mut self, now: u64) {
         self.in_flight_time += self.in_flight * now.saturating_sub(self.in_flight_since);
-        self.in_flight_since = now;
+        self.in_flight_since = self.in_flight_since.max(now);
     }
 
     #[inline]

@@ -210,3 +210,122 @@ impl HttpLine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::{TcpListener, TcpStream},
+    };
+
+    use super::{Ask, Line, Network, Web, WebError};
+
+    /// Answers every request of every connection with the same bytes; closes after one where these say so, and where
+    /// they are less than they promise.
+    async fn server(answer: &'static [u8], connections: Arc<AtomicUsize>) -> std::net::SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                connections.fetch_add(1, Ordering::Relaxed);
+                while request(&mut stream).await {
+                    stream.write_all(answer).await.unwrap();
+                    if answer.ends_with(b"END") {
+                        break;
+                    }
+                }
+            }
+        });
+        address
+    }
+
+    /// Reads one request without a body; false at the end of the connection.
+    async fn request(stream: &mut TcpStream) -> bool {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            match stream.read_u8().await {
+                Ok(byte) => head.push(byte),
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Asks twice over one line.
+    async fn check(
+        answer: &'static [u8],
+        expected: Option<(u16, &str)>,
+        expected_connections: usize,
+    ) {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let mut line = Network.line(server(answer, Arc::clone(&connections)).await);
+        for _ in 0..2 {
+            let mut body = Vec::new();
+            let status = line
+                .ask(&Ask::get("/"), &mut |chunk| body.extend_from_slice(chunk))
+                .await;
+            match expected {
+                Some((expected, text)) => {
+                    assert_eq!(
+                        (status.unwrap(), String::from_utf8(body).unwrap()),
+                        (expected, text.to_owned())
+                    );
+                }
+                None => assert!(matches!(status, Err(WebError::Answer { .. })), "{status:?}"),
+            }
+        }
+        assert_eq!(connections.load(Ordering::Relaxed), expected_connections);
+    }
+
+    #[tokio::test]
+    async fn answers_of_every_framing_are_read_and_connections_kept_where_they_can_be() {
+        check(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+            Some((200, "abc")),
+            1,
+        )
+        .await;
+        check(b"HTTP/1.1 204 No Content\r\n\r\n", Some((204, "")), 1).await;
+        let chunked =
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+        check(chunked, Some((200, "abc")), 1).await;
+        check(
+            b"HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\nTHE END",
+            Some((503, "THE END")),
+            2,
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn broken_answers_are_errors_and_the_next_one_is_asked_on_a_new_connection() {
+        check(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nthe END",
+            None,
+            2,
+        )
+        .await;
+        check(b"no HTTP\r\n\r\nEND", None, 2).await;
+    }
+
+    #[tokio::test]
+    async fn nobody_there_is_told_with_the_address() {
+        let address = TcpListener::bind("127.0.0.1:0")
+            .await
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let asked = Network.line(address).ask(&Ask::get("/"), &mut |_| {}).await;
+        assert!(matches!(asked, Err(WebError::Connect { address: told, .. }) if told == address));
+        let asked = Network
+            .line(address)
+            .ask(&Ask::get("no path"), &mut |_| {})
+            .await;
+        assert!(matches!(asked, Err(WebError::Ask { .. })));
+    }
+}

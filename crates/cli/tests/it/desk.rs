@@ -84,10 +84,10 @@ impl Desk {
              system: {{ use: faulty, set: {{ fault: {fault} }} }}\n\
              load:\n  {}\n  request:\n    name: put-readings\n    put: /records\n    \
              records: {{ from: readings.lp, per_request: 1 }}\n    expect: {{ status: 204 }}\n\
-             schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 4s }}\n  \
+             schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 10s }}\n  \
              repeat: {repeat}\n\
              noisy_above: {noisy_above}\n\
-             measure:\n  interval: 250ms\n  resources: 250ms\n  delivery: {{ at: store, poll: 50ms, late_after: 1s }}\n",
+             measure:\n  interval: 250ms\n  resources: 250ms\n  delivery: {{ at: store, poll: 50ms, late_after: 3s }}\n",
             load.split(", ").collect::<Vec<_>>().join("\n  ")
         );
         fs::write(self.path().join("study.yaml"), text).unwrap();

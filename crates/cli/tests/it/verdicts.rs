@@ -73,8 +73,11 @@ fn one_record_stored_twice_is_one_duplicate_and_nothing_missing() {
 
 #[test]
 fn one_record_shown_late_is_one_late_and_nothing_missing() {
+    // Over one connection, so that the store has all others in the order of sending.
+    let load = "model: open, rate: 500/s, arrivals: uniform, connections: 1, pipelining: 1";
     let trial = trial(&Parts {
         fault: "late",
+        load,
         ..Parts::default()
     });
     let ledger = trial.ledger.clone().unwrap();

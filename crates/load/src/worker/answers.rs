@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::{
     Account, Failure, State,
-    connection::{Flight, Received},
+    connection::{Flight, Phase, Received},
     reader::{AtClose, Event},
     recorder::{Instants, Recorder},
 };
@@ -47,7 +47,9 @@ impl Worker {
                 Received::Lost => return self.end(id, Ending::Cut, self.clock.now()),
             }
         }
-        self.to_read.push(id);
+        if !self.to_read.contains(&id) {
+            self.to_read.push(id);
+        }
     }
 
     /// Goes on with connections that had more to read than their turn allowed.
@@ -57,8 +59,11 @@ impl Worker {
             return;
         }
         for id in std::mem::take(&mut self.to_read) {
-            self.receive(id, true);
-            self.send(id, usize::MAX);
+            // It may have ended since, and be on its way to be opened again.
+            if self.connections[id as usize].phase == Phase::Open {
+                self.receive(id, true);
+                self.send(id, usize::MAX);
+            }
         }
     }
 

@@ -77,3 +77,36 @@ impl Ports {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::Ports;
+
+    #[test]
+    fn ports_are_held_until_released_and_a_thief_is_noticed() {
+        let mut ports = Ports::default();
+        ports.hold("a", 0, "http").unwrap();
+        ports.hold("a", 1, "http").unwrap();
+        let [first, second] = ports.of_component("a", "http")[..] else {
+            panic!("two were held")
+        };
+        assert_ne!(first, second);
+        assert_eq!(ports.of_replica("a", 1, "http"), Some(second));
+        assert_eq!(
+            (
+                ports.of_replica("a", 2, "http"),
+                ports.of_replica("a", 0, "x")
+            ),
+            (None, None)
+        );
+        assert!(TcpListener::bind(first).is_err());
+        ports.release("a", 0);
+        assert!(!ports.is_taken("a", 0));
+        let thief = TcpListener::bind(first).unwrap();
+        assert!(ports.is_taken("a", 0));
+        drop(thief);
+        assert!(!ports.is_taken("a", 0));
+    }
+}

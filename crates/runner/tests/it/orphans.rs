@@ -8,7 +8,9 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use waggle_results::Run;
+use waggle_results::{PhaseName, Run};
+use waggle_runner::{Event, RunRequest};
+use waggle_study::Source;
 
 use super::{Bench, example, study};
 
@@ -149,6 +151,55 @@ fn a_killed_supervisor_takes_its_component_along() {
         std::thread::yield_now();
     }
     kill_the_rest(&bench);
+}
+
+#[test]
+fn a_run_that_nobody_waits_for_any_more_is_torn_down() {
+    let bench = Bench::new(&system(), &long_study());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (sender, mut events) = tokio::sync::mpsc::channel(100);
+        let (_stop, shutdown) = tokio::sync::watch::channel(false);
+        let measuring = async {
+            while let Some(event) = events.recv().await {
+                if matches!(event, Event::Phase { phase: PhaseName::Measure, .. }) {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            ended = waggle_runner::run(request(&bench), sender, shutdown) => panic!("it ended: {ended:?}"),
+            () = measuring => {}
+        }
+    });
+    assert!(!living(&bench).is_empty());
+    assert_all_gone(&bench);
+}
+
+fn request(bench: &Bench) -> RunRequest {
+    let source = |name: &str| Source {
+        name: name.to_owned(),
+        text: super::read(&bench.path(name)),
+    };
+    let (system_source, study_source) = (source("system/system.yaml"), source("study.yaml"));
+    let system = waggle_study::read_system(&system_source).unwrap();
+    let study = waggle_study::read_study(&study_source, &system).unwrap();
+    RunRequest {
+        plan: waggle_study::plan(&study),
+        study,
+        study_text: study_source.text,
+        study_file: bench.path("study.yaml"),
+        system,
+        system_text: system_source.text,
+        system_folder: bench.path("system"),
+        run_folder: bench.path("run"),
+        resume: false,
+        program_folders: Vec::new(),
+        supervisor: example("run_study"),
+    }
 }
 
 /// What left the group of a component whose supervisor was killed is nobody's; the test clears it away.

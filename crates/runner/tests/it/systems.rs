@@ -123,7 +123,7 @@ components:
     replicas: 2
     ports: [http]
     process:
-      command: [sh, -c, 'echo I am $0; echo level is $LEVEL; exec STORE $1', '${replica}', '${port.http}']
+      command: [sh, -c, 'echo I am $0; echo level is $LEVEL; grep Cpus_allowed_list /proc/self/status; exec STORE $1', '${replica}', '${port.http}']
       environment: { LEVEL: '${level}' }
     ready: { tcp: { port: http } }
 parameters:
@@ -133,6 +133,27 @@ endpoints:
 verify:
   - { name: it is ready, endpoint: records, get: /ready, expect: { status: 200 } }
 ";
+
+/// The CPUs a replica says it may use: `Cpus_allowed_list:	0-1,3`. None where there is but one, which nobody is put onto.
+fn cpus_in(log: &str) -> Vec<u32> {
+    let line = log
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap();
+    let number = |text: &str| text.trim().parse::<u32>().unwrap();
+    let cpus: Vec<u32> = line
+        .split(',')
+        .flat_map(|range| match range.split_once('-') {
+            Some((first, last)) => number(first)..=number(last),
+            None => number(range)..=number(range),
+        })
+        .collect();
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        Vec::new()
+    } else {
+        cpus
+    }
+}
 
 #[test]
 fn placeholders_replicas_and_needs_come_together() {
@@ -146,6 +167,14 @@ fn placeholders_replicas_and_needs_come_together() {
     assert!(
         front.contains("I am 0 of ") && front.contains("front-0\nback at "),
         "{front}"
+    );
+    assert_eq!(cpus_in(&log(&run, "back-0")), run.info.host.system_cpus);
+    assert!(
+        run.info
+            .host
+            .load_cpus
+            .iter()
+            .all(|cpu| !run.info.host.system_cpus.contains(cpu))
     );
     // Both replicas got load, and each has its rows.
     for replica in ["back-0", "back-1", "front-0"] {
