@@ -277,7 +277,7 @@ impl Nanoseconds {
     }
 }
 
-/// A timer among the events. It spares `epoll_wait` a timeout, which costs more than the rest of the call.
+/// A timer among the events, so that a closed load can wait without a timeout: the kernel then arms no timer per call.
 fn every_tick(epoll: &OwnedFd) -> Result<OwnedFd, Errno> {
     let timer = rustix::time::timerfd_create(
         TimerfdClockId::Monotonic,
