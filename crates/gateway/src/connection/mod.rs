@@ -120,7 +120,6 @@ impl Connection {
             stuck_since: None,
             announced: 0,
             continued: false,
-            // A client that connects and says nothing is a slow head.
             phase: Phase::Head,
             phase_since: now,
             timer: Box::pin(tokio::time::sleep_until(timer_at.into())),
@@ -193,6 +192,7 @@ impl Connection {
                 let last = !request.head.keep_alive;
                 let announced = std::mem::take(&mut self.announced);
                 self.continued = false;
+                self.phase = Phase::Idle;
                 let taken = take(&self.worker, &request, announced);
                 match taken {
                     Taken::Records(due) => self.due.push_back(due),
@@ -203,6 +203,8 @@ impl Connection {
                 }
                 return Some(length);
             }
+            // A client that has connected and said nothing yet is slow with its first head.
+            Ok(Step::Idle) if at == 0 && self.phase == Phase::Head => Phase::Head,
             Ok(Step::Idle) => Phase::Idle,
             Ok(Step::Head) => Phase::Head,
             Ok(Step::Body {

@@ -224,7 +224,7 @@ fn clients_that_are_too_slow_are_let_go() {
         client
     };
     let mut in_its_head = started("GET / HT");
-    let mut in_its_body = started(&put("t", "m f=1")[..80]);
+    let mut in_its_body = started(&put("t", "m f=1")[..72]);
     let mut silent = gateway.client();
     let mut done = started(READ);
     assert_eq!(done.answer().unwrap().status, 200);
