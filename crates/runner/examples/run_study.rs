@@ -1,4 +1,4 @@
-//! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume]`.
+//! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon]`.
 //!
 //! Prints an event a line. It is its own supervisor, as every program must be that uses the runner; the tests that
 //! need a whole process (one that is killed, for instance) use it.
@@ -9,7 +9,8 @@ use std::{
 };
 
 use tokio::sync::{mpsc, watch};
-use waggle_runner::{Ended, RunRequest};
+use waggle_results::PhaseName;
+use waggle_runner::{Ended, Event, RunRequest};
 use waggle_study::Source;
 
 const EVENTS_MAX: usize = 100;
@@ -20,16 +21,22 @@ fn main() -> ExitCode {
         [first, separator, rest @ ..] if first == "__supervise" && separator == "--" => {
             waggle_runner::supervise(rest)
         }
-        [study, system, run, rest @ ..] => match run_study(study, system, run, !rest.is_empty()) {
-            Ok(Ended::Finished) => ExitCode::SUCCESS,
-            Ok(Ended::Interrupted) => ExitCode::from(130),
-            Err(problem) => {
-                say(&format!("error: {problem}"));
-                ExitCode::from(2)
-            }
-        },
-        _ => {
-            say("error: expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume]");
+        [study, system, run, rest @ ..] => {
+            let mode = rest.first().map_or("", String::as_str);
+            told(run_study([study, system, run], mode))
+        }
+        _ => told(Err(
+            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon]".into(),
+        )),
+    }
+}
+
+fn told(ended: Result<Ended, Box<dyn std::error::Error>>) -> ExitCode {
+    match ended {
+        Ok(Ended::Finished) => ExitCode::SUCCESS,
+        Ok(Ended::Interrupted) => ExitCode::from(130),
+        Err(problem) => {
+            say(&format!("error: {problem}"));
             ExitCode::from(2)
         }
     }
@@ -40,13 +47,10 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-fn run_study(
-    study: &str,
-    system: &str,
-    run: &str,
-    resume: bool,
-) -> Result<Ended, Box<dyn std::error::Error>> {
-    let request = request(Path::new(study), Path::new(system), Path::new(run), resume)?;
+/// `abandon`: stops waiting for the run as soon as it measures, and lives on until its input ends.
+fn run_study(files: [&str; 3], mode: &str) -> Result<Ended, Box<dyn std::error::Error>> {
+    let [study, system, run] = files.map(Path::new);
+    let request = request(study, system, run, mode == "resume")?;
     let (sender, mut events) = mpsc::channel(EVENTS_MAX);
     let (stop, shutdown) = watch::channel(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -58,14 +62,35 @@ fn run_study(
             stop.send_replace(true);
             stop.closed().await;
         });
-        let print = tokio::spawn(async move {
+        let print = async {
             while let Some(event) = events.recv().await {
                 say(&format!("{event:?}"));
+                let measures = matches!(
+                    event,
+                    Event::Phase {
+                        phase: PhaseName::Measure,
+                        ..
+                    }
+                );
+                if measures && mode == "abandon" {
+                    return;
+                }
             }
-        });
-        let ended = waggle_runner::run(request, sender, shutdown).await;
+            std::future::pending().await
+        };
+        let ended = tokio::select! {
+            ended = waggle_runner::run(request, sender, shutdown) => Some(ended),
+            () = print => None,
+        };
         signal.abort();
-        print.await?;
+        let Some(ended) = ended else {
+            say("abandoned");
+            std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+            return Ok(Ended::Finished);
+        };
+        while let Ok(event) = events.try_recv() {
+            say(&format!("{event:?}"));
+        }
         Ok(ended?)
     })
 }

@@ -3,14 +3,12 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    process::Child,
+    process::{Child, Stdio},
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use waggle_results::{PhaseName, Run};
-use waggle_runner::{Event, RunRequest};
-use waggle_study::Source;
+use waggle_results::Run;
 
 use super::{Bench, example, study};
 
@@ -156,50 +154,25 @@ fn a_killed_supervisor_takes_its_component_along() {
 #[test]
 fn a_run_that_nobody_waits_for_any_more_is_torn_down() {
     let bench = Bench::new(&system(), &long_study());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
+    let mut child = bench
+        .command(&["abandon"])
+        .stdin(Stdio::piped())
+        .spawn()
         .unwrap();
-    runtime.block_on(async {
-        let (sender, mut events) = tokio::sync::mpsc::channel(100);
-        let (_stop, shutdown) = tokio::sync::watch::channel(false);
-        let measuring = async {
-            while let Some(event) = events.recv().await {
-                if matches!(event, Event::Phase { phase: PhaseName::Measure, .. }) {
-                    return;
-                }
-            }
-        };
-        tokio::select! {
-            ended = waggle_runner::run(request(&bench), sender, shutdown) => panic!("it ended: {ended:?}"),
-            () = measuring => {}
-        }
-    });
-    assert!(!living(&bench).is_empty());
-    assert_all_gone(&bench);
-}
-
-fn request(bench: &Bench) -> RunRequest {
-    let source = |name: &str| Source {
-        name: name.to_owned(),
-        text: super::read(&bench.path(name)),
-    };
-    let (system_source, study_source) = (source("system/system.yaml"), source("study.yaml"));
-    let system = waggle_study::read_system(&system_source).unwrap();
-    let study = waggle_study::read_study(&study_source, &system).unwrap();
-    RunRequest {
-        plan: waggle_study::plan(&study),
-        study,
-        study_text: study_source.text,
-        study_file: bench.path("study.yaml"),
-        system,
-        system_text: system_source.text,
-        system_folder: bench.path("system"),
-        run_folder: bench.path("run"),
-        resume: false,
-        program_folders: Vec::new(),
-        supervisor: example("run_study"),
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("abandoned") {
+        line.clear();
+        assert!(
+            lines.read_line(&mut line).unwrap() > 0,
+            "it ended before it was abandoned"
+        );
     }
+    // It lives on until its input ends, and tears down meanwhile.
+    assert_all_gone(&bench);
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
 }
 
 /// What left the group of a component whose supervisor was killed is nobody's; the test clears it away.

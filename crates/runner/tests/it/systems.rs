@@ -134,7 +134,7 @@ verify:
   - { name: it is ready, endpoint: records, get: /ready, expect: { status: 200 } }
 ";
 
-/// The CPUs a replica says it may use: `Cpus_allowed_list:	0-1,3`. None where there is but one, which nobody is put onto.
+/// The CPUs a replica says it may use, such as `Cpus_allowed_list: 0-1,3`. None where there is but one, which nobody is put onto.
 fn cpus_in(log: &str) -> Vec<u32> {
     let line = log
         .lines()
