@@ -30,10 +30,11 @@ const charts = (page) => page.evaluate(() => {
   return [...document.querySelectorAll('figure.chart:not([hidden])')].map((figure) => {
     const svg = figure.querySelector('svg');
     const box = svg?.getBoundingClientRect();
-    // Shaded phases have the line's colour as an outline of no width, and a fill of their own.
+    // Shaded phases have the line's colour as an outline of no width, and a fill of their own; a legend's box is a
+    // black one that is not seen.
     const isMark = (path) => {
       const [stroke, fill] = [path.getAttribute('stroke'), path.getAttribute('fill') ?? 'none'];
-      return colours.has(fill) || fill.startsWith('rgb(') || (colours.has(stroke) && ['none', 'transparent'].includes(fill));
+      return colours.has(fill) || (fill.startsWith('rgb(') && fill !== 'rgb(0,0,0)') || (colours.has(stroke) && ['none', 'transparent'].includes(fill));
     };
     // A line reaches across; whiskers and samples in a legend do not.
     const least = figure.querySelector('#lines') ? 150 : 60;
