@@ -14,7 +14,7 @@ pub struct Job {
     pub requests: Vec<Prepared>,
     pub expect: Expect,
     pub limits: Limits,
-    /// One worker thread for each entry; `Some(n)` pins that thread to CPU n.
+    /// One worker thread for each entry, but never more than there are connections; `Some(n)` pins that thread to CPU n.
     pub workers: Vec<Option<usize>>,
     /// How long one histogram interval lasts.
     pub interval: Duration,

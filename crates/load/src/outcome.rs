@@ -99,7 +99,7 @@ impl Counts {
     }
 }
 
-/// One interval of all workers together. Histograms are in microseconds, 1 µs to 1 h, three significant digits.
+/// One interval of all workers together; longer than asked where nobody took intervals for a while. Histograms are in microseconds, 1 µs to 1 h, three significant digits.
 #[derive(Debug, Clone)]
 pub struct Interval {
     /// Counted from 0; interval n covers `n × length ..` since the start of the run.
