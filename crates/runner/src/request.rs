@@ -24,7 +24,7 @@ pub struct RunRequest {
     pub resume: bool,
     /// Where the system's programs are looked for before `PATH`.
     pub program_folders: Vec<PathBuf>,
-    /// A program that calls [`crate::supervise`] with its arguments when its first one is `__supervise`.
+    /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`.
     pub supervisor: PathBuf,
 }
 
