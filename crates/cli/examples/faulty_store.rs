@@ -1,7 +1,7 @@
 //! A small store of readings with faults on request, for the tests of verdicts: it is the system under study there.
 //!
 //! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
-//! gives them back by offset. FAULT is `none`, `drop` (the 1,000th record is acknowledged and forgotten), `twice` (it is
+//! gives them back by offset. FAULT is `none`, `drop` (the 100,000th record is acknowledged and forgotten), `twice` (it is
 //! stored twice), `late` (it shows up three and a half seconds later), `slow` (one request at a time, 2 ms each) or `worsens`
 //! (one at a time, ten times slower from the fourth second on).
 
@@ -19,6 +19,7 @@ use std::{
 
 /// Which record, counted from 1, the fault is about.
 const FAULTY_RECORD: usize = 1_000;
+const DROPPED_RECORD: usize = 100_000;
 const LATE_BY: Duration = Duration::from_millis(3_500);
 
 fn main() {
@@ -85,7 +86,7 @@ impl Serving {
                 "\"time\":{time},\"tags\":{{\"waggle_run\":\"{run}\"}},\"fields\":{{\"waggle_key\":{key}}}}}\n"
             );
             match self.fault.as_str() {
-                "drop" if faulty => {}
+                "drop" if store.taken == DROPPED_RECORD => {}
                 "late" if faulty => store.held_back = Some((Instant::now(), record)),
                 "twice" if faulty => store.lines.extend([record.clone(), record]),
                 _ => store.lines.push(record),

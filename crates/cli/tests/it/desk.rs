@@ -22,6 +22,7 @@ pub(crate) struct Desk {
 pub(crate) struct Parts<'a> {
     pub(crate) fault: &'a str,
     pub(crate) load: &'a str,
+    pub(crate) per_request: u32,
     pub(crate) measure: &'a str,
     pub(crate) repeat: u32,
     pub(crate) noisy_above: f64,
@@ -32,6 +33,7 @@ impl Default for Parts<'_> {
         Self {
             fault: "none",
             load: "model: open, rate: 1000/s, arrivals: uniform, connections: 8",
+            per_request: 1,
             measure: "3s",
             repeat: 1,
             noisy_above: 10.0,
@@ -74,6 +76,7 @@ impl Desk {
         let Parts {
             fault,
             load,
+            per_request,
             measure,
             repeat,
             noisy_above,
@@ -83,7 +86,7 @@ impl Desk {
              question: Does the report say what went wrong?\n\
              system: {{ use: faulty, set: {{ fault: {fault} }} }}\n\
              load:\n  {}\n  request:\n    name: put-readings\n    put: /records\n    \
-             records: {{ from: readings.lp, per_request: 1 }}\n    expect: {{ status: 204 }}\n\
+             records: {{ from: readings.lp, per_request: {per_request} }}\n    expect: {{ status: 204 }}\n\
              schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 10s }}\n  \
              repeat: {repeat}\n\
              noisy_above: {noisy_above}\n\
