@@ -47,8 +47,13 @@ pub(super) struct Scan {
 impl Scan {
     /// Where the body starts, once the empty line has come. Looks at every byte once, however slowly they come.
     pub(super) fn head_end(&mut self, input: &[u8], max: usize) -> Result<Option<usize>, Refusal> {
-        let window = &input[..input.len().min(self.start + max)];
-        while let Some(found) = memchr::memchr(b'\n', &window[self.scanned..]) {
+        loop {
+            // The limit counts from the request line, which empty lines push on.
+            let window = &input[..input.len().min(self.start + max)];
+            let Some(found) = memchr::memchr(b'\n', &window[self.scanned..]) else {
+                self.scanned = window.len();
+                break;
+            };
             let at = self.scanned + found;
             if at == self.line_start || window[at - 1] != b'\r' {
                 return Err(refuse(400, "a line of the head ends without CR"));
@@ -68,7 +73,6 @@ impl Scan {
                 return Err(refuse(400, "empty lines where a request should start"));
             }
         }
-        self.scanned = window.len();
         if input.len() >= self.start + max {
             return Err(refuse(431, "the head is larger than this gateway takes"));
         }
