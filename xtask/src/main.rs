@@ -102,7 +102,7 @@ fn docs(root: &Root) -> Result<()> {
 }
 
 fn test(root: &Root) -> Result<()> {
-    root.cargo(&["test", "--workspace", "--locked"])
+    root.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"])
 }
 
 /// How long each fuzz target runs; `None`: none runs.

@@ -14,8 +14,8 @@ use crate::table::{duration, microseconds, rate};
 /// What is known of a run while it goes on. Pure: instants come in from outside.
 #[derive(Debug, Clone)]
 struct State {
-    /// Cells and repetitions of the study, for `cell k of n`.
-    cells: u32,
+    /// Numbers of the cells that run, for `cell k of n`: k is the place among them.
+    cells: Vec<u32>,
     repeat: u32,
     trials: u32,
     done: u32,
@@ -116,6 +116,14 @@ impl State {
         }
     }
 
+    /// A cell's place among those that run, counted from 1.
+    fn place(&self, cell: u32) -> usize {
+        self.cells
+            .iter()
+            .position(|number| *number == cell)
+            .map_or(0, |place| place + 1)
+    }
+
     /// `cell 7 of 12, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`
     fn line(&self) -> String {
         let Some(now) = &self.now else {
@@ -123,7 +131,10 @@ impl State {
         };
         let mut parts = vec![format!(
             "cell {} of {}, repetition {} of {}",
-            now.cell, self.cells, now.repetition, self.repeat
+            self.place(now.cell),
+            self.cells.len(),
+            now.repetition,
+            self.repeat
         )];
         if !now.levels.is_empty() {
             parts.push(now.levels.clone());
@@ -163,10 +174,10 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// For a study with so many cells and repetitions; a bar on a terminal, else lines.
-    pub(crate) fn new(cells: usize, repeat: u32, quiet: bool) -> Self {
+    /// For a study with these cells and so many repetitions; a bar on a terminal, else lines.
+    pub(crate) fn new(cells: Vec<u32>, repeat: u32, quiet: bool) -> Self {
         let state = State {
-            cells: u32::try_from(cells).unwrap_or(u32::MAX),
+            cells,
             repeat,
             trials: 0,
             done: 0,
@@ -272,7 +283,7 @@ mod tests {
     use super::*;
 
     fn state_after(events: &[Event]) -> State {
-        let mut progress = Progress::new(12, 3, true);
+        let mut progress = Progress::new((1..=12).collect(), 3, true);
         for event in events {
             progress.show(event);
         }

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         None => new_folder(&arguments.runs, &loaded.study.name)?,
     };
     let progress = Progress::new(
-        loaded.study.cells.len(),
+        loaded.study.cells.iter().map(|cell| cell.number).collect(),
         loaded.study.repeat,
         arguments.quiet,
     );

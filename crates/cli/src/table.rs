@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
-use waggle_report::{CellRow, Written, text};
+use waggle_report::{CellRow, ThresholdOutcome, Written, text};
 
 /// `45.2k/s`.
 pub(crate) fn rate(per_s: f64) -> String {
@@ -44,17 +44,30 @@ pub(crate) fn closing(written: &Written) -> String {
             .iter()
             .map(|warning| format!("note: {warning}")),
     );
-    parts.extend(model.thresholds.iter().map(|threshold| {
-        let outcome = if threshold.holds {
-            "holds"
-        } else {
-            "does not hold"
-        };
-        format!("threshold {}: {outcome}", threshold.text)
-    }));
+    parts.extend(model.thresholds.iter().map(threshold));
     parts.push(model.answer.text());
     parts.push(written.html.display().to_string());
     parts.join("\n")
+}
+
+/// Whether a threshold holds; where not, in how many cells, and for what reason in the first of them.
+fn threshold(outcome: &ThresholdOutcome) -> String {
+    let failing: Vec<_> = outcome.cells.iter().filter(|cell| !cell.holds).collect();
+    let Some(first) = failing.first() else {
+        return format!("threshold {}: holds", outcome.text);
+    };
+    let why = match (&first.reason, &first.observed) {
+        (Some(reason), _) => reason.clone(),
+        (None, Some(observed)) => format!("it is {observed}"),
+        (None, None) => "there is no such number".to_owned(),
+    };
+    format!(
+        "threshold {}: does not hold in {} of {} cells; cell {}: {why}",
+        outcome.text,
+        failing.len(),
+        outcome.cells.len(),
+        first.cell
+    )
 }
 
 fn heads(model: &waggle_report::Model) -> Vec<String> {

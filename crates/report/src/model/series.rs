@@ -48,14 +48,28 @@ pub struct CpuSeries {
 pub(crate) fn series(trial: &Trial, counted: Counted, points_max: usize) -> Series {
     let merge = trial.intervals.len().div_ceil(points_max).max(1);
     Series {
-        points: trial
-            .intervals
-            .chunks(merge)
+        points: stretches(&trial.intervals, merge)
+            .into_iter()
             .map(|rows| point(rows, &trial.response_time, counted))
             .collect(),
         cpu: cpu(trial, points_max),
         backlog: backlog(trial, points_max),
     }
+}
+
+/// `merge` intervals at a time. The load's end cuts its last interval off; a rate over next to no time would be a
+/// spike that never was, so a last stretch of less than half the usual length goes with the one before.
+fn stretches(intervals: &[IntervalRow], merge: usize) -> Vec<&[IntervalRow]> {
+    let seconds = |rows: &[IntervalRow]| rows.iter().map(|row| row.counts.seconds).sum::<f64>();
+    let mut stretches: Vec<&[IntervalRow]> = intervals.chunks(merge).collect();
+    if let [.., before, last] = stretches.as_slice()
+        && seconds(last) < seconds(before) / 2.0
+    {
+        let joined = &intervals[intervals.len() - before.len() - last.len()..];
+        stretches.truncate(stretches.len() - 2);
+        stretches.push(joined);
+    }
+    stretches
 }
 
 fn point(rows: &[IntervalRow], times: &HistogramLog, counted: Counted) -> SeriesPoint {
