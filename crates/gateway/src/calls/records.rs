@@ -176,7 +176,7 @@ impl Asked {
                 if records == self.limit || body.len() >= self.max_bytes {
                     return ControlFlow::Break(offset);
                 }
-                if offset < span.offset || entry.time < span.from || entry.time > span.until {
+                if entry.time < span.from || entry.time > span.until {
                     continue;
                 }
                 match render::line(&entry) {

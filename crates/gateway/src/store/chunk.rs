@@ -126,6 +126,14 @@ impl<'a> Entries<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
+
+    /// The bytes behind the next `count` records.
+    pub(super) fn after(mut self, count: i64) -> &'a [u8] {
+        for _ in 0..count {
+            self.next();
+        }
+        self.rest
+    }
 }
 
 impl<'a> Iterator for Entries<'a> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::Semaphore;
 
+use super::chunk::Entries;
 use super::file::{self, StoreError};
 
 /// Readers that may wait for each one that works.
@@ -41,7 +42,8 @@ pub struct Span {
     pub measurements: u64,
 }
 
-/// Consecutive records of the log, possibly with some outside the span's times and measurements.
+/// Consecutive records of the log, possibly with some outside the span's times and measurements. No record is in two
+/// blocks of a scan, and none is before the offset asked for, whatever is merged meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     /// Offset of the first record.
@@ -122,7 +124,7 @@ impl Pool {
 }
 
 /// Visits the blocks of a span until the visitor breaks with the offset to go on from.
-/// Returns that offset, or else the end of the log as it was when the scan began.
+/// Returns that offset, or else the end of the log as it was when the scan began, or as far as blocks went beyond it.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -148,22 +150,22 @@ pub fn scan(
     let mut offset = span.offset.clamp(0, end);
     while offset < end {
         match view(connection, span, topic, offset..end, &mut visit)? {
-            ControlFlow::Continue(Some(next)) => offset = next,
-            ControlFlow::Continue(None) => return Ok(end),
+            ControlFlow::Continue((next, true)) => offset = next,
+            ControlFlow::Continue((next, false)) => return Ok(next.max(end)),
             ControlFlow::Break(next) => return Ok(next),
         }
     }
-    Ok(end)
+    Ok(offset.max(end))
 }
 
-/// As much of the scan as one view of the file is held for; continues with where the next one starts, if there is more.
+/// As much of the scan as one view of the file is held for; continues with where it ended and whether there is more.
 fn view(
     connection: &Connection,
     span: &Span,
     topic: i64,
     offsets: std::ops::Range<i64>,
     visit: &mut impl FnMut(Block<'_>) -> ControlFlow<i64>,
-) -> Result<ControlFlow<i64, Option<i64>>, ReadError> {
+) -> Result<ControlFlow<i64, (i64, bool)>, ReadError> {
     let mut statement = connection.prepare_cached(
         "SELECT id, count, records FROM chunks
          WHERE id >= coalesce((SELECT max(id) FROM chunks WHERE id >= ?1 AND id <= ?2), ?2) AND id < ?3
@@ -181,16 +183,17 @@ fn view(
     ])?;
     let (mut seen, mut next) = (0, offsets.start);
     while let Some(row) = rows.next()? {
-        let offset = file::offset_of(row.get(0)?);
+        let first = file::offset_of(row.get(0)?);
         let count: i64 = row.get(1)?;
         let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        // The first chunk may start earlier: the offset lies within it, or it was merged since the last view.
+        let offset = first.max(offsets.start);
+        let bytes = Entries::new(bytes).after(offset - first);
         if let ControlFlow::Break(stopped_at) = visit(Block { offset, bytes }) {
             return Ok(ControlFlow::Break(stopped_at));
         }
         seen += 1;
-        next = offset + count;
+        next = first + count;
     }
-    Ok(ControlFlow::Continue(
-        (seen == CHUNKS_PER_VIEW).then_some(next),
-    ))
+    Ok(ControlFlow::Continue((next, seen == CHUNKS_PER_VIEW)))
 }

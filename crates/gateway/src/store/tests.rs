@@ -57,7 +57,7 @@ fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
                     return ControlFlow::Break(offset);
                 }
                 assert_eq!(entry.line, format!("m f={}i", entry.time).as_bytes());
-                if offset >= span.offset && (span.from..=span.until).contains(&entry.time) {
+                if (span.from..=span.until).contains(&entry.time) {
                     found.push((offset, entry.time));
                 }
             }
@@ -315,4 +315,45 @@ fn small_chunks_are_merged_and_nothing_changes_for_readers() {
     check_merged(&records, 12);
     // Middling ones are large enough together.
     check_merged(&[2000; 15], 15);
+}
+
+/// Reads a log of 200 single records; at the record `at`, another 100 are written and all are merged.
+/// Each record must come once, and reading must go on after the last one seen.
+#[track_caller]
+fn check_read_while_merged(at: i64) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.db");
+    let (store, _writer) = open(&file);
+    let write = |times: std::ops::Range<i64>| {
+        for time in times {
+            assert_eq!(settled(&submit(&store, "t", time..time + 1)), Fate::Durable);
+        }
+    };
+    write(0..200);
+    let merging = rusqlite::Connection::open(&file).unwrap();
+    let reading = rusqlite::Connection::open(&file).unwrap();
+    let (mut seen, mut is_merged) = (Vec::new(), false);
+    let next = scan(&reading, &whole("t", 0), |block| {
+        for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
+            assert_eq!(offset, entry.time);
+            seen.push(offset);
+            if offset == at && !is_merged {
+                is_merged = true;
+                write(200..300);
+                let mut merger = super::merger::Merger::default();
+                assert!(merger.step(&merging, &[1]).unwrap());
+            }
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(seen, (0..next).collect::<Vec<_>>());
+    assert!(next >= 200, "{next}");
+}
+
+#[test]
+fn merging_in_the_middle_of_a_read_shows_no_record_twice() {
+    for at in [10, 63, 64, 199] {
+        check_read_while_merged(at);
+    }
 }
