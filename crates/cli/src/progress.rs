@@ -6,6 +6,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use waggle_report::words;
 use waggle_results::PhaseName;
 use waggle_runner::Event;
 
@@ -142,27 +143,12 @@ impl State {
         if let Some((phase, expected)) = &now.phase {
             let long =
                 expected.map_or_else(String::new, |expected| format!(" {}", duration(expected)));
-            parts.push(format!("{}{long}", phase_name(*phase)));
+            parts.push(format!("{}{long}", words::phase(*phase)));
         }
         if !now.figures.is_empty() {
             parts.push(now.figures.clone());
         }
         parts.join(" · ")
-    }
-}
-
-fn phase_name(phase: PhaseName) -> &'static str {
-    match phase {
-        PhaseName::Up => "up",
-        PhaseName::Ready => "ready",
-        PhaseName::Verify => "verify",
-        PhaseName::WarmUp => "warm-up",
-        PhaseName::Measure => "measure",
-        PhaseName::Finish => "finish",
-        PhaseName::Drain => "drain",
-        PhaseName::Collect => "collect",
-        PhaseName::Down => "down",
-        PhaseName::CoolDown => "cool-down",
     }
 }
 

@@ -30,7 +30,8 @@ pub fn may_be_believed(verdict: Verdict) -> bool {
 }
 
 /// The phase as it is shown.
-pub(crate) fn phase(phase: PhaseName) -> &'static str {
+#[must_use]
+pub fn phase(phase: PhaseName) -> &'static str {
     match phase {
         PhaseName::Up => "up",
         PhaseName::Ready => "ready",

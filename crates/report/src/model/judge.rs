@@ -37,7 +37,6 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         response_p50_us: (!times.response_time.is_empty())
             .then(|| as_f64(times.response_time.value_at_quantile(0.5))),
         service_mean_us: mean(&times.service_time),
-        failed_mean_us: mean(&times.failed_time),
         ledger: trial.info.ledger.as_ref().map(|ledger| Ledger {
             sent: ledger.sent,
             accepted: ledger.accepted,
@@ -106,6 +105,7 @@ fn engine(trial: &Trial, span: &Span) -> Engine {
     Engine {
         workers: engine.workers,
         busy_share: engine.busy_share,
+        wanted_share: engine.wanted_share,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
         connections_asked: engine.connections_asked,
@@ -114,6 +114,7 @@ fn engine(trial: &Trial, span: &Span) -> Engine {
             .connections_open_median
             .unwrap_or(engine.connections_open_min),
         in_flight_mean: engine.in_flight_mean,
+        in_flight_beside: engine.in_flight_beside,
     }
 }
 

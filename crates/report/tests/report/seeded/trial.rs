@@ -327,9 +327,11 @@ fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo 
             connections_open_min: made.connections,
             cpu_us_per_request: engine_cpu(made, rate) / rate * 1e6,
             busy_share: engine_cpu(made, rate),
+            wanted_share: engine_cpu(made, rate),
             lag_p99_us: 12.0,
             offered_per_s: None,
             in_flight_mean: made.in_flight,
+            in_flight_beside: 0.0,
         },
         ledger: Some(LedgerInfo {
             sent: accepted + sums.totals.failed,
