@@ -24,6 +24,7 @@ pub mod reader;
 mod recorder;
 mod schedule;
 mod share;
+mod thread_time;
 mod worker;
 mod writer;
 

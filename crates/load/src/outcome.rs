@@ -64,18 +64,26 @@ pub struct Counts {
     pub engine_cpu: Duration,
     /// CPU time of the busiest worker thread.
     pub engine_cpu_busiest: Duration,
+    /// CPU time that a worker thread used or stood in the run queue for, of the worker with most of it. The same as
+    /// used where the kernel does not tell of its queue.
+    pub engine_wanted_busiest: Duration,
     /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
     pub in_flight_time: Duration,
+    /// What of it belongs to no success here: the times of requests that failed, and by how much those in flight at the
+    /// end had been so for longer than those at the start. The rest is the sum of the service times.
+    pub in_flight_beside_ns: i64,
 }
 
 impl Counts {
     /// Adds what the same workers counted next: numbers add up, states are the later ones.
     pub fn follow(&mut self, next: &Self) {
         let cpu_busiest = self.engine_cpu_busiest + next.engine_cpu_busiest;
+        let wanted_busiest = self.engine_wanted_busiest + next.engine_wanted_busiest;
         self.join(next);
         self.in_flight = next.in_flight;
         self.connections_open = next.connections_open;
         self.engine_cpu_busiest = cpu_busiest;
+        self.engine_wanted_busiest = wanted_busiest;
     }
 
     /// Adds what other workers counted in the same time.
@@ -95,7 +103,9 @@ impl Counts {
         self.bytes_received += other.bytes_received;
         self.engine_cpu += other.engine_cpu;
         self.engine_cpu_busiest = self.engine_cpu_busiest.max(other.engine_cpu_busiest);
+        self.engine_wanted_busiest = self.engine_wanted_busiest.max(other.engine_wanted_busiest);
         self.in_flight_time += other.in_flight_time;
+        self.in_flight_beside_ns += other.in_flight_beside_ns;
     }
 }
 

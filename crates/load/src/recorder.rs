@@ -11,10 +11,7 @@ use std::{
 
 use hdrhistogram::Histogram;
 
-use crate::{
-    Counts, Failure,
-    clock::{microseconds, thread_cpu},
-};
+use crate::{Counts, Failure, clock::microseconds, thread_time::ThreadTime};
 
 const MICROSECONDS_MAX: u64 = 3_600_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -139,8 +136,15 @@ pub(crate) struct Recorder {
     in_flight: u64,
     in_flight_since: u64,
     in_flight_time: u64,
+    /// The sending instants of all that is in flight, added up; what they are less than `in_flight` times now is the
+    /// age of it all. Wraps, as the product does.
+    sent_instants: u64,
+    /// That age at the start of the interval.
+    age_at_start: u64,
+    /// Of requests that failed in this interval.
+    failed_time_in_flight: u64,
     connections_open: u64,
-    cpu_at_start: Duration,
+    thread: ThreadTime,
     totals: Counts,
 }
 
@@ -158,8 +162,11 @@ impl Recorder {
             in_flight: 0,
             in_flight_since: 0,
             in_flight_time: 0,
+            sent_instants: 0,
+            age_at_start: 0,
+            failed_time_in_flight: 0,
             connections_open: 0,
-            cpu_at_start: thread_cpu(),
+            thread: ThreadTime::of_this_thread(),
             totals: Counts::default(),
         }
     }
@@ -187,9 +194,10 @@ impl Recorder {
         self.slice.counts.skipped += skipped;
     }
 
-    /// `requests` of `bytes` in all go out.
+    /// `requests` of `bytes` in all go out at `now`.
     #[inline]
-    pub(crate) fn sent(&mut self, requests: u64, bytes: usize) {
+    pub(crate) fn sent(&mut self, requests: u64, bytes: usize, now: u64) {
+        self.sent_instants = self.sent_instants.wrapping_add(requests.wrapping_mul(now));
         self.slice.counts.sent += requests;
         self.slice.counts.bytes_sent += bytes as u64;
         self.in_flight += requests;
@@ -209,6 +217,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn succeeded(&mut self, at: Instants) {
         self.in_flight -= 1;
+        self.sent_instants = self.sent_instants.wrapping_sub(at.sent);
         self.slice.counts.succeeded += 1;
         self.response_time.record(
             &mut self.slice.response_time,
@@ -226,6 +235,8 @@ impl Recorder {
     #[cold]
     pub(crate) fn failed(&mut self, failure: Failure, at: Instants) {
         self.in_flight -= 1;
+        self.sent_instants = self.sent_instants.wrapping_sub(at.sent);
+        self.failed_time_in_flight += at.done.saturating_sub(at.sent);
         self.slice.counts.failed += 1;
         self.slice.counts.failures.add(failure, 1);
         if failure != Failure::Reset {
@@ -304,16 +315,29 @@ impl Recorder {
         self.response_time.note(&mut self.slice.response_time);
         self.service_time.note(&mut self.slice.service_time);
         self.lag.note(&mut self.slice.lag);
-        let cpu = thread_cpu();
+        let (used, waited) = self.thread.since_last();
+        let beside = self.in_flight_beside();
         let counts = &mut self.slice.counts;
-        counts.engine_cpu += cpu.saturating_sub(self.cpu_at_start);
+        counts.engine_cpu += used;
         counts.engine_cpu_busiest = counts.engine_cpu;
-        self.cpu_at_start = cpu;
+        counts.engine_wanted_busiest += used + waited;
+        counts.in_flight_beside_ns += beside;
         counts.in_flight = self.in_flight;
         counts.connections_open = self.connections_open;
         counts.in_flight_time += Duration::from_nanos(std::mem::take(&mut self.in_flight_time));
         if self.due != Due::BySchedule {
             counts.due = counts.sent;
         }
+    }
+
+    /// Time in flight since the last call that shows in no service time.
+    fn in_flight_beside(&mut self) -> i64 {
+        let age = self
+            .in_flight
+            .wrapping_mul(self.in_flight_since)
+            .wrapping_sub(self.sent_instants);
+        let grown = age.wrapping_sub(std::mem::replace(&mut self.age_at_start, age));
+        let failed = std::mem::take(&mut self.failed_time_in_flight);
+        grown.wrapping_add(failed).cast_signed()
     }
 }

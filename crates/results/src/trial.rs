@@ -140,11 +140,16 @@ pub struct EngineInfo {
     pub cpu_us_per_request: f64,
     /// Share of its CPU that the busiest worker thread used, 0 to 1.
     pub busy_share: f64,
+    /// The same with the time that it stood in the run queue, which others made it wait for its CPU.
+    pub wanted_share: f64,
     pub lag_p99_us: f64,
     /// Requests per second asked for; `None` in closed load and users.
     pub offered_per_s: Option<f64>,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
+    /// What of it belongs to no success of the measured phase: failed requests, and those that were in flight at its end
+    /// for longer than others at its start (so it may be negative). The rest is goodput × mean service time.
+    pub in_flight_beside: f64,
 }
 
 /// The account of records, by key. `sent = accepted + rejected + unknown`, `accepted = delivered + missing`.

@@ -83,7 +83,9 @@ pub(crate) struct Measured {
     lag: Histogram<u64>,
     engine_cpu: Duration,
     engine_cpu_busiest: Duration,
+    engine_wanted_busiest: Duration,
     in_flight_time: Duration,
+    in_flight_beside_ns: i64,
     connections_open_min: Option<u64>,
 }
 
@@ -95,7 +97,9 @@ impl Measured {
             lag: crate::probe::histogram(),
             engine_cpu: Duration::ZERO,
             engine_cpu_busiest: Duration::ZERO,
+            engine_wanted_busiest: Duration::ZERO,
             in_flight_time: Duration::ZERO,
+            in_flight_beside_ns: 0,
             connections_open_min: None,
         }
     }
@@ -121,7 +125,9 @@ impl Measured {
         let counts = &interval.counts;
         self.engine_cpu += counts.engine_cpu;
         self.engine_cpu_busiest += counts.engine_cpu_busiest;
+        self.engine_wanted_busiest += counts.engine_wanted_busiest;
         self.in_flight_time += counts.in_flight_time;
+        self.in_flight_beside_ns += counts.in_flight_beside_ns;
         let open = counts.connections_open;
         self.connections_open_min = Some(
             self.connections_open_min
@@ -152,9 +158,11 @@ impl Measured {
             connections_open_min: self.connections_open_min.unwrap_or(0),
             cpu_us_per_request: share(self.engine_cpu.as_secs_f64() * 1e6, as_f64(self.row.sent)),
             busy_share: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
+            wanted_share: share(self.engine_wanted_busiest.as_secs_f64(), self.row.seconds),
             lag_p99_us: quantile(&self.lag, 0.99),
             offered_per_s,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
+            in_flight_beside: share(seconds(self.in_flight_beside_ns), self.row.seconds),
         }
     }
 }
@@ -170,6 +178,14 @@ pub(crate) fn share(part: f64, whole: f64) -> f64 {
 )]
 pub(crate) fn as_f64(count: u64) -> f64 {
     count as f64
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "to the microsecond is enough, and 2^53 ns are a hundred days"
+)]
+fn seconds(nanoseconds: i64) -> f64 {
+    nanoseconds as f64 / 1e9
 }
 
 fn quantile(histogram: &Histogram<u64>, quantile: f64) -> f64 {

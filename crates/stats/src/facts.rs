@@ -27,9 +27,8 @@ pub struct TrialFacts<'a> {
     pub offered_per_s: Option<f64>,
     /// Median response time of the measured phase.
     pub response_p50_us: Option<f64>,
-    /// Mean service time of the successes, and mean time of the failures, of the measured phase; `None` without any.
+    /// Mean service time of the successes of the measured phase; `None` without any.
     pub service_mean_us: Option<f64>,
-    pub failed_mean_us: Option<f64>,
     pub ledger: Option<Ledger>,
     /// Records accepted and records visible: running totals at the same instants of the measured phase.
     pub delivery: RunningTotals<'a>,
@@ -65,6 +64,8 @@ pub struct Engine {
     pub workers: u32,
     /// Share of its CPU that the busiest worker used, 0 to 1.
     pub busy_share: f64,
+    /// Share that the busiest worker used or stood in the run queue for; never less than `busy_share`.
+    pub wanted_share: f64,
     pub cpu_us_per_request: f64,
     pub lag_p99_us: f64,
     pub connections_asked: u64,
@@ -73,6 +74,8 @@ pub struct Engine {
     pub connections_open_median: u64,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
+    /// What of it belongs to no success of the measured phase: failures, and the growing age of what is under way.
+    pub in_flight_beside: f64,
 }
 
 /// The account of records, by key.

@@ -47,7 +47,7 @@ fn any_counts() -> impl Strategy<Value = Counts> {
 fn any_engine() -> impl Strategy<Value = Engine> {
     (
         any::<u32>(),
-        prop::array::uniform4(any_number()),
+        prop::array::uniform6(any_number()),
         any::<[u64; 3]>(),
     )
         .prop_map(|(workers, numbers, connections)| Engine {
@@ -59,6 +59,8 @@ fn any_engine() -> impl Strategy<Value = Engine> {
             connections_open_min: connections[1],
             connections_open_median: connections[2],
             in_flight_mean: numbers[3],
+            wanted_share: numbers[4],
+            in_flight_beside: numbers[5],
         })
 }
 
@@ -94,7 +96,7 @@ proptest! {
         counts in (any_counts(), any_counts()),
         engine in any_engine(),
         ledger in prop::option::of(any_ledger()),
-        times in prop::array::uniform4(prop::option::of(any_number())),
+        times in prop::array::uniform3(prop::option::of(any_number())),
         series in (numbers(), numbers(), numbers()),
     ) {
         let totals = RunningTotals { at_s: &series.0, asked: &series.1, done: &series.2 };
@@ -106,7 +108,6 @@ proptest! {
             offered_per_s: times[0],
             response_p50_us: times[1],
             service_mean_us: times[2],
-            failed_mean_us: times[3],
             ledger,
             delivery: totals,
             answers: totals,

@@ -86,7 +86,7 @@ impl Worker {
                 .lag(now.saturating_sub(possible(connection, due, self.recorder.due())));
             requests += 1;
         }
-        self.recorder.sent(requests as u64, self.out.len());
+        self.recorder.sent(requests as u64, self.out.len(), now);
         if self.sent >= self.account_at_most {
             self.shared.account_is_full();
             self.finish();

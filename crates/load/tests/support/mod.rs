@@ -299,8 +299,10 @@ impl Ended {
                 .last()
                 .map_or(Duration::ZERO, |last| last.start + last.length);
             assert_eq!(interval.start, start, "intervals must follow each other");
+            check_littles_law(interval);
         }
         sum.engine_cpu_busiest = totals.engine_cpu_busiest;
+        sum.engine_wanted_busiest = totals.engine_wanted_busiest;
         assert_eq!(&sum, totals, "the intervals must add up to the totals");
         assert_eq!(
             self.merged(|interval| &interval.response_time).len(),
@@ -312,4 +314,24 @@ impl Ended {
         );
         assert_eq!(self.merged(|interval| &interval.lag).len(), totals.sent);
     }
+}
+
+/// The time in flight is that of the successes and what is told to lie beside it, over any stretch and whatever happens
+/// at its ends: but for half a microsecond a request and the three digits of a histogram there is nothing between.
+fn check_littles_law(interval: &Interval) {
+    let counts = &interval.counts;
+    let succeeded = counts.succeeded as f64;
+    let service_time = &interval.service_time;
+    let served_us = if service_time.is_empty() {
+        0.0
+    } else {
+        service_time.mean() * succeeded
+    };
+    let in_flight_us = counts.in_flight_time.as_secs_f64() * 1e6;
+    let landed_us = served_us + counts.in_flight_beside_ns as f64 / 1e3;
+    let allowed_us = succeeded + served_us / 1e3 + 1.0;
+    assert!(
+        (in_flight_us - landed_us).abs() <= allowed_us,
+        "{in_flight_us} µs in flight, {landed_us} µs landed: {counts:?}"
+    );
 }

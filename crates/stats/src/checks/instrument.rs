@@ -1,13 +1,13 @@
 //! The generator: whether it, and not the system, made the numbers (method rule 9).
 
-use super::{ACHIEVED_MIN, CHANCE, Findings, float, share};
+use super::{ACHIEVED_MIN, CHANCE, Findings, float};
 use crate::{
     Verdict,
     facts::{LoadModel, TrialFacts},
     words::{count, number, percent, time_us},
 };
 
-/// CPU of the busiest worker thread.
+/// CPU of the busiest worker thread, used or waited for.
 const BUSY_REMARK: f64 = 0.80;
 const BUSY_LIMIT: f64 = 0.95;
 /// Lag against the median response time.
@@ -18,24 +18,33 @@ const LAG_FLOOR_US: f64 = 100.0;
 const LITTLE_APART: f64 = 0.03;
 /// What a histogram of microseconds does not tell apart.
 const RESOLUTION_US: f64 = 1.0;
-/// Failures have no service time (they are timed from due, and not at all after a reset): more of them than this share
-/// hide Little's law.
-const FAILED_MAX: f64 = 0.01;
 /// Connections open against asked, in the typical interval.
 const CONNECTIONS_MIN: f64 = 0.99;
 
+/// A generator that others keep off its CPU uses little of it; so what it waited for counts like what it had.
 pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
     let busy = facts.engine.busy_share;
-    if busy >= BUSY_LIMIT {
-        let text = format!(
-            "the generator's busiest worker used {} of its CPU; it, not the system, was the limit",
-            percent(busy)
-        );
-        found.reason(Verdict::InstrumentLimited, text);
-    } else if busy >= BUSY_REMARK {
-        found.remarks.push(format!(
-            "the generator's busiest worker used {} of its CPU; from {} on the trial would not count",
+    let wanted = facts.engine.wanted_share.max(busy);
+    if wanted < BUSY_REMARK {
+        return;
+    }
+    // Below a hundredth it shows in no percentage.
+    let had = if wanted - busy >= 0.01 {
+        format!(
+            "used {} of its CPU and waited for it another {} of the time",
             percent(busy),
+            percent(wanted - busy)
+        )
+    } else {
+        format!("used {} of its CPU", percent(wanted))
+    };
+    if wanted >= BUSY_LIMIT {
+        let text =
+            format!("the generator's busiest worker {had}; it, not the system, was the limit");
+        found.reason(Verdict::InstrumentLimited, text);
+    } else {
+        found.remarks.push(format!(
+            "the generator's busiest worker {had}; from {} on the trial would not count",
             percent(BUSY_LIMIT)
         ));
     }
@@ -123,30 +132,29 @@ pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
 }
 
-/// Mean in flight = answers per second × mean time in flight. The two sides come from different books: the left one is
-/// kept while requests fly, the right one when they land.
+/// Mean in flight = goodput × mean service time + what belongs to no success. The two sides come from different books:
+/// the left one is kept while requests fly, the right one when they land.
 pub(super) fn littles_law(facts: &TrialFacts<'_>, found: &mut Findings) {
     let measured = &facts.measured;
-    let answered = measured.succeeded.saturating_add(measured.failed);
-    if answered == 0 || measured.seconds <= 0.0 || share(measured.failed, answered) > FAILED_MAX {
+    let Some(mean_us) = facts.service_mean_us else {
+        return;
+    };
+    if measured.succeeded == 0 || measured.seconds <= 0.0 {
         return;
     }
-    let sum_us = float(measured.succeeded) * facts.service_mean_us.unwrap_or(0.0)
-        + float(measured.failed) * facts.failed_mean_us.unwrap_or(0.0);
-    let mean_us = sum_us / float(answered);
-    let per_s = float(answered) / measured.seconds;
-    let expected = per_s * mean_us / 1e6;
+    let per_s = float(measured.succeeded) / measured.seconds;
+    let beside = facts.engine.in_flight_beside;
+    let expected = per_s * mean_us / 1e6 + beside;
     let in_flight = facts.engine.in_flight_mean;
-    // Requests that reach over an end of the stretch count in full on one side only.
-    let ends = mean_us / 1e6 / measured.seconds;
-    let allowed = LITTLE_APART + ends + RESOLUTION_US / mean_us.max(RESOLUTION_US);
+    let allowed = LITTLE_APART + RESOLUTION_US / mean_us.max(RESOLUTION_US);
     let apart = (in_flight - expected).abs() / in_flight.max(expected).max(f64::MIN_POSITIVE);
     if apart > allowed {
         let text = format!(
-            "Little's law: {} in flight on average, but {}/s × {} = {} ({} apart; {} allowed)",
+            "Little's law: {} in flight on average, but {}/s × {} + {} that failed or are under way = {} ({} apart; {} allowed)",
             number(in_flight),
             number(per_s),
             time_us(mean_us),
+            number(beside),
             number(expected),
             percent(apart),
             percent(allowed),
