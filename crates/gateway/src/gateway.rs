@@ -36,6 +36,8 @@ pub enum ServeError {
     },
     #[error("starting a worker: {0}")]
     Worker(std::io::Error),
+    #[error("the store's committer ended by a panic")]
+    Committer,
 }
 
 /// What all threads share.
@@ -76,7 +78,8 @@ impl Shared {
 /// Serves until `shutdown` is ready; then answers what is open, within the time set for it, and closes the store.
 ///
 /// # Errors
-/// When the store, the address or a thread cannot be had; nothing is served then.
+/// When the store, the address or a thread cannot be had; nothing is served then. When the store's committer panics;
+/// what is open is answered, and nothing more is taken.
 pub async fn serve(
     settings: Settings,
     listening: impl FnOnce(SocketAddr),
@@ -104,6 +107,7 @@ pub async fn serve(
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
         () = shutdown => {}
+        () = shared.store.ended() => crate::log::warning(format_args!("the committer is gone")),
     }
     crate::log::note(format_args!("draining"));
     drop(listener);
@@ -118,8 +122,7 @@ pub async fn serve(
         }
     }
     shared.store.close();
-    writer.wait();
-    Ok(())
+    writer.wait().map_err(|_| ServeError::Committer)
 }
 
 fn store_settings(settings: &Settings) -> StoreSettings {
@@ -188,7 +191,7 @@ async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
         let open = shared.gauges.connections.fetch_add(1, Ordering::Relaxed);
         turn = (turn + 1) % dealers.len();
         let refused = if open < shared.settings.connections_max {
-            deal(&dealers[turn], stream).err()
+            deal(shared, &dealers[turn], stream).err()
         } else {
             Some(stream)
         };
@@ -205,6 +208,7 @@ async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
 
 /// Gives the connection to a worker, or back.
 fn deal(
+    shared: &Shared,
     dealer: &mpsc::Sender<std::net::TcpStream>,
     stream: tokio::net::TcpStream,
 ) -> Result<(), tokio::net::TcpStream> {
@@ -213,8 +217,10 @@ fn deal(
     };
     // Answers are small and written whole: waiting to fill a segment would only delay them.
     let prepared = stream.set_nodelay(true).and_then(|()| stream.into_std());
-    if let Ok(stream) = prepared {
-        permit.send(stream);
+    match prepared {
+        Ok(stream) => permit.send(stream),
+        // The client is gone already.
+        Err(_) => shared.connection_ended(),
     }
     Ok(())
 }

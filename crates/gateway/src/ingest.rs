@@ -21,9 +21,18 @@ pub(crate) struct Ingest<'a> {
     pub(crate) query: &'a str,
 }
 
-/// The topic and query of a target, if it is `/api/v1/topics/{topic}/records`.
+/// The topic and query of a target, if it is `/api/v1/topics/{topic}/records`, possibly in absolute form, which every
+/// server takes (RFC 9112, section 3.2.2).
 pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
-    let rest = target.strip_prefix("/api/v1/topics/")?;
+    let path = if target.starts_with('/') {
+        target
+    } else {
+        let (scheme, rest) = target.split_once("://")?;
+        let is_http = ["http", "https"].map(|known| scheme.eq_ignore_ascii_case(known));
+        is_http.contains(&true).then_some(())?;
+        &rest[memchr::memchr3(b'/', b'?', b'#', rest.as_bytes())?..]
+    };
+    let rest = path.strip_prefix("/api/v1/topics/")?;
     let end = memchr::memchr(b'/', rest.as_bytes())?;
     let query = match rest[end..].strip_prefix("/records")? {
         "" => "",
@@ -38,12 +47,16 @@ pub(crate) fn records_target(target: &str) -> Option<Ingest<'_>> {
 /// Refuses what is no topic's name.
 pub(crate) fn check_topic(topic: &str) -> Result<(), Problem> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    if (1..=TOPIC_MAX_BYTES).contains(&topic.len()) && topic.bytes().all(allowed) {
+    // Clients resolve dots in paths, so such a topic could not be asked for.
+    let is_path = matches!(topic, "." | "..");
+    if (1..=TOPIC_MAX_BYTES).contains(&topic.len()) && topic.bytes().all(allowed) && !is_path {
         return Ok(());
     }
     Err(Problem::new(
         400,
-        format!("a topic's name is 1 to {TOPIC_MAX_BYTES} of the characters A-Z a-z 0-9 . _ -"),
+        format!(
+            "a topic's name is 1 to {TOPIC_MAX_BYTES} of the characters A-Z a-z 0-9 . _ -, not . or .."
+        ),
     ))
 }
 

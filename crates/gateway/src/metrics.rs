@@ -269,6 +269,8 @@ impl Histogram<'_> {
             let bound = *bound as f64 / self.per_unit;
             let _ = writeln!(page, "{name}_bucket{{le=\"{bound}\"}} {below}");
         }
+        // The committer may have noted more since the count was taken.
+        let count = count.max(below);
         let sum = self.sum as f64 / self.per_unit;
         let _ = writeln!(page, "{name}_bucket{{le=\"+Inf\"}} {count}");
         let _ = writeln!(page, "{name}_sum {sum}\n{name}_count {count}");

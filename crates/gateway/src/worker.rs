@@ -42,29 +42,33 @@ struct TopicCache {
 }
 
 impl Worker {
-    /// The slot of a topic whose name has been checked, or not yet.
-    pub(crate) fn topic(&self, name: &str) -> Result<TopicSlot, Problem> {
+    /// The slot of a topic that has one.
+    pub(crate) fn topic(&self, name: &str) -> Option<TopicSlot> {
         let mut cache = self.topics.borrow_mut();
         if let Some((last, slot)) = &cache.last
             && **last == *name
         {
-            return Ok(*slot);
+            return Some(*slot);
         }
         let slot = if let Some(slot) = cache.known.get(name) {
             *slot
         } else {
-            crate::ingest::check_topic(name)?;
-            let slot = self.shared.store.topics.slot(name).map_err(|_| {
-                Problem::new(
-                    507,
-                    "as many topics exist as this gateway holds (--topics-max)",
-                )
-            })?;
+            let slot = self.shared.store.topics.known(name)?;
             cache.known.insert(name.into(), slot);
             slot
         };
         cache.last = Some((name.into(), slot));
-        Ok(slot)
+        Some(slot)
+    }
+
+    /// The slot of a topic whose name has been checked; it need not have had one.
+    pub(crate) fn new_topic(&self, name: &str) -> Result<TopicSlot, Problem> {
+        self.shared.store.topics.slot(name).map_err(|_| {
+            Problem::new(
+                507,
+                "as many topics exist as this gateway holds (--topics-max)",
+            )
+        })
     }
 
     /// Wakes the task when the ticket's batch is settled. To be called while it is pending, on this thread.

@@ -29,7 +29,7 @@ const LIMIT: &str = "waggle-limit";
     path = "/api/v1/topics/{topic}/records",
     tag = "records",
     params(
-        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -", example = "plant"),
+        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
         ("precision" = Option<String>, Query, description = "Unit of the times in the body: `ns` (default), `us`, `ms` or `s`", example = "ns"),
     ),
     request_body(
@@ -67,7 +67,7 @@ pub(super) fn write_records() {}
     path = "/api/v1/topics/{topic}/records",
     tag = "records",
     params(
-        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -", example = "plant"),
+        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
         ("offset" = Option<i64>, Query, description = "First offset (0)", example = 0),
         ("limit" = Option<i64>, Query, description = "Records at most (1000); lowered to `--answer-max-records`", example = 100),
         ("from" = Option<i64>, Query, description = "Earliest time, included; ns"),

@@ -22,7 +22,7 @@ use crate::call;
 use crate::http1::{self, Reader, SLOTS, Slots, Step};
 use crate::metrics::{Call, add};
 use crate::problem::Problem;
-use crate::store::{Fate, Ticket};
+use crate::store::{Fate, Refused, Ticket};
 use crate::worker::Worker;
 use take::{Taken, take};
 
@@ -280,17 +280,19 @@ impl Connection {
         {
             due.answer = match &submitted {
                 Ok(ticket) => Answer::Commit(ticket.clone()),
-                Err(_) => Answer::Problem(Box::new(Problem::new(
-                    503,
-                    "too many records wait for the store; try again",
-                ))),
+                Err(refused) => Answer::Problem(Box::new(match refused {
+                    Refused::Full => {
+                        Problem::new(503, "too many records wait for the store; try again")
+                    }
+                    Refused::Closed => Problem::store_failed(),
+                })),
             };
         }
     }
 
     /// Writes the answers that are known, up to the first that is not.
     fn settle(&mut self) {
-        let (mut released, mut records) = (0, 0);
+        let (mut released, mut received, mut records) = (0, 0, 0);
         let worker = &*self.worker;
         let stock = worker.stock.borrow();
         while let Some(due) = self.due.front() {
@@ -315,13 +317,16 @@ impl Connection {
             };
             worker.metrics.answered(due.call, status);
             released += due.body_bytes;
+            if due.call == Call::PutRecords {
+                received += due.body_bytes as u64;
+            }
             self.due.pop_front();
         }
         drop(stock);
         if released > 0 {
             worker.shared.release(released);
-            add(&worker.metrics.body_bytes, released as u64);
         }
+        add(&worker.metrics.body_bytes, received);
         add(&worker.metrics.records, records);
     }
 

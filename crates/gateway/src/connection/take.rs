@@ -6,6 +6,7 @@ use crate::http1;
 use crate::ingest;
 use crate::metrics::Call;
 use crate::problem::Problem;
+use crate::store::Chunk;
 use crate::worker::Worker;
 
 /// What became of a request.
@@ -60,7 +61,9 @@ fn stage(
     target: ingest::Ingest<'_>,
     request: &http1::Request<'_, '_>,
 ) -> Result<u32, Problem> {
-    let slot = worker.topic(target.topic)?;
+    let Some(slot) = worker.topic(target.topic) else {
+        return stage_first(worker, target, request);
+    };
     let mut staged = worker.staged.borrow_mut();
     let (chunk, mark) = staged.chunk(slot);
     let before = chunk.count;
@@ -71,4 +74,18 @@ fn stage(
             Err(problem)
         }
     }
+}
+
+/// The same for a topic's first records. Without records there is no topic, so the body is read before there is one.
+fn stage_first(
+    worker: &Worker,
+    target: ingest::Ingest<'_>,
+    request: &http1::Request<'_, '_>,
+) -> Result<u32, Problem> {
+    ingest::check_topic(target.topic)?;
+    let mut first = Chunk::default();
+    ingest::read_into(&mut first, target.query, request, &worker.shared.clock)?;
+    let slot = worker.new_topic(target.topic)?;
+    worker.staged.borrow_mut().chunk(slot).0.append(&first);
+    Ok(first.count)
 }

@@ -12,8 +12,8 @@ const APPLICATION_ID: i64 = 0x7761_676c;
 const FORMAT_VERSION: i64 = 1;
 /// A row's key is topic × 2^43 + offset of its first record: 8.7 × 10^12 records per topic, 10^6 topics.
 const OFFSET_BITS: u32 = 43;
-/// Most topics that keys can tell apart.
-pub(crate) const TOPICS_MAX: usize = 1 << 20;
+/// Most topics that keys can tell apart: topics are numbered from 1, and the key behind the last one's is a key too.
+pub(crate) const TOPICS_MAX: usize = (1 << 20) - 2;
 
 /// How long folding the log in waits for readers; it is tried again later.
 const WAIT_FOR_READERS: std::time::Duration = std::time::Duration::from_secs(1);
@@ -44,6 +44,13 @@ pub enum StoreError {
         file: PathBuf,
         source: std::io::Error,
     },
+    #[error("finding the store {file}: {source}")]
+    Find {
+        file: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("the store {file} can be read but not written")]
+    ReadOnly { file: PathBuf },
     #[error("the store {file} is in use by another process")]
     InUse { file: PathBuf },
     #[error("{file} is a SQLite file, but not a store of this gateway")]
@@ -81,6 +88,24 @@ pub(super) fn offset_of(key: i64) -> i64 {
     key & ((1 << OFFSET_BITS) - 1)
 }
 
+/// The one name of the file, whatever it was called by: its lock and its log lie beside it under that name. Being
+/// absolute, it is never one that SQLite takes for something else (`:memory:`, `file:…`).
+pub(super) fn resolved(file: &Path) -> Result<PathBuf, StoreError> {
+    let failed = |source| StoreError::Find {
+        file: file.to_owned(),
+        source,
+    };
+    let absolute = std::path::absolute(file).map_err(failed)?;
+    match absolute.canonicalize() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        found => return found.map_err(failed),
+    }
+    let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return Err(failed(std::io::ErrorKind::InvalidFilename.into()));
+    };
+    Ok(folder.canonicalize().map_err(failed)?.join(name))
+}
+
 /// Opens or makes the file, for writing.
 pub(super) fn open(settings: &StoreSettings) -> Result<Opened, StoreError> {
     let file = &settings.file;
@@ -90,6 +115,9 @@ pub(super) fn open(settings: &StoreSettings) -> Result<Opened, StoreError> {
         source,
     };
     let connection = Connection::open(file).map_err(failed)?;
+    if connection.is_readonly(rusqlite::MAIN_DB).map_err(failed)? {
+        return Err(StoreError::ReadOnly { file: file.clone() });
+    }
     prepare(&connection, settings).map_err(failed)?;
     identify(&connection, file)?;
     let topics = topics(&connection).map_err(failed)?;

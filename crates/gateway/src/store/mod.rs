@@ -14,14 +14,14 @@ mod topics;
 pub use chunk::{Chunk, Entries, Entry, measurement_bit};
 pub use file::StoreError;
 pub(crate) use file::TOPICS_MAX;
-pub(crate) use queue::Staged;
 pub use queue::{Fate, Queue, Ticket, TopicSlot};
+pub(crate) use queue::{Refused, Staged};
 pub use readers::{Block, ReadError, Readers, Span, scan};
 pub(crate) use topics::Topics;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -54,7 +54,13 @@ pub struct Store {
     /// The last write went well.
     pub writable: Arc<AtomicBool>,
     pub(crate) metrics: Arc<CommitMetrics>,
+    /// Told when the committer has ended.
+    ended: Arc<Notify>,
 }
+
+/// The committer ended by a panic; what it had not written was answered so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fallen;
 
 /// The thread that writes; it ends, with everything written, after [`Store::close`].
 #[derive(Debug)]
@@ -62,9 +68,11 @@ pub struct Writer(std::thread::JoinHandle<()>);
 
 impl Writer {
     /// Waits until everything that was taken in is written and the file is closed.
-    pub fn wait(self) {
-        // A panic of the committer has been reported by its thread; there is nothing left to write with.
-        let _ = self.0.join();
+    ///
+    /// # Errors
+    /// When the committer had ended before by a panic, which its thread has reported.
+    pub fn wait(self) -> Result<(), Fallen> {
+        self.0.join().map_err(|_| Fallen)
     }
 }
 
@@ -77,7 +85,11 @@ impl Store {
         settings: &StoreSettings,
         workers: Vec<Arc<Notify>>,
     ) -> Result<(Self, Writer), StoreError> {
-        let opened = file::open(settings)?;
+        let settings = StoreSettings {
+            file: file::resolved(&settings.file)?,
+            ..settings.clone()
+        };
+        let opened = file::open(&settings)?;
         let store = Self {
             queue: Arc::new(Queue::new(settings.queue_max_records)),
             topics: Arc::new(Topics::new(
@@ -87,11 +99,19 @@ impl Store {
             readers: Readers::open(&settings.file, settings.readers)?,
             writable: Arc::new(AtomicBool::new(true)),
             metrics: Arc::new(CommitMetrics::default()),
+            ended: Arc::default(),
         };
-        let committer = committer::Committer::new(opened, &store, settings, workers);
+        let end = End {
+            store: store.clone(),
+            workers: workers.clone(),
+        };
+        let committer = committer::Committer::new(opened, &store, &settings, workers);
         let thread = std::thread::Builder::new()
             .name("committer".into())
-            .spawn(move || committer.run())
+            .spawn(move || {
+                let _end = end;
+                committer.run();
+            })
             .map_err(StoreError::Thread)?;
         Ok((store, Writer(thread)))
     }
@@ -104,6 +124,28 @@ impl Store {
     /// Takes nothing more in; what was taken in is still written.
     pub fn close(&self) {
         self.queue.close();
+    }
+
+    /// Ready when there is no committer any more: after [`Store::close`], or after its panic.
+    pub async fn ended(&self) {
+        self.ended.notified().await;
+    }
+}
+
+/// What is done when the committer ends, also by a panic: whoever waits is told, and nobody comes to wait any more.
+struct End {
+    store: Store,
+    workers: Vec<Arc<Notify>>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.store.writable.store(false, Ordering::Relaxed);
+        self.store.queue.fail();
+        for worker in &self.workers {
+            worker.notify_one();
+        }
+        self.store.ended.notify_one();
     }
 }
 

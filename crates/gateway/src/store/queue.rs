@@ -115,6 +115,15 @@ pub(super) struct TopicChunks {
     pub(super) chunks: Vec<Chunk>,
 }
 
+/// A batch that is let go of without its fate being known was not written: nobody waits for it for ever.
+impl Drop for Batch {
+    fn drop(&mut self) {
+        if self.ticket.fate() == Fate::Pending {
+            self.ticket.settle(false);
+        }
+    }
+}
+
 impl Batch {
     fn add(&mut self, slot: TopicSlot, chunk: &Chunk) {
         let at = slot.0 as usize;
@@ -155,9 +164,14 @@ impl Batch {
     }
 }
 
-/// The queue holds as many records as it may, or the store has closed.
+/// Why records are not taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) enum Refused {
+    /// The queue holds as many records as it may.
+    Full,
+    /// The store has closed.
+    Closed,
+}
 
 /// Records waiting for the committer.
 #[derive(Debug)]
@@ -198,13 +212,16 @@ impl Queue {
     }
 
     /// Hands the staged records to the next commit.
-    pub(crate) fn submit(&self, staged: &mut Staged, worker: u32) -> Result<Ticket, Full> {
+    pub(crate) fn submit(&self, staged: &mut Staged, worker: u32) -> Result<Ticket, Refused> {
         let records = staged.records();
         let mut inner = self.lock();
         let crowded =
             inner.gathering.records > 0 && inner.gathering.records + records > self.records_max;
-        if inner.closed || crowded {
-            return Err(Full);
+        if inner.closed {
+            return Err(Refused::Closed);
+        }
+        if crowded {
+            return Err(Refused::Full);
         }
         for (slot, chunk) in &staged.parts[..staged.used] {
             if chunk.count > 0 {
@@ -280,6 +297,13 @@ impl Queue {
         self.lock().closed = true;
         self.filled.notify_one();
         self.hurry();
+    }
+
+    /// Nothing more is taken in, and what waits will not be written.
+    pub(super) fn fail(&self) {
+        self.close();
+        let mut inner = self.lock();
+        inner.gathering = Batch::default();
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {

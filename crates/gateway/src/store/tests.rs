@@ -94,7 +94,7 @@ fn what_is_handed_in_comes_out_in_order() {
             submit(&store, "u", turn..turn + 1);
         }
         store.close();
-        writer.wait();
+        writer.wait().unwrap();
     }
     let (store, _writer) = open(&file);
     let check = |span: Span, limit, expected: std::ops::Range<i64>, next| {
@@ -283,7 +283,7 @@ fn check_merged(records: &[i64], remaining: usize) {
     }
     submit(&store, "u", 0..1);
     store.close();
-    writer.wait();
+    writer.wait().unwrap();
     let connection = rusqlite::Connection::open(&file).unwrap();
     let mut merger = super::merger::Merger::default();
     while merger.step(&connection, &[1, 2]).unwrap() {}
@@ -356,4 +356,30 @@ fn merging_in_the_middle_of_a_read_shows_no_record_twice() {
     for at in [10, 63, 64, 199] {
         check_read_while_merged(at);
     }
+}
+
+#[test]
+fn when_the_committer_falls_nobody_waits_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, writer) = open(&folder.path().join("s.db"));
+    let mut staged = Staged::default();
+    // A topic that nobody has named: the committer can only panic.
+    staged.chunk(TopicSlot(9)).0.push(1, 1, "m", "f=1");
+    let ticket = store.queue.submit(&mut staged, 0).unwrap();
+    assert_eq!(settled(&ticket), Fate::Failed);
+    assert!(writer.wait().is_err());
+    assert!(!store.writable.load(std::sync::atomic::Ordering::Relaxed));
+    let refused = store.queue.submit(&mut staged, 0).unwrap_err();
+    assert_eq!(refused, super::Refused::Closed);
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(store.ended());
+}
+
+#[test]
+fn keys_of_the_last_topic_are_in_order() {
+    let last = i64::try_from(super::TOPICS_MAX).unwrap();
+    assert!(super::file::key(last, 0) > 0);
+    assert!(super::file::key(last + 1, 0) > super::file::key(last, 0));
 }

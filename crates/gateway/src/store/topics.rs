@@ -34,17 +34,14 @@ impl Topics {
         Self { max, ..topics }
     }
 
+    /// The slot of a topic that has one.
+    pub(crate) fn known(&self, name: &str) -> Option<TopicSlot> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.slots.get(name).copied()
+    }
+
     /// The slot of a topic, a new one where the name is new.
     pub(crate) fn slot(&self, name: &str) -> Result<TopicSlot, TooManyTopics> {
-        if let Some(slot) = self
-            .known
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .slots
-            .get(name)
-        {
-            return Ok(*slot);
-        }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = known.slots.get(name) {
             return Ok(*slot);

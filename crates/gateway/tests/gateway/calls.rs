@@ -175,6 +175,10 @@ fn what_cannot_be_served_is_refused_with_a_problem() {
     check("PUT", &topic(&"t".repeat(201)), "", 400, "topic");
     check("PUT", &topic(""), "", 400, "topic");
     check("GET", &topic("a%2Fb"), "", 400, "topic");
+    for dots in [".", ".."] {
+        check("PUT", &topic(dots), "", 400, "topic");
+        check("GET", &topic(dots), "", 400, "topic");
+    }
     check("GET", "/nowhere", "", 404, "/nowhere");
     check("DELETE", RECORDS, "", 405, "allow: GET,HEAD,POST,PUT");
     check("PUT", "/healthz", "", 405, "allow: GET,HEAD");
@@ -189,6 +193,40 @@ fn what_cannot_be_served_is_refused_with_a_problem() {
         check("PUT", &topic(name), "", 204, "");
     }
     check("PUT", &topic("f"), "", 507, "topics-max");
+}
+
+#[test]
+fn a_topic_comes_to_be_with_its_first_record() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--topics-max=1"]);
+    check(&gateway, &put("misspelt", "m f="), 400, "\"line\":1");
+    check(&gateway, &put("t", "m f=1"), 204, "");
+    check(&gateway, &put("u", "m f=1"), 507, "topics-max");
+}
+
+#[test]
+fn targets_have_more_than_one_form() {
+    let (_folder, gateway) = started();
+    let check = |method: &str, target: &str, status: u16, contains: &str| {
+        check(
+            &gateway,
+            &with(method, target, "", "m f=1"),
+            status,
+            contains,
+        );
+    };
+    check("PUT", &format!("http://a{RECORDS}"), 204, "");
+    check(
+        "POST",
+        &format!("HTTP://a:8080{RECORDS}?precision=s"),
+        204,
+        "",
+    );
+    check("GET", &format!("http://a{RECORDS}"), 200, "\"offset\":1");
+    check("PUT", &format!("ftp://a{RECORDS}"), 405, "");
+    check("GET", "http://a", 404, "documentation");
+    check("OPTIONS", "*", 404, "");
+    check("CONNECT", "a:80", 404, "");
 }
 
 #[test]

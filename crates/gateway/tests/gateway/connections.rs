@@ -131,6 +131,38 @@ fn bytes_in_flight_are_limited() {
 }
 
 #[test]
+fn bytes_of_clients_that_leave_are_in_flight_no_more() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--body-max-bytes=1000", "--body-timeout=1s"]);
+    let put = "PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\n";
+    let nowhere = "GET /nowhere HTTP/1.1\r\nHost: a\r\n";
+    for unfinished in [
+        format!("{put}Content-Length: 990\r\n\r\nm f=1"),
+        format!("{put}Content-Length: 990\r\nExpect: 100-continue\r\n\r\n"),
+        format!("{put}Transfer-Encoding: chunked\r\n\r\n5\r\nm f=1\r\n3c0\r\n"),
+        format!("{put}Transfer-Encoding: chunked\r\n\r\n5\r\nm f=1\r\nxyz\r\n"),
+        format!("{put}Transfer-Encoding: chunked\r\n\r\n5\r\nm f=1\r\nfff\r\n"),
+        format!("{put}Content-Length: 5\r\n\r\nm f=1").repeat(5),
+        format!("{nowhere}Content-Length: 900\r\n\r\nm f=1"),
+        format!(
+            "{nowhere}Content-Length: 900\r\n\r\n{}{put}",
+            "x".repeat(900)
+        ),
+    ] {
+        gateway.client().send(unfinished.as_bytes());
+    }
+    // This one stays, and is told that it was too slow.
+    let mut slow = gateway.client();
+    slow.send(format!("{put}Content-Length: 990\r\n\r\n").as_bytes());
+    assert_eq!(slow.answer().unwrap().status, 408);
+    while !gateway
+        .get("/metrics")
+        .body
+        .contains("waggle_gateway_in_flight_bytes 0\n")
+    {}
+}
+
+#[test]
 fn records_that_wait_for_the_store_are_limited() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--queue-max-records=10", "--commit-delay=1h"]);

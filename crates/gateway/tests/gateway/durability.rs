@@ -208,6 +208,36 @@ fn the_log_beside_the_store_stays_bounded() {
     assert!(size < 1_000_000, "{size} bytes");
 }
 
+#[test]
+fn a_name_that_means_something_to_sqlite_is_a_file_like_any_other() {
+    let (folder, _) = store();
+    for name in [":memory:", "file:x.db?mode=memory"] {
+        for records in 1..=2 {
+            let gateway = Gateway::start_by(
+                command(std::path::Path::new(name), &[]).current_dir(folder.path()),
+            );
+            assert_eq!(gateway.put("t", "m f=1").status, 204);
+            assert_eq!(gateway.records("t").len(), records);
+        }
+        assert!(folder.path().join(name).is_file());
+    }
+}
+
+#[test]
+fn a_store_that_can_only_be_read_is_refused_at_the_start() {
+    let (_folder, file) = store();
+    drop(Gateway::start(&file, &[]));
+    let mut permissions = std::fs::metadata(&file).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&file, permissions).unwrap();
+    // To some users no file is read-only.
+    if std::fs::File::options().write(true).open(&file).is_ok() {
+        assert_eq!(Gateway::start(&file, &[]).put("t", "m f=1").status, 204);
+    } else {
+        check_refused(&file, &[], "can be read but not written");
+    }
+}
+
 /// What the gateway says when it does not start.
 #[track_caller]
 fn check_refused(store: &std::path::Path, flags: &[&str], expected: &str) {
@@ -239,6 +269,10 @@ fn a_store_that_cannot_be_served_is_refused_at_the_start() {
         &[],
         "no/such/folder",
     );
+    let other_name = folder.path().join("other.db");
+    std::os::unix::fs::symlink(&file, &other_name).unwrap();
+    check_refused(&other_name, &[], "in use");
+    check_refused(std::path::Path::new("/"), &[], "/");
     check_refused(&file, &["--workers=0"], "--workers");
     check_refused(&file, &["--body-max-bytes=x"], "--body-max-bytes");
     check_refused(&file, &["--head-timeout=10"], "unit");

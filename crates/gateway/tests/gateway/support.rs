@@ -18,10 +18,12 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Starts one on a free port and waits until it listens.
     pub(crate) fn start(store: &Path, flags: &[&str]) -> Self {
-        let mut process = command(store, flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::start_by(&mut command(store, flags))
+    }
+
+    /// The same, by a command of its own.
+    pub(crate) fn start_by(command: &mut Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap())
             .read_line(&mut line)
