@@ -194,8 +194,10 @@ pub struct LedgerInfo {
 #[serde(deny_unknown_fields)]
 pub struct DeliveryInfo {
     pub probe: String,
-    /// A delay is known to within this: the time between two looks.
+    /// A delay is known to within this: the longest time from a look that came to the store's end to what was seen next.
     pub resolution_ms: f64,
+    /// The longest time over which each look showed as much as one may: the probe was behind, not the store.
+    pub behind_s: f64,
     /// Visible before they were sent, by the clocks: counted, not dropped.
     #[serde(deserialize_with = "count")]
     pub negative_delays: u64,

@@ -32,6 +32,8 @@ pub struct TrialFacts<'a> {
     pub ledger: Option<Ledger>,
     /// Records accepted and records visible: running totals at the same instants of the measured phase.
     pub delivery: RunningTotals<'a>,
+    /// The longest time that the probe of the store read on without coming to its end.
+    pub probe_behind_s: Option<f64>,
     /// Open load: requests due and requests answered or failed, likewise.
     pub answers: RunningTotals<'a>,
     /// Measured phase.

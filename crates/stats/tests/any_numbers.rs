@@ -96,7 +96,7 @@ proptest! {
         counts in (any_counts(), any_counts()),
         engine in any_engine(),
         ledger in prop::option::of(any_ledger()),
-        times in prop::array::uniform3(prop::option::of(any_number())),
+        times in prop::array::uniform4(prop::option::of(any_number())),
         series in (numbers(), numbers(), numbers()),
     ) {
         let totals = RunningTotals { at_s: &series.0, asked: &series.1, done: &series.2 };
@@ -108,6 +108,7 @@ proptest! {
             offered_per_s: times[0],
             response_p50_us: times[1],
             service_mean_us: times[2],
+            probe_behind_s: times[3],
             ledger,
             delivery: totals,
             answers: totals,

@@ -232,6 +232,18 @@ fn connections_asked_against_open() {
 }
 
 #[test]
+fn a_probe_that_is_slower_than_the_store_is_the_limit() {
+    let behind = |seconds| TrialFacts {
+        probe_behind_s: Some(seconds),
+        ..healthy()
+    };
+    valid(&behind(1.0));
+    let reason = "the probe read for 1.5 s on end without coming to the end of the store (1 s allowed): delays and backlog \
+        are its own";
+    expect(&behind(1.5), Verdict::InstrumentLimited, &[reason], None);
+}
+
+#[test]
 fn littles_law() {
     let in_flight = |mean| with_engine(healthy(), |engine| engine.in_flight_mean = mean);
     valid(&in_flight(51.5));

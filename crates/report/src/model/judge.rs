@@ -48,6 +48,11 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             missing_keys: ledger.missing_keys.clone(),
         }),
         delivery: span.delivery.totals(),
+        probe_behind_s: trial
+            .info
+            .delivery
+            .as_ref()
+            .map(|delivery| delivery.behind_s),
         answers: span.answers.totals(),
         bins: SteadyBins {
             throughput: &span.bins.throughput,

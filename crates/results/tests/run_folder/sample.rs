@@ -139,6 +139,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         delivery: Some(DeliveryInfo {
             probe: "store".into(),
             resolution_ms: 100.0,
+            behind_s: 0.0,
             polls: 15,
             ..DeliveryInfo::default()
         }),

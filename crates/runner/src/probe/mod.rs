@@ -52,9 +52,14 @@ pub(crate) struct Follower {
     pub(crate) polls: u64,
     pub(crate) bytes_read: u64,
     pub(crate) rows_read: u64,
-    last_look: Option<Instant>,
-    /// The longest time between two looks.
+    /// Start of the last look that came to the store's end: what is shown after it may have been there ever since.
+    caught_up: Instant,
+    /// The longest time from such a look until rows came after it.
     pub(crate) longest_gap: Duration,
+    /// Start of the first of several looks in a row that each showed as many rows as one may.
+    behind_since: Option<Instant>,
+    /// The longest such row of looks.
+    pub(crate) longest_behind: Duration,
     /// Lines without an offset, which cannot be read on from.
     pub(crate) without_offset: u64,
 }
@@ -98,18 +103,17 @@ impl Follower {
             polls: 0,
             bytes_read: 0,
             rows_read: 0,
-            last_look: None,
+            caught_up: Instant::now(),
             longest_gap: Duration::ZERO,
+            behind_since: None,
+            longest_behind: Duration::ZERO,
             without_offset: 0,
         }
     }
 
     /// Looks once; true where the store has more than it showed at once.
     pub(crate) async fn look(&mut self, line: &mut impl Line) -> Result<bool, WebError> {
-        let now = Instant::now();
-        if let Some(last) = self.last_look.replace(now) {
-            self.longest_gap = self.longest_gap.max(now - last);
-        }
+        let start = Instant::now();
         self.polls += 1;
         // A look that was given up left half a line, which is read again now.
         self.lines.forget();
@@ -122,11 +126,40 @@ impl Follower {
             Ok(200) => {
                 let mut lines = std::mem::take(&mut self.lines);
                 lines.end(|line| self.row(line, self.notes.clock.unix_ns()));
-                Ok(self.rows_read - rows_before >= u64::from(self.limit))
+                Ok(self.looked(start, self.rows_read - rows_before))
             }
-            Ok(status) => Err(WebError::Status { path, status }),
-            Err(problem) => Err(problem),
+            // Nobody knows how long the store would have taken: that is no lateness of the probe.
+            Ok(status) => {
+                self.behind_since = None;
+                Err(WebError::Status { path, status })
+            }
+            Err(problem) => {
+                self.behind_since = None;
+                Err(problem)
+            }
         }
+    }
+
+    /// A look that was begun at `start` brought so many rows; true where there may be more.
+    fn looked(&mut self, start: Instant, rows: u64) -> bool {
+        if rows > 0 {
+            self.longest_gap = self.longest_gap.max(self.caught_up.elapsed());
+        }
+        let has_more = rows >= u64::from(self.limit);
+        if has_more {
+            self.is_behind(start);
+        } else {
+            self.caught_up = start;
+            self.behind_since = None;
+        }
+        has_more
+    }
+
+    /// A look that was begun at `start` brought rows and did not come to the store's end.
+    pub(crate) fn is_behind(&mut self, start: Instant) {
+        self.longest_gap = self.longest_gap.max(self.caught_up.elapsed());
+        let since = *self.behind_since.get_or_insert(start);
+        self.longest_behind = self.longest_behind.max(since.elapsed());
     }
 
     pub(crate) fn seen(&self) -> &Seen {

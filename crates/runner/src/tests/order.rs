@@ -132,6 +132,45 @@ async fn lost_and_doubled_records_are_found() {
     check_ledger(&bench, 0, 2, true);
 }
 
+/// A probe that cannot keep up: what it did not read counts as missing, and the result says whose fault that is.
+async fn check_unread(fault: Fault, behind_s: f64, at_most_s: f64) {
+    let bench = Bench::new();
+    let (ended, _) = bench.run(&world(Some(fault)), Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    for trial in &bench.results().trials {
+        let info = &trial.info;
+        assert_eq!(info.end, TrialEnd::Completed, "{fault:?}");
+        assert!(info.ledger.as_ref().unwrap().missing > 0, "{fault:?}");
+        let delivery = info.delivery.as_ref().unwrap();
+        assert_eq!(delivery.drained_after_s, None);
+        assert!(delivery.behind_s >= behind_s, "{fault:?}: {delivery:?}");
+        assert!(delivery.resolution_ms >= 1e3 * behind_s, "{delivery:?}");
+        let remark = "the drain ended before all was read that the store had to show; the rest counts as missing";
+        assert!(info.remarks.iter().any(|told| told == remark), "{info:?}");
+        let drain = info.phase(PhaseName::Drain).unwrap();
+        assert!(drain.end_s - drain.start_s <= at_most_s, "{drain:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_slow_probe_has_not_read_is_not_laid_to_the_store() {
+    check_unread(Fault::ReadsSlowly, 4.0, 4.0).await;
+    check_unread(Fault::Trickles, 10.0, 13.0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_keeps_up_is_never_behind() {
+    let bench = Bench::new();
+    bench.run(&world(None), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let delivery = trial.info.delivery.as_ref().unwrap();
+        assert!(
+            delivery.behind_s <= 0.01 && (100.0..200.0).contains(&delivery.resolution_ms),
+            "{delivery:?}"
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_run_is_resumed_where_it_was() {
     let bench = Bench::new();

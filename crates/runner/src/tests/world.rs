@@ -43,6 +43,10 @@ pub(crate) enum Fault {
     Loses(u64),
     /// The store keeps every n-th record twice.
     Doubles(u64),
+    /// Each look at the store takes a second.
+    ReadsSlowly,
+    /// After the load the store shows ten records a look, and then the look does not end.
+    Trickles,
 }
 
 /// What the fake system is and what has been done to it.
@@ -75,6 +79,16 @@ impl World {
     }
 
     /// The one component ends from itself.
+    fn show(&self, offset: usize, limit: usize, chunk: &mut dyn FnMut(&[u8])) {
+        for (offset, (key, time)) in self.stored.iter().enumerate().skip(offset).take(limit) {
+            let mark = &self.mark;
+            let line = format!(
+                "{{\"offset\":{offset},\"time\":{time},\"run\":\"{mark}\",\"key\":{key}}}\n"
+            );
+            chunk(line.as_bytes());
+        }
+    }
+
     pub(crate) fn die(&self) {
         let death = Death {
             replica: "fake-0".to_owned(),
@@ -337,16 +351,15 @@ impl Line for FakeLine {
         match fault {
             Some(Fault::Fails(PhaseName::Drain)) if draining => return Ok(503),
             Some(Fault::Hangs(PhaseName::Drain)) if draining => std::future::pending().await,
+            Some(Fault::ReadsSlowly) => sleep(Duration::from_secs(1)).await,
             _ => {}
         }
-        let world = self.0.0.borrow();
+        let trickles = draining && fault == Some(Fault::Trickles);
         let (offset, limit) = offset_and_limit(ask.path);
-        for (offset, (key, time)) in world.stored.iter().enumerate().skip(offset).take(limit) {
-            let mark = &world.mark;
-            let line = format!(
-                "{{\"offset\":{offset},\"time\":{time},\"run\":\"{mark}\",\"key\":{key}}}\n"
-            );
-            chunk(line.as_bytes());
+        let limit = if trickles { 10 } else { limit };
+        self.0.0.borrow().show(offset, limit, chunk);
+        if trickles {
+            std::future::pending().await
         }
         Ok(200)
     }

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use waggle_load::Account;
 use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, TrialWriter};
 
@@ -20,8 +20,11 @@ use crate::{
 
 /// Bytes that are read again to measure what reading costs.
 const COST_AT_LEAST_BYTES: u64 = 2 * 1024 * 1024;
-/// How long reading again may take.
+/// How long reading again may take, and how long its last answer is awaited beyond that.
 const COST_AT_MOST: Duration = Duration::from_millis(500);
+const COST_END_AT_MOST: Duration = Duration::from_secs(1);
+/// The last look of a drain may take this long even where the drain's time is up; one that has no end is given up.
+const LAST_LOOK_AT_MOST: Duration = Duration::from_secs(10);
 /// Between two live events.
 const LIVE_EVERY: Duration = Duration::from_secs(1);
 
@@ -38,6 +41,8 @@ pub(crate) struct Delivery<'a, N> {
     /// Read until the load had ended.
     read_under_load: u64,
     drained_after: Option<Duration>,
+    /// The drain's time was up before all was read that the store had to show.
+    unread: bool,
     cost_cpu_s: Option<f64>,
 }
 
@@ -53,6 +58,7 @@ impl<'a, N: Line> Delivery<'a, N> {
             problems: 0,
             read_under_load: 0,
             drained_after: None,
+            unread: false,
             cost_cpu_s: None,
         }
     }
@@ -84,7 +90,10 @@ impl<'a, N: Line> Delivery<'a, N> {
         let mut live_at = start + LIVE_EVERY;
         loop {
             let next = Instant::now() + self.poll;
-            let has_more = self.look(writer).await?;
+            let look_at_most = at_most
+                .saturating_sub(start.elapsed())
+                .max(LAST_LOOK_AT_MOST);
+            let has_more = self.look_within(look_at_most, writer).await?;
             let seen = self.follower.seen();
             // Counting is cheap, comparing is not: first the one, then the other.
             if seen.distinct >= accepted
@@ -94,6 +103,7 @@ impl<'a, N: Line> Delivery<'a, N> {
                 return Ok(());
             }
             if start.elapsed() >= at_most {
+                self.unread = has_more;
                 break;
             }
             if Instant::now() >= live_at {
@@ -119,6 +129,13 @@ impl<'a, N: Line> Delivery<'a, N> {
 
     /// Reads again in quiet what was read before, and measures the store's CPU time meanwhile.
     pub(crate) async fn measure_cost(&mut self, driver: &impl Driver) {
+        // A store that does not answer in time has no cost that is known.
+        timeout(COST_AT_MOST + COST_END_AT_MOST, self.read_again(driver))
+            .await
+            .ok();
+    }
+
+    async fn read_again(&mut self, driver: &impl Driver) {
         let replica = format!("{}-0", self.probe.component);
         let cpu = || {
             driver
@@ -163,6 +180,7 @@ impl<'a, N: Line> Delivery<'a, N> {
         DeliveryInfo {
             probe: self.probe.name.clone(),
             resolution_ms: self.follower.longest_gap.max(self.poll).as_secs_f64() * 1e3,
+            behind_s: self.follower.longest_behind.as_secs_f64(),
             negative_delays: self.follower.negative_delays(),
             drained_after_s: self.drained_after.map(|after| after.as_secs_f64()),
             polls: self.follower.polls,
@@ -180,6 +198,12 @@ impl<'a, N: Line> Delivery<'a, N> {
                 self.problems
             ));
         }
+        if self.unread {
+            remarks.push(
+                "the drain ended before all was read that the store had to show; the rest counts as missing"
+                    .to_owned(),
+            );
+        }
         if self.follower.without_offset > 0 {
             remarks.push(format!(
                 "{} lines of the store had no offset",
@@ -187,6 +211,25 @@ impl<'a, N: Line> Delivery<'a, N> {
             ));
         }
         remarks
+    }
+
+    /// One look that is given up where it takes longer than `at_most`; what it has brought by then counts.
+    async fn look_within(
+        &mut self,
+        at_most: Duration,
+        writer: &RefCell<TrialWriter>,
+    ) -> Result<bool, Cut> {
+        let (start, rows) = (Instant::now(), self.follower.rows_read);
+        if let Ok(looked) = timeout(at_most, self.look(writer)).await {
+            return looked;
+        }
+        if self.follower.rows_read > rows {
+            self.follower.is_behind(start);
+            return Ok(true);
+        }
+        self.problem = Some(format!("no answer within {} s", at_most.as_secs_f64()));
+        self.problems += 1;
+        Ok(false)
     }
 
     /// One look; a failed one is tried again at the next poll.

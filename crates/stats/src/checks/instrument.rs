@@ -18,6 +18,9 @@ const LAG_FLOOR_US: f64 = 100.0;
 const LITTLE_APART: f64 = 0.03;
 /// What a histogram of microseconds does not tell apart.
 const RESOLUTION_US: f64 = 1.0;
+/// The time a probe may be behind, as a share of the measured phase, and in seconds where that phase is short.
+const BEHIND_SHARE: f64 = 0.10;
+const BEHIND_MIN_S: f64 = 1.0;
 /// Connections open against asked, in the typical interval.
 const CONNECTIONS_MIN: f64 = 0.99;
 
@@ -104,6 +107,21 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) {
             number(facts.measured.seconds),
             number(offered),
             number(due)
+        );
+        found.reason(Verdict::InstrumentLimited, text);
+    }
+}
+
+/// A probe that reads on and on and does not come to the store's end shows its own speed instead of the store's.
+pub(super) fn probe(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let allowed = (BEHIND_SHARE * facts.measured.seconds).max(BEHIND_MIN_S);
+    if let Some(behind) = facts.probe_behind_s
+        && behind > allowed
+    {
+        let text = format!(
+            "the probe read for {} s on end without coming to the end of the store ({} s allowed): delays and backlog are its own",
+            number(behind),
+            number(allowed),
         );
         found.reason(Verdict::InstrumentLimited, text);
     }

@@ -43,6 +43,7 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     instrument::cpu(facts, &mut found);
     instrument::lag(facts, &mut found);
     instrument::rate(facts, &mut found);
+    instrument::probe(facts, &mut found);
     system::keeping_up(facts, &mut found);
     system::steadiness(facts, &mut found);
     found

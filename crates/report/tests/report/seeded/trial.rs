@@ -321,18 +321,7 @@ fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo 
             ),
         ],
         warm_up_steady: Some(true),
-        engine: EngineInfo {
-            workers: 1,
-            connections_asked: made.connections,
-            connections_open_min: made.connections,
-            cpu_us_per_request: engine_cpu(made, rate) / rate * 1e6,
-            busy_share: engine_cpu(made, rate),
-            wanted_share: engine_cpu(made, rate),
-            lag_p99_us: 12.0,
-            offered_per_s: None,
-            in_flight_mean: made.in_flight,
-            in_flight_beside: 0.0,
-        },
+        engine: engine(made, rate),
         ledger: Some(LedgerInfo {
             sent: accepted + sums.totals.failed,
             accepted,
@@ -347,6 +336,7 @@ fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo 
         delivery: Some(DeliveryInfo {
             probe: "store".to_owned(),
             resolution_ms: 100.0,
+            behind_s: 0.0,
             negative_delays: 0,
             drained_after_s: (missing == 0).then_some(drained),
             polls: 52,
@@ -356,6 +346,21 @@ fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo 
         measured: sums.measured,
         totals: sums.totals,
         remarks: Vec::new(),
+    }
+}
+
+fn engine(made: &Made, rate: f64) -> EngineInfo {
+    EngineInfo {
+        workers: 1,
+        connections_asked: made.connections,
+        connections_open_min: made.connections,
+        cpu_us_per_request: engine_cpu(made, rate) / rate * 1e6,
+        busy_share: engine_cpu(made, rate),
+        wanted_share: engine_cpu(made, rate),
+        lag_p99_us: 12.0,
+        offered_per_s: None,
+        in_flight_mean: made.in_flight,
+        in_flight_beside: 0.0,
     }
 }
 
