@@ -15,6 +15,8 @@ use super::{Store, StoreSettings};
 
 /// How often the committer looks after an idle store, and tries again on one that failed.
 const IDLE_ROUND: Duration = Duration::from_secs(1);
+/// Between two warnings of failed writes.
+const WARN_EVERY: Duration = Duration::from_secs(1);
 /// Bytes that a trial write needs room for.
 const TRIAL_WRITE_BYTES: i64 = 64 * 1024;
 /// Small chunks are merged after an idle round, or this often while batches are small.
@@ -47,6 +49,8 @@ pub(super) struct Committer {
     commits_until_look: u32,
     merger: Merger,
     merged: Instant,
+    /// When a failed write was last told of.
+    warned: Option<Instant>,
     /// Held until the file is closed.
     _lock: File,
 }
@@ -81,6 +85,7 @@ impl Committer {
             commits_until_look: LOOK_AT_LOG_EVERY,
             merger: Merger::default(),
             merged: Instant::now(),
+            warned: None,
             _lock: opened.lock,
         }
     }
@@ -122,7 +127,7 @@ impl Committer {
             }
             Err(error) => {
                 self.store.metrics.failures.fetch_add(1, Ordering::Relaxed);
-                crate::log::warning(format_args!("writing {} records: {error}", batch.records));
+                self.warn_of(&batch, &error);
                 self.roll_back();
             }
         }
@@ -139,6 +144,15 @@ impl Committer {
         if durable && is_small && started.duration_since(self.merged) > MERGE_EVERY {
             self.merge(1);
         }
+    }
+
+    /// Not of each: while a store cannot be written, every request may be a batch. The counter has them all.
+    fn warn_of(&mut self, batch: &Batch, error: &rusqlite::Error) {
+        if self.warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
+            return;
+        }
+        self.warned = Some(Instant::now());
+        crate::log::warning(format_args!("writing {} records: {error}", batch.records));
     }
 
     fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
@@ -207,16 +221,23 @@ impl Committer {
             self.merge(MERGE_STEPS);
             return;
         }
-        let tried = self.connection.execute(
-            "INSERT OR REPLACE INTO trial_write (id, filling) VALUES (1, zeroblob(?1))",
-            [TRIAL_WRITE_BYTES],
-        );
-        match tried {
-            Ok(_) => self.store.writable.store(true, Ordering::Relaxed),
+        match self.try_to_write() {
+            Ok(()) => self.store.writable.store(true, Ordering::Relaxed),
             Err(error) => {
                 crate::log::warning(format_args!("the store still cannot be written: {error}"))
             }
         }
+    }
+
+    /// Needs new room each time, as records would, and leaves it to them.
+    fn try_to_write(&self) -> rusqlite::Result<()> {
+        self.connection.execute("DELETE FROM trial_write", [])?;
+        self.connection.execute(
+            "INSERT INTO trial_write (filling) VALUES (zeroblob(?1))",
+            [TRIAL_WRITE_BYTES],
+        )?;
+        self.connection.execute("DELETE FROM trial_write", [])?;
+        Ok(())
     }
 
     /// Merges small chunks. What fails here loses nothing and is tried again.

@@ -12,11 +12,15 @@ use super::{
 const WAL_MAX_BYTES: u64 = 1024 * 1024;
 
 fn open(file: &Path) -> (Store, Writer) {
+    open_with(file, 0)
+}
+
+fn open_with(file: &Path, file_max_bytes: u64) -> (Store, Writer) {
     let settings = StoreSettings {
         file: file.to_owned(),
         queue_max_records: 10_000,
         commit_delay: Duration::ZERO,
-        file_max_bytes: 0,
+        file_max_bytes,
         wal_max_bytes: WAL_MAX_BYTES,
         topics_max: 10,
         readers: 1,
@@ -382,4 +386,22 @@ fn keys_of_the_last_topic_are_in_order() {
     let last = i64::try_from(super::TOPICS_MAX).unwrap();
     assert!(super::file::key(last, 0) > 0);
     assert!(super::file::key(last + 1, 0) > super::file::key(last, 0));
+}
+
+#[test]
+fn a_store_that_could_not_be_written_is_tried_and_the_trial_keeps_no_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.db");
+    let (store, _writer) = open_with(&file, 200_000);
+    assert_eq!(settled(&submit(&store, "t", 0..9_999)), Fate::Failed);
+    let writable = || store.writable.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(!writable());
+    while !writable() {
+        std::thread::yield_now();
+    }
+    let kept: i64 = rusqlite::Connection::open(&file)
+        .unwrap()
+        .query_row("SELECT count(*) FROM trial_write", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(kept, 0);
 }

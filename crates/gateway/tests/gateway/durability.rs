@@ -195,6 +195,52 @@ fn a_store_that_is_full_is_said_and_nothing_false_is() {
 }
 
 #[test]
+fn a_disk_without_room_loses_nothing_acknowledged_and_is_used_again() {
+    let (_folder, file) = store();
+    let gateway = command(&file, &[]);
+    // Files may grow to about a megabyte, and no signal says so.
+    let mut limited = std::process::Command::new("sh");
+    limited
+        .args(["-c", "ulimit -S -f 1000; trap '' XFSZ; exec \"$0\" \"$@\""])
+        .arg(gateway.get_program())
+        .args(gateway.get_args())
+        .stderr(std::process::Stdio::piped());
+    let mut gateway = Gateway::start_by(&mut limited);
+    let mut said = gateway.stderr();
+    let body = |number: usize| format!("m key=\"{number}\",f=\"{}\"", "x".repeat(20_000));
+    let mut acknowledged = Vec::new();
+    let mut refusals = 0;
+    for number in 0..2_000 {
+        match gateway.put("t", &body(number)).status {
+            204 => acknowledged.push(number.to_string()),
+            503 => refusals += 1,
+            other => panic!("answered {other}"),
+        }
+        if refusals == 50 {
+            break;
+        }
+    }
+    assert_eq!(refusals, 50, "there is always room");
+    assert_eq!(gateway.get("/readyz").status, 503);
+    assert_eq!(gateway.get("/healthz").status, 200);
+    assert_eq!(keys(&gateway), acknowledged);
+    let lifted = std::process::Command::new("prlimit")
+        .args(["--fsize=unlimited", "--pid", &gateway.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(lifted.success());
+    while gateway.get("/readyz").status != 200 {}
+    assert_eq!(gateway.put("t", &body(9_999)).status, 204);
+    acknowledged.push("9999".to_owned());
+    gateway.kill();
+    let mut lines = String::new();
+    said.read_to_string(&mut lines).unwrap();
+    assert!(lines.contains("warning: writing 1 records"), "{lines}");
+    assert!(lines.lines().count() < refusals, "a line per refusal");
+    assert_eq!(keys(&Gateway::start(&file, &[])), acknowledged);
+}
+
+#[test]
 fn the_log_beside_the_store_stays_bounded() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--wal-max-bytes=262144"]);

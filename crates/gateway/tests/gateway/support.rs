@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// Nothing on loopback takes this long; a test that hangs fails instead.
@@ -35,6 +35,15 @@ impl Gateway {
             .parse()
             .unwrap();
         Self { process, address }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// What it says to operators, where its command has that piped.
+    pub(crate) fn stderr(&mut self) -> ChildStderr {
+        self.process.stderr.take().unwrap()
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -73,7 +82,7 @@ impl Gateway {
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.process.id().to_string();
+        let id = self.id().to_string();
         let status = Command::new("kill")
             .args([&format!("-{name}"), &id])
             .status()
