@@ -29,24 +29,28 @@ impl Used {
     }
 }
 
-/// A process and everything that descends from it; `None` where it has ended.
-pub(crate) fn tree(pid: u32) -> Option<Used> {
-    let mut used = process(pid, Children::Counted)?;
+/// Everything that descends from a process, without itself; `None` where nothing does.
+///
+/// Asked of a supervisor, that is its component with all that this started: what lost its own parent has become the
+/// supervisor's child.
+pub(crate) fn below(pid: u32) -> Option<Used> {
+    let mut sum: Option<Used> = None;
     let mut waiting = children(pid);
-    let mut seen = 1;
+    let mut seen = 0;
     while let Some(child) = waiting.pop() {
         seen += 1;
         if seen > TREE_MAX {
             break;
         }
-        if let Some(child_used) = process(child, Children::Counted) {
-            used.cpu += child_used.cpu;
-            used.rss_bytes += child_used.rss_bytes;
-            used.threads += child_used.threads;
+        if let Some(used) = process(child, Children::Counted) {
+            let sum = sum.get_or_insert_default();
+            sum.cpu += used.cpu;
+            sum.rss_bytes += used.rss_bytes;
+            sum.threads += used.threads;
             waiting.extend(children(child));
         }
     }
-    Some(used)
+    sum
 }
 
 /// This process alone: the components are its descendants and have their own rows.
@@ -131,7 +135,7 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stat, own, tree};
+    use super::{Stat, below, own};
 
     #[test]
     fn a_stat_line_is_read_whatever_the_program_is_called() {
@@ -152,7 +156,6 @@ mod tests {
     fn this_process_is_found() {
         let used = own().unwrap();
         assert!(used.rss_bytes > 0 && used.threads > 0);
-        assert!(tree(std::process::id()).unwrap().rss_bytes >= 1);
-        assert_eq!(tree(u32::MAX), None);
+        assert_eq!(below(u32::MAX), None);
     }
 }

@@ -40,8 +40,8 @@ pub(crate) struct Launch {
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) replica: String,
-    /// Of the component itself, not of its supervisor.
-    pub(crate) pid: u32,
+    /// The supervisor's process id; all that descends from it is the component. `None` where it has ended already.
+    pub(crate) supervisor: Option<u32>,
     pub(crate) log: PathBuf,
     /// The supervisor's orders; dropping it kills the component.
     orders: ChildStdin,
@@ -96,6 +96,7 @@ impl Child {
                 ));
             }
         };
+        let supervisor = child.id();
         let (mark, gone) = watch::channel(false);
         let name = launch.replica.clone();
         let reaper = tokio::spawn(async move {
@@ -106,7 +107,7 @@ impl Child {
         });
         Ok(Self {
             replica: launch.replica,
-            pid,
+            supervisor,
             log: launch.log,
             orders,
             gone,

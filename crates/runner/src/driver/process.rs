@@ -262,7 +262,7 @@ impl Driver for ProcessDriver {
     fn usage(&self) -> Vec<Usage> {
         let replicas = self.running.iter().filter_map(|running| {
             let child = &running.child;
-            proc::tree(child.pid).map(|used| used.of(&child.replica))
+            proc::below(child.supervisor?).map(|used| used.of(&child.replica))
         });
         replicas
             .chain(proc::own().map(|used| used.of("waggle")))

@@ -77,6 +77,19 @@ fn a_system_that_does_not_come_up_fails_with_its_last_words() {
 }
 
 #[test]
+fn a_process_that_lost_its_parent_counts_for_its_component() {
+    let most_threads = |script| {
+        let run = Bench::new(&scripted(script, "/ready"), &study("scripted", "")).results();
+        let rows = run.trials[0].resources.iter();
+        let of_store = rows.filter(|row| row.component == "store-0");
+        of_store.map(|row| row.threads).max().unwrap()
+    };
+    // The brackets end at once; what they started goes on, as the supervisor's child.
+    let busy = "(sleep 600 & sleep 601 & sleep 602 & sleep 603 &); exec STORE $1";
+    assert!(most_threads(busy) >= most_threads("exec STORE $1") + 3);
+}
+
+#[test]
 fn a_component_that_dies_under_load_fails_the_trial() {
     let dies = scripted("STORE $1 & sleep 0.4; echo my end; kill -9 $$", "/ready");
     let run = Bench::new(&dies, &study("scripted", "")).results();
