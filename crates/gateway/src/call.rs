@@ -1,5 +1,7 @@
 //! Calls that the router answers: everything but taking records.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
@@ -7,6 +9,7 @@ use http::{HeaderMap, HeaderName, Method, Request, Uri, header};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
+use crate::calls::Held;
 use crate::http1;
 use crate::metrics::Call;
 use crate::problem::Problem;
@@ -39,6 +42,8 @@ pub(crate) struct Answered {
     pub(crate) status: u16,
     headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// To be kept as long as the body is.
+    pub(crate) held: Option<Arc<Held>>,
     /// The `Content-Length` to tell.
     pub(crate) length: Option<usize>,
 }
@@ -65,7 +70,8 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
         },
         Err(problem) => axum::response::IntoResponse::into_response(problem),
     };
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    let held = parts.extensions.remove::<Arc<Held>>();
     // Handlers make their bodies whole, within the limits on answers.
     let body = body
         .collect()
@@ -84,6 +90,7 @@ pub(crate) async fn answer(router: &Router, owned: Owned) -> Answered {
         call: owned.call,
         status: parts.status.as_u16(),
         headers: parts.headers,
+        held,
         body: if owned.head_only { Bytes::new() } else { body },
         length,
     }

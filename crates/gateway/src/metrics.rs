@@ -96,6 +96,8 @@ impl CommitMetrics {
 pub(crate) struct Gauges {
     /// Bytes of bodies received or announced and not yet answered.
     pub(crate) in_flight_bytes: AtomicUsize,
+    /// Bytes of answers to reads and queries that clients have not taken, or may become such.
+    pub(crate) answer_bytes: AtomicUsize,
     pub(crate) connections: AtomicUsize,
     pub(crate) connections_refused: AtomicU64,
     /// Records that reads gave and queries looked at.
@@ -147,7 +149,7 @@ fn singles(
     workers: &[Arc<WorkerMetrics>],
     commits: &CommitMetrics,
     gauges: &Gauges,
-) -> [Single; 10] {
+) -> [Single; 11] {
     let sum = |pick: fn(&WorkerMetrics) -> &AtomicU64| {
         workers.iter().map(|worker| load(pick(worker))).sum::<u64>()
     };
@@ -156,66 +158,64 @@ fn singles(
         sum(|worker| &worker.body_bytes),
     );
     let in_flight = gauges.in_flight_bytes.load(Ordering::Relaxed) as u64;
+    let answers = gauges.answer_bytes.load(Ordering::Relaxed) as u64;
     let connections = gauges.connections.load(Ordering::Relaxed) as u64;
     let refused = load(&gauges.connections_refused);
     let (read, looked_at) = (load(&gauges.records_read), load(&gauges.records_looked_at));
+    let (stored, bytes) = (load(&commits.records), load(&commits.bytes));
     [
-        (
+        counter(
             "records_accepted_total",
-            "counter",
             "Records answered with 204.",
             records,
         ),
-        (
+        counter(
             "body_bytes_total",
-            "counter",
             "Bytes of bodies with records.",
             body_bytes,
         ),
-        (
-            "records_read_total",
-            "counter",
-            "Records given to readers.",
-            read,
-        ),
-        (
+        counter("records_read_total", "Records given to readers.", read),
+        counter(
             "records_looked_at_total",
-            "counter",
             "Records that queries looked at.",
             looked_at,
         ),
-        (
-            "stored_records_total",
-            "counter",
-            "Records made durable.",
-            load(&commits.records),
-        ),
-        (
+        counter("stored_records_total", "Records made durable.", stored),
+        counter(
             "stored_bytes_total",
-            "counter",
             "Bytes of records made durable.",
-            load(&commits.bytes),
+            bytes,
         ),
-        (
+        counter(
             "commit_failures_total",
-            "counter",
             "Commits that failed.",
             load(&commits.failures),
         ),
-        (
+        gauge(
             "in_flight_bytes",
-            "gauge",
             "Bytes of bodies not yet answered.",
             in_flight,
         ),
-        ("connections", "gauge", "Open connections.", connections),
-        (
+        gauge(
+            "answer_bytes",
+            "Bytes of answers to reads and queries not yet taken, or reserved for one.",
+            answers,
+        ),
+        gauge("connections", "Open connections.", connections),
+        counter(
             "connections_refused_total",
-            "counter",
             "Connections over the limit.",
             refused,
         ),
     ]
+}
+
+fn counter(name: &'static str, help: &'static str, value: u64) -> Single {
+    (name, "counter", help, value)
+}
+
+fn gauge(name: &'static str, help: &'static str, value: u64) -> Single {
+    (name, "gauge", help, value)
 }
 
 fn requests(page: &mut String, workers: &[Arc<WorkerMetrics>]) {

@@ -5,6 +5,7 @@ mod documentation;
 mod operators;
 mod parameters;
 mod query;
+mod reading;
 mod records;
 
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use utoipa_axum::routes;
 use crate::gateway::Shared;
 use crate::ingest;
 use crate::problem::{PlacedProblem, Problem, ProblemBody};
+
+pub(crate) use reading::Held;
 
 #[derive(OpenApi)]
 #[openapi(

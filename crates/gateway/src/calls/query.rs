@@ -12,7 +12,7 @@ use waggle_record::line_protocol::{Line, measurement_text, name_text};
 
 use super::aggregate::{Aggregate, Windows};
 use super::parameters::Parameters;
-use super::records::problem;
+use super::reading::{Read, read};
 use crate::gateway::Shared;
 use crate::ingest::check_topic;
 use crate::problem::Problem;
@@ -27,7 +27,8 @@ const LIMIT_DEFAULT: usize = 1000;
 /// Without `aggregate`, rows are records in the order of the log. With it, there is a row per window, in the order of
 /// time, over all records that match; `mean`, `sum`, `min` and `max` pass over values that are no numbers. Windows
 /// start at multiples of `window` since 1970; without `window` there is one row. `truncated` says that a limit
-/// (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached and the rows are not all.
+/// (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached: the rows are not all, and those with an aggregate
+/// are over the records before it only.
 #[utoipa::path(
     get,
     path = "/api/v1/query",
@@ -51,6 +52,7 @@ const LIMIT_DEFAULT: usize = 1000;
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn query(
@@ -58,17 +60,13 @@ pub(super) async fn query(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let asked = Asked::of(&uri, &shared)?;
-    let answer = shared
-        .store
-        .readers
-        .read(move |connection| asked.answer(connection))
-        .await
-        .map_err(problem)?;
+    let (answer, held) = read(&shared, move |connection| asked.answer(connection)).await?;
     shared
         .gauges
         .records_looked_at
-        .fetch_add(answer.looked_at as u64, Ordering::Relaxed);
+        .fetch_add(answer.found.looked_at as u64, Ordering::Relaxed);
     let mut response = answer.body.into_response();
+    response.extensions_mut().insert(held);
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/json"),
@@ -87,8 +85,7 @@ struct Asked {
     look_at_max: usize,
 }
 
-struct Answer {
-    body: Vec<u8>,
+struct Found {
     looked_at: usize,
 }
 
@@ -141,7 +138,7 @@ impl Asked {
         })
     }
 
-    fn answer(&self, connection: &rusqlite::Connection) -> Result<Answer, ReadError> {
+    fn answer(&self, connection: &rusqlite::Connection) -> Result<Read<Found>, ReadError> {
         let mut rows = match self.aggregate {
             None => Rows::AsTheyAre {
                 rows: Vec::new(),
@@ -170,9 +167,9 @@ impl Asked {
                 offset: stopped_at,
             });
         }
-        Ok(Answer {
+        Ok(Read {
             body: self.body(rows, truncated),
-            looked_at,
+            found: Found { looked_at },
         })
     }
 

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Uri, header};
 
 use super::parameters::Parameters;
+use super::reading::{Read, read};
 use crate::gateway::Shared;
 use crate::ingest::check_topic;
 use crate::problem::Problem;
@@ -89,6 +90,7 @@ pub(super) fn write_records() {}
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
 pub(super) async fn read_records(
@@ -99,34 +101,21 @@ pub(super) async fn read_records(
     check_topic(&topic)?;
     let asked = Asked::of(topic, &uri, &shared)?;
     let limit = asked.limit;
-    let page = shared
-        .store
-        .readers
-        .read(move |connection| asked.page(connection))
-        .await
-        .map_err(problem)?;
+    let (page, held) = read(&shared, move |connection| asked.page(connection)).await?;
     shared
         .gauges
         .records_read
-        .fetch_add(page.records as u64, Ordering::Relaxed);
+        .fetch_add(page.found.records as u64, Ordering::Relaxed);
     let mut response = page.body.into_response();
+    response.extensions_mut().insert(held);
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/x-ndjson"),
     );
-    headers.insert(NEXT_OFFSET, HeaderValue::from(page.next_offset));
+    headers.insert(NEXT_OFFSET, HeaderValue::from(page.found.next_offset));
     headers.insert(LIMIT, HeaderValue::from(limit));
     Ok(response)
-}
-
-/// A failed read as the client sees it; the whole reason goes to the log.
-pub(super) fn problem(error: ReadError) -> Problem {
-    if matches!(error, ReadError::Busy) {
-        return Problem::new(429, "too many reads wait already; try again");
-    }
-    crate::log::warning(format_args!("{error}"));
-    Problem::new(500, "the store cannot be read")
 }
 
 struct Asked {
@@ -136,8 +125,7 @@ struct Asked {
     selection: Selection,
 }
 
-struct Page {
-    body: Vec<u8>,
+struct Found {
     records: usize,
     next_offset: i64,
 }
@@ -167,7 +155,7 @@ impl Asked {
         })
     }
 
-    fn page(&self, connection: &rusqlite::Connection) -> Result<Page, ReadError> {
+    fn page(&self, connection: &rusqlite::Connection) -> Result<Read<Found>, ReadError> {
         let mut body = Vec::new();
         let (mut records, mut corrupt) = (0, None);
         let span = &self.span;
@@ -193,10 +181,12 @@ impl Asked {
             ControlFlow::Continue(())
         })?;
         match corrupt {
-            None => Ok(Page {
+            None => Ok(Read {
                 body,
-                records,
-                next_offset,
+                found: Found {
+                    records,
+                    next_offset,
+                },
             }),
             Some(_) => Err(ReadError::Corrupt {
                 topic: span.topic.clone(),

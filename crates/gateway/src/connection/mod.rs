@@ -12,6 +12,7 @@ use std::future::poll_fn;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::net::TcpStream;
@@ -19,6 +20,7 @@ use tokio::time::Sleep;
 
 use crate::answer;
 use crate::call;
+use crate::calls::Held;
 use crate::http1::{self, Reader, SLOTS, Slots, Step};
 use crate::metrics::{Call, add};
 use crate::problem::Problem;
@@ -74,6 +76,8 @@ pub(crate) struct Connection {
     intake: Intake,
     out: Vec<u8>,
     sent: usize,
+    /// Counts the large answer in `out`, if there is one.
+    held: Option<Arc<Held>>,
     /// When the client last took some of the answers, while it does not take them all.
     stuck_since: Option<Instant>,
     /// Bytes of a body being received, already counted as in flight.
@@ -117,6 +121,7 @@ impl Connection {
             intake: Intake::Open,
             out: Vec::new(),
             sent: 0,
+            held: None,
             stuck_since: None,
             announced: 0,
             continued: false,
@@ -343,6 +348,7 @@ impl Connection {
             last,
         );
         self.out.extend_from_slice(&answered.body);
+        self.held = answered.held;
         if last {
             self.intake = Intake::Closed;
         }

@@ -56,6 +56,7 @@ impl Connection {
         if self.sent > 0 {
             self.stuck_since = None;
             self.sent = 0;
+            self.held = None;
             self.out.clear();
             if self.out.capacity() > OUT_PAUSE_BYTES {
                 self.out = Vec::new();

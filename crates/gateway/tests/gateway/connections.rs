@@ -196,6 +196,33 @@ fn greedy(gateway: &Gateway) -> Client {
 }
 
 #[test]
+fn answers_that_wait_for_their_clients_are_limited() {
+    let (_folder, file) = store();
+    let gateway = Gateway::start(&file, &["--answers-max-bytes=10000000"]);
+    let greedy = greedy(&gateway);
+    // Room for the largest answer is needed to begin with.
+    let refused = gateway.get("/api/v1/topics/large/records?limit=1");
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    assert_eq!(
+        gateway
+            .get("/api/v1/query?topic=large&measurement=m&limit=1")
+            .status,
+        503
+    );
+    drop(greedy);
+    while !gateway
+        .get("/metrics")
+        .body
+        .contains("waggle_gateway_answer_bytes 0\n")
+    {}
+    assert_eq!(
+        gateway.get("/api/v1/topics/large/records?limit=1").status,
+        200
+    );
+}
+
+#[test]
 fn a_client_that_does_not_take_its_answers_is_let_go() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--write-timeout=100ms"]);

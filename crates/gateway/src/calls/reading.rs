@@ -1,0 +1,85 @@
+//! What reads and queries share: a reader of the store, room for the answer, and what is said when there is neither.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rusqlite::Connection;
+
+use crate::gateway::Shared;
+use crate::problem::Problem;
+use crate::store::ReadError;
+
+/// Bytes of an answer, counted as long as it is kept for its client.
+pub(crate) struct Held {
+    shared: Arc<Shared>,
+    bytes: usize,
+}
+
+impl Held {
+    /// Room for an answer, if it fits beside the others; one is let in however large it may become.
+    fn room(shared: &Arc<Shared>, bytes: usize) -> Option<Self> {
+        let before = shared
+            .gauges
+            .answer_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
+        let held = Self {
+            shared: Arc::clone(shared),
+            bytes,
+        };
+        (before == 0 || before + bytes <= shared.settings.answers_max_bytes).then_some(held)
+    }
+
+    /// The answer is whole, and has this many.
+    fn settle(&mut self, bytes: usize) {
+        let gauge = &self.shared.gauges.answer_bytes;
+        gauge.fetch_add(bytes, Ordering::Relaxed);
+        gauge.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.shared
+            .gauges
+            .answer_bytes
+            .fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// An answer's body, and what else its work found out.
+pub(super) struct Read<T> {
+    pub(super) body: Vec<u8>,
+    pub(super) found: T,
+}
+
+/// Does the work when a reader is free; the body is counted until what comes with it is dropped.
+pub(super) async fn read<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    work: impl FnOnce(&Connection) -> Result<Read<T>, ReadError> + Send + 'static,
+) -> Result<(Read<T>, Arc<Held>), Problem> {
+    let holder = Arc::clone(shared);
+    let done = shared
+        .store
+        .readers
+        .read(move |connection| {
+            let Some(mut held) = Held::room(&holder, holder.settings.answer_max_bytes) else {
+                return Ok(None);
+            };
+            let read = work(connection)?;
+            held.settle(read.body.len());
+            Ok(Some((read, Arc::new(held))))
+        })
+        .await;
+    done.map_err(problem)?
+        .ok_or_else(|| Problem::new(503, "too many answers wait for their clients; try again"))
+}
+
+/// A failed read as the client sees it; the whole reason goes to the log.
+fn problem(error: ReadError) -> Problem {
+    if matches!(error, ReadError::Busy) {
+        return Problem::new(429, "too many reads wait already; try again");
+    }
+    crate::log::warning(format_args!("{error}"));
+    Problem::new(500, "the store cannot be read")
+}
