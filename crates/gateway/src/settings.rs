@@ -73,7 +73,7 @@ pub struct Settings {
     /// Bytes of answers to reads and queries that clients have not taken yet, over all connections; beyond it 503
     #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = bytes(1, 1 << 40))]
     pub answers_max_bytes: usize,
-    /// Records that one query looks at
+    /// Records that one query or read looks at
     #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40))]
     pub query_max_records: usize,
 }

@@ -62,7 +62,8 @@ pub(super) fn write_records() {}
 ///
 /// One JSON object a line, in the order of offsets. Ask again from `Waggle-Next-Offset` for what follows; an answer
 /// that reaches the end of the log tells the offset of the next record to come, so asking again follows the log.
-/// A topic that does not exist yet is empty.
+/// With `from` or `to` an answer may be empty before the end: it stops after as many records as a query looks at
+/// (`--query-max-records`). A topic that does not exist yet is empty.
 #[utoipa::path(
     get,
     path = "/api/v1/topics/{topic}/records",
@@ -122,6 +123,7 @@ struct Asked {
     span: Span,
     limit: usize,
     max_bytes: usize,
+    look_at_max: usize,
     selection: Selection,
 }
 
@@ -151,19 +153,22 @@ impl Asked {
             },
             limit,
             max_bytes: shared.settings.answer_max_bytes,
+            look_at_max: shared.settings.query_max_records,
             selection,
         })
     }
 
     fn page(&self, connection: &rusqlite::Connection) -> Result<Read<Found>, ReadError> {
         let mut body = Vec::new();
-        let (mut records, mut corrupt) = (0, None);
+        let (mut records, mut looked_at, mut corrupt) = (0, 0, None);
         let span = &self.span;
         let next_offset = scan(connection, span, |block| {
             for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
-                if records == self.limit || body.len() >= self.max_bytes {
+                let is_full = records == self.limit || body.len() >= self.max_bytes;
+                if is_full || looked_at == self.look_at_max {
                     return ControlFlow::Break(offset);
                 }
+                looked_at += 1;
                 if entry.time < span.from || entry.time > span.until {
                     continue;
                 }

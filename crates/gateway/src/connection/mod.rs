@@ -160,6 +160,8 @@ impl Connection {
 
     /// Reads every request that has come whole, and hands their records to the store at once.
     fn take_requests(&mut self) {
+        // Nothing, unless a turn ended by a panic; what it left is no request's whole.
+        self.worker.staged.borrow_mut().clear();
         let mut at = 0;
         while matches!(self.intake, Intake::Open) && self.has_room() {
             match self.take_request(at) {

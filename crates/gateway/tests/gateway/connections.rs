@@ -315,6 +315,14 @@ fn an_answer_stops_at_its_limits_and_says_where_to_go_on() {
     assert_eq!(page.field("waggle-next-offset").as_deref(), Some("2"));
     assert_eq!(page.body.lines().count(), 2);
     assert_eq!(gateway.records("t").len(), 5);
+    let nothing_yet = gateway.get("/api/v1/topics/t/records?from=5");
+    assert_eq!(nothing_yet.body, "");
+    assert_eq!(
+        nothing_yet.field("waggle-next-offset").as_deref(),
+        Some("4")
+    );
+    let found = gateway.get("/api/v1/topics/t/records?from=5&offset=4");
+    assert_eq!(found.body.lines().count(), 1);
     let rows = gateway.get("/api/v1/query?topic=t&measurement=m&aggregate=sum&window=1ns");
     assert!(
         rows.body.contains("\"truncated\":true") && rows.body.matches("\"time\"").count() == 3,
