@@ -43,6 +43,8 @@ pub(crate) enum Fault {
     Loses(u64),
     /// The store keeps every n-th record twice.
     Doubles(u64),
+    /// After the load the store has everything once more, behind the rest.
+    ShowsAgain,
     /// Each look at the store takes a second.
     ReadsSlowly,
     /// After the load the store shows ten records a look, and then the look does not end.
@@ -297,7 +299,11 @@ impl LoadRun for FakeRun {
 
     fn stop(&self) {
         self.stop.send_replace(true);
-        self.world.borrow_mut().load_has_stopped = true;
+        let mut world = self.world.borrow_mut();
+        if !world.load_has_stopped && world.fault == Some(Fault::ShowsAgain) {
+            world.stored.extend_from_within(..);
+        }
+        world.load_has_stopped = true;
     }
 
     async fn join(self) -> Result<Outcome, String> {
