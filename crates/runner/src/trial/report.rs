@@ -80,7 +80,8 @@ impl Report {
             (u64::from(connections), job::records_per_request(cell));
         self.load = Some(LoadFacts {
             clock,
-            workers,
+            // The engine has no worker without a connection.
+            workers: workers.min(usize::try_from(connections).unwrap_or(usize::MAX)),
             connections,
             offered_per_s,
             records_per_request,
