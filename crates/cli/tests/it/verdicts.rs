@@ -1,5 +1,7 @@
 //! Systems that fail in known ways: each fault is found, counted, and called by its name.
 
+use std::process::Command;
+
 use waggle_report::TrialModel;
 use waggle_stats::Verdict;
 
@@ -108,13 +110,46 @@ fn a_server_that_slows_down_halfway_is_unsteady() {
     says(&trial, Verdict::Unsteady);
 }
 
+/// Busy loops on one CPU, ended when dropped and by themselves after a while.
+struct Hogs(Vec<std::process::Child>);
+
+impl Hogs {
+    fn on_cpu(cpu: u32) -> Self {
+        let hog = || {
+            let cpu = cpu.to_string();
+            Command::new("timeout")
+                .args(["60", "taskset", "-c", &cpu])
+                .args(["sh", "-c", "while :; do :; done"])
+                .spawn()
+                .unwrap()
+        };
+        Self((0..6).map(|_| hog()).collect())
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            let group = format!("-{}", hog.id());
+            // `timeout` leads a group of its own; where it has ended already there is nothing to end.
+            Command::new("kill")
+                .args(["-KILL", "--", &group])
+                .status()
+                .ok();
+            hog.wait().ok();
+        }
+    }
+}
+
 #[test]
-fn an_engine_without_enough_cpu_says_that_it_was_the_limit() {
-    let load = "workers: 1, model: open, rate: 9000000/s, arrivals: uniform, connections: 4, pipelining: 1000";
+fn an_engine_starved_of_cpu_says_that_it_was_the_limit() {
+    let load = "model: open, rate: 20000/s, arrivals: uniform, connections: 4, pipelining: 1";
+    // The load gets the first CPU, the system the others; so many requests need more than a seventh of one.
+    let hogs = Hogs::on_cpu(0);
     let trial = trial(&Parts {
         load,
-        measure: "2s",
         ..Parts::default()
     });
+    drop(hogs);
     says(&trial, Verdict::InstrumentLimited);
 }
