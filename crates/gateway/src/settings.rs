@@ -7,7 +7,8 @@ use std::time::Duration;
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Settings {
-    /// Address and port to listen on; port 0 takes a free one
+    /// Address and port to listen on; port 0 takes a free one. Whoever can reach it can write and read: nobody is asked who
+    /// they are
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
     /// The store's file; made where there is none
