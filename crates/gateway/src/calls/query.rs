@@ -25,10 +25,10 @@ const LIMIT_DEFAULT: usize = 1000;
 /// Query a topic
 ///
 /// Without `aggregate`, rows are records in the order of the log. With it, there is a row per window, in the order of
-/// time, over all records that match; `mean`, `sum`, `min` and `max` pass over values that are no numbers. Windows
-/// start at multiples of `window` since 1970; without `window` there is one row. `truncated` says that a limit
-/// (`limit`, `--answer-max-bytes`, `--query-max-records`) was reached: the rows are not all, and those with an aggregate
-/// are over the records before it only.
+/// time, over all records that match; `mean`, `sum`, `min` and `max` pass over values that are no numbers, and are null
+/// where adding up goes beyond the range of a 64-bit float. Windows start at multiples of `window` since 1970; without
+/// `window` there is one row. `truncated` says that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was
+/// reached: the rows are not all, and those with an aggregate are over the records before it only.
 #[utoipa::path(
     get,
     path = "/api/v1/query",

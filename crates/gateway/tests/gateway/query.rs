@@ -188,6 +188,17 @@ fn rows_are_the_records_that_match() {
     );
     check("&aggregate=sum&to=5", r#"[{"time":1,"fields":{"f":4}}]"#);
     check("&aggregate=mean&fields=g", "[]");
+    assert_eq!(gateway.put("t", "a big=1e308 6\na big=1e308 7").status, 204);
+    check(
+        "&aggregate=sum&fields=big",
+        r#"[{"time":6,"fields":{"big":null}}]"#,
+    );
+    let times = "a f=1i -3\na f=2i -2\na f=4i -1\na f=8i 0\na f=16i 1\na f=32i 2";
+    assert_eq!(gateway.put("t", times).status, 204);
+    check(
+        "&aggregate=sum&window=2ns&to=2&fields=f&limit=3",
+        r#"[{"time":-4,"fields":{"f":1}},{"time":-2,"fields":{"f":6}},{"time":0,"fields":{"f":25}}]"#,
+    );
     let nothing = gateway
         .get("/api/v1/query?topic=unknown&measurement=a")
         .body;
