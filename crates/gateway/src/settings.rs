@@ -47,7 +47,7 @@ pub struct Settings {
     /// Time a client may leave answers unread
     #[arg(long, default_value = "30s", value_parser = duration)]
     pub write_timeout: Duration,
-    /// Time for open requests to be answered after SIGTERM
+    /// Time after SIGTERM for open requests to come whole and be answered
     #[arg(long, default_value = "5s", value_parser = duration)]
     pub drain_timeout: Duration,
     /// Time a commit waits for more records after the first one; batches form without it

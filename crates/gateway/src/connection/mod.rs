@@ -176,12 +176,18 @@ impl Connection {
             self.input = Vec::new();
         }
         self.submit();
-        if self.worker.draining.get() && matches!(self.intake, Intake::Open) {
+        if self.is_to_end() {
             self.intake = Intake::Closed;
         }
         if took {
             self.phase_since = Instant::now();
         }
+    }
+
+    /// Draining has begun and no body is on its way: no more requests are taken on.
+    fn is_to_end(&self) -> bool {
+        let is_open = matches!(self.intake, Intake::Open);
+        is_open && self.worker.draining.get() && self.phase != Phase::Body
     }
 
     /// Another request may be taken on.

@@ -25,7 +25,7 @@ impl Connection {
         if self.entered.is_none() {
             self.entered = Some(self.worker.enter(context.waker().clone()));
         }
-        let mut moved = self.worker.draining.get() && matches!(self.intake, Intake::Open);
+        let mut moved = self.is_to_end();
         moved |= self.stopped_short && self.has_room();
         moved |= self.write(context)?;
         moved |= self.read(context)?;

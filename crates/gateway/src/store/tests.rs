@@ -345,7 +345,8 @@ fn check_read_while_merged(at: i64) {
                 is_merged = true;
                 write(200..300);
                 let mut merger = super::merger::Merger::default();
-                assert!(merger.step(&merging, &[1]).unwrap());
+                // On a busy machine the committer may have done so a moment ago.
+                merger.step(&merging, &[1]).unwrap();
             }
         }
         ControlFlow::Continue(())

@@ -163,6 +163,32 @@ fn at_sigterm_it_answers_what_it_took_in_and_ends() {
 }
 
 #[test]
+fn at_sigterm_a_body_on_its_way_is_still_taken() {
+    let (_folder, file) = store();
+    let mut gateway = Gateway::start(&file, &[]);
+    let mut idle = gateway.client();
+    idle.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(idle.answer().unwrap().status, 200);
+    let request = put("t", "m f=1");
+    let (first, rest) = request.split_at(request.len() - 2);
+    let mut client = gateway.client();
+    client.send(first.as_bytes());
+    while !gateway
+        .get("/metrics")
+        .body
+        .contains("waggle_gateway_in_flight_bytes 5\n")
+    {}
+    gateway.signal("TERM");
+    // Its end tells that the signal has been heard.
+    assert!(idle.answer().is_none());
+    client.send(rest.as_bytes());
+    assert_eq!(client.answer().expect("an answer").status, 204);
+    assert!(client.answer().is_none());
+    assert!(gateway.wait().success());
+    assert_eq!(Gateway::start(&file, &[]).records("t").len(), 1);
+}
+
+#[test]
 fn a_store_that_is_full_is_said_and_nothing_false_is() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--store-max-bytes=400000"]);
