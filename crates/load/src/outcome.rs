@@ -67,6 +67,9 @@ pub struct Counts {
     /// CPU time that a worker thread used or stood in the run queue for, of the worker with most of it. The same as
     /// used where the kernel does not tell of its queue.
     pub engine_wanted_busiest: Duration,
+    /// Time that the worker threads stood in the run queue, and how often they got onto a CPU.
+    pub engine_waited: Duration,
+    pub engine_turns: u64,
     /// Sum of the time that requests were in flight, for Little's law: mean concurrency = this ÷ length.
     pub in_flight_time: Duration,
     /// What of it belongs to no success here: the times of requests that failed, and by how much those in flight at the
@@ -104,6 +107,8 @@ impl Counts {
         self.engine_cpu += other.engine_cpu;
         self.engine_cpu_busiest = self.engine_cpu_busiest.max(other.engine_cpu_busiest);
         self.engine_wanted_busiest = self.engine_wanted_busiest.max(other.engine_wanted_busiest);
+        self.engine_waited += other.engine_waited;
+        self.engine_turns += other.engine_turns;
         self.in_flight_time += other.in_flight_time;
         self.in_flight_beside_ns += other.in_flight_beside_ns;
     }

@@ -315,12 +315,14 @@ impl Recorder {
         self.response_time.note(&mut self.slice.response_time);
         self.service_time.note(&mut self.slice.service_time);
         self.lag.note(&mut self.slice.lag);
-        let (used, waited) = self.thread.since_last();
+        let had = self.thread.since_last();
         let beside = self.in_flight_beside();
         let counts = &mut self.slice.counts;
-        counts.engine_cpu += used;
+        counts.engine_cpu += had.used;
         counts.engine_cpu_busiest = counts.engine_cpu;
-        counts.engine_wanted_busiest += used + waited;
+        counts.engine_wanted_busiest += had.used + had.waited;
+        counts.engine_waited += had.waited;
+        counts.engine_turns += had.turns;
         counts.in_flight_beside_ns += beside;
         counts.in_flight = self.in_flight;
         counts.connections_open = self.connections_open;

@@ -15,8 +15,18 @@ const SCHEDSTAT_MAX_BYTES: usize = 64;
 pub(crate) struct ThreadTime {
     /// `None` where the kernel keeps no such account.
     schedstat: Option<File>,
-    used: Duration,
-    waited: Duration,
+    before: Had,
+}
+
+/// What a thread had, all in all or since some instant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Had {
+    /// CPU time.
+    pub(crate) used: Duration,
+    /// Time in the run queue.
+    pub(crate) waited: Duration,
+    /// How often it got onto a CPU.
+    pub(crate) turns: u64,
 }
 
 impl ThreadTime {
@@ -24,39 +34,44 @@ impl ThreadTime {
     pub(crate) fn of_this_thread() -> Self {
         let mut time = Self {
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
-            used: Duration::ZERO,
-            waited: Duration::ZERO,
+            before: Had::default(),
         };
         time.since_last();
         time
     }
 
-    /// CPU time used, and time spent waiting in the run queue, since the last call.
-    pub(crate) fn since_last(&mut self) -> (Duration, Duration) {
-        let used = thread_cpu();
-        let waited = self.schedstat.as_ref().and_then(waited);
-        let waited = waited.unwrap_or(self.waited);
-        let before = (
-            std::mem::replace(&mut self.used, used),
-            std::mem::replace(&mut self.waited, waited),
-        );
-        (
-            used.saturating_sub(before.0),
-            waited.saturating_sub(before.1),
-        )
+    /// What it had since the last call.
+    pub(crate) fn since_last(&mut self) -> Had {
+        let told = self.schedstat.as_ref().and_then(read);
+        let (waited, turns) = told.unwrap_or((self.before.waited, self.before.turns));
+        let now = Had {
+            used: thread_cpu(),
+            waited,
+            turns,
+        };
+        let before = std::mem::replace(&mut self.before, now);
+        Had {
+            used: now.used.saturating_sub(before.used),
+            waited: now.waited.saturating_sub(before.waited),
+            turns: now.turns.saturating_sub(before.turns),
+        }
     }
 }
 
-fn waited(schedstat: &File) -> Option<Duration> {
+fn read(schedstat: &File) -> Option<(Duration, u64)> {
     let mut bytes = [0; SCHEDSTAT_MAX_BYTES];
     let length = schedstat.read_at(&mut bytes, 0).ok()?;
-    in_run_queue(std::str::from_utf8(&bytes[..length]).ok()?)
+    waited_and_turns(std::str::from_utf8(&bytes[..length]).ok()?)
 }
 
-/// The second of the three numbers: nanoseconds on a CPU, nanoseconds in the run queue, turns on a CPU.
-fn in_run_queue(schedstat: &str) -> Option<Duration> {
-    let nanoseconds = schedstat.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(Duration::from_nanos(nanoseconds))
+/// The last two of the three numbers: nanoseconds on a CPU, nanoseconds in the run queue, turns on a CPU.
+fn waited_and_turns(schedstat: &str) -> Option<(Duration, u64)> {
+    let mut numbers = schedstat.split_ascii_whitespace().skip(1);
+    let nanoseconds = numbers.next()?.parse().ok()?;
+    Some((
+        Duration::from_nanos(nanoseconds),
+        numbers.next()?.parse().ok()?,
+    ))
 }
 
 #[cfg(test)]
@@ -64,17 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_number_is_the_time_in_the_run_queue() {
-        let check = |text: &str, expected: Option<u64>| {
-            assert_eq!(
-                in_run_queue(text),
-                expected.map(Duration::from_nanos),
-                "{text:?}"
-            );
+    fn the_kernels_account_is_read() {
+        let check = |text: &str, expected: Option<(u64, u64)>| {
+            let expected = expected.map(|(waited, turns)| (Duration::from_nanos(waited), turns));
+            assert_eq!(waited_and_turns(text), expected, "{text:?}");
         };
-        check("269289768 725650819 77\n", Some(725_650_819));
-        check("1 0 1\n", Some(0));
-        check("1\n", None);
+        check("269289768 725650819 77\n", Some((725_650_819, 77)));
+        check("1 0 1\n", Some((0, 1)));
+        check("1 0\n", None);
         check("", None);
         check("1 x 1\n", None);
     }

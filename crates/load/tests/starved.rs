@@ -70,4 +70,6 @@ fn what_a_worker_waits_for_its_cpu_is_told_beside_what_it_had() {
     // Four share the CPU, so the worker waits for three times of what it gets; half of that is told from chance.
     let waited = counts.engine_wanted_busiest - counts.engine_cpu_busiest;
     assert!(waited > counts.engine_cpu_busiest * 3 / 2, "{counts:?}");
+    assert_eq!(waited, counts.engine_waited, "there is one worker");
+    assert!(counts.engine_turns > 0, "{counts:?}");
 }

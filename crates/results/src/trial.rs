@@ -142,6 +142,8 @@ pub struct EngineInfo {
     pub busy_share: f64,
     /// The same with the time that it stood in the run queue, which others made it wait for its CPU.
     pub wanted_share: f64,
+    /// How long a worker thread stood in the run queue before each of its turns on a CPU.
+    pub turn_wait_mean_us: f64,
     pub lag_p99_us: f64,
     /// Requests per second asked for; `None` in closed load and users.
     pub offered_per_s: Option<f64>,

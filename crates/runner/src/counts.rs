@@ -84,6 +84,8 @@ pub(crate) struct Measured {
     engine_cpu: Duration,
     engine_cpu_busiest: Duration,
     engine_wanted_busiest: Duration,
+    engine_waited: Duration,
+    engine_turns: u64,
     in_flight_time: Duration,
     in_flight_beside_ns: i64,
     connections_open_min: Option<u64>,
@@ -98,6 +100,8 @@ impl Measured {
             engine_cpu: Duration::ZERO,
             engine_cpu_busiest: Duration::ZERO,
             engine_wanted_busiest: Duration::ZERO,
+            engine_waited: Duration::ZERO,
+            engine_turns: 0,
             in_flight_time: Duration::ZERO,
             in_flight_beside_ns: 0,
             connections_open_min: None,
@@ -126,6 +130,8 @@ impl Measured {
         self.engine_cpu += counts.engine_cpu;
         self.engine_cpu_busiest += counts.engine_cpu_busiest;
         self.engine_wanted_busiest += counts.engine_wanted_busiest;
+        self.engine_waited += counts.engine_waited;
+        self.engine_turns += counts.engine_turns;
         self.in_flight_time += counts.in_flight_time;
         self.in_flight_beside_ns += counts.in_flight_beside_ns;
         let open = counts.connections_open;
@@ -159,6 +165,10 @@ impl Measured {
             cpu_us_per_request: share(self.engine_cpu.as_secs_f64() * 1e6, as_f64(self.row.sent)),
             busy_share: share(self.engine_cpu_busiest.as_secs_f64(), self.row.seconds),
             wanted_share: share(self.engine_wanted_busiest.as_secs_f64(), self.row.seconds),
+            turn_wait_mean_us: share(
+                self.engine_waited.as_secs_f64() * 1e6,
+                as_f64(self.engine_turns),
+            ),
             lag_p99_us: quantile(&self.lag, 0.99),
             offered_per_s,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),

@@ -68,6 +68,8 @@ pub struct Engine {
     pub busy_share: f64,
     /// Share that the busiest worker used or stood in the run queue for; never less than `busy_share`.
     pub wanted_share: f64,
+    /// Mean time in the run queue before each turn of a worker on its CPU.
+    pub turn_wait_mean_us: f64,
     pub cpu_us_per_request: f64,
     pub lag_p99_us: f64,
     pub connections_asked: u64,

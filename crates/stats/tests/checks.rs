@@ -27,6 +27,7 @@ fn healthy() -> TrialFacts<'static> {
             workers: 1,
             busy_share: 0.30,
             wanted_share: 0.31,
+            turn_wait_mean_us: 2.0,
             cpu_us_per_request: 2.0,
             lag_p99_us: 60.0,
             connections_asked: 50,
@@ -142,6 +143,12 @@ fn a_generator_kept_off_its_cpu_is_not_idle() {
     let reason = "the generator's busiest worker used 30 % of its CPU and waited for it another 67 % of the time; it, not the \
         system, was the limit";
     expect(&wanted(0.97), Verdict::InstrumentLimited, &[reason], None);
+    // Little to do, and each time late for it.
+    let late = |wait| with_engine(healthy(), |engine| engine.turn_wait_mean_us = wait);
+    valid(&late(490.0));
+    let reason = "the generator was kept off its CPU: it waited 735 µs on average before each turn on it, 15 % of the \
+        median response time of 4.9 ms (490 µs allowed)";
+    expect(&late(735.0), Verdict::InstrumentLimited, &[reason], None);
 }
 
 #[test]

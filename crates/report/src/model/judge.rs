@@ -111,6 +111,7 @@ fn engine(trial: &Trial, span: &Span) -> Engine {
         workers: engine.workers,
         busy_share: engine.busy_share,
         wanted_share: engine.wanted_share,
+        turn_wait_mean_us: engine.turn_wait_mean_us,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
         connections_asked: engine.connections_asked,

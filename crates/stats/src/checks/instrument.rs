@@ -67,6 +67,17 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
         LoadModel::Open | LoadModel::Users => 0.0,
     };
     let allowed = (LAG_SHARE * p50).max(LAG_FLOOR_US).max(batch);
+    let wait = engine.turn_wait_mean_us;
+    if wait > allowed {
+        let text = format!(
+            "the generator was kept off its CPU: it waited {} on average before each turn on it, {} of the median response time of {} ({} allowed)",
+            time_us(wait),
+            percent(wait / p50.max(RESOLUTION_US)),
+            time_us(p50),
+            time_us(allowed),
+        );
+        found.reason(Verdict::InstrumentLimited, text);
+    }
     let lag = engine.lag_p99_us;
     if lag > allowed {
         let text = format!(

@@ -357,6 +357,7 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
         cpu_us_per_request: engine_cpu(made, rate) / rate * 1e6,
         busy_share: engine_cpu(made, rate),
         wanted_share: engine_cpu(made, rate),
+        turn_wait_mean_us: 0.0,
         lag_p99_us: 12.0,
         offered_per_s: None,
         in_flight_mean: made.in_flight,
