@@ -147,8 +147,14 @@ fn a_generator_kept_off_its_cpu_is_not_idle() {
     let late = |wait| with_engine(healthy(), |engine| engine.turn_wait_mean_us = wait);
     valid(&late(490.0));
     let reason = "the generator was kept off its CPU: it waited 735 µs on average before each turn on it, 15 % of the \
-        median response time of 4.9 ms (490 µs allowed)";
+        mean service time of 5 ms (500 µs allowed)";
     expect(&late(735.0), Verdict::InstrumentLimited, &[reason], None);
+    // The queue that a starved generator lets grow hides nothing.
+    let queue = TrialFacts {
+        response_p50_us: Some(1_700_000.0),
+        ..late(735.0)
+    };
+    expect(&queue, Verdict::InstrumentLimited, &[reason], None);
 }
 
 #[test]

@@ -53,32 +53,45 @@ pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
 }
 
-/// How late the generator itself was. In closed load a turn of its loop over everything in flight is a batch and not
-/// lateness: answers to a pipeline arrive together and are sent on together.
-pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
-    let Some(p50) = facts.response_p50_us else {
-        return;
-    };
+/// In closed load a turn of the loop over everything in flight is a batch and not lateness: answers to a pipeline
+/// arrive together and are sent on together.
+fn batch_us(facts: &TrialFacts<'_>) -> f64 {
     let engine = &facts.engine;
-    let batch = match facts.model {
+    match facts.model {
         LoadModel::Closed => {
             engine.in_flight_mean / f64::from(engine.workers.max(1)) * engine.cpu_us_per_request
         }
         LoadModel::Open | LoadModel::Users => 0.0,
+    }
+}
+
+/// How long the generator waited for its CPU before each turn on it. While it waits, answers lie unread: the wait is
+/// in the service time, whatever queue stood before it.
+pub(super) fn turns(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let Some(service) = facts.service_mean_us else {
+        return;
     };
-    let allowed = (LAG_SHARE * p50).max(LAG_FLOOR_US).max(batch);
-    let wait = engine.turn_wait_mean_us;
+    let allowed = (LAG_SHARE * service).max(LAG_FLOOR_US).max(batch_us(facts));
+    let wait = facts.engine.turn_wait_mean_us;
     if wait > allowed {
         let text = format!(
-            "the generator was kept off its CPU: it waited {} on average before each turn on it, {} of the median response time of {} ({} allowed)",
+            "the generator was kept off its CPU: it waited {} on average before each turn on it, {} of the mean service time of {} ({} allowed)",
             time_us(wait),
-            percent(wait / p50.max(RESOLUTION_US)),
-            time_us(p50),
+            percent(wait / service.max(RESOLUTION_US)),
+            time_us(service),
             time_us(allowed),
         );
         found.reason(Verdict::InstrumentLimited, text);
     }
-    let lag = engine.lag_p99_us;
+}
+
+/// How late the generator itself was.
+pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let Some(p50) = facts.response_p50_us else {
+        return;
+    };
+    let allowed = (LAG_SHARE * p50).max(LAG_FLOOR_US).max(batch_us(facts));
+    let lag = facts.engine.lag_p99_us;
     if lag > allowed {
         let text = format!(
             "the generator was late: p99 of its lag is {}, {} of the median response time of {} ({} allowed)",

@@ -41,6 +41,7 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     instrument::littles_law(facts, &mut found);
     instrument::connections(facts, &mut found);
     instrument::cpu(facts, &mut found);
+    instrument::turns(facts, &mut found);
     instrument::lag(facts, &mut found);
     instrument::rate(facts, &mut found);
     instrument::probe(facts, &mut found);
