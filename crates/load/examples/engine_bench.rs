@@ -12,7 +12,7 @@ use std::{error::Error, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Target, start,
+    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Target, Transport, start,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -69,6 +69,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         targets: vec![Target {
             address: address.parse()?,
         }],
+        transport: Transport::default(),
         model,
         requests: vec![Prepared {
             bytes,

@@ -5,7 +5,9 @@ use rustix::{
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
 
-use crate::{Arrivals, Job, KEY_DIGITS, Model, Stamp, TIME_DIGITS, Think, share::connections_of};
+use crate::{
+    Arrivals, Job, KEY_DIGITS, Model, Protocol, Stamp, TIME_DIGITS, Think, share::connections_of,
+};
 
 /// Keys have room for so many workers.
 const WORKERS_MAX: usize = 900;
@@ -49,6 +51,8 @@ pub enum StartError {
     Rate(f64),
     #[error("the longest pause is shorter than the shortest")]
     Think,
+    #[error("the load can only go by HTTP/1.1 in the clear yet")]
+    Transport,
     #[error("an interval must last at least {INTERVAL_MIN_MS} ms")]
     Interval,
     #[error("the load needs {needed} open files and the limit is {limit}; raise it with ulimit -n")]
@@ -71,6 +75,9 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
     }
     if job.interval.as_millis() < INTERVAL_MIN_MS {
         return Err(StartError::Interval);
+    }
+    if job.transport.protocol != Protocol::Http1 || job.transport.tls.is_some() {
+        return Err(StartError::Transport);
     }
     check_model(&job.model)?;
     check_requests(job)

@@ -50,6 +50,7 @@ pub(crate) enum Phase {
     Closed,
     /// Given up at this instant.
     Connecting {
+        since: u64,
         until: u64,
     },
     Open,
@@ -94,7 +95,13 @@ impl Connection {
     }
 
     /// Begins to connect; events come under the number `id`.
-    pub(crate) fn connect(&mut self, epoll: &OwnedFd, id: u32, until: u64) -> Result<(), Errno> {
+    pub(crate) fn connect(
+        &mut self,
+        epoll: &OwnedFd,
+        id: u32,
+        now: u64,
+        until: u64,
+    ) -> Result<(), Errno> {
         let family = if self.target.is_ipv4() {
             AddressFamily::INET
         } else {
@@ -110,18 +117,20 @@ impl Connection {
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(epoll, &socket, EventData::new_u64(u64::from(id)), interest)?;
         self.socket = Some(socket);
-        self.phase = Phase::Connecting { until };
+        self.phase = Phase::Connecting { since: now, until };
         Ok(())
     }
 
-    /// The attempt to connect has come to an end: which one.
-    pub(crate) fn connected(&mut self, now: u64) -> Result<(), Errno> {
-        let socket = self.socket.as_ref().ok_or(Errno::NOTCONN)?;
+    /// The attempt to connect has come to an end: how long it took, or why it failed.
+    pub(crate) fn connected(&mut self, now: u64) -> Result<u64, Errno> {
+        let (Some(socket), Phase::Connecting { since, .. }) = (&self.socket, self.phase) else {
+            return Err(Errno::NOTCONN);
+        };
         rustix::net::sockopt::socket_error(socket)??;
         self.phase = Phase::Open;
         self.room_since = now;
         self.has_answered = false;
-        Ok(())
+        Ok(now.saturating_sub(since))
     }
 
     /// Closes the socket and forgets what was half read or unsent. What was in flight stays for the caller to take.

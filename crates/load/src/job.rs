@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use crate::Transport;
+
 /// One load run, complete: nothing else is read while it goes on.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -9,6 +11,7 @@ pub struct Job {
     pub name: String,
     /// Connections are spread evenly over these; never empty.
     pub targets: Vec<Target>,
+    pub transport: Transport,
     pub model: Model,
     /// Requests made ahead, sent in turn; each worker starts at its own place in the list. Never empty.
     pub requests: Vec<Prepared>,

@@ -25,6 +25,8 @@ mod recorder;
 mod schedule;
 mod share;
 mod thread_time;
+mod tls;
+mod transport;
 mod worker;
 mod writer;
 
@@ -37,4 +39,6 @@ pub use job::{
     TIME_DIGITS, Target, Think, key_of, worker_and_sequence,
 };
 pub use null_server::NullServer;
-pub use outcome::{Counts, Failure, Failures, Interval, Outcome};
+pub use outcome::{Counts, Failure, Failures, HandshakeFailure, Interval, Outcome};
+pub use tls::{Roots, Tls, TlsError, TlsOptions};
+pub use transport::{Protocol, Transport};

@@ -116,6 +116,8 @@ impl Merger {
             service_time: histogram(),
             failed_time: histogram(),
             lag: histogram(),
+            connect_time: histogram(),
+            handshake_time: histogram(),
         };
         for worker in slices.chunk_by(|one, next| one.worker == next.worker) {
             let mut counts = crate::Counts::default();
@@ -131,6 +133,8 @@ impl Merger {
                     (&mut interval.service_time, service),
                     (&mut interval.failed_time, &slice.failed_time),
                     (&mut interval.lag, &slice.lag),
+                    (&mut interval.connect_time, &slice.connect_time),
+                    (&mut interval.handshake_time, &slice.handshake_time),
                 ] {
                     sum.add(part).expect("all histograms have the same bounds");
                 }

@@ -23,6 +23,68 @@ pub enum Failure {
     Malformed,
     /// The answer had the expected status and another body than expected.
     WrongBody,
+    /// The connection stood, but TLS did not come about, or not with the protocol that was asked for.
+    Handshake(HandshakeFailure),
+    /// The other side does not keep to HTTP/2, or says that we do not.
+    Protocol,
+}
+
+/// What went wrong in a handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HandshakeFailure {
+    /// None of the authorities that are trusted stands for the server's certificate.
+    UnknownIssuer,
+    /// The server's certificate is no longer valid, or not yet.
+    Expired,
+    /// The server's certificate is for other names.
+    WrongName,
+    /// The server's certificate is not taken for another reason.
+    Certificate,
+    /// The server does not speak the protocol that was asked for.
+    NoProtocol,
+    /// The server refused, with an alert.
+    Refused,
+    /// The connection ended in the middle.
+    Cut,
+    /// It was not done within the time to connect.
+    TimedOut,
+    /// The server's messages are no TLS, or there is nothing that both sides can do.
+    Malformed,
+}
+
+impl Failure {
+    /// The name of its kind in files and on screens: lower case, words joined by underscores.
+    #[must_use]
+    pub fn name(self) -> String {
+        let name = match self {
+            Self::Refused => "refused",
+            Self::ConnectFailed => "connect_failed",
+            Self::Reset => "reset",
+            Self::TimedOut => "timed_out",
+            Self::Status(status) => return format!("status_{status}"),
+            Self::Malformed => "malformed",
+            Self::WrongBody => "wrong_body",
+            Self::Handshake(failure) => failure.name(),
+            Self::Protocol => "protocol",
+        };
+        name.to_owned()
+    }
+}
+
+impl HandshakeFailure {
+    fn name(self) -> &'static str {
+        match self {
+            Self::UnknownIssuer => "handshake_unknown_issuer",
+            Self::Expired => "handshake_expired",
+            Self::WrongName => "handshake_wrong_name",
+            Self::Certificate => "handshake_certificate",
+            Self::NoProtocol => "handshake_no_protocol",
+            Self::Refused => "handshake_refused",
+            Self::Cut => "handshake_cut",
+            Self::TimedOut => "handshake_timed_out",
+            Self::Malformed => "handshake_malformed",
+        }
+    }
 }
 
 /// Failures by kind; few kinds, so a sorted list.
@@ -48,8 +110,8 @@ pub struct Counts {
     pub succeeded: u64,
     /// Requests that were sent and failed, whatever the kind.
     pub failed: u64,
-    /// By kind; `Refused` and `ConnectFailed` count attempts to connect, which are not requests, and `Malformed` also
-    /// bytes that came while nothing was in flight.
+    /// By kind; `Refused`, `ConnectFailed` and `Handshake` count attempts to connect, which are not requests, and
+    /// `Malformed` and `Protocol` also what came while nothing was in flight.
     pub failures: Failures,
     /// Open load: fell due and were never sent, because too many were waiting or the run ended.
     pub skipped: u64,
@@ -57,7 +119,13 @@ pub struct Counts {
     pub in_flight: u64,
     /// Open at the end of the interval.
     pub connections_open: u64,
+    /// Connections made, with their handshakes still to come.
     pub connects: u64,
+    /// TLS handshakes that succeeded.
+    pub handshakes: u64,
+    /// Those of them that went on with an earlier session.
+    pub handshakes_resumed: u64,
+    /// Of HTTP, its own framing included; what TLS adds is not in it.
     pub bytes_sent: u64,
     pub bytes_received: u64,
     /// CPU time of the worker threads.
@@ -102,6 +170,8 @@ impl Counts {
         self.in_flight += other.in_flight;
         self.connections_open += other.connections_open;
         self.connects += other.connects;
+        self.handshakes += other.handshakes;
+        self.handshakes_resumed += other.handshakes_resumed;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
         self.engine_cpu += other.engine_cpu;
@@ -131,6 +201,10 @@ pub struct Interval {
     pub failed_time: Histogram<u64>,
     /// How late the engine itself was: sending instant − the instant at which sending was possible.
     pub lag: Histogram<u64>,
+    /// From the beginning of an attempt to connect until the connection stood.
+    pub connect_time: Histogram<u64>,
+    /// From then on until TLS stood; empty without TLS.
+    pub handshake_time: Histogram<u64>,
 }
 
 /// The end of a run.

@@ -32,6 +32,8 @@ pub(crate) struct Slice {
     pub(crate) service_time: Histogram<u64>,
     pub(crate) failed_time: Histogram<u64>,
     pub(crate) lag: Histogram<u64>,
+    pub(crate) connect_time: Histogram<u64>,
+    pub(crate) handshake_time: Histogram<u64>,
 }
 
 /// A histogram as all of them are: 1 µs to 1 h, three significant digits.
@@ -53,6 +55,8 @@ impl Slice {
             service_time: histogram(),
             failed_time: histogram(),
             lag: histogram(),
+            connect_time: histogram(),
+            handshake_time: histogram(),
         })
     }
 
@@ -64,6 +68,8 @@ impl Slice {
             &mut self.service_time,
             &mut self.failed_time,
             &mut self.lag,
+            &mut self.connect_time,
+            &mut self.handshake_time,
         ] {
             histogram.reset();
         }
@@ -252,11 +258,20 @@ impl Recorder {
         self.slice.counts.failures.add(failure, 1);
     }
 
-    pub(crate) fn connected(&mut self) {
-        self.connections_open += 1;
+    /// A connection was made, `took` nanoseconds after the attempt began.
+    pub(crate) fn connected(&mut self, took: u64) {
         self.slice.counts.connects += 1;
+        self.slice
+            .connect_time
+            .saturating_record(microseconds(took));
     }
 
+    /// A connection can be used from now on.
+    pub(crate) fn opened(&mut self) {
+        self.connections_open += 1;
+    }
+
+    /// A connection that could be used has ended.
     pub(crate) fn disconnected(&mut self) {
         self.connections_open -= 1;
     }

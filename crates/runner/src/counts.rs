@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{Counts, Failure, Interval};
+use waggle_load::{Counts, Interval};
 use waggle_results::{CountsRow, EngineInfo, FailureCount, IntervalRow};
 
 /// Counts as a row; `in_flight_before` is that at the start of the stretch.
@@ -29,22 +29,10 @@ pub(crate) fn row(
             .0
             .iter()
             .map(|(failure, count)| FailureCount {
-                kind: kind(*failure),
+                kind: failure.name(),
                 count: *count,
             })
             .collect(),
-    }
-}
-
-fn kind(failure: Failure) -> String {
-    match failure {
-        Failure::Refused => "refused".to_owned(),
-        Failure::ConnectFailed => "connect_failed".to_owned(),
-        Failure::Reset => "reset".to_owned(),
-        Failure::TimedOut => "timed_out".to_owned(),
-        Failure::Status(status) => format!("status_{status}"),
-        Failure::Malformed => "malformed".to_owned(),
-        Failure::WrongBody => "wrong_body".to_owned(),
     }
 }
 

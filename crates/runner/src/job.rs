@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use waggle_load::{self as load, Job, Limits, Prepared, Target};
+use waggle_load::{self as load, Job, Limits, Prepared, Target, Transport};
 use waggle_study::{self as study, Body, BodyExpect, Cell, LoadModel};
 
 /// Records of one worker that are accounted for; the load ends where they are used up.
@@ -28,6 +28,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             .into_iter()
             .map(|address| Target { address })
             .collect(),
+        transport: Transport::default(),
         model: model(&cell.load),
         account_at_most: cell
             .measure

@@ -27,7 +27,9 @@ impl Worker {
         {
             self.to_open.pop();
             let until = self.seen.saturating_add(self.limits.connect_timeout);
-            if let Err(error) = self.connections[id as usize].connect(&self.epoll, id, until) {
+            if let Err(error) =
+                self.connections[id as usize].connect(&self.epoll, id, self.seen, until)
+            {
                 self.not_connected(id, error);
             }
         }
@@ -36,8 +38,9 @@ impl Worker {
     /// An attempt to connect has succeeded or failed.
     pub(super) fn connected(&mut self, id: u32) {
         match self.connections[id as usize].connected(self.seen) {
-            Ok(()) => {
-                self.recorder.connected();
+            Ok(took) => {
+                self.recorder.connected(took);
+                self.recorder.opened();
                 self.send(id, usize::MAX);
             }
             Err(error) => self.not_connected(id, error),
@@ -85,7 +88,7 @@ impl Worker {
         for id in 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX) {
             let connection = &self.connections[id as usize];
             match connection.phase {
-                Phase::Connecting { until } if until <= self.seen => {
+                Phase::Connecting { until, .. } if until <= self.seen => {
                     self.not_connected(id, Errno::TIMEDOUT)
                 }
                 Phase::Open => {

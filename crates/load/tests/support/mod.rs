@@ -21,7 +21,7 @@ use std::{
 use hdrhistogram::Histogram;
 use waggle_load::{
     BodyCheck, Counts, Expect, Failure, Interval, Job, Limits, Model, Outcome, Prepared, Running,
-    Target, start,
+    Target, Transport, start,
 };
 
 pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -222,6 +222,7 @@ pub fn job(address: SocketAddr, model: Model) -> Job {
     Job {
         name: "get".to_owned(),
         targets: vec![Target { address }],
+        transport: Transport::default(),
         model,
         requests: vec![get()],
         expect: Expect {

@@ -294,6 +294,8 @@ impl LoadRun for FakeRun {
             service_time: latencies(),
             failed_time: crate::probe::histogram(),
             lag: latencies(),
+            connect_time: crate::probe::histogram(),
+            handshake_time: crate::probe::histogram(),
         })
     }
 

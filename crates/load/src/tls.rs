@@ -1,0 +1,178 @@
+//! TLS for a load: whom to trust, under which name, and who we are; made ready before anything is started.
+//!
+//! All of TLS is `rustls`'; `trust` says which certificates are taken.
+
+mod trust;
+
+use std::{fmt, sync::Arc};
+
+use rustls::{
+    ClientConfig,
+    pki_types::{
+        CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName,
+        pem::{self, PemObject},
+    },
+};
+
+/// What TLS is made of.
+#[derive(Clone)]
+pub struct TlsOptions {
+    /// The name that the server's certificate must have, also sent to it (SNI); an address is a name too.
+    pub server_name: String,
+    pub roots: Roots,
+    /// Certificates and private key of this side, PEM both.
+    pub client: Option<(Vec<u8>, Vec<u8>)>,
+    /// Whether a connection may go on with the session of an earlier one, which makes its handshake cheaper. Counted in
+    /// [`crate::Counts::handshakes_resumed`].
+    pub resumes: bool,
+}
+
+/// Which certificate authorities are trusted.
+#[derive(Debug, Clone)]
+pub enum Roots {
+    /// Those of this machine.
+    System,
+    /// These alone.
+    Pem(Vec<u8>),
+    /// Anybody: the certificate, its name and its age are not looked at.
+    Unchecked,
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("\"{name}\" is no name of a server: {error}")]
+    ServerName {
+        name: String,
+        error: InvalidDnsNameError,
+    },
+    #[error("this machine's certificate authorities cannot be read: {0}")]
+    System(String),
+    #[error("reading {what} as PEM: {error}")]
+    Pem {
+        what: &'static str,
+        error: pem::Error,
+    },
+    #[error("there is no certificate in {0}")]
+    NoCertificate(&'static str),
+    #[error("a certificate in the authorities: {0}")]
+    Root(rustls::Error),
+    #[error("the certificate and the private key of the client: {0}")]
+    Client(rustls::Error),
+    #[error("setting up TLS: {0}")]
+    SetUp(rustls::Error),
+}
+
+/// TLS, ready for any number of workers and connections.
+#[derive(Clone)]
+pub struct Tls {
+    config: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+    resumes: bool,
+}
+
+const AUTHORITIES: &str = "the authorities";
+const CLIENT_CERTIFICATE: &str = "the client's certificate";
+const CLIENT_KEY: &str = "the client's private key";
+
+impl Default for TlsOptions {
+    fn default() -> Self {
+        Self {
+            server_name: "localhost".to_owned(),
+            roots: Roots::System,
+            client: None,
+            resumes: true,
+        }
+    }
+}
+
+impl Tls {
+    /// Reads certificates and keys.
+    ///
+    /// # Errors
+    /// One of them cannot be read or used; the text names which.
+    pub fn new(options: TlsOptions) -> Result<Self, TlsError> {
+        let server_name = ServerName::try_from(options.server_name.clone()).map_err(|error| {
+            TlsError::ServerName {
+                name: options.server_name.clone(),
+                error,
+            }
+        })?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let trust = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::SetUp)?;
+        let trusting = match &options.roots {
+            Roots::System => trust.with_root_certificates(trust::system()?),
+            Roots::Pem(pem) => trust.with_root_certificates(trust::listed(pem)?),
+            Roots::Unchecked => trust
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(trust::Anybody(provider))),
+        };
+        let config = match &options.client {
+            None => trusting.with_no_client_auth(),
+            Some((certificates, key)) => {
+                let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| TlsError::Pem {
+                    what: CLIENT_KEY,
+                    error,
+                })?;
+                trusting
+                    .with_client_auth_cert(certificates_in(certificates, CLIENT_CERTIFICATE)?, key)
+                    .map_err(TlsError::Client)?
+            }
+        };
+        Ok(Self {
+            config: Arc::new(config),
+            server_name,
+            resumes: options.resumes,
+        })
+    }
+}
+
+fn certificates_in(
+    pem: &[u8],
+    what: &'static str,
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let certificates = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| TlsError::Pem { what, error })?;
+    if certificates.is_empty() {
+        return Err(TlsError::NoCertificate(what));
+    }
+    Ok(certificates)
+}
+
+/// Keys and certificates stay out of every log: what is shown is who is trusted and whether there is a client's key.
+impl fmt::Debug for TlsOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("TlsOptions")
+            .field("server_name", &self.server_name)
+            .field("roots", &self.roots.name())
+            .field("has_client", &self.client.is_some())
+            .field("resumes", &self.resumes)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Tls")
+            .field("server_name", &self.server_name.to_str())
+            .field(
+                "has_client",
+                &self.config.client_auth_cert_resolver.has_certs(),
+            )
+            .field("resumes", &self.resumes)
+            .finish()
+    }
+}
+
+impl Roots {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::System => "System",
+            Self::Pem(_) => "Pem",
+            Self::Unchecked => "Unchecked",
+        }
+    }
+}
