@@ -12,7 +12,8 @@ use std::{error::Error, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Target, Transport, start,
+    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Rate, Target, Transport,
+    start,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -57,7 +58,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
             pipelining,
         },
         |rate_per_s| Model::Open {
-            rate_per_s,
+            rate: Rate::Constant(rate_per_s),
             arrivals: Arrivals::Poisson,
             connections,
             pipelining,

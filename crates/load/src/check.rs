@@ -6,13 +6,16 @@ use rustix::{
 };
 
 use crate::{
-    Arrivals, Job, KEY_DIGITS, Model, Protocol, Stamp, TIME_DIGITS, Think, share::connections_of,
+    Job, KEY_DIGITS, Model, Protocol, Rate, Stage, Stamp, TIME_DIGITS, Think, UserStage,
+    share::connections_of,
 };
 
 /// Keys have room for so many workers.
 const WORKERS_MAX: usize = 900;
 /// Files that a worker has open beside its connections, with some to spare.
 pub(crate) const FILES_PER_WORKER: usize = 8;
+/// Beyond this a rate is a mistake: its instants would be closer together than the clock can tell.
+const RATE_MAX_PER_S: f64 = 1e9;
 /// Shorter intervals would cost more to hand over than they tell.
 const INTERVAL_MIN_MS: u128 = 10;
 
@@ -49,6 +52,22 @@ pub enum StartError {
     NoPipelining,
     #[error("the rate must be a number above 0, not {0}")]
     Rate(f64),
+    #[error("the rate must be at most {RATE_MAX_PER_S} per second, not {0}")]
+    RateTooHigh(f64),
+    #[error(
+        "the rate at the end of stage {stage} must be a number from 0 to {RATE_MAX_PER_S}, not {to_per_s}"
+    )]
+    StageRate { stage: usize, to_per_s: f64 },
+    #[error("stage {stage} asks for {to} users, and there are {users} at most")]
+    StageUsers {
+        stage: usize,
+        to: usize,
+        users: usize,
+    },
+    #[error("the stages of the load have no length")]
+    NoLength,
+    #[error("the stages of the load bring no request: all of them stay at 0")]
+    NothingDue,
     #[error("the longest pause is shorter than the shortest")]
     Think,
     #[error("the load can only go by HTTP/1.1 in the clear yet")]
@@ -89,18 +108,65 @@ fn check_model(model: &Model) -> Result<(), StartError> {
         (_, 0) => return Err(StartError::NoPipelining),
         _ => {}
     }
-    match *model {
-        Model::Open {
-            rate_per_s,
-            arrivals: Arrivals::Poisson | Arrivals::Uniform,
-            ..
-        } if !(rate_per_s.is_finite() && rate_per_s > 0.0) => Err(StartError::Rate(rate_per_s)),
+    match model {
+        Model::Closed { .. } => Ok(()),
+        Model::Open { rate, .. } => check_rate(rate),
         Model::Users {
             think: Think::Uniform { from, to },
             ..
         } if from > to => Err(StartError::Think),
-        _ => Ok(()),
+        Model::Users { users, stages, .. } => check_user_stages(*users, stages),
     }
+}
+
+fn check_rate(rate: &Rate) -> Result<(), StartError> {
+    match rate {
+        Rate::Constant(per_s) if !(per_s.is_finite() && *per_s > 0.0) => {
+            Err(StartError::Rate(*per_s))
+        }
+        Rate::Constant(per_s) if *per_s > RATE_MAX_PER_S => Err(StartError::RateTooHigh(*per_s)),
+        Rate::Constant(_) => Ok(()),
+        Rate::Stages(stages) => check_stages(stages),
+    }
+}
+
+fn check_stages(stages: &[Stage]) -> Result<(), StartError> {
+    for (stage, &Stage { to_per_s, .. }) in stages.iter().enumerate() {
+        if !(0.0..=RATE_MAX_PER_S).contains(&to_per_s) {
+            return Err(StartError::StageRate { stage, to_per_s });
+        }
+    }
+    if stages.iter().all(|stage| stage.over.is_zero()) {
+        return Err(StartError::NoLength);
+    }
+    let mut before = 0.0;
+    let brings = stages.iter().any(|stage| {
+        let highest = f64::max(
+            std::mem::replace(&mut before, stage.to_per_s),
+            stage.to_per_s,
+        );
+        highest > 0.0 && !stage.over.is_zero()
+    });
+    if brings {
+        Ok(())
+    } else {
+        Err(StartError::NothingDue)
+    }
+}
+
+fn check_user_stages(users: usize, stages: &[UserStage]) -> Result<(), StartError> {
+    for (stage, &UserStage { to, .. }) in stages.iter().enumerate() {
+        if to > users {
+            return Err(StartError::StageUsers { stage, to, users });
+        }
+    }
+    if !stages.is_empty() && stages.iter().all(|stage| stage.over.is_zero()) {
+        return Err(StartError::NoLength);
+    }
+    if !stages.is_empty() && stages.iter().all(|stage| stage.to == 0) {
+        return Err(StartError::NothingDue);
+    }
+    Ok(())
 }
 
 fn check_requests(job: &Job) -> Result<(), StartError> {

@@ -47,13 +47,46 @@ pub enum Model {
     },
     /// Requests fall due by the clock, whatever the answers do.
     Open {
-        rate_per_s: f64,
+        rate: Rate,
         arrivals: Arrivals,
         connections: usize,
         pipelining: usize,
     },
     /// Each user has a connection of its own: send, wait for the answer, think.
-    Users { users: usize, think: Think },
+    Users {
+        /// The most that there are at a time.
+        users: usize,
+        think: Think,
+        /// How many are active when; empty: all of them, from the start on. A user that is not needed any more ends
+        /// what it has begun and rests. The end of the last stage is the end of the run.
+        stages: Vec<UserStage>,
+    },
+}
+
+/// How many requests of an open load fall due in a second.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rate {
+    /// The same from start to end; above 0.
+    Constant(f64),
+    /// One stage after the other, beginning at a rate of 0. The end of the last one is the end of the run; what was due
+    /// and not sent by then counts as skipped.
+    Stages(Vec<Stage>),
+}
+
+/// A stretch of time in which the rate goes evenly from what it was to another one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stage {
+    pub to_per_s: f64,
+    /// 0: a jump.
+    pub over: Duration,
+}
+
+/// A stretch of time in which the number of active users goes evenly from what it was (0 at first) to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UserStage {
+    pub to: usize,
+    /// 0: a jump.
+    pub over: Duration,
 }
 
 /// When requests of an open load fall due.

@@ -12,6 +12,7 @@ mod check;
 mod chunked;
 mod clock;
 mod connection;
+mod course;
 mod engine;
 mod head;
 mod job;
@@ -20,6 +21,7 @@ mod merge;
 mod null_server;
 mod outcome;
 mod pace;
+mod presence;
 pub mod reader;
 mod recorder;
 mod schedule;
@@ -35,8 +37,8 @@ pub use check::StartError;
 pub use engine::{Running, Stop, start};
 pub use head::{Heads, ReadLimits};
 pub use job::{
-    Arrivals, BodyCheck, Expect, Job, KEY_DIGITS, Limits, Model, Prepared, Slot, Stamp,
-    TIME_DIGITS, Target, Think, key_of, worker_and_sequence,
+    Arrivals, BodyCheck, Expect, Job, KEY_DIGITS, Limits, Model, Prepared, Rate, Slot, Stage,
+    Stamp, TIME_DIGITS, Target, Think, UserStage, key_of, worker_and_sequence,
 };
 pub use null_server::NullServer;
 pub use outcome::{Counts, Failure, Failures, HandshakeFailure, Interval, Outcome};

@@ -9,6 +9,8 @@ use crate::{
     Job, Model, Think,
     chance::Stream,
     clock::whole_nanoseconds,
+    course::NEVER,
+    presence::Presence,
     schedule::{Schedule, Walk},
 };
 
@@ -38,14 +40,23 @@ pub(crate) struct Open {
 /// Each connection is a user: a request, its answer, a pause.
 #[derive(Debug)]
 pub(crate) struct Users {
-    think: Think,
-    chance: Stream,
+    habits: Habits,
     /// When each pausing user goes on.
     pausing: BinaryHeap<Reverse<(u64, u32)>>,
     /// Users whose pause has ended and whose connection has not been looked at since.
     awake: Vec<u32>,
     /// Of each user: since when it wants to send, and how many pauses it has made.
     users: Vec<(Option<u64>, u64)>,
+}
+
+/// When users go on, as a function of who they are and how often they have paused.
+#[derive(Debug)]
+struct Habits {
+    think: Think,
+    chance: Stream,
+    presence: Presence,
+    worker: u64,
+    workers: u64,
 }
 
 /// What fell due by a schedule.
@@ -66,12 +77,8 @@ impl Pace {
     ) -> Self {
         match &job.model {
             Model::Closed { .. } => Self::Closed,
-            Model::Open {
-                rate_per_s,
-                arrivals,
-                ..
-            } => {
-                let schedule = Schedule::new(*arrivals, *rate_per_s, worker, workers, job.seed);
+            Model::Open { rate, arrivals, .. } => {
+                let schedule = Schedule::new(*arrivals, rate, worker, workers, job.seed);
                 Self::Open(Box::new(Open {
                     ahead: schedule.walk(),
                     behind: schedule.walk(),
@@ -80,10 +87,16 @@ impl Pace {
                     with_room: VecDeque::with_capacity(connections),
                 }))
             }
-            Model::Users { think, .. } => {
-                let chance = Stream::new(job.seed, worker as u64);
-                Self::Users(Box::new(Users::new(*think, chance, connections)))
-            }
+            Model::Users { think, stages, .. } => Self::Users(Box::new(Users::new(
+                Habits {
+                    think: *think,
+                    chance: Stream::new(job.seed, worker as u64),
+                    presence: Presence::new(stages),
+                    worker: worker as u64,
+                    workers: workers as u64,
+                },
+                connections,
+            ))),
         }
     }
 
@@ -106,7 +119,8 @@ impl Pace {
         match self {
             Self::Closed => None,
             Self::Open(open) => {
-                (open.ahead.index() < open.requests_at_most).then(|| open.ahead.due())
+                let due = open.ahead.due();
+                (open.ahead.index() < open.requests_at_most && due != NEVER).then_some(due)
             }
             Self::Users(users) => users.pausing.peek().map(|Reverse((instant, _))| *instant),
         }
@@ -153,11 +167,15 @@ impl Pace {
         }
     }
 
-    /// Whether the schedule has come to its last request and all of them are sent or given up.
-    pub(crate) fn is_exhausted(&self) -> bool {
+    /// Whether the schedule has come to its last request and all of them are sent or given up, or the stages have ended.
+    pub(crate) fn is_exhausted(&self, now: u64) -> bool {
         match self {
-            Self::Closed | Self::Users(_) => false,
-            Self::Open(open) => open.waiting() == 0 && open.ahead.index() >= open.requests_at_most,
+            Self::Closed => false,
+            Self::Users(users) => now >= users.habits.presence.end(),
+            Self::Open(open) => {
+                let is_last = open.ahead.index() >= open.requests_at_most;
+                (is_last && open.waiting() == 0) || now >= open.ahead.end()
+            }
         }
     }
 
@@ -207,22 +225,15 @@ impl Open {
 }
 
 impl Users {
-    /// Users come in over the time of one pause, as if they had been there before.
-    fn new(think: Think, chance: Stream, users: usize) -> Self {
-        let arrivals = chance.inner(u64::MAX);
+    fn new(habits: Habits, users: usize) -> Self {
         let pausing = (0..users)
-            .map(|user| {
-                let first = pause(think, chance.inner(user as u64), 0) as f64
-                    * arrivals.fraction(user as u64);
-                Reverse((
-                    first as u64,
-                    u32::try_from(user).expect("more users than sockets can exist"),
-                ))
+            .filter_map(|user| {
+                let user = u32::try_from(user).expect("more users than sockets can exist");
+                Some(Reverse((habits.comes_in(user, 0, 0)?, user)))
             })
             .collect();
         Self {
-            think,
-            chance,
+            habits,
             pausing,
             awake: Vec::with_capacity(users),
             users: vec![(None, 1); users],
@@ -241,21 +252,57 @@ impl Users {
 
     fn pause(&mut self, user: u32, now: u64) {
         let pauses = &mut self.users[user as usize].1;
-        let length = pause(self.think, self.chance.inner(u64::from(user)), *pauses);
+        if let Some(instant) = self.habits.goes_on(user, *pauses, now) {
+            self.pausing.push(Reverse((instant, user)));
+        }
         *pauses += 1;
-        self.pausing
-            .push(Reverse((now.saturating_add(length), user)));
     }
 }
 
-/// The n-th pause of a user in nanoseconds.
-fn pause(think: Think, chance: Stream, n: u64) -> u64 {
-    match think {
-        Think::Fixed(length) => whole_nanoseconds(length),
-        Think::Exponential(mean) => (whole_nanoseconds(mean) as f64 * chance.exponential(n)) as u64,
-        Think::Uniform { from, to } => {
-            let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
-            from + ((to - from) as f64 * chance.fraction(n)) as u64
+impl Habits {
+    /// When a user whose n-th pause begins `now` goes on; `None`: never, it is not needed any more.
+    fn goes_on(&self, user: u32, n: u64, now: u64) -> Option<u64> {
+        let instant = now.saturating_add(self.pause(user, n));
+        let stretch = self.presence.next(self.number(user), instant)?;
+        if stretch.from <= instant {
+            Some(instant)
+        } else {
+            self.comes_in(user, n, instant)
+        }
+    }
+
+    /// When a user begins that is not active at `instant`: somewhere in its n-th pause from when it is needed, as if it had
+    /// been there before. Otherwise all that come together would send together.
+    fn comes_in(&self, user: u32, n: u64, mut instant: u64) -> Option<u64> {
+        let arrival = self.chance.inner(u64::MAX - n).fraction(u64::from(user));
+        let late = (self.pause(user, n) as f64 * arrival) as u64;
+        loop {
+            let stretch = self.presence.next(self.number(user), instant)?;
+            let begins = stretch.from.saturating_add(late);
+            if begins < stretch.until {
+                return Some(begins);
+            }
+            instant = stretch.until;
+        }
+    }
+
+    /// The number of a user of this worker among all: users are dealt out to workers in turn.
+    fn number(&self, user: u32) -> u64 {
+        u64::from(user) * self.workers + self.worker
+    }
+
+    /// The n-th pause of a user in nanoseconds.
+    fn pause(&self, user: u32, n: u64) -> u64 {
+        let chance = self.chance.inner(u64::from(user));
+        match self.think {
+            Think::Fixed(length) => whole_nanoseconds(length),
+            Think::Exponential(mean) => {
+                (whole_nanoseconds(mean) as f64 * chance.exponential(n)) as u64
+            }
+            Think::Uniform { from, to } => {
+                let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
+                from + ((to - from) as f64 * chance.fraction(n)) as u64
+            }
         }
     }
 }

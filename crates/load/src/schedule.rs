@@ -1,52 +1,54 @@
 //! *When*, for open load: the instant at which each request of a worker falls due.
 //!
-//! A pure function of the index. Uniform arrivals are `index ÷ rate`. Poisson arrivals are the sum of exponential gaps,
-//! each gap a hash of seed and index, kept as a whole number of nano-requests so that the sum never drifts; dividing
-//! that by the rate gives the instant. Each worker has the due instants of its own share: every n-th of the uniform
-//! ones, or a Poisson process of its own at its part of the rate (independent Poisson processes add up to one).
+//! A pure function of the index. Uniform arrivals stand where the course of the rate has brought `index` requests. Poisson
+//! arrivals are the sum of exponential gaps, each gap a hash of seed and index, kept as a whole number of billionths of a
+//! request so that the sum never drifts; the course says when it has brought that many. Each worker has the due instants
+//! of its own share: every n-th of the uniform ones, or a Poisson process of its own at its part of the rate (independent
+//! Poisson processes add up to one).
 
-use crate::{Arrivals, chance::Stream, clock::NS_PER_S};
+use crate::{
+    Arrivals, Rate,
+    chance::Stream,
+    clock::NS_PER_S,
+    course::{Course, place_of},
+};
 
 /// The due instants of one worker.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     arrivals: Arrivals,
-    /// Uniform: of the whole load. Poisson: of this worker.
-    rate_per_s: f64,
+    /// Of the whole load.
+    course: Course,
     worker: u64,
     workers: u64,
     gaps: Stream,
 }
 
 impl Schedule {
-    /// The share of `worker` (counted from 0) out of `workers`, for a load of `rate_per_s` in all.
+    /// The share of `worker` (counted from 0) out of `workers`, for a load of `rate` in all.
     pub(crate) fn new(
         arrivals: Arrivals,
-        rate_per_s: f64,
+        rate: &Rate,
         worker: usize,
         workers: usize,
         seed: u64,
     ) -> Self {
-        let own_rate = match arrivals {
-            Arrivals::Uniform => rate_per_s,
-            Arrivals::Poisson => rate_per_s / workers as f64,
-        };
-        let gaps = Stream::new(seed, worker as u64);
         Self {
             arrivals,
-            rate_per_s: own_rate,
+            course: Course::new(rate),
             worker: worker as u64,
             workers: workers as u64,
-            gaps,
+            gaps: Stream::new(seed, worker as u64),
         }
     }
 
     /// A walk over the due instants from the first one on. Two walks over one schedule give the same instants.
-    pub(crate) fn walk(self) -> Walk {
+    pub(crate) fn walk(&self) -> Walk {
         let mut walk = Walk {
-            schedule: self,
+            schedule: self.clone(),
             index: 0,
-            units: 0,
+            billionths: 0,
+            piece: 0,
             due: 0,
         };
         walk.arrive();
@@ -60,12 +62,15 @@ pub(crate) struct Walk {
     schedule: Schedule,
     index: u64,
     /// Poisson: where this request stands in a process of rate one, in billionths of a request.
-    units: u64,
+    billionths: u128,
+    /// Where in the course the last answer was found.
+    piece: usize,
     due: u64,
 }
 
 impl Walk {
-    /// When the request at this place falls due, in nanoseconds since the start of the run.
+    /// When the request at this place falls due, in nanoseconds since the start of the run; [`crate::course::NEVER`]
+    /// behind the last one.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due
@@ -77,6 +82,12 @@ impl Walk {
         self.index
     }
 
+    /// When the course of the rate ends.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.schedule.course.end()
+    }
+
     /// Goes on to the next request.
     #[inline]
     pub(crate) fn advance(&mut self) {
@@ -85,28 +96,29 @@ impl Walk {
     }
 
     fn arrive(&mut self) {
-        let schedule = self.schedule;
-        let nano_requests = match schedule.arrivals {
-            Arrivals::Uniform => {
-                (schedule.worker + self.index * schedule.workers) as f64 * NS_PER_S as f64
-            }
+        let schedule = &self.schedule;
+        let place = match schedule.arrivals {
+            Arrivals::Uniform => place_of(schedule.worker + self.index * schedule.workers),
             Arrivals::Poisson => {
-                self.units +=
-                    (schedule.gaps.exponential(self.index) * NS_PER_S as f64).round() as u64;
-                self.units as f64
+                let gap = schedule.gaps.exponential(self.index) * NS_PER_S as f64;
+                self.billionths += u128::from(gap.round() as u64);
+                self.billionths * u128::from(schedule.workers)
             }
         };
-        self.due = (nano_requests / schedule.rate_per_s).round() as u64;
+        self.due = schedule.course.instant(place, &mut self.piece);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Stage;
 
-    fn dues(schedule: Schedule, count: usize) -> Vec<u64> {
+    fn dues(schedule: &Schedule, count: usize) -> Vec<u64> {
         let mut walk = schedule.walk();
         (0..count)
             .map(|_| {
@@ -121,7 +133,7 @@ mod tests {
     fn uniform_arrivals_stand_at_index_over_rate() {
         let check = |rate: f64, worker, workers, expected: &[u64]| {
             let found = dues(
-                Schedule::new(Arrivals::Uniform, rate, worker, workers, 1),
+                &Schedule::new(Arrivals::Uniform, &Rate::Constant(rate), worker, workers, 1),
                 expected.len(),
             );
             assert_eq!(found, expected, "rate {rate}, worker {worker} of {workers}");
@@ -134,7 +146,7 @@ mod tests {
 
     #[test]
     fn uniform_arrivals_do_not_drift_in_ten_million() {
-        let mut walk = Schedule::new(Arrivals::Uniform, 30_000.0, 0, 1, 1).walk();
+        let mut walk = Schedule::new(Arrivals::Uniform, &Rate::Constant(30_000.0), 0, 1, 1).walk();
         for _ in 0..9_000_000 {
             walk.advance();
         }
@@ -147,7 +159,13 @@ mod tests {
             let rate = 5_000.0;
             let count = 200_000;
             let all = dues(
-                Schedule::new(Arrivals::Poisson, rate, workers - 1, workers, seed),
+                &Schedule::new(
+                    Arrivals::Poisson,
+                    &Rate::Constant(rate),
+                    workers - 1,
+                    workers,
+                    seed,
+                ),
                 count,
             );
             let expected = workers as f64 / rate * 1e9;
@@ -172,29 +190,78 @@ mod tests {
 
     #[test]
     fn seeds_and_workers_have_arrivals_of_their_own() {
-        let first =
-            |seed, worker| dues(Schedule::new(Arrivals::Poisson, 100.0, worker, 2, seed), 10);
+        let first = |seed, worker| {
+            dues(
+                &Schedule::new(Arrivals::Poisson, &Rate::Constant(100.0), worker, 2, seed),
+                10,
+            )
+        };
         assert_ne!(first(1, 0), first(2, 0));
         assert_ne!(first(1, 0), first(1, 1));
+    }
+
+    #[test]
+    fn poisson_arrivals_follow_the_stages() {
+        // 1,000/s for 20 s, nothing for 10 s, 10,000/s for 2 s: each stage within four standard deviations of its mean.
+        let stages = [(1e3, 0), (1e3, 20), (0.0, 0), (0.0, 10), (1e4, 0), (1e4, 2)];
+        let rate = Rate::Stages(
+            stages
+                .map(|(to_per_s, seconds)| Stage {
+                    to_per_s,
+                    over: Duration::from_secs(seconds),
+                })
+                .to_vec(),
+        );
+        for workers in [1, 2, 3] {
+            let all: Vec<u64> = (0..workers)
+                .flat_map(|worker| {
+                    let schedule = Schedule::new(Arrivals::Poisson, &rate, worker, workers, 5);
+                    dues(&schedule, 50_000)
+                })
+                .collect();
+            let check = |from: u64, to: u64, mean: f64| {
+                let is_in = |due: &&u64| (from * NS_PER_S..to * NS_PER_S).contains(*due);
+                let found = all.iter().filter(is_in).count() as f64;
+                assert!(
+                    (found - mean).abs() <= 4.0 * mean.sqrt(),
+                    "{found} from {from} s to {to} s, {workers} workers"
+                );
+            };
+            check(0, 20, 20_000.0);
+            check(20, 30, 0.0);
+            check(30, 32, 20_000.0);
+            check(32, 1_000, 0.0);
+        }
+    }
+
+    fn any_rate() -> impl Strategy<Value = Rate> {
+        let stage = (0.0_f64..1e5, 0_u64..200).prop_map(|(to_per_s, ms)| Stage {
+            to_per_s,
+            over: Duration::from_millis(ms),
+        });
+        prop_oneof![
+            (0.1_f64..1e6).prop_map(Rate::Constant),
+            prop::collection::vec(stage, 1..6).prop_map(Rate::Stages),
+        ]
     }
 
     proptest! {
         #[test]
         fn any_schedule_is_ordered_repeatable_and_counted(
-            rate in 0.1_f64..1e6, worker in 0_usize..4, more in 0_usize..4, seed: u64, poisson: bool
+            rate in any_rate(), worker in 0_usize..4, more in 0_usize..4, seed: u64, poisson: bool
         ) {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Uniform };
-            let schedule = Schedule::new(arrivals, rate, worker, worker + 1 + more, seed);
-            let once = dues(schedule, 500);
+            let schedule = Schedule::new(arrivals, &rate, worker, worker + 1 + more, seed);
+            let once = dues(&schedule, 500);
             prop_assert!(once.is_sorted());
-            prop_assert_eq!(once, dues(schedule, 500));
+            prop_assert_eq!(once, dues(&schedule, 500));
         }
 
         #[test]
-        fn the_shares_of_uniform_workers_make_up_the_whole(rate in 1.0_f64..1e6, workers in 1_usize..5) {
-            let whole = dues(Schedule::new(Arrivals::Uniform, rate, 0, 1, 0), 60 * workers);
+        fn the_shares_of_uniform_workers_make_up_the_whole(rate in any_rate(), workers in 1_usize..5) {
+            let whole = dues(&Schedule::new(Arrivals::Uniform, &rate, 0, 1, 0), 60 * workers);
             let mut shares: Vec<u64> = (0..workers)
-                .flat_map(|worker| dues(Schedule::new(Arrivals::Uniform, rate, worker, workers, 0), 60))
+                .flat_map(|worker| dues(&Schedule::new(Arrivals::Uniform, &rate, worker, workers, 0), 60))
                 .collect();
             shares.sort_unstable();
             prop_assert_eq!(whole, shares);

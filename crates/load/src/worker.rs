@@ -233,7 +233,7 @@ impl Worker {
         let must_stop = self.shared.stop.load(Ordering::Relaxed)
             || self.seen >= self.limits.at_most
             || self.sent >= self.requests_at_most
-            || self.pace.is_exhausted();
+            || self.pace.is_exhausted(self.seen);
         if must_stop {
             self.finish();
         }

@@ -5,13 +5,13 @@ mod support;
 use std::time::Duration;
 
 use support::{OK, Reply, Server, closed, job, run};
-use waggle_load::{Arrivals, Failure, Model, Think};
+use waggle_load::{Arrivals, Failure, Model, Rate, Stage, Think, UserStage};
 
 const REQUESTS: u64 = 2_000;
 
 fn models() -> Vec<Model> {
     let open = |arrivals, connections, pipelining| Model::Open {
-        rate_per_s: 10_000.0,
+        rate: Rate::Constant(10_000.0),
         arrivals,
         connections,
         pipelining,
@@ -26,10 +26,12 @@ fn models() -> Vec<Model> {
         Model::Users {
             users: 5,
             think: Think::Fixed(pause),
+            stages: Vec::new(),
         },
         Model::Users {
             users: 5,
             think: Think::Exponential(pause),
+            stages: Vec::new(),
         },
         Model::Users {
             users: 5,
@@ -37,6 +39,7 @@ fn models() -> Vec<Model> {
                 from: Duration::ZERO,
                 to: pause,
             },
+            stages: Vec::new(),
         },
     ]
 }
@@ -147,4 +150,95 @@ fn load_goes_evenly_to_every_target() {
     run(job).check_sums();
     let connections: Vec<u64> = servers.iter().map(Server::connections).collect();
     assert_eq!(connections, [3, 3, 3]);
+}
+
+#[test]
+fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
+    // Up to 4,000/s, held, a spike of 20,000/s, nothing, a little.
+    let stages = [
+        (4_000.0, 100),
+        (4_000.0, 100),
+        (20_000.0, 0),
+        (20_000.0, 50),
+        (0.0, 0),
+        (0.0, 100),
+        (500.0, 0),
+        (500.0, 100),
+    ];
+    for workers in [1, 2] {
+        let server = Server::start(|_| Reply::Answer(OK.to_vec()));
+        let stages = stages.map(|(to_per_s, ms)| Stage {
+            to_per_s,
+            over: Duration::from_millis(ms),
+        });
+        let model = Model::Open {
+            rate: Rate::Stages(stages.to_vec()),
+            arrivals: Arrivals::Uniform,
+            connections: 8,
+            // Room for all, however slow the server: what is due is sent.
+            pipelining: 1_000,
+        };
+        let mut job = job(server.address, model);
+        job.workers = vec![None; workers];
+        let ended = run(job);
+        ended.check_sums();
+        let counts = ended.counts();
+        let due = 200 + 400 + 1_000 + 50;
+        assert_eq!(
+            (
+                counts.due,
+                counts.succeeded,
+                counts.skipped,
+                server.received()
+            ),
+            (due, due, 0, due),
+            "{workers} workers"
+        );
+        assert!(ended.outcome.ran_for >= Duration::from_millis(450));
+    }
+}
+
+#[test]
+fn users_come_and_go_by_stages() {
+    // Each user has a connection of its own, so that the server sees who was there.
+    for workers in [1, 2] {
+        let server = Server::start(|_| Reply::Answer(OK.to_vec()));
+        let stage = |to, ms| UserStage {
+            to,
+            over: Duration::from_millis(ms),
+        };
+        let model = Model::Users {
+            users: 6,
+            think: Think::Fixed(Duration::from_millis(10)),
+            stages: vec![
+                stage(2, 0),
+                stage(2, 200),
+                stage(6, 0),
+                stage(6, 200),
+                stage(0, 0),
+                stage(0, 200),
+            ],
+        };
+        let mut job = job(server.address, model);
+        job.workers = vec![None; workers];
+        let ended = run(job);
+        ended.check_sums();
+        assert!(ended.outcome.ran_for >= Duration::from_millis(600));
+        let sent = |from: u64, to: u64| -> u64 {
+            let is_in = |interval: &&waggle_load::Interval| (from..to).contains(&interval.index);
+            ended
+                .intervals
+                .iter()
+                .filter(is_in)
+                .map(|interval| interval.counts.sent)
+                .sum()
+        };
+        // Intervals of 50 ms; those after the last change may have what a busy machine held up.
+        assert!(sent(0, 4) > 0, "{workers} workers");
+        assert!(
+            sent(4, 8) > sent(0, 4),
+            "{workers} workers: more users send more"
+        );
+        assert_eq!(sent(11, 100), 0, "{workers} workers: all rest");
+    }
 }

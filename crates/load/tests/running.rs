@@ -7,7 +7,9 @@ mod support;
 use std::time::Duration;
 
 use support::{Ended, OK, Reply, Server, closed, get, job, take_all};
-use waggle_load::{Arrivals, Job, Model, NullServer, Prepared, Slot, Stamp, Think, start};
+use waggle_load::{
+    Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, Think, UserStage, start,
+};
 
 /// A job that is possible but for one change, and what is said of it.
 fn check(change: impl Fn(&mut Job), expected: &str) {
@@ -20,7 +22,7 @@ fn check(change: impl Fn(&mut Job), expected: &str) {
 #[test]
 fn impossible_jobs_are_refused() {
     let open = |rate_per_s| Model::Open {
-        rate_per_s,
+        rate: Rate::Constant(rate_per_s),
         arrivals: Arrivals::Uniform,
         connections: 1,
         pipelining: 1,
@@ -51,6 +53,10 @@ fn impossible_jobs_are_refused() {
         "the rate must be a number above 0, not NaN",
     );
     check(
+        |job| job.model = open(1e10),
+        "the rate must be at most 1000000000 per second, not 10000000000",
+    );
+    check(
         |job| job.interval = Duration::from_millis(9),
         "an interval must last at least 10 ms",
     );
@@ -67,9 +73,76 @@ fn impossible_jobs_are_refused() {
         to: Duration::from_secs(1),
     };
     check(
-        |job| job.model = Model::Users { users: 1, think },
+        |job| {
+            job.model = Model::Users {
+                users: 1,
+                think,
+                stages: Vec::new(),
+            }
+        },
         "the longest pause is shorter than the shortest",
     );
+}
+
+#[test]
+fn impossible_stages_are_refused() {
+    let rate = |stages: &[(f64, u64)], expected| {
+        let stages: Vec<Stage> = stages
+            .iter()
+            .map(|&(to_per_s, seconds)| Stage {
+                to_per_s,
+                over: Duration::from_secs(seconds),
+            })
+            .collect();
+        check(
+            |job| {
+                job.model = Model::Open {
+                    rate: Rate::Stages(stages.clone()),
+                    arrivals: Arrivals::Poisson,
+                    connections: 1,
+                    pipelining: 1,
+                }
+            },
+            expected,
+        );
+    };
+    rate(
+        &[(1.0, 1), (-1.0, 1)],
+        "the rate at the end of stage 1 must be a number from 0 to 1000000000, not -1",
+    );
+    rate(&[(f64::INFINITY, 1)], "end of stage 0 must be a number");
+    rate(&[(f64::NAN, 1)], "end of stage 0 must be a number");
+    rate(&[(5.0, 0)], "the stages of the load have no length");
+    rate(&[], "the stages of the load have no length");
+    rate(
+        &[(5.0, 0), (0.0, 0), (0.0, 9)],
+        "the stages of the load bring no request",
+    );
+    let users = |stages: &[(usize, u64)], expected| {
+        let stages: Vec<UserStage> = stages
+            .iter()
+            .map(|&(to, seconds)| UserStage {
+                to,
+                over: Duration::from_secs(seconds),
+            })
+            .collect();
+        check(
+            |job| {
+                job.model = Model::Users {
+                    users: 5,
+                    think: Think::Fixed(Duration::ZERO),
+                    stages: stages.clone(),
+                }
+            },
+            expected,
+        );
+    };
+    users(
+        &[(5, 1), (6, 1)],
+        "stage 1 asks for 6 users, and there are 5 at most",
+    );
+    users(&[(5, 0)], "the stages of the load have no length");
+    users(&[(0, 9)], "the stages of the load bring no request");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use support::{OK, Reply, Server, closed, job, run};
-use waggle_load::{Arrivals, KEY_DIGITS, Model, Prepared, Slot, Stamp, worker_and_sequence};
+use waggle_load::{Arrivals, KEY_DIGITS, Model, Prepared, Rate, Slot, Stamp, worker_and_sequence};
 
 /// A request that tells the server its number.
 fn numbered() -> Prepared {
@@ -57,7 +57,7 @@ fn a_stall_shows_in_the_response_time_of_all_that_fell_due_in_it() {
         drop(guard);
     });
     let model = Model::Open {
-        rate_per_s: 1_000.0,
+        rate: Rate::Constant(1_000.0),
         arrivals: Arrivals::Uniform,
         connections: 50,
         pipelining: 40,
@@ -102,7 +102,7 @@ fn a_stall_shows_in_the_response_time_of_all_that_fell_due_in_it() {
 fn a_server_slower_than_the_rate_shows_in_response_time_and_not_in_service_time() {
     let server = Server::start(|_| Reply::After(Duration::from_millis(10), OK.to_vec()));
     let model = Model::Open {
-        rate_per_s: 1_000.0,
+        rate: Rate::Constant(1_000.0),
         arrivals: Arrivals::Uniform,
         connections: 1,
         pipelining: 1,
@@ -140,7 +140,7 @@ fn a_server_slower_than_the_rate_shows_in_response_time_and_not_in_service_time(
 fn too_many_waiting_are_given_up_and_counted() {
     let server = Server::start(|_| Reply::After(Duration::from_millis(20), OK.to_vec()));
     let model = Model::Open {
-        rate_per_s: 2_000.0,
+        rate: Rate::Constant(2_000.0),
         arrivals: Arrivals::Poisson,
         connections: 1,
         pipelining: 1,

@@ -85,7 +85,7 @@ fn model(model: &LoadModel) -> load::Model {
             connections,
             pipelining,
         } => load::Model::Open {
-            rate_per_s,
+            rate: load::Rate::Constant(rate_per_s),
             arrivals: match arrivals {
                 study::Arrivals::Poisson => load::Arrivals::Poisson,
                 study::Arrivals::Uniform => load::Arrivals::Uniform,
@@ -100,6 +100,7 @@ fn model(model: &LoadModel) -> load::Model {
                 study::Think::Exponential(mean) => load::Think::Exponential(mean),
                 study::Think::Uniform { from, to } => load::Think::Uniform { from, to },
             },
+            stages: Vec::new(),
         },
     }
 }
