@@ -7,6 +7,8 @@
 //! run.json  study.yaml  system.yaml  .lock
 //! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
+//!                        connect_time.hlog  handshake_time.hlog (where the engine notes them)
+//!                        steps/01-login/    response_time.hlog  service_time.hlog  failed_time.hlog (of a scenario)
 //! trials/.0002-c01-r1.partial/    a trial that has not come to its end; ignored by readers, redone on resume
 //! ```
 
@@ -21,16 +23,21 @@ mod writer;
 
 pub use folder::{RunFolder, WriteError};
 pub use hlog::{HistogramLog, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms};
-pub use read::{Limits, ReadError, Run, Trial, TrialHistograms};
-pub use run::{CellInfo, ComponentInfo, Host, RunInfo, ScheduleInfo, ThresholdInfo, TrialKey};
+pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
+pub use run::{
+    CellInfo, ComponentInfo, FeedInfo, FlowInfo, Host, NamedText, RunInfo, ScenarioInfo,
+    ScheduleInfo, ThresholdInfo, TrialKey,
+};
 pub use text::{
     TextError, read_backlog, read_intervals, read_resources, read_run_info, read_trial_info,
 };
 pub use trial::{
-    BacklogRow, CountsRow, DeliveryInfo, EngineInfo, FailureCount, IntervalRow, LedgerInfo,
-    PhaseInfo, PhaseName, ResourceRow, TrialEnd, TrialInfo,
+    BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo, FailureCount, IntervalRow,
+    LedgerInfo, PhaseInfo, PhaseName, ResourceRow, SessionCounts, SessionsInfo, StepCounts,
+    StepInfo, TrialEnd, TrialInfo,
 };
-pub use writer::{IntervalHistograms, TrialWriter};
+pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
-/// The version of the folder's layout and of every file in it. A reader refuses a newer one.
-pub const FORMAT: u32 = 1;
+/// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones:
+/// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting.
+pub const FORMAT: u32 = 2;

@@ -10,13 +10,13 @@ use hdrhistogram::Histogram;
 use thiserror::Error;
 
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, PhaseName, ResourceRow, RunInfo, TextError, TrialInfo,
-    TrialKey,
+    BacklogRow, HistogramLog, IntervalRow, PhaseName, ResourceRow, RunInfo, StepInfo, TextError,
+    TrialInfo, TrialKey,
     folder::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS},
     hlog, text,
     writer::{
-        BACKLOG, DELIVERY_DELAY, FAILED_TIME, INTERVALS, LAG, RESOURCES, RESPONSE_TIME,
-        SERVICE_TIME, TRIAL_FILE, folder_name,
+        BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME, INTERVALS, LAG,
+        RESOURCES, RESPONSE_TIME, SERVICE_TIME, TRIAL_FILE, folder_name, step_folder,
     },
 };
 
@@ -79,6 +79,39 @@ pub struct Trial {
     pub lag: HistogramLog,
     /// `None` where delivery was not followed.
     pub delivery_delay: Option<Histogram<u64>>,
+    /// Empty where they were not noted.
+    pub connect_time: HistogramLog,
+    pub handshake_time: HistogramLog,
+    /// In the order of [`TrialInfo::steps`].
+    pub steps: Vec<StepLogs>,
+}
+
+/// The histograms of one step, by interval.
+#[derive(Debug, Clone)]
+pub struct StepLogs {
+    pub response_time: HistogramLog,
+    pub service_time: HistogramLog,
+    pub failed_time: HistogramLog,
+}
+
+/// The histograms of one step over a stretch of time, in microseconds.
+#[derive(Debug, Clone)]
+pub struct StepTimes {
+    pub response_time: Histogram<u64>,
+    pub service_time: Histogram<u64>,
+    pub failed_time: Histogram<u64>,
+}
+
+impl StepLogs {
+    /// The histograms of `from_s..to_s`, added up.
+    #[must_use]
+    pub fn merged(&self, from_s: f64, to_s: f64) -> StepTimes {
+        StepTimes {
+            response_time: self.response_time.merged(from_s, to_s),
+            service_time: self.service_time.merged(from_s, to_s),
+            failed_time: self.failed_time.merged(from_s, to_s),
+        }
+    }
 }
 
 /// The histograms of a stretch of time, in microseconds.
@@ -230,7 +263,8 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         max_bytes: limits.series_max_bytes,
     };
     let intervals = series.read(INTERVALS, text::read_intervals)?;
-    let by_interval = |name| {
+    check_steps(&folder, &info, &intervals)?;
+    let by_interval = |name: &str| {
         let log = series.read(name, hlog::read_histograms)?;
         if log.len() == intervals.len() {
             return Ok(log);
@@ -245,7 +279,27 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
             problem,
         })
     };
+    // What the engine did not note has no file.
+    let if_noted = |name: &str| {
+        if folder.join(name).exists() {
+            by_interval(name)
+        } else {
+            Ok(HistogramLog::default())
+        }
+    };
+    let of_step = |(place, step): (usize, &StepInfo)| {
+        let of = step_folder(place, &step.name);
+        Ok(StepLogs {
+            response_time: by_interval(&format!("{of}/{RESPONSE_TIME}"))?,
+            service_time: by_interval(&format!("{of}/{SERVICE_TIME}"))?,
+            failed_time: by_interval(&format!("{of}/{FAILED_TIME}"))?,
+        })
+    };
+    let steps = info.steps.iter().enumerate().map(of_step);
     Ok(Trial {
+        steps: steps.collect::<Result<_, ReadError>>()?,
+        connect_time: if_noted(CONNECT_TIME)?,
+        handshake_time: if_noted(HANDSHAKE_TIME)?,
         info,
         resources: series.read(RESOURCES, text::read_resources)?,
         backlog: series.read(BACKLOG, text::read_backlog)?,
@@ -257,6 +311,31 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         intervals,
         path: folder,
     })
+}
+
+/// Each interval tells of every step.
+fn check_steps(
+    folder: &Path,
+    info: &TrialInfo,
+    intervals: &[IntervalRow],
+) -> Result<(), ReadError> {
+    let odd = (1..)
+        .zip(intervals)
+        .find(|(_, row)| row.steps.len() != info.steps.len());
+    match odd {
+        None => Ok(()),
+        Some((line, row)) => Err(ReadError::Text {
+            path: folder.join(INTERVALS),
+            problem: TextError::at(
+                line,
+                format!(
+                    "counts of {} steps, but {} steps in {TRIAL_FILE}",
+                    row.steps.len(),
+                    info.steps.len()
+                ),
+            ),
+        }),
+    }
 }
 
 fn delay(log: &HistogramLog) -> Option<Histogram<u64>> {

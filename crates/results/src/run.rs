@@ -34,6 +34,51 @@ pub struct RunInfo {
     pub records_from: Option<String>,
     /// `None`: delivery is not followed.
     pub delivery_at: Option<String>,
+    /// What sessions are made of; `None`: the load is one request. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<ScenarioInfo>,
+}
+
+/// The scenario of a load, as it was read for the first cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioInfo {
+    pub name: String,
+    /// The file it was read from; `None`: it stands in the study.
+    pub file: Option<NamedText>,
+    /// Names of the steps, in the order in which the files of each trial have them.
+    pub steps: Vec<String>,
+    pub flows: Vec<FlowInfo>,
+    pub feeds: Vec<FeedInfo>,
+}
+
+/// A file that a study named, as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedText {
+    /// As the study names it.
+    pub name: String,
+    pub text: String,
+}
+
+/// One flow of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowInfo {
+    pub name: String,
+    pub weight: u32,
+}
+
+/// One feed of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeedInfo {
+    pub name: String,
+    /// `cycle`, `random`, `once` or `per_user`.
+    pub order: String,
+    pub rows: u64,
+    /// The file as the study names it; `None`: the rows stand in the study.
+    pub from: Option<String>,
 }
 
 /// A condition on every cell's numbers, checked when the study was read.

@@ -42,6 +42,76 @@ pub struct TrialInfo {
     pub delivery: Option<DeliveryInfo>,
     /// What was seen and is worth a line in the report.
     pub remarks: Vec<String>,
+    /// A scenario's steps, in the order of the `steps` of each interval; empty where the load is one request. Since format 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepInfo>,
+    /// A scenario's sessions; `None` where the load is one request. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionsInfo>,
+    /// What it took to have connections; `None`: not noted. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connecting: Option<ConnectingInfo>,
+}
+
+/// One step of a scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepInfo {
+    pub name: String,
+    /// Measured phase only.
+    pub measured: StepCounts,
+    /// Whole run of the engine, warm-up and finish included.
+    pub totals: StepCounts,
+}
+
+/// Requests of one step over some stretch of time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepCounts {
+    #[serde(deserialize_with = "count")]
+    pub sent: u64,
+    #[serde(deserialize_with = "count")]
+    pub succeeded: u64,
+    #[serde(deserialize_with = "count")]
+    pub failed: u64,
+    pub failures: Vec<FailureCount>,
+}
+
+/// The sessions of a scenario.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionsInfo {
+    /// Measured phase only.
+    pub measured: SessionCounts,
+    /// Whole run of the engine, warm-up and finish included.
+    pub totals: SessionCounts,
+}
+
+/// Sessions over some stretch of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionCounts {
+    #[serde(deserialize_with = "count")]
+    pub started: u64,
+    /// Came to the end of their flow.
+    #[serde(deserialize_with = "count")]
+    pub completed: u64,
+    /// Ended early, by a step that failed.
+    #[serde(deserialize_with = "count")]
+    pub failed: u64,
+}
+
+/// Opening connections, over the whole run of the engine. Their times are in `connect_time.hlog` and `handshake_time.hlog`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectingInfo {
+    #[serde(deserialize_with = "count")]
+    pub connects: u64,
+    /// TLS handshakes that came to their end, and how many of them went on with an earlier session.
+    #[serde(deserialize_with = "count")]
+    pub handshakes: u64,
+    #[serde(deserialize_with = "count")]
+    pub handshakes_resumed: u64,
 }
 
 impl TrialInfo {
@@ -121,7 +191,7 @@ pub struct CountsRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailureCount {
-    /// `refused`, `connect_failed`, `reset`, `timed_out`, `status_503`, `malformed`, `wrong_body`.
+    /// `refused`, `connect_failed`, `reset`, `timed_out`, `status_503`, `malformed`, `wrong_body`, …
     pub kind: String,
     #[serde(deserialize_with = "count")]
     pub count: u64,
@@ -229,6 +299,12 @@ pub struct IntervalRow {
     pub lag_p99_us: f64,
     /// Sum of times in flight ÷ length.
     pub in_flight_mean: f64,
+    /// A scenario's steps, in the order of `trial.json`. Since format 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepCounts>,
+    /// A scenario's sessions. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionCounts>,
 }
 
 /// A line of `resources.ndjson`: one component replica (or the engine) over one sampling period.

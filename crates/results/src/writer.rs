@@ -27,7 +27,12 @@ pub(crate) const SERVICE_TIME: &str = "service_time.hlog";
 pub(crate) const FAILED_TIME: &str = "failed_time.hlog";
 pub(crate) const LAG: &str = "lag.hlog";
 pub(crate) const DELIVERY_DELAY: &str = "delivery_delay.hlog";
+pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
+pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
 pub(crate) const LOGS: &str = "logs";
+const STEPS: &str = "steps";
+/// Most letters of a step's name in its folder's name.
+const STEP_LETTERS_MAX: usize = 64;
 
 /// The histograms of one interval, in microseconds.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +41,29 @@ pub struct IntervalHistograms<'a> {
     pub service_time: &'a Histogram<u64>,
     pub failed_time: &'a Histogram<u64>,
     pub lag: &'a Histogram<u64>,
+    /// Opening a connection, and its TLS handshake; `None`: not noted, in this interval as in every other.
+    pub connect_time: Option<&'a Histogram<u64>>,
+    pub handshake_time: Option<&'a Histogram<u64>>,
+    /// As many as the load was started with.
+    pub steps: &'a [StepHistograms<'a>],
+}
+
+/// The histograms of one step in one interval, in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct StepHistograms<'a> {
+    pub response_time: &'a Histogram<u64>,
+    pub service_time: &'a Histogram<u64>,
+    pub failed_time: &'a Histogram<u64>,
+}
+
+/// What is known of a load when it starts.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadStart<'a> {
+    /// Of the request or the scenario; tags the histograms.
+    pub name: &'a str,
+    /// Names of a scenario's steps; none where the load is one request.
+    pub steps: &'a [String],
+    pub started_unix_ns: u64,
 }
 
 /// Writes one trial. Dropped before [`TrialWriter::finish`], it leaves what a crash would leave.
@@ -52,6 +80,11 @@ pub struct TrialWriter {
 /// What is open once the load has started.
 struct Load {
     tag: String,
+    started_unix_s: f64,
+    steps: Vec<StepOut>,
+    /// Opened by the first interval that has them.
+    connect_time: Option<Out>,
+    handshake_time: Option<Out>,
     response_time: Out,
     service_time: Out,
     failed_time: Out,
@@ -60,6 +93,14 @@ struct Load {
     serializer: V2DeflateSerializer,
     /// End of the last interval.
     end_s: f64,
+}
+
+/// The files of one step.
+struct StepOut {
+    tag: String,
+    response_time: Out,
+    service_time: Out,
+    failed_time: Out,
 }
 
 impl std::fmt::Debug for Load {
@@ -99,6 +140,25 @@ impl Out {
             .map_err(WriteError::io("write", &self.path))
     }
 
+    /// A log of histograms, begun.
+    fn log(folder: &Path, name: &str, started_unix_s: f64) -> Result<Self, WriteError> {
+        let mut out = Self::create(folder, name)?;
+        hlog::write_head(&mut out.file, started_unix_s)
+            .map_err(WriteError::io("write", &out.path))?;
+        Ok(out)
+    }
+
+    /// One histogram of a log.
+    fn histogram(
+        &mut self,
+        serializer: &mut V2DeflateSerializer,
+        place: Place<'_>,
+        histogram: &Histogram<u64>,
+    ) -> Result<(), WriteError> {
+        hlog::write_line(&mut self.file, serializer, place, histogram)
+            .map_err(WriteError::io("write", &self.path))
+    }
+
     fn sync(&mut self) -> Result<(), WriteError> {
         self.file
             .flush()
@@ -113,6 +173,118 @@ impl Out {
 /// `0007-c03-r1`.
 pub(crate) fn folder_name(key: TrialKey, position: u32) -> String {
     format!("{position:04}-c{:02}-r{}", key.cell, key.repetition)
+}
+
+/// `steps/01-login`: whatever the step is called, its folder's name is one that every file system takes.
+pub(crate) fn step_folder(place: usize, name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().take(STEP_LETTERS_MAX).map(plain).collect();
+    format!("{STEPS}/{:02}-{name}", place + 1)
+}
+
+impl StepOut {
+    fn open(
+        partial: &Path,
+        place: usize,
+        name: &str,
+        started_unix_s: f64,
+    ) -> Result<Self, WriteError> {
+        let folder = partial.join(step_folder(place, name));
+        fs::create_dir_all(&folder).map_err(WriteError::io("create", &folder))?;
+        let open = |file| Out::log(&folder, file, started_unix_s);
+        Ok(Self {
+            tag: hlog::tag_of(name),
+            response_time: open(RESPONSE_TIME)?,
+            service_time: open(SERVICE_TIME)?,
+            failed_time: open(FAILED_TIME)?,
+        })
+    }
+}
+
+impl Load {
+    fn outs(&mut self) -> impl Iterator<Item = &mut Out> {
+        let whole = [
+            &mut self.response_time,
+            &mut self.service_time,
+            &mut self.failed_time,
+            &mut self.lag,
+            &mut self.delivery_delay,
+        ];
+        let steps = self.steps.iter_mut().flat_map(|step| {
+            [
+                &mut step.response_time,
+                &mut step.service_time,
+                &mut step.failed_time,
+            ]
+        });
+        whole
+            .into_iter()
+            .chain(&mut self.connect_time)
+            .chain(&mut self.handshake_time)
+            .chain(steps)
+    }
+
+    fn write(
+        &mut self,
+        partial: &Path,
+        (start_s, length_s): (f64, f64),
+        histograms: IntervalHistograms<'_>,
+    ) -> Result<(), WriteError> {
+        let place = Place {
+            tag: &self.tag,
+            start_s,
+            length_s,
+        };
+        let serializer = &mut self.serializer;
+        for (out, histogram) in [
+            (&mut self.response_time, histograms.response_time),
+            (&mut self.service_time, histograms.service_time),
+            (&mut self.failed_time, histograms.failed_time),
+            (&mut self.lag, histograms.lag),
+        ] {
+            out.histogram(serializer, place, histogram)?;
+        }
+        for (name, out, histogram) in [
+            (
+                CONNECT_TIME,
+                &mut self.connect_time,
+                histograms.connect_time,
+            ),
+            (
+                HANDSHAKE_TIME,
+                &mut self.handshake_time,
+                histograms.handshake_time,
+            ),
+        ] {
+            let Some(histogram) = histogram else { continue };
+            let out = match out {
+                Some(out) => out,
+                None => out.insert(Out::log(partial, name, self.started_unix_s)?),
+            };
+            out.histogram(serializer, place, histogram)?;
+        }
+        for (step, histograms) in self.steps.iter_mut().zip(histograms.steps) {
+            let place = Place {
+                tag: &step.tag,
+                ..place
+            };
+            for (out, histogram) in [
+                (&mut step.response_time, histograms.response_time),
+                (&mut step.service_time, histograms.service_time),
+                (&mut step.failed_time, histograms.failed_time),
+            ] {
+                out.histogram(serializer, place, histogram)?;
+            }
+        }
+        self.end_s = start_s + length_s;
+        Ok(())
+    }
 }
 
 impl TrialWriter {
@@ -146,24 +318,26 @@ impl TrialWriter {
         self.partial.join(LOGS)
     }
 
-    /// Says that the load starts now; due before the first interval. The request's name tags the histograms.
+    /// Says that the load starts now; due before the first interval.
     ///
     /// # Errors
     /// Where the disk refuses.
-    pub fn load_started(&mut self, request: &str, started_unix_ns: u64) -> Result<(), WriteError> {
+    pub fn load_started(&mut self, start: &LoadStart<'_>) -> Result<(), WriteError> {
         #[expect(
             clippy::cast_precision_loss,
             reason = "a time of day to the microsecond is enough"
         )]
-        let started_unix_s = started_unix_ns as f64 / 1e9;
-        let open = |name| -> Result<Out, WriteError> {
-            let mut out = Out::create(&self.partial, name)?;
-            hlog::write_head(&mut out.file, started_unix_s)
-                .map_err(WriteError::io("write", &out.path))?;
-            Ok(out)
-        };
+        let started_unix_s = start.started_unix_ns as f64 / 1e9;
+        let open = |name| Out::log(&self.partial, name, started_unix_s);
+        let steps = start.steps.iter().enumerate();
         self.load = Some(Load {
-            tag: hlog::tag_of(request),
+            tag: hlog::tag_of(start.name),
+            started_unix_s,
+            steps: steps
+                .map(|(place, name)| StepOut::open(&self.partial, place, name, started_unix_s))
+                .collect::<Result<_, _>>()?,
+            connect_time: None,
+            handshake_time: None,
             response_time: open(RESPONSE_TIME)?,
             service_time: open(SERVICE_TIME)?,
             failed_time: open(FAILED_TIME)?,
@@ -178,7 +352,7 @@ impl TrialWriter {
     /// One interval of the load, in order of their starts.
     ///
     /// # Errors
-    /// Where the load was not started, the row holds a number that is not finite, or the disk refuses.
+    /// Where the load was not started or with other steps, the row holds a number that is not finite, or the disk refuses.
     pub fn interval(
         &mut self,
         row: &IntervalRow,
@@ -189,23 +363,19 @@ impl TrialWriter {
                 path: self.partial.clone(),
             });
         };
-        self.intervals.row(row)?;
-        let place = Place {
-            tag: &load.tag,
-            start_s: row.start_s,
-            length_s: row.counts.seconds,
-        };
-        for (out, histogram) in [
-            (&mut load.response_time, histograms.response_time),
-            (&mut load.service_time, histograms.service_time),
-            (&mut load.failed_time, histograms.failed_time),
-            (&mut load.lag, histograms.lag),
-        ] {
-            hlog::write_line(&mut out.file, &mut load.serializer, place, histogram)
-                .map_err(WriteError::io("write", &out.path))?;
+        let steps = load.steps.len();
+        if row.steps.len() != steps || histograms.steps.len() != steps {
+            return Err(WriteError::Unreadable {
+                path: self.intervals.path.clone(),
+                problem: format!(
+                    "counts of {} steps and histograms of {}, of a load with {steps}",
+                    row.steps.len(),
+                    histograms.steps.len()
+                ),
+            });
         }
-        load.end_s = row.start_s + row.counts.seconds;
-        Ok(())
+        self.intervals.row(row)?;
+        load.write(&self.partial, (row.start_s, row.counts.seconds), histograms)
     }
 
     /// CPU and memory of one component over one sampling period.
@@ -239,13 +409,8 @@ impl TrialWriter {
             start_s: 0.0,
             length_s: load.end_s,
         };
-        hlog::write_line(
-            &mut load.delivery_delay.file,
-            &mut load.serializer,
-            place,
-            histogram,
-        )
-        .map_err(WriteError::io("write", &load.delivery_delay.path))
+        load.delivery_delay
+            .histogram(&mut load.serializer, place, histogram)
     }
 
     /// Makes everything durable, writes `trial.json` and gives the folder its name, which is returned.
@@ -254,15 +419,7 @@ impl TrialWriter {
     /// # Errors
     /// Where `info` holds a number that is not finite, or the disk refuses; the trial then counts as not done.
     pub fn finish(mut self, info: &TrialInfo) -> Result<PathBuf, WriteError> {
-        let load = self.load.iter_mut().flat_map(|load| {
-            [
-                &mut load.response_time,
-                &mut load.service_time,
-                &mut load.failed_time,
-                &mut load.lag,
-                &mut load.delivery_delay,
-            ]
-        });
+        let load = self.load.iter_mut().flat_map(Load::outs);
         for out in [&mut self.intervals, &mut self.resources, &mut self.backlog]
             .into_iter()
             .chain(load)
@@ -271,6 +428,14 @@ impl TrialWriter {
         }
         let trial_file = self.partial.join(TRIAL_FILE);
         write_synced(&trial_file, &json(&trial_file, info)?)?;
+        let steps = self.load.iter().flat_map(|load| &load.steps);
+        for folder in steps.filter_map(|step| step.response_time.path.parent()) {
+            sync_folder(folder)?;
+        }
+        let steps_folder = self.partial.join(STEPS);
+        if steps_folder.exists() {
+            sync_folder(&steps_folder)?;
+        }
         sync_folder(&self.partial)?;
         fs::rename(&self.partial, &self.whole).map_err(WriteError::io("rename", &self.partial))?;
         if let Some(trials) = self.whole.parent() {

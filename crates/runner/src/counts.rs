@@ -60,6 +60,8 @@ pub(crate) fn interval_row(
             counts.in_flight_time.as_secs_f64(),
             interval.length.as_secs_f64(),
         ),
+        steps: Vec::new(),
+        sessions: None,
     }
 }
 

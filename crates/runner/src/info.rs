@@ -44,6 +44,7 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
             .delivery
             .as_ref()
             .map(|delivery| delivery.at.clone()),
+        scenario: None,
     }
 }
 

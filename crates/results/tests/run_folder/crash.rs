@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use waggle_results::{Run, RunFolder};
+use waggle_results::{LoadStart, Run, RunFolder};
 
 use crate::sample;
 
@@ -53,7 +53,11 @@ fn a_crash_between_two_calls() {
     check("after the load started", |run| {
         run.begin(sample::key(1, 1))
             .unwrap()
-            .load_started("get", 1)
+            .load_started(&LoadStart {
+                name: "get",
+                steps: &["login".to_owned()],
+                started_unix_ns: 1,
+            })
             .unwrap();
     });
     check("after all rows", |run| {

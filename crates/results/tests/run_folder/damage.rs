@@ -1,6 +1,6 @@
 //! Damaged files are refused with file and line, whatever the damage; nothing panics.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use waggle_results::{Limits, ReadError, Run, read_histograms};
 
@@ -10,8 +10,18 @@ const TRIAL: &str = "trials/0001-c02-r1";
 
 /// Writes a run, rewrites one file by `damage`, and reads: the error must name the file and say `expected`.
 fn check(name: &str, damage: impl Fn(String) -> String, expected: &str) {
+    check_of(sample::write_run, name, damage, expected);
+}
+
+/// The same with a run of a scenario.
+fn check_scenario(name: &str, damage: impl Fn(String) -> String, expected: &str) {
+    let write = |path: &Path| drop(sample::write_scenario_run(path));
+    check_of(write, name, damage, expected);
+}
+
+fn check_of(write: impl Fn(&Path), name: &str, damage: impl Fn(String) -> String, expected: &str) {
     let folder = tempfile::tempdir().unwrap();
-    sample::write_run(folder.path());
+    write(folder.path());
     let file = folder.path().join(name);
     fs::write(&file, damage(fs::read_to_string(&file).unwrap())).unwrap();
     let Err(error) = Run::read(folder.path()) else {
@@ -48,22 +58,22 @@ fn run_json() {
     );
     check(
         "run.json",
-        replaced("\"format\": 1", "\"format\": 2"),
-        "written in format 2; this waggle reads formats up to 1",
+        replaced("\"format\": 2", "\"format\": 3"),
+        "written in format 3; this waggle reads formats up to 2",
     );
     check(
         "run.json",
-        replaced("\"format\": 1", "\"format\": 99, \"new\": {}"),
+        replaced("\"format\": 2", "\"format\": 99, \"new\": {}"),
         "use a newer waggle",
     );
     check(
         "run.json",
-        replaced("\"format\": 1", "\"format\": 0"),
+        replaced("\"format\": 2", "\"format\": 0"),
         "format 0 does not exist",
     );
     check(
         "run.json",
-        replaced("\"format\": 1", "\"format\": \"1\""),
+        replaced("\"format\": 2", "\"format\": \"1\""),
         "invalid type: string",
     );
     check(
@@ -109,8 +119,8 @@ fn trial_json() {
     check(file, |_| "{}".into(), "missing field `format`");
     check(
         file,
-        replaced("\"format\": 1", "\"format\": 2"),
-        "written in format 2",
+        replaced("\"format\": 2", "\"format\": 3"),
+        "written in format 3",
     );
     check(
         file,
@@ -247,6 +257,54 @@ fn logs() {
         file,
         replaced("#[StartTime: 1", "#[StartTime: x"),
         "line 3, column 0: `x",
+    );
+}
+
+#[test]
+fn steps() {
+    let trial = "trials/0001-c02-r1/trial.json";
+    check_scenario(
+        trial,
+        replaced("\"name\": \"login\"", "\"name\": \"logon\""),
+        "0 histograms, but 6 rows in",
+    );
+    check_scenario(
+        trial,
+        |text| {
+            let from = text.find("\"steps\"").unwrap();
+            let to = text.find("\"sessions\"").unwrap();
+            format!("{}{}", &text[..from], &text[to..])
+        },
+        "line 1, column 0: counts of 2 steps, but 0 steps in trial.json",
+    );
+    check_scenario(
+        trial,
+        replaced("\"sent\": 400", "\"sent\": -1"),
+        "invalid value: integer `-1`",
+    );
+    check_scenario(
+        "trials/0001-c02-r1/intervals.ndjson",
+        |text| {
+            let from = text.find(",\"steps\":").unwrap();
+            let to = text.find(",\"sessions\":").unwrap();
+            format!("{}{}", &text[..from], &text[to..])
+        },
+        "line 1, column 0: counts of 0 steps, but 2 steps in trial.json",
+    );
+    check_scenario(
+        "trials/0001-c02-r1/steps/02-list_orders__all/failed_time.hlog",
+        replaced("Tag=", "Tug="),
+        "line 6, column 0: expected `Tag=…` first",
+    );
+    check_scenario(
+        "trials/0001-c02-r1/connect_time.hlog",
+        |_| String::new(),
+        "0 histograms, but 6 rows in",
+    );
+    check_scenario(
+        "run.json",
+        replaced("\"flows\"", "\"streams\""),
+        "unknown field `streams`",
     );
 }
 

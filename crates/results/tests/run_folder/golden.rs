@@ -2,27 +2,65 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use waggle_results::Run;
+use waggle_results::{Run, RunInfo, TrialInfo};
 
 use crate::sample;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
+const GOLDEN_SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-scenario");
+/// As format 1 wrote it; never written again.
+const FORMAT_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-1");
 
 #[test]
 fn the_folder_is_the_golden_one() {
+    check(sample::write_run, Path::new(GOLDEN));
+    check(
+        |path| drop(sample::write_scenario_run(path)),
+        Path::new(GOLDEN_SCENARIO),
+    );
+}
+
+#[test]
+fn format_1_says_what_it_said() {
+    let (old, new) = (
+        Run::read(Path::new(FORMAT_1)).unwrap(),
+        Run::read(Path::new(GOLDEN)).unwrap(),
+    );
+    assert_eq!((old.info.format, new.info.format), (1, 2));
+    assert_eq!(
+        old.info,
+        RunInfo {
+            format: 1,
+            ..new.info
+        }
+    );
+    assert_eq!(old.trials.len(), new.trials.len());
+    for (old, new) in old.trials.iter().zip(&new.trials) {
+        let expected = TrialInfo {
+            format: 1,
+            ..new.info.clone()
+        };
+        assert_eq!(old.info, expected);
+        assert_eq!(old.intervals, new.intervals);
+        sample::assert_same_logs(old, new);
+    }
+}
+
+/// Writes a run and compares its folder with the golden one.
+fn check(write: impl Fn(&Path), golden: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
-    sample::write_run(&run);
+    write(&run);
     let found = files_under(&run);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        let _ = fs::remove_dir_all(GOLDEN);
+        let _ = fs::remove_dir_all(golden);
         for (name, bytes) in &found {
-            let path = Path::new(GOLDEN).join(name);
+            let path = golden.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
     }
-    let expected = files_under(Path::new(GOLDEN));
+    let expected = files_under(golden);
     assert_eq!(
         found.keys().collect::<Vec<_>>(),
         expected.keys().collect::<Vec<_>>()
@@ -34,10 +72,7 @@ fn the_folder_is_the_golden_one() {
             assert_eq!(text(bytes), text(&expected[name]), "{name}");
         }
     }
-    let (found, expected) = (
-        Run::read(&run).unwrap(),
-        Run::read(Path::new(GOLDEN)).unwrap(),
-    );
+    let (found, expected) = (Run::read(&run).unwrap(), Run::read(golden).unwrap());
     for (found, expected) in found.trials.iter().zip(&expected.trials) {
         sample::assert_same_logs(found, expected);
     }

@@ -3,8 +3,8 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    IntervalHistograms, IntervalRow, PhaseName, ResourceRow, Run, TrialEnd, TrialInfo, WriteError,
-    read_histograms,
+    IntervalHistograms, IntervalRow, LoadStart, PhaseName, ResourceRow, Run, TrialEnd, TrialInfo,
+    WriteError, read_histograms,
 };
 
 use crate::sample;
@@ -59,6 +59,33 @@ fn a_trial_comes_back_whole() {
 }
 
 #[test]
+fn the_steps_of_a_scenario_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let written = sample::write_scenario_run(&path);
+    let read = Run::read(&path).unwrap();
+    assert_eq!(read.info.scenario, sample::scenario_run_info().scenario);
+    let trial = &read.trials[0];
+    assert_eq!(trial.info, sample::scenario_trial_info());
+    assert_eq!(trial.steps.len(), sample::STEPS.len());
+    for (step, (logs, name)) in trial.steps.iter().zip(sample::STEPS).enumerate() {
+        let histograms: Vec<_> = logs.response_time.iter().collect();
+        for (interval, found) in histograms.iter().enumerate() {
+            assert_eq!(found.histogram, written[interval][step], "{name}");
+        }
+        let mut measured = written[2][step].clone();
+        for interval in &written[3..] {
+            measured.add(&interval[step]).unwrap();
+        }
+        assert_eq!(logs.merged(0.5, 1.5).response_time, measured, "{name}");
+        assert_eq!(logs.failed_time.len(), logs.service_time.len());
+    }
+    assert_eq!(trial.intervals[1].steps[0].succeeded, 99);
+    assert_eq!(trial.connect_time.merged(0.0, 0.25).len(), 10);
+    assert_eq!(trial.handshake_time.len(), 6);
+}
+
+#[test]
 fn a_trial_that_never_saw_load_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let run = sample::create(folder.path());
@@ -101,10 +128,24 @@ fn what_could_not_be_read_again_is_not_written() {
         service_time: &empty,
         failed_time: &empty,
         lag: &empty,
+        connect_time: None,
+        handshake_time: None,
+        steps: &[],
     };
     let refused = writer.interval(&IntervalRow::default(), histograms);
     assert!(
         matches!(refused, Err(WriteError::NotStarted { .. })),
+        "{refused:?}"
+    );
+    let start = LoadStart {
+        name: "shopping",
+        steps: &["login".to_owned()],
+        started_unix_ns: 1,
+    };
+    writer.load_started(&start).unwrap();
+    let refused = writer.interval(&IntervalRow::default(), histograms);
+    assert!(
+        matches!(refused, Err(WriteError::Unreadable { .. })),
         "{refused:?}"
     );
 }

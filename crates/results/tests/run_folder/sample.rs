@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
-    BacklogRow, CellInfo, ComponentInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, FailureCount,
-    Host, IntervalHistograms, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, ResourceRow,
-    RunFolder, RunInfo, ScheduleInfo, ThresholdInfo, Trial, TrialEnd, TrialInfo, TrialKey,
-    TrialWriter,
+    BacklogRow, CellInfo, ComponentInfo, ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo,
+    FORMAT, FailureCount, FeedInfo, FlowInfo, Host, IntervalHistograms, IntervalRow, LedgerInfo,
+    LoadStart, NamedText, PhaseInfo, PhaseName, ResourceRow, RunFolder, RunInfo, ScenarioInfo,
+    ScheduleInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo,
+    Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -70,6 +71,7 @@ pub(crate) fn run_info() -> RunInfo {
         host: host(),
         records_from: Some("data/host-metrics.lp (1,000 records)".into()),
         delivery_at: Some("store".into()),
+        scenario: None,
     }
 }
 
@@ -144,6 +146,9 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
             ..DeliveryInfo::default()
         }),
         remarks: vec!["CPU of the generator's busiest worker: 82 %".into()],
+        steps: Vec::new(),
+        sessions: None,
+        connecting: None,
     }
 }
 
@@ -175,7 +180,13 @@ pub(crate) struct Written {
 /// Writes all rows of a trial but does not finish it.
 pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
     let mut random = StdRng::seed_from_u64(seed);
-    writer.load_started(REQUEST, STARTED_UNIX_NS).unwrap();
+    writer
+        .load_started(&LoadStart {
+            name: REQUEST,
+            steps: &[],
+            started_unix_ns: STARTED_UNIX_NS,
+        })
+        .unwrap();
     let mut response_time = Vec::new();
     for index in 0..INTERVALS {
         let start_s = INTERVAL_S * f64::from(index);
@@ -194,6 +205,9 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
                     service_time: &histogram(&mut random, 222, 40_000),
                     failed_time: &histogram(&mut random, 3, 3_000_000_000),
                     lag: &histogram(&mut random, 0, 2),
+                    connect_time: None,
+                    handshake_time: None,
+                    steps: &[],
                 },
             )
             .unwrap();
@@ -253,6 +267,126 @@ pub(crate) fn write_run(path: &Path) {
     }
 }
 
+/// Names of the steps; the second one is no name of a folder.
+pub(crate) const STEPS: [&str; 2] = ["login", "list/orders, all"];
+
+pub(crate) fn scenario_run_info() -> RunInfo {
+    RunInfo {
+        records_from: None,
+        delivery_at: None,
+        scenario: Some(ScenarioInfo {
+            name: "shopping".into(),
+            file: Some(NamedText {
+                name: "shopping.yaml".into(),
+                text: "name: shopping\n".into(),
+            }),
+            steps: STEPS.map(str::to_owned).to_vec(),
+            flows: vec![FlowInfo {
+                name: "buy".into(),
+                weight: 3,
+            }],
+            feeds: vec![FeedInfo {
+                name: "users".into(),
+                order: "once".into(),
+                rows: 1_000,
+                from: Some("users.csv".into()),
+            }],
+        }),
+        ..run_info()
+    }
+}
+
+fn step_counts(sent: u64) -> StepCounts {
+    StepCounts {
+        sent,
+        succeeded: sent - 1,
+        failed: 1,
+        failures: vec![FailureCount {
+            kind: "not_captured".into(),
+            count: 1,
+        }],
+    }
+}
+
+fn session_counts(started: u64) -> SessionCounts {
+    SessionCounts {
+        started,
+        completed: started - 2,
+        failed: 2,
+    }
+}
+
+pub(crate) fn scenario_trial_info() -> TrialInfo {
+    let step = |name: &str| StepInfo {
+        name: name.to_owned(),
+        measured: step_counts(400),
+        totals: step_counts(600),
+    };
+    TrialInfo {
+        ledger: None,
+        delivery: None,
+        steps: STEPS.map(step).to_vec(),
+        sessions: Some(SessionsInfo {
+            measured: session_counts(400),
+            totals: session_counts(600),
+        }),
+        connecting: Some(ConnectingInfo {
+            connects: 60,
+            handshakes: 60,
+            handshakes_resumed: 50,
+        }),
+        ..trial_info(key(2, 1), 1)
+    }
+}
+
+/// Writes a run of a scenario with one trial; returns the steps' response times by interval.
+pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
+    let run = RunFolder::create(path, &scenario_run_info(), STUDY, SYSTEM).unwrap();
+    let mut writer = run.begin(key(2, 1)).unwrap();
+    let mut random = StdRng::seed_from_u64(3);
+    writer
+        .load_started(&LoadStart {
+            name: "shopping",
+            steps: &STEPS.map(str::to_owned),
+            started_unix_ns: STARTED_UNIX_NS,
+        })
+        .unwrap();
+    let mut written = Vec::new();
+    for index in 0..INTERVALS {
+        let row = IntervalRow {
+            start_s: INTERVAL_S * f64::from(index),
+            counts: counts(200),
+            connections_open: 10,
+            steps: vec![step_counts(100); 2],
+            sessions: Some(session_counts(100)),
+            ..IntervalRow::default()
+        };
+        let times = [99, 99].map(|count| histogram(&mut random, count, 50_000));
+        let (failed, connect) = (
+            histogram(&mut random, 1, 50_000),
+            histogram(&mut random, 10, 500),
+        );
+        let steps = times.each_ref().map(|response_time| StepHistograms {
+            response_time,
+            service_time: response_time,
+            failed_time: &failed,
+        });
+        let histograms = IntervalHistograms {
+            response_time: &times[0],
+            service_time: &times[0],
+            failed_time: &failed,
+            lag: &failed,
+            connect_time: Some(&connect),
+            handshake_time: Some(&connect),
+            steps: &steps,
+        };
+        writer.interval(&row, histograms).unwrap();
+        written.push(times);
+    }
+    writer.finish(&scenario_trial_info()).unwrap();
+    written
+}
+
 pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
     let all = |trial: &Trial| -> Vec<(f64, Histogram<u64>)> {
         [
@@ -260,8 +394,16 @@ pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
             &trial.service_time,
             &trial.failed_time,
             &trial.lag,
+            &trial.connect_time,
+            &trial.handshake_time,
         ]
         .into_iter()
+        .chain(
+            trial
+                .steps
+                .iter()
+                .flat_map(|step| [&step.response_time, &step.service_time, &step.failed_time]),
+        )
         .flat_map(|log| log.iter().map(|entry| (entry.start_s, entry.histogram)))
         .collect()
     };

@@ -166,6 +166,9 @@ impl Report {
             ledger: self.ledger.clone(),
             delivery: self.delivery.clone(),
             remarks: self.remarks.clone(),
+            steps: Vec::new(),
+            sessions: None,
+            connecting: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use tokio::sync::watch;
+use waggle_results::LoadStart;
 use waggle_study::{Delivery as DeliveryAsked, Probe};
 
 use crate::{
@@ -65,10 +66,11 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         .map_err(|why| Failure::new(format!("the load cannot be started: {why}")))?;
     // The load's own clock has started a moment ago, once all of its threads were ready.
     let clock = Clock::start();
-    trial
-        .writer
-        .borrow_mut()
-        .load_started(&cell.request.name, clock.start_unix_ns())?;
+    trial.writer.borrow_mut().load_started(&LoadStart {
+        name: &cell.request.name,
+        steps: &[],
+        started_unix_ns: clock.start_unix_ns(),
+    })?;
     let (window, window_known) = watch::channel(None);
     let delivery = followed.map(|(asked, probe, address)| {
         let following = Following {

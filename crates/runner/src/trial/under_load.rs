@@ -125,6 +125,9 @@ impl<R: LoadRun> UnderLoad<'_, R> {
             service_time: &interval.service_time,
             failed_time: &interval.failed_time,
             lag: &interval.lag,
+            connect_time: None,
+            handshake_time: None,
+            steps: &[],
         };
         self.writer.borrow_mut().interval(&row, histograms)?;
         self.progress.in_flight = interval.counts.in_flight;

@@ -216,6 +216,7 @@ impl Seeded {
             },
             records_from: Some("host-metrics.lp (10,000 records)".to_owned()),
             delivery_at: Some("store".to_owned()),
+            scenario: None,
         }
     }
 

@@ -3,8 +3,8 @@
 use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, FailureCount,
-    IntervalHistograms, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, ResourceRow, TrialEnd,
-    TrialInfo, TrialKey, TrialWriter,
+    IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, PhaseInfo, PhaseName, ResourceRow,
+    TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 use super::{Chance, Seeded, Wrong};
@@ -68,8 +68,12 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         out.finish(&failed(seeded, made)).unwrap();
         return;
     }
-    out.load_started("put-readings", 1_768_210_200_000_000_000)
-        .unwrap();
+    out.load_started(&LoadStart {
+        name: "put-readings",
+        steps: &[],
+        started_unix_ns: 1_768_210_200_000_000_000,
+    })
+    .unwrap();
     let scatter = if made.is(Wrong::Scatters) {
         [0.7, 1.0, 1.4][(made.key.repetition as usize - 1) % 3]
     } else {
@@ -152,12 +156,17 @@ fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &
         engine_cpu_busiest_s: cpu * INTERVAL_S,
         lag_p99_us: 12.0,
         in_flight_mean: made.in_flight,
+        steps: Vec::new(),
+        sessions: None,
     };
     let histograms = IntervalHistograms {
         response_time: &response,
         service_time: &response,
         failed_time: &failed_time,
         lag: &spread(succeeded, 8.0),
+        connect_time: None,
+        handshake_time: None,
+        steps: &[],
     };
     out.interval(&row, histograms).unwrap();
     sums.accepted.push(succeeded);
@@ -346,6 +355,9 @@ fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo 
         measured: sums.measured,
         totals: sums.totals,
         remarks: Vec::new(),
+        steps: Vec::new(),
+        sessions: None,
+        connecting: None,
     }
 }
 
@@ -395,5 +407,8 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         ledger: None,
         delivery: None,
         remarks: vec!["its log says why".to_owned()],
+        steps: Vec::new(),
+        sessions: None,
+        connecting: None,
     }
 }
