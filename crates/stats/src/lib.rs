@@ -10,6 +10,7 @@ mod estimate;
 mod facts;
 mod quantile;
 mod sample;
+mod search;
 mod steady;
 mod student;
 mod verdict;
@@ -20,5 +21,9 @@ pub use checks::{Findings, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
 pub use facts::{Counts, Engine, Ledger, LoadModel, RunningTotals, TrialFacts};
 pub use quantile::{MIN_SAMPLES_BEYOND, thin_tail};
+pub use search::{
+    Answer, End, Evidence, Held, LevelSummary, Levels, SILENT_AT_MOST, Search, Settings, Step,
+    Tried,
+};
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
 pub use verdict::{Reason, Verdict, cell_reasons, verdict_of};

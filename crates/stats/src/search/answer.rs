@@ -1,0 +1,114 @@
+//! What a search found: an interval, how it came to its end, and every level that was tried.
+
+use super::standing::{Ends, Standing, Stop};
+
+/// The answer: conditions hold at `holds`, and `fails` is the lowest level above it at which they were seen not to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The highest level that held in every one of its trials.
+    pub holds: Option<Held>,
+    /// The lowest level above it that did not hold. `None` where none was seen.
+    pub fails: Option<f64>,
+    pub end: End,
+    /// Why the search went no higher: of the level that stopped it, a sentence each.
+    pub why: Vec<String>,
+    /// The level that stopped the search, whatever the reason; `None` where none did.
+    pub stopped_at: Option<f64>,
+    pub trials: u32,
+    /// Every level that was tried, in ascending order.
+    pub levels: Vec<LevelSummary>,
+}
+
+/// A level that held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Held {
+    pub level: f64,
+    /// In how many trials: all there were of it.
+    pub trials: u32,
+}
+
+/// How a search came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The interval is as narrow as asked and its ends are confirmed.
+    Found,
+    /// It held at the highest level that may be tried.
+    MetUpToMost,
+    /// It did not hold at the lowest level that may be tried.
+    NeverMet,
+    /// Higher up the generator was the limit; the system may hold more.
+    InstrumentLimited,
+    /// Higher up the trials say nothing: they failed, or their accounts do not add up.
+    Silent,
+    /// As many trials as allowed were made.
+    TrialsSpent,
+    /// It is still under way, or was interrupted.
+    Unfinished,
+}
+
+impl End {
+    /// Of a search that needs no more trials.
+    pub(super) fn of(ends: &Ends<'_>) -> Self {
+        match (ends.stops.and_then(|stops| stops.stop), ends.holds) {
+            (None, _) => Self::MetUpToMost,
+            (Some(Stop::NotMet), Some(_)) => Self::Found,
+            (Some(Stop::NotMet), None) => Self::NeverMet,
+            (Some(Stop::InstrumentLimited), _) => Self::InstrumentLimited,
+            (Some(Stop::Silent), _) => Self::Silent,
+        }
+    }
+
+    /// As it is written everywhere.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::MetUpToMost => "met-up-to-most",
+            Self::NeverMet => "never-met",
+            Self::InstrumentLimited => "instrument-limited",
+            Self::Silent => "silent",
+            Self::TrialsSpent => "trials-spent",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// One level, by what its trials showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LevelSummary {
+    pub level: f64,
+    pub met: u32,
+    pub not_met: u32,
+    pub instrument_limited: u32,
+    pub silent: u32,
+}
+
+impl Answer {
+    pub(super) fn of(standings: &[Standing], trials: usize, end: End) -> Self {
+        let Ends { holds, stops } = Ends::of(standings);
+        Self {
+            holds: holds.map(|seen| Held {
+                level: seen.level,
+                trials: seen.met,
+            }),
+            fails: standings
+                .iter()
+                .find(|seen| seen.stop == Some(Stop::NotMet))
+                .map(|seen| seen.level),
+            end,
+            why: stops.map(|seen| seen.why.clone()).unwrap_or_default(),
+            stopped_at: stops.map(|seen| seen.level),
+            trials: u32::try_from(trials).unwrap_or(u32::MAX),
+            levels: standings
+                .iter()
+                .map(|seen| LevelSummary {
+                    level: seen.level,
+                    met: seen.met,
+                    not_met: seen.not_met,
+                    instrument_limited: seen.limited,
+                    silent: seen.silent,
+                })
+                .collect(),
+        }
+    }
+}

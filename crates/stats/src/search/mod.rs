@@ -1,0 +1,305 @@
+//! The highest level of load at which conditions hold: bracket, bisect, confirm.
+//!
+//! A state machine without I/O: [`Search::next`] names the level to try, [`Search::tell`] takes what the trial showed.
+//! What comes next is a function of the settings and of what was told so far, so that a search which was interrupted
+//! goes on by telling it again what is on disk, and its answer can be had anew from there.
+//!
+//! Bracket: the level doubles from the start until a trial stops it, or halves where the start itself does not hold.
+//! Bisect: halfway between the two ends on the log scale, until they are within the precision. Confirm: the lower end
+//! must hold in every one of `confirm` trials; one that fails becomes the upper end and the search goes on below it.
+//! The upper end, if one trial alone stopped it, is tried once more, for a single bad trial would cut off all above it.
+
+mod answer;
+mod standing;
+
+#[cfg(test)]
+mod tests;
+
+use crate::Verdict;
+
+pub use answer::{Answer, End, Held, LevelSummary};
+use standing::{Ends, Standing, standings};
+
+/// Trials of one level that may say nothing before the search gives that level up.
+pub const SILENT_AT_MOST: u32 = 3;
+/// Levels that are this close, as a share, are the same one: they may have been through a text.
+const SAME: f64 = 1e-9;
+/// Bounds of the precision that is taken; a wish beyond them is cut to them.
+const PRECISION: (f64, f64) = (0.001, 1.0);
+
+/// What is searched for, and how far the search may go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// The first level; then doubled or halved.
+    pub from: f64,
+    pub at_least: f64,
+    pub at_most: f64,
+    /// How close the two ends must come, as a share of the lower one.
+    pub precision: f64,
+    /// Trials that must hold at the level that is the answer.
+    pub confirm: u32,
+    pub trials_at_most: u32,
+    pub levels: Levels,
+}
+
+/// Which levels there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Levels {
+    /// Users, connections.
+    Whole,
+    /// Rates.
+    Fine,
+}
+
+/// What a trial showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// Every condition held.
+    Met,
+    /// One did not, by the system's own doing.
+    NotMet,
+    /// The generator was the limit: neither this level nor a higher one can be judged with it.
+    InstrumentLimited,
+    /// It did not come to its end, or its account does not add up.
+    Nothing,
+}
+
+impl Evidence {
+    /// What a trial of a verdict shows. An overloaded, incomplete or unsteady one shows that the system does not hold
+    /// the level, whatever the conditions ask.
+    #[must_use]
+    pub fn of(verdict: Verdict, conditions_hold: bool) -> Self {
+        match verdict {
+            Verdict::Failed | Verdict::Inconsistent => Self::Nothing,
+            Verdict::InstrumentLimited => Self::InstrumentLimited,
+            Verdict::Overloaded | Verdict::Incomplete | Verdict::Unsteady => Self::NotMet,
+            Verdict::Valid | Verdict::Noisy if conditions_hold => Self::Met,
+            Verdict::Valid | Verdict::Noisy => Self::NotMet,
+        }
+    }
+}
+
+/// One trial of the search: its level and what it showed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    pub level: f64,
+    pub evidence: Evidence,
+    /// Why it is not `Met`, a sentence each.
+    pub why: Vec<String>,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// A level that was not tried yet.
+    Try(f64),
+    /// One that was: this is its trial of that number, counted from 1.
+    Confirm {
+        level: f64,
+        trial: u32,
+    },
+    Done(Answer),
+}
+
+impl Step {
+    /// The level to try; `None` where all is done.
+    #[must_use]
+    pub fn level(&self) -> Option<f64> {
+        match self {
+            Self::Try(level) | Self::Confirm { level, .. } => Some(*level),
+            Self::Done(_) => None,
+        }
+    }
+}
+
+/// A search and what it was told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    settings: Settings,
+    tried: Vec<Tried>,
+}
+
+impl Search {
+    /// `None` where the levels are not `0 < at_least <= from <= at_most`, all finite, whole where they must be, or where
+    /// not one trial may be made.
+    #[must_use]
+    pub fn new(settings: Settings) -> Option<Self> {
+        let Settings {
+            from,
+            at_least,
+            at_most,
+            precision,
+            ..
+        } = settings;
+        let ordered = 0.0 < at_least && at_least <= from && from <= at_most && at_most.is_finite();
+        let whole = settings.levels == Levels::Fine
+            || [from, at_least, at_most]
+                .iter()
+                .all(|level| level.fract() == 0.0);
+        let counts = settings.confirm >= 1 && settings.trials_at_most >= 1;
+        (ordered && whole && counts && !precision.is_nan()).then(|| Self {
+            settings: Settings {
+                precision: precision.clamp(PRECISION.0, PRECISION.1),
+                ..settings
+            },
+            tried: Vec::new(),
+        })
+    }
+
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// In the order in which they were told.
+    #[must_use]
+    pub fn tried(&self) -> &[Tried] {
+        &self.tried
+    }
+
+    pub fn tell(&mut self, tried: Tried) {
+        self.tried.push(tried);
+    }
+
+    #[must_use]
+    pub fn next(&self) -> Step {
+        let standings = standings(&self.settings, &self.tried);
+        match self.plan(&Ends::of(&standings), &standings) {
+            Planned::Level(level) => self.step(level, &standings),
+            Planned::End(end) => Step::Done(Answer::of(&standings, self.tried.len(), end)),
+        }
+    }
+
+    /// The answer so far; that of a search under way ends with [`End::Unfinished`].
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        match self.next() {
+            Step::Done(answer) => answer,
+            _ => Answer::of(
+                &standings(&self.settings, &self.tried),
+                self.tried.len(),
+                End::Unfinished,
+            ),
+        }
+    }
+
+    fn step(&self, level: f64, standings: &[Standing]) -> Step {
+        match standings.iter().find(|seen| same(seen.level, level)) {
+            None => Step::Try(level),
+            Some(seen) => Step::Confirm {
+                level: seen.level,
+                trial: seen.trials() + 1,
+            },
+        }
+    }
+
+    fn plan(&self, ends: &Ends<'_>, standings: &[Standing]) -> Planned {
+        let tried = u32::try_from(self.tried.len()).unwrap_or(u32::MAX);
+        let left = self.settings.trials_at_most.saturating_sub(tried);
+        // A trial that said nothing is made again before anything else.
+        if let (Some(open), 1..) = (standings.iter().find(|seen| seen.is_open()), left) {
+            return Planned::Level(open.level);
+        }
+        let confirming = ends.holds.map_or(0, |held| {
+            self.settings.confirm.saturating_sub(held.met)
+                + u32::from(ends.stops.is_some_and(|stops| !stops.is_settled()))
+        });
+        let narrower = self.narrower(ends, standings);
+        match narrower {
+            _ if left == 0 => {}
+            // The last trials are kept for confirming what was found.
+            Some(level) if left > confirming || ends.holds.is_none() => {
+                return Planned::Level(level);
+            }
+            _ => {
+                if let Some(held) = ends.holds.filter(|held| held.met < self.settings.confirm) {
+                    return Planned::Level(held.level);
+                }
+                if let Some(stops) = ends.stops.filter(|stops| !stops.is_settled()) {
+                    return Planned::Level(stops.level);
+                }
+            }
+        }
+        let confirmed = ends
+            .holds
+            .is_none_or(|held| held.met >= self.settings.confirm);
+        let settled = ends.stops.is_none_or(Standing::is_settled);
+        Planned::End(if narrower.is_some() || !confirmed || !settled {
+            End::TrialsSpent
+        } else {
+            End::of(ends)
+        })
+    }
+
+    /// The level that makes the interval narrower; `None` where it is as narrow as asked.
+    fn narrower(&self, ends: &Ends<'_>, standings: &[Standing]) -> Option<f64> {
+        let Settings {
+            from,
+            at_least,
+            at_most,
+            ..
+        } = self.settings;
+        let Some(lowest) = standings.first() else {
+            return Some(from);
+        };
+        if ends.holds.is_none() && lowest.level > at_least {
+            return Some(self.round(lowest.level / 2.0));
+        }
+        let highest = standings.last().unwrap_or(lowest);
+        if ends.stops.is_none() && highest.level < at_most {
+            return Some(self.round(highest.level * 2.0));
+        }
+        // Levels in between that waver are neither end; the widest gap beside them is halved.
+        let above = ends.holds.map_or(0.0, |held| held.level);
+        let up_to = ends.stops.map_or(at_most, |stops| stops.level);
+        let points: Vec<f64> = standings
+            .iter()
+            .map(|seen| seen.level)
+            .filter(|level| (above..=up_to).contains(level))
+            .collect();
+        points
+            .windows(2)
+            .filter(|gap| self.is_wide(gap[0], gap[1]))
+            .max_by(|one, two| (one[1] / one[0]).total_cmp(&(two[1] / two[0])))
+            .map(|gap| self.round((gap[0] * gap[1]).sqrt()))
+    }
+
+    fn is_wide(&self, low: f64, high: f64) -> bool {
+        let apart = match self.settings.levels {
+            Levels::Whole => high - low > 1.5,
+            Levels::Fine => true,
+        };
+        apart && high > low * (1.0 + self.settings.precision) * (1.0 + SAME)
+    }
+
+    /// A level that people can read, off by a quarter of the precision at most; within the bounds.
+    fn round(&self, level: f64) -> f64 {
+        let apart = level * self.settings.precision / 2.0;
+        let ten = 10_f64.powf(apart.log10().floor());
+        let mut step = match apart / ten {
+            parts if parts >= 5.0 => 5.0 * ten,
+            parts if parts >= 2.0 => 2.0 * ten,
+            _ => ten,
+        };
+        if self.settings.levels == Levels::Whole {
+            step = step.max(1.0);
+        }
+        // Below 1 the step has no exact form, its inverse has.
+        let rounded = if step < 1.0 {
+            let parts = (1.0 / step).round();
+            (level * parts).round() / parts
+        } else {
+            (level / step).round() * step
+        };
+        rounded.clamp(self.settings.at_least, self.settings.at_most)
+    }
+}
+
+fn same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= SAME * one.abs().max(other.abs())
+}
+
+enum Planned {
+    Level(f64),
+    End(End),
+}

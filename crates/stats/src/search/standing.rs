@@ -1,0 +1,133 @@
+//! How each level stands after its trials: it holds, it stops the search, or it wavers between the two.
+
+use super::{Evidence, SILENT_AT_MOST, Settings, Tried, same};
+
+/// What stops the search at a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    NotMet,
+    InstrumentLimited,
+    /// Its trials say nothing, time after time.
+    Silent,
+}
+
+/// One level and its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Standing {
+    pub(super) level: f64,
+    pub(super) met: u32,
+    pub(super) not_met: u32,
+    pub(super) limited: u32,
+    pub(super) silent: u32,
+    pub(super) stop: Option<Stop>,
+    /// The last reason that was given for not holding.
+    pub(super) why: Vec<String>,
+    settled: bool,
+}
+
+impl Standing {
+    /// Every trial that says something held, and one did.
+    pub(super) fn holds(&self) -> bool {
+        self.met > 0 && self.stopped() == 0 && self.stop.is_none()
+    }
+
+    /// Nothing is known of it yet: every trial so far said nothing.
+    pub(super) fn is_open(&self) -> bool {
+        self.met + self.stopped() == 0 && self.stop.is_none()
+    }
+
+    /// Whether more than one trial says that the search stops here.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    pub(super) fn trials(&self) -> u32 {
+        self.met + self.stopped() + self.silent
+    }
+
+    fn stopped(&self) -> u32 {
+        self.not_met + self.limited
+    }
+}
+
+/// Every level that was tried, in ascending order.
+pub(super) fn standings(settings: &Settings, tried: &[Tried]) -> Vec<Standing> {
+    let mut levels: Vec<f64> = Vec::new();
+    for one in tried {
+        if !levels.iter().any(|level| same(*level, one.level)) {
+            levels.push(one.level);
+        }
+    }
+    levels.sort_by(f64::total_cmp);
+    levels
+        .into_iter()
+        .map(|level| standing(settings, level, tried))
+        .collect()
+}
+
+fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
+    let mut seen = Standing {
+        level,
+        met: 0,
+        not_met: 0,
+        limited: 0,
+        silent: 0,
+        stop: None,
+        why: Vec::new(),
+        settled: false,
+    };
+    let mut held_first = None;
+    for one in tried.iter().filter(|one| same(one.level, level)) {
+        match one.evidence {
+            Evidence::Met => seen.met += 1,
+            Evidence::NotMet => seen.not_met += 1,
+            Evidence::InstrumentLimited => seen.limited += 1,
+            Evidence::Nothing => seen.silent += 1,
+        }
+        if one.evidence != Evidence::Nothing {
+            held_first.get_or_insert(one.evidence == Evidence::Met);
+        }
+        if one.evidence != Evidence::Met {
+            seen.why.clone_from(&one.why);
+        }
+    }
+    let stopped = seen.stopped();
+    // Stopped once and then held twice: that one trial was no evidence of a limit. There is nothing above the highest
+    // level to go on with, so there it stays one.
+    let rescued = held_first == Some(false)
+        && stopped == 1
+        && seen.met >= 2
+        && !same(level, settings.at_most);
+    seen.stop = match stopped {
+        0 if seen.silent >= SILENT_AT_MOST => Some(Stop::Silent),
+        0 => None,
+        _ if rescued => None,
+        _ if seen.not_met >= seen.limited => Some(Stop::NotMet),
+        _ => Some(Stop::InstrumentLimited),
+    };
+    seen.settled = seen.silent >= SILENT_AT_MOST
+        || settings.confirm == 1
+        || stopped >= 2
+        || held_first == Some(true)
+        || (stopped == 1 && seen.met >= 2);
+    seen
+}
+
+/// The two ends of the interval.
+pub(super) struct Ends<'a> {
+    /// The highest level below `stops` at which every trial held.
+    pub(super) holds: Option<&'a Standing>,
+    /// The lowest level that the search does not go beyond.
+    pub(super) stops: Option<&'a Standing>,
+}
+
+impl<'a> Ends<'a> {
+    pub(super) fn of(standings: &'a [Standing]) -> Self {
+        let stops = standings.iter().position(|seen| seen.stop.is_some());
+        let below = &standings[..stops.unwrap_or(standings.len())];
+        Self {
+            holds: below.iter().rev().find(|seen| seen.holds()),
+            stops: stops.map(|index| &standings[index]),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Searches for known thresholds: without noise, with noise, with trials that say nothing.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::chance::Chance;
+
+const RATE: Settings = Settings {
+    from: 1_000.0,
+    at_least: 10.0,
+    at_most: 100_000.0,
+    precision: 0.05,
+    confirm: 3,
+    trials_at_most: 30,
+    levels: Levels::Fine,
+};
+
+const USERS: Settings = Settings {
+    from: 8.0,
+    at_least: 1.0,
+    at_most: 500.0,
+    levels: Levels::Whole,
+    ..RATE
+};
+
+/// Searches to the end; `show` says what the trial of a level, counted from 0 over all, shows.
+fn searched(settings: Settings, mut show: impl FnMut(f64, usize) -> Evidence) -> Search {
+    let mut search = Search::new(settings).unwrap();
+    while let Some(level) = search.next().level() {
+        let evidence = show(level, search.tried().len());
+        let why = match evidence {
+            Evidence::Met => Vec::new(),
+            other => vec![format!("{other:?} at {level}")],
+        };
+        search.tell(Tried {
+            level,
+            evidence,
+            why,
+        });
+        let most = usize::try_from(settings.trials_at_most).unwrap();
+        assert!(search.tried().len() <= most, "more trials than allowed");
+    }
+    search
+}
+
+fn up_to(threshold: f64) -> impl Fn(f64, usize) -> Evidence {
+    move |level, _| {
+        if level <= threshold {
+            Evidence::Met
+        } else {
+            Evidence::NotMet
+        }
+    }
+}
+
+/// The answer in a line, and the levels in the order they were tried.
+fn check(settings: Settings, show: impl FnMut(f64, usize) -> Evidence, expected: (&str, &[f64])) {
+    let search = searched(settings, show);
+    let answer = search.answer();
+    let holds = answer.holds.map_or("nothing".to_owned(), |held| {
+        format!("{} in {}", held.level, held.trials)
+    });
+    let fails = answer
+        .fails
+        .map_or("nothing".to_owned(), |level| level.to_string());
+    let line = format!("{}: {holds}; not {fails}", answer.end.name());
+    let levels: Vec<f64> = search.tried().iter().map(|tried| tried.level).collect();
+    assert_eq!((line.as_str(), &levels[..]), expected);
+}
+
+#[test]
+fn brackets_bisects_and_confirms() {
+    let tried = [
+        1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, 3_250.0, 3_400.0,
+    ];
+    check(RATE, up_to(3_333.0), ("found: 3250 in 3; not 3400", &tried));
+    let tried = [8.0, 16.0, 32.0, 23.0, 19.0, 17.0, 18.0, 17.0, 17.0, 18.0];
+    check(USERS, up_to(17.0), ("found: 17 in 3; not 18", &tried));
+    let once = Settings { confirm: 1, ..RATE };
+    let tried = [1e3, 2e3, 1_420.0, 1_200.0, 1_100.0, 1_140.0, 1_160.0];
+    check(once, up_to(1_149.0), ("found: 1140 in 1; not 1160", &tried));
+}
+
+#[test]
+fn goes_down_where_the_start_does_not_hold() {
+    let tried = [
+        1e3, 500.0, 250.0, 355.0, 300.0, 325.0, 310.0, 300.0, 300.0, 310.0,
+    ];
+    check(RATE, up_to(300.0), ("found: 300 in 3; not 310", &tried));
+}
+
+#[test]
+fn says_that_it_holds_at_the_most_or_not_even_at_the_least() {
+    let most = Settings {
+        at_most: 5_000.0,
+        ..RATE
+    };
+    let tried = [1e3, 2e3, 4e3, 5e3, 5e3, 5e3];
+    check(
+        most,
+        up_to(1e9),
+        ("met-up-to-most: 5000 in 3; not nothing", &tried),
+    );
+    let least = Settings {
+        at_least: 300.0,
+        ..RATE
+    };
+    let tried = [1e3, 500.0, 300.0, 300.0];
+    check(least, up_to(0.0), ("never-met: nothing; not 300", &tried));
+    let one = Settings {
+        at_least: 7.0,
+        from: 7.0,
+        at_most: 7.0,
+        ..USERS
+    };
+    check(
+        one,
+        up_to(7.0),
+        ("met-up-to-most: 7 in 3; not nothing", &[7.0; 3]),
+    );
+    check(one, up_to(6.0), ("never-met: nothing; not 7", &[7.0; 2]));
+}
+
+/// Above `threshold`, and in the trials of these numbers, it is the other evidence.
+fn but(threshold: f64, trials: &[usize], other: Evidence) -> impl Fn(f64, usize) -> Evidence {
+    move |level, trial| match up_to(threshold)(level, trial) {
+        _ if trials.contains(&trial) => other,
+        evidence => evidence,
+    }
+}
+
+#[test]
+fn a_level_that_fails_at_confirmation_is_the_upper_end() {
+    let tried = [
+        1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, // fails here
+        3_100.0, 3_100.0,
+    ];
+    let show = but(3_333.0, &[7], Evidence::NotMet);
+    check(RATE, show, ("found: 3100 in 3; not 3250", &tried));
+}
+
+#[test]
+fn one_bad_trial_does_not_cut_off_what_lies_above() {
+    let small = Settings {
+        at_most: 4_000.0,
+        precision: 0.5,
+        ..RATE
+    };
+    // 1,000 fails once; 500 holds, then 700; the second and third look at 1,000 hold, and the search goes up again.
+    let tried = [
+        1e3, 500.0, 700.0, 700.0, 700.0, 1e3, 1e3, 2e3, 4e3, 4e3, 4e3,
+    ];
+    let show = but(1e9, &[0], Evidence::NotMet);
+    check(
+        small,
+        show,
+        ("met-up-to-most: 4000 in 3; not nothing", &tried),
+    );
+}
+
+#[test]
+fn the_generator_may_be_the_limit() {
+    let show = |level: f64, _| match level {
+        level if level <= 3_000.0 => Evidence::Met,
+        _ => Evidence::InstrumentLimited,
+    };
+    let tried = [
+        1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 2_950.0, 3_000.0, 3_000.0, 3_000.0, 3_100.0,
+    ];
+    let line = "instrument-limited: 3000 in 3; not nothing";
+    check(RATE, show, (line, &tried));
+    let search = searched(RATE, show);
+    let answer = search.answer();
+    assert_eq!(answer.stopped_at, Some(3_100.0));
+    assert_eq!(answer.why, ["InstrumentLimited at 3100"]);
+}
+
+#[test]
+fn trials_that_say_nothing_are_made_again_and_then_given_up() {
+    let tried = [
+        1e3, 1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, 3_250.0, 3_400.0,
+    ];
+    let show = but(3_333.0, &[0], Evidence::Nothing);
+    check(RATE, show, ("found: 3250 in 3; not 3400", &tried));
+    let coarse = Settings {
+        precision: 1.0,
+        ..RATE
+    };
+    let show = |level: f64, _| match level {
+        level if level <= 1_500.0 => Evidence::Met,
+        _ => Evidence::Nothing,
+    };
+    let tried = [1e3, 2e3, 2e3, 2e3, 1e3, 1e3];
+    check(coarse, show, ("silent: 1000 in 3; not nothing", &tried));
+    let tried = [1e3; 3];
+    let one = Settings {
+        at_least: 1e3,
+        ..coarse
+    };
+    check(
+        one,
+        |_, _| Evidence::Nothing,
+        ("silent: nothing; not nothing", &tried),
+    );
+}
+
+#[test]
+fn the_last_trials_are_kept_for_confirming() {
+    let few = Settings {
+        trials_at_most: 7,
+        ..RATE
+    };
+    let tried = [1e3, 2e3, 4e3, 2_850.0, 2_850.0, 2_850.0, 4e3];
+    check(
+        few,
+        up_to(3_333.0),
+        ("trials-spent: 2850 in 3; not 4000", &tried),
+    );
+    let one = Settings {
+        trials_at_most: 1,
+        ..RATE
+    };
+    check(
+        one,
+        up_to(3_333.0),
+        ("trials-spent: 1000 in 1; not nothing", &[1e3]),
+    );
+    check(
+        one,
+        up_to(333.0),
+        ("trials-spent: nothing; not 1000", &[1e3]),
+    );
+}
+
+#[test]
+fn settings_that_cannot_be_searched_are_refused() {
+    let refused = |settings| assert_eq!(Search::new(settings), None);
+    refused(Settings {
+        from: f64::NAN,
+        ..RATE
+    });
+    refused(Settings {
+        at_least: 0.0,
+        ..RATE
+    });
+    refused(Settings { from: 1.0, ..RATE });
+    refused(Settings {
+        at_most: f64::INFINITY,
+        ..RATE
+    });
+    refused(Settings { from: 8.5, ..USERS });
+    refused(Settings { confirm: 0, ..RATE });
+    refused(Settings {
+        trials_at_most: 0,
+        ..RATE
+    });
+    refused(Settings {
+        precision: f64::NAN,
+        ..RATE
+    });
+}
+
+#[test]
+fn a_search_under_way_has_an_answer_so_far() {
+    let mut search = Search::new(RATE).unwrap();
+    assert_eq!(search.answer().end, End::Unfinished);
+    search.tell(Tried {
+        level: 1_000.0,
+        evidence: Evidence::Met,
+        why: Vec::new(),
+    });
+    assert_eq!(
+        search.answer().holds,
+        Some(Held {
+            level: 1_000.0,
+            trials: 1
+        })
+    );
+    assert_eq!(search.next(), Step::Try(2_000.0));
+}
+
+fn any_settings() -> impl Strategy<Value = Settings> {
+    let levels = prop_oneof![Just(Levels::Fine), Just(Levels::Whole)];
+    (
+        levels,
+        -2.0..4.0_f64,
+        0.0..3.0_f64,
+        0.0..5.0_f64,
+        0.005..1.0_f64,
+        1..5_u32,
+    )
+        .prop_map(|(levels, from, down, up, precision, confirm)| {
+            let scale = |exponent: f64| match levels {
+                Levels::Fine => 10_f64.powf(exponent),
+                Levels::Whole => 10_f64.powf(exponent).ceil(),
+            };
+            Settings {
+                from: scale(from),
+                at_least: scale(from - down),
+                at_most: scale(from + up),
+                precision,
+                confirm,
+                trials_at_most: 60,
+                levels,
+            }
+        })
+}
+
+proptest! {
+    #[test]
+    fn without_noise_the_interval_holds_the_truth(
+        settings in any_settings(),
+        exponent in -6.0..10.0_f64,
+    ) {
+        let threshold = 10_f64.powf(exponent);
+        let answer = searched(settings, up_to(threshold)).answer();
+        let holds = answer.holds.map(|held| held.level);
+        prop_assert!(holds.is_none_or(|level| level <= threshold));
+        prop_assert!(answer.fails.is_none_or(|level| level > threshold));
+        prop_assert!(answer.holds.is_none_or(|held| held.trials >= settings.confirm));
+        match answer.end {
+            End::Found => {
+                let (low, high) = (holds.unwrap(), answer.fails.unwrap());
+                let neighbours = settings.levels == Levels::Whole && high - low < 1.5;
+                prop_assert!(neighbours || high <= low * (1.0 + settings.precision) * 1.000_001);
+            }
+            End::MetUpToMost => prop_assert_eq!(holds, Some(settings.at_most)),
+            End::NeverMet => prop_assert_eq!(answer.fails, Some(settings.at_least)),
+            other => prop_assert!(false, "{other:?} without noise"),
+        }
+    }
+
+    #[test]
+    fn whatever_it_is_told_the_search_ends_and_its_answer_is_in_order(
+        settings in any_settings(),
+        trials_at_most in 1..40_u32,
+        seed in any::<u64>(),
+    ) {
+        let kinds = [Evidence::Met, Evidence::NotMet, Evidence::InstrumentLimited, Evidence::Nothing];
+        let mut chance = Chance::seeded(seed);
+        let settings = Settings { trials_at_most, ..settings };
+        let search = searched(settings, |_, _| kinds[chance.below(kinds.len())]);
+        let within = |level: f64| (settings.at_least..=settings.at_most).contains(&level);
+        prop_assert!(search.tried().iter().all(|tried| within(tried.level)));
+        let answer = search.answer();
+        if let (Some(held), Some(fails)) = (answer.holds, answer.fails) {
+            prop_assert!(held.level < fails);
+        }
+    }
+
+    /// What a search does next hangs on what it was told alone, which is what going on with it relies on.
+    #[test]
+    fn told_again_it_goes_on_where_it_stopped(threshold in 20.0..90_000.0_f64, cut in 0..12_usize) {
+        let whole = searched(RATE, up_to(threshold));
+        let mut again = Search::new(RATE).unwrap();
+        for tried in whole.tried().iter().take(cut) {
+            again.tell(tried.clone());
+        }
+        let next = whole.tried().get(cut).map(|tried| tried.level);
+        prop_assert_eq!(again.next().level(), next);
+    }
+}
+
+/// A system whose limit moves from trial to trial: the answer lies near the limit's middle, and a bad trial in a
+/// hundred does not spoil it.
+#[test]
+fn noise_moves_the_answer_little() {
+    let mut far = 0;
+    for seed in 0..200_u64 {
+        let mut chance = Chance::seeded(seed);
+        let search = searched(RATE, |level, _| {
+            let bad = chance.below(100) == 0;
+            if !bad && level <= chance.lognormal(3_000.0, 0.05) {
+                Evidence::Met
+            } else {
+                Evidence::NotMet
+            }
+        });
+        let held = search.answer().holds.map_or(0.0, |held| held.level);
+        if !(2_400.0..3_400.0).contains(&held) {
+            far += 1;
+        }
+    }
+    assert!(far <= 10, "{far} of 200 answers are far off");
+}
