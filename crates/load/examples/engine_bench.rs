@@ -13,7 +13,7 @@ use std::{error::Error, time::Duration};
 use hdrhistogram::Histogram;
 use waggle_load::{
     Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Rate, Target, Transport,
-    start,
+    What, start,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -72,15 +72,17 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         }],
         transport: Transport::default(),
         model,
-        requests: vec![Prepared {
-            bytes,
-            slots: Vec::new(),
-            records: 0,
-            is_head: false,
-        }],
-        expect: Expect {
-            status: vec![200],
-            body: BodyCheck::Any,
+        what: What::Requests {
+            requests: vec![Prepared {
+                bytes,
+                slots: Vec::new(),
+                records: 0,
+                is_head: false,
+            }],
+            expect: Expect {
+                status: vec![200],
+                body: BodyCheck::Any,
+            },
         },
         limits: Limits::default(),
         workers: vec![cpu],

@@ -6,8 +6,8 @@ use rustix::{
 };
 
 use crate::{
-    Job, KEY_DIGITS, Model, Protocol, Rate, Stage, Stamp, TIME_DIGITS, Think, UserStage,
-    share::connections_of,
+    Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, Stage, Stamp, TIME_DIGITS, Think, UserStage,
+    What, share::connections_of,
 };
 
 /// Keys have room for so many workers.
@@ -72,6 +72,8 @@ pub enum StartError {
     Think,
     #[error("the load can only go by HTTP/1.1 in the clear yet")]
     Transport,
+    #[error("scenarios cannot be run yet")]
+    NoScenarios,
     #[error("an interval must last at least {INTERVAL_MIN_MS} ms")]
     Interval,
     #[error("the load needs {needed} open files and the limit is {limit}; raise it with ulimit -n")]
@@ -99,7 +101,10 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
         return Err(StartError::Transport);
     }
     check_model(&job.model)?;
-    check_requests(job)
+    match &job.what {
+        What::Requests { requests, .. } => check_requests(requests),
+        What::Scenario(_) => Err(StartError::NoScenarios),
+    }
 }
 
 fn check_model(model: &Model) -> Result<(), StartError> {
@@ -169,9 +174,9 @@ fn check_user_stages(users: usize, stages: &[UserStage]) -> Result<(), StartErro
     Ok(())
 }
 
-fn check_requests(job: &Job) -> Result<(), StartError> {
-    let first = job.requests.first().ok_or(StartError::NoRequest)?;
-    for (request, prepared) in job.requests.iter().enumerate() {
+fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
+    let first = requests.first().ok_or(StartError::NoRequest)?;
+    for (request, prepared) in requests.iter().enumerate() {
         let length = prepared.bytes.len();
         if length == 0 {
             return Err(StartError::EmptyRequest { request });

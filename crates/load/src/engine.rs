@@ -13,7 +13,7 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, Outcome,
+    Counts, Interval, Job, Outcome, What,
     check::{self, StartError},
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
@@ -33,6 +33,7 @@ pub struct Running {
     threads: Vec<JoinHandle<End>>,
     clock: Clock,
     connections_asked: u64,
+    step_names: Vec<String>,
 }
 
 /// Stops a run from elsewhere.
@@ -110,6 +111,10 @@ pub fn start(job: Job) -> Result<Running, StartError> {
         threads,
         clock,
         connections_asked: connections as u64,
+        step_names: match &job.what {
+            What::Requests { .. } => Vec::new(),
+            What::Scenario(scenario) => scenario.steps.clone(),
+        },
     })
 }
 
@@ -187,6 +192,11 @@ impl Running {
         }
     }
 
+    /// Names of the scenario's steps, in the order of [`Interval::steps`]; empty without a scenario.
+    pub fn step_names(&self) -> &[String] {
+        &self.step_names
+    }
+
     /// Whether all workers are done and every interval was handed out.
     pub fn has_ended(&self) -> bool {
         let mut collector = self.collector();
@@ -228,6 +238,8 @@ impl Running {
             ran_for: Duration::ZERO,
             connections_asked: self.connections_asked,
             accounts: Vec::new(),
+            steps: Vec::new(),
+            feeds_used_up: Vec::new(),
             account_full: self.shared.account_full.load(Ordering::Relaxed),
         };
         for thread in std::mem::take(&mut self.threads) {

@@ -1,6 +1,8 @@
 //! What a load run is told: whom to call, how, with what, and within which limits.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use crate::Scenario;
 
 use crate::Transport;
 
@@ -13,9 +15,7 @@ pub struct Job {
     pub targets: Vec<Target>,
     pub transport: Transport,
     pub model: Model,
-    /// Requests made ahead, sent in turn; each worker starts at its own place in the list. Never empty.
-    pub requests: Vec<Prepared>,
-    pub expect: Expect,
+    pub what: What,
     pub limits: Limits,
     /// One worker thread for each entry, but never more than there are connections; `Some(n)` pins that thread to CPU n.
     pub workers: Vec<Option<usize>>,
@@ -29,6 +29,18 @@ pub struct Job {
     pub account_at_most: Option<u64>,
     /// Decides every random choice (arrivals, think times).
     pub seed: u64,
+}
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// Requests made ahead, sent in turn; each worker starts at its own place in the list. Never empty.
+    Requests {
+        requests: Vec<Prepared>,
+        expect: Expect,
+    },
+    /// Sessions of several requests, made as they are sent.
+    Scenario(Arc<Scenario>),
 }
 
 /// An address that answers requests.
@@ -189,6 +201,8 @@ pub struct Limits {
     pub due_max: usize,
     /// How long answers are awaited after the load has stopped.
     pub finish: Duration,
+    /// Most of an answer's body that is kept, for steps of a scenario that check or capture by it.
+    pub body_kept_max_bytes: usize,
 }
 
 impl Default for Limits {
@@ -202,6 +216,7 @@ impl Default for Limits {
             reconnect_max: Duration::from_secs(1),
             due_max: 1_000_000,
             finish: Duration::from_secs(10),
+            body_kept_max_bytes: 1024 * 1024,
         }
     }
 }

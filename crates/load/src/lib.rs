@@ -24,6 +24,7 @@ mod pace;
 mod presence;
 pub mod reader;
 mod recorder;
+mod scenario;
 mod schedule;
 mod share;
 mod thread_time;
@@ -38,9 +39,16 @@ pub use engine::{Running, Stop, start};
 pub use head::{Heads, ReadLimits};
 pub use job::{
     Arrivals, BodyCheck, Expect, Job, KEY_DIGITS, Limits, Model, Prepared, Rate, Slot, Stage,
-    Stamp, TIME_DIGITS, Target, Think, UserStage, key_of, worker_and_sequence,
+    Stamp, TIME_DIGITS, Target, Think, UserStage, What, key_of, worker_and_sequence,
 };
 pub use null_server::NullServer;
-pub use outcome::{Counts, Failure, Failures, HandshakeFailure, Interval, Outcome};
+pub use outcome::{
+    Counts, Failure, Failures, HandshakeFailure, Interval, Outcome, SessionCounts, StepCounts,
+    StepInterval,
+};
+pub use scenario::{
+    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, OnFailure, Pattern, Query, Repeat,
+    Scenario, Source, StepRequest, Subject, SyntaxError, Template, TemplateError,
+};
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

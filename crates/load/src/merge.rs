@@ -116,6 +116,7 @@ impl Merger {
             service_time: histogram(),
             failed_time: histogram(),
             lag: histogram(),
+            steps: Vec::new(),
             connect_time: histogram(),
             handshake_time: histogram(),
         };

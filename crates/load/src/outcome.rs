@@ -27,6 +27,12 @@ pub enum Failure {
     Handshake(HandshakeFailure),
     /// The other side does not keep to HTTP/2, or says that we do not.
     Protocol,
+    /// A step of a scenario: a check of the answer did not hold.
+    CheckFailed,
+    /// A step of a scenario: what was to be captured was not in the answer.
+    NotCaptured,
+    /// A step of a scenario: checks or captures need a body that is longer than [`crate::Limits::body_kept_max_bytes`].
+    BodyNotKept,
 }
 
 /// What went wrong in a handshake.
@@ -66,6 +72,9 @@ impl Failure {
             Self::WrongBody => "wrong_body",
             Self::Handshake(failure) => failure.name(),
             Self::Protocol => "protocol",
+            Self::CheckFailed => "check_failed",
+            Self::NotCaptured => "not_captured",
+            Self::BodyNotKept => "body_not_kept",
         };
         name.to_owned()
     }
@@ -143,6 +152,46 @@ pub struct Counts {
     /// What of it belongs to no success here: the times of requests that failed, and by how much those in flight at the
     /// end had been so for longer than those at the start. The rest is the sum of the service times.
     pub in_flight_beside_ns: i64,
+    pub sessions: SessionCounts,
+}
+
+/// Sessions of a scenario. `started = completed + failed + under way`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SessionCounts {
+    pub started: u64,
+    /// Went through their flow to its end.
+    pub completed: u64,
+    /// Ended early by a request that failed, or with their connection.
+    pub failed: u64,
+}
+
+impl SessionCounts {
+    fn join(&mut self, other: Self) {
+        self.started += other.started;
+        self.completed += other.completed;
+        self.failed += other.failed;
+    }
+}
+
+/// Requests of one step of a scenario. `sent = succeeded + failed + in flight`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepCounts {
+    pub sent: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub failures: Failures,
+}
+
+impl StepCounts {
+    /// Adds what was counted elsewhere or later.
+    pub fn join(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        for &(failure, count) in &other.failures.0 {
+            self.failures.add(failure, count);
+        }
+    }
 }
 
 impl Counts {
@@ -181,6 +230,7 @@ impl Counts {
         self.engine_turns += other.engine_turns;
         self.in_flight_time += other.in_flight_time;
         self.in_flight_beside_ns += other.in_flight_beside_ns;
+        self.sessions.join(other.sessions);
     }
 }
 
@@ -201,10 +251,21 @@ pub struct Interval {
     pub failed_time: Histogram<u64>,
     /// How late the engine itself was: sending instant − the instant at which sending was possible.
     pub lag: Histogram<u64>,
+    /// One for each of [`crate::Running::step_names`]; empty without a scenario.
+    pub steps: Vec<StepInterval>,
     /// From the beginning of an attempt to connect until the connection stood.
     pub connect_time: Histogram<u64>,
     /// From then on until TLS stood; empty without TLS.
     pub handshake_time: Histogram<u64>,
+}
+
+/// What one step of a scenario did in an interval; histograms as those of [`Interval`].
+#[derive(Debug, Clone)]
+pub struct StepInterval {
+    pub counts: StepCounts,
+    pub response_time: Histogram<u64>,
+    pub service_time: Histogram<u64>,
+    pub failed_time: Histogram<u64>,
 }
 
 /// The end of a run.
@@ -219,6 +280,10 @@ pub struct Outcome {
     pub connections_asked: u64,
     /// One per worker, where the job asked for accounts.
     pub accounts: Vec<Account>,
+    /// Counts of each step of a scenario over the whole run, in the order of [`crate::Running::step_names`].
+    pub steps: Vec<StepCounts>,
+    /// Names of the scenario's feeds that were used up, which ends the run of the workers that used them up.
+    pub feeds_used_up: Vec<String>,
     /// True where an account reached its limit, which also ends the run.
     pub account_full: bool,
 }

@@ -24,7 +24,7 @@ use rustix::{
 };
 
 use crate::{
-    Account, Counts, Job,
+    Account, Counts, Job, What,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
     engine::Shared,
@@ -121,6 +121,10 @@ impl Worker {
             .map(|target| Connection::new(*target, share.pipelining, limits.reconnect_first))
             .collect();
         let interval = whole_nanoseconds(job.interval);
+        let (requests, expect) = match &job.what {
+            What::Requests { requests, expect } => (requests, expect),
+            What::Scenario(_) => return Err(Errno::NOSYS),
+        };
         Ok(Self {
             clock: Clock::start(),
             epoll,
@@ -133,7 +137,7 @@ impl Worker {
                 share.requests_at_most,
             ),
             heads: Heads::new(read_limits),
-            judge: Judge::new(&job.expect),
+            judge: Judge::new(expect),
             recorder: Recorder::new(share.worker, exchange, interval, share.due),
             account: job.account_at_most.map(Account::with_capacity),
             account_at_most: job.account_at_most.unwrap_or(u64::MAX),
@@ -150,7 +154,7 @@ impl Worker {
             finishing_until: None,
             shared,
             limits,
-            writer: Writer::new(job.requests, share.worker, share.workers),
+            writer: Writer::new(requests.clone(), share.worker, share.workers),
         })
     }
 

@@ -4,7 +4,7 @@ mod support;
 
 use std::{net::TcpListener, time::Duration};
 
-use support::{OK, Reply, Server, closed, get, job, run};
+use support::{OK, Reply, Server, closed, expect, get, job, requests, run};
 use waggle_load::{Account, BodyCheck, Expect, Failure, Job, Prepared, State};
 
 /// Ten requests of one connection, each answered like this: failures by kind, and how many connections it took.
@@ -93,7 +93,7 @@ fn an_answer_to_head_has_no_body() {
         is_head: true,
         ..get()
     };
-    let change = move |job: &mut Job| job.requests = vec![head.clone()];
+    let change = move |job: &mut Job| *requests(job) = vec![head.clone()];
     check(
         answer("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
         change.clone(),
@@ -106,7 +106,7 @@ fn an_answer_to_head_has_no_body() {
         &[],
         1,
     );
-    let change = |job: &mut Job| job.expect.status = vec![304];
+    let change = |job: &mut Job| expect(job).status = vec![304];
     check(
         answer("HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n"),
         change,
@@ -121,7 +121,7 @@ fn unexpected_answers_are_failures_that_keep_the_connection() {
     let account = check(answer(refused), |_| {}, &[(Failure::Status(503), 10)], 1);
     assert_eq!(states(&account), [State::Rejected; 10]);
     let other = |job: &mut Job| {
-        job.expect = Expect {
+        *expect(job) = Expect {
             status: vec![200],
             body: BodyCheck::Equals(b"no".to_vec()),
         }
@@ -133,7 +133,7 @@ fn unexpected_answers_are_failures_that_keep_the_connection() {
         1,
     );
     assert_eq!(states(&account), [State::Unknown; 10]);
-    let part = |job: &mut Job| job.expect.body = BodyCheck::Contains(b"k".to_vec());
+    let part = |job: &mut Job| expect(job).body = BodyCheck::Contains(b"k".to_vec());
     check(Reply::Answer(OK.to_vec()), part, &[], 1);
 }
 

@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use support::{Ended, OK, Reply, Server, closed, get, job, take_all};
+use support::{Ended, OK, Reply, Server, closed, expect, get, job, requests, take_all};
 use waggle_load::{
     Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, Think, UserStage, start,
 };
@@ -160,20 +160,20 @@ fn impossible_requests_are_refused() {
         }]
     };
     check(
-        |job| job.requests.clear(),
+        |job| requests(job).clear(),
         "the load has no request to send",
     );
-    check(|job| job.requests[0].bytes.clear(), "request 0 is empty");
+    check(|job| requests(job)[0].bytes.clear(), "request 0 is empty");
     check(
-        |job| job.requests[0].slots = time(20),
+        |job| requests(job)[0].slots = time(20),
         "slot at byte 20 of request 0 does not fit into its 30 bytes",
     );
     check(
-        |job| job.requests[0].slots = time(usize::MAX),
+        |job| requests(job)[0].slots = time(usize::MAX),
         "does not fit into its 30 bytes",
     );
     check(
-        |job| job.requests[0].slots = key(0),
+        |job| requests(job)[0].slots = key(0),
         "record 0 of request 0 is beyond the 0 records it carries",
     );
     let unequal = |job: &mut Job| {
@@ -182,7 +182,7 @@ fn impossible_requests_are_refused() {
             slots: key(0),
             ..get()
         };
-        job.requests = vec![
+        *requests(job) = vec![
             one,
             Prepared {
                 records: 2,
@@ -268,8 +268,8 @@ fn large_requests_and_answers_go_through_small_buffers() {
         body.len()
     )
     .into_bytes();
-    job.requests = vec![request];
-    job.expect.body = waggle_load::BodyCheck::Equals(body.into_bytes());
+    *requests(&mut job) = vec![request];
+    expect(&mut job).body = waggle_load::BodyCheck::Equals(body.into_bytes());
     job.requests_at_most = Some(20);
     let ended = support::run(job);
     ended.check_sums();

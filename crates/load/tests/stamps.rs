@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use support::{OK, Reply, Server, closed, job, run};
+use support::{OK, Reply, Server, closed, job, requests, run};
 use waggle_load::{KEY_DIGITS, Prepared, Slot, Stamp, State, TIME_DIGITS, worker_and_sequence};
 
 const RECORDS: u32 = 3;
@@ -51,7 +51,7 @@ fn no_two_records_share_a_key_or_a_time() {
         }
     });
     let mut job = job(server.address, closed(4, 8));
-    job.requests = vec![request(), request()];
+    *requests(&mut job) = vec![request(), request()];
     job.workers = vec![None; WORKERS];
     job.requests_at_most = Some(3_000);
     job.account_at_most = Some(10_000);

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use support::{OK, Reply, Server, closed, job, run};
+use support::{OK, Reply, Server, closed, job, requests, run};
 use waggle_load::{Arrivals, KEY_DIGITS, Model, Prepared, Rate, Slot, Stamp, worker_and_sequence};
 
 /// A request that tells the server its number.
@@ -63,7 +63,7 @@ fn a_stall_shows_in_the_response_time_of_all_that_fell_due_in_it() {
         pipelining: 40,
     };
     let mut job = job(server.address, model);
-    job.requests = vec![numbered()];
+    *requests(&mut job) = vec![numbered()];
     job.requests_at_most = Some(DUE);
     let ended = run(job);
     stalling.join().unwrap();

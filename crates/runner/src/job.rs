@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use waggle_load::{self as load, Job, Limits, Prepared, Target, Transport};
+use waggle_load::{self as load, Job, Limits, Prepared, Target, Transport, What};
 use waggle_study::{self as study, Body, BodyExpect, Cell, LoadModel};
 
 /// Records of one worker that are accounted for; the load ends where they are used up.
@@ -35,10 +35,12 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             .delivery
             .as_ref()
             .map(|_| requests_accounted(cell)),
-        requests: parts.requests,
-        expect: load::Expect {
-            status: cell.request.expect.status.clone(),
-            body: body_check(&cell.request.expect.body),
+        what: What::Requests {
+            requests: parts.requests,
+            expect: load::Expect {
+                status: cell.request.expect.status.clone(),
+                body: body_check(&cell.request.expect.body),
+            },
         },
         limits: Limits {
             request_timeout: cell.request.timeout,

@@ -21,7 +21,7 @@ use std::{
 use hdrhistogram::Histogram;
 use waggle_load::{
     BodyCheck, Counts, Expect, Failure, Interval, Job, Limits, Model, Outcome, Prepared, Running,
-    Target, Transport, start,
+    Target, Transport, What, start,
 };
 
 pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -224,10 +224,12 @@ pub fn job(address: SocketAddr, model: Model) -> Job {
         targets: vec![Target { address }],
         transport: Transport::default(),
         model,
-        requests: vec![get()],
-        expect: Expect {
-            status: Vec::new(),
-            body: BodyCheck::Any,
+        what: What::Requests {
+            requests: vec![get()],
+            expect: Expect {
+                status: Vec::new(),
+                body: BodyCheck::Any,
+            },
         },
         limits: Limits::default(),
         workers: vec![None],
@@ -236,6 +238,22 @@ pub fn job(address: SocketAddr, model: Model) -> Job {
         requests_at_most: None,
         account_at_most: None,
         seed: 7,
+    }
+}
+
+/// The requests of a job that has some.
+pub fn requests(job: &mut Job) -> &mut Vec<Prepared> {
+    match &mut job.what {
+        What::Requests { requests, .. } => requests,
+        What::Scenario(_) => panic!("a scenario has no requests made ahead"),
+    }
+}
+
+/// What the answers of such a job must be.
+pub fn expect(job: &mut Job) -> &mut Expect {
+    match &mut job.what {
+        What::Requests { expect, .. } => expect,
+        What::Scenario(_) => panic!("a scenario expects by step"),
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
 };
-use waggle_load::{Account, Counts, Interval, Job, Outcome, State, key_of};
+use waggle_load::{Account, Counts, Interval, Job, Outcome, State, What, key_of};
 use waggle_results::PhaseName;
 
 use crate::{
@@ -192,7 +192,9 @@ impl Load for Fake {
             return Err("no threads".to_owned());
         }
         world.load_has_stopped = false;
-        world.mark = mark_in(&job.requests[0].bytes);
+        if let What::Requests { requests, .. } = &job.what {
+            world.mark = mark_in(&requests[0].bytes);
+        }
         drop(world);
         Ok(FakeRun {
             world: Rc::clone(&self.0),
@@ -294,6 +296,7 @@ impl LoadRun for FakeRun {
             service_time: latencies(),
             failed_time: crate::probe::histogram(),
             lag: latencies(),
+            steps: Vec::new(),
             connect_time: crate::probe::histogram(),
             handshake_time: crate::probe::histogram(),
         })
@@ -325,6 +328,8 @@ impl LoadRun for FakeRun {
             ran_for: self.start.elapsed(),
             connections_asked: 1,
             accounts: vec![self.account],
+            steps: Vec::new(),
+            feeds_used_up: Vec::new(),
             account_full: false,
         })
     }
