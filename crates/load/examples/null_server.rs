@@ -1,23 +1,42 @@
-//! The null server as a process of its own, for `bench/engine`: `null_server ADDRESS`.
+//! The null server as a process of its own, for `bench/engine`: `null_server ADDRESS [stall AFTER LENGTH EVERY]`.
+//!
+//! Times are seconds: it stands still for LENGTH, first AFTER its first request, then once EVERY so long. It prints its
+//! address and goes on until it is killed.
 
 #![expect(
     clippy::print_stdout,
-    reason = "a program for the bench script, which reads its output"
+    reason = "a program for the bench scripts, which read its output"
 )]
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
-use waggle_load::NullServer;
+use waggle_load::{NullServer, Stall};
 
+// ab keeps a connection only where the answer says so.
 const ANSWER: &[u8] =
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, world!";
+    b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 15\r\n\r\nHello, everyone";
+const USAGE: &str = "usage: null_server ADDRESS [stall AFTER LENGTH EVERY]";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let address = std::env::args()
-        .nth(1)
-        .ok_or("usage: null_server ADDRESS")?;
-    let server = NullServer::start(address.parse()?, ANSWER)?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let server = match arguments.as_slice() {
+        [address] => NullServer::start(address.parse()?, ANSWER)?,
+        [address, "stall", after, length, every] => {
+            let stall = Stall {
+                after: seconds(after)?,
+                length: seconds(length)?,
+                every: seconds(every)?,
+            };
+            NullServer::stalling(address.parse()?, ANSWER, stall)?
+        }
+        _ => return Err(USAGE.into()),
+    };
     println!("{}", server.address());
     server.wait();
     Ok(())
+}
+
+fn seconds(text: &str) -> Result<Duration, Box<dyn Error>> {
+    Ok(Duration::try_from_secs_f64(text.parse()?)?)
 }

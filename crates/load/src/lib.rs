@@ -41,7 +41,7 @@ pub use job::{
     Arrivals, BodyCheck, Expect, Job, KEY_DIGITS, Limits, Model, Prepared, Rate, Slot, Stage,
     Stamp, TIME_DIGITS, Target, Think, UserStage, What, key_of, worker_and_sequence,
 };
-pub use null_server::NullServer;
+pub use null_server::{NullServer, Stall};
 pub use outcome::{
     Counts, Failure, Failures, HandshakeFailure, Interval, Outcome, SessionCounts, StepCounts,
     StepInterval,

@@ -2,6 +2,8 @@
 //!
 //! It is what the engine is calibrated against, and what `bench/engine` measures generators with. It understands just
 //! enough of HTTP to count requests in a pipeline: heads end with an empty line, bodies have a Content-Length.
+//!
+//! It can also stall now and then, as servers do: what a generator reports of that tells whether its latencies are true.
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -10,6 +12,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -31,6 +34,16 @@ const LISTENER: u64 = u64::MAX;
 const HEAD_MAX_BYTES: usize = 16 * 1024;
 /// Answers that a client has not read; a connection with more is closed.
 const UNSENT_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Connections that may wait for a server that stalls; the kernel has a limit of its own (`net.core.somaxconn`).
+const WAITING_MAX: i32 = 16_384;
+
+/// The server stands still, connections and requests with it: first `after` its first request, then once `every` so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    pub after: Duration,
+    pub length: Duration,
+    pub every: Duration,
+}
 
 /// A null server that runs until it is dropped.
 #[derive(Debug)]
@@ -46,11 +59,26 @@ impl NullServer {
     /// # Errors
     /// The address cannot be bound, or the thread cannot be started.
     pub fn start(address: SocketAddr, answer: &[u8]) -> std::io::Result<Self> {
+        Self::launch(address, answer, None)
+    }
+
+    /// The same with stalls.
+    ///
+    /// # Errors
+    /// As [`NullServer::start`].
+    pub fn stalling(address: SocketAddr, answer: &[u8], stall: Stall) -> std::io::Result<Self> {
+        Self::launch(address, answer, Some(stall))
+    }
+
+    fn launch(address: SocketAddr, answer: &[u8], stall: Option<Stall>) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
+        // A generator that opens connections while the server stalls shall wait for the stall, not for a lost SYN.
+        rustix::net::listen(&listener, WAITING_MAX)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let mut server = Server::new(listener, answer.to_vec(), Arc::clone(&stop))?;
+        server.stall = stall;
         let thread = std::thread::Builder::new()
             .name("null-server".to_owned())
             .spawn(move || server.run())?;
@@ -105,6 +133,8 @@ struct Server {
     input: Box<[u8]>,
     answered: u64,
     stop: Arc<AtomicBool>,
+    stall: Option<Stall>,
+    next_stall: Option<Instant>,
 }
 
 struct Client {
@@ -140,6 +170,8 @@ impl Server {
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             answered: 0,
             stop,
+            stall: None,
+            next_stall: None,
         })
     }
 
@@ -152,6 +184,9 @@ impl Server {
                 spare_capacity(&mut events),
                 Some(&timespec(TICK_NS)),
             );
+            if let Some(stall) = self.stall {
+                self.stand_still(stall);
+            }
             for event in &events {
                 match usize::try_from(event.data.u64()) {
                     Ok(number) if event.data.u64() != LISTENER => self.serve(number),
@@ -160,6 +195,18 @@ impl Server {
             }
         }
         self.answered
+    }
+
+    /// Sleeps where a stall is due: the one thread asleep is the whole server asleep.
+    fn stand_still(&mut self, stall: Stall) {
+        match self.next_stall {
+            None if self.answered > 0 => self.next_stall = Some(Instant::now() + stall.after),
+            Some(at) if Instant::now() >= at => {
+                std::thread::sleep(stall.length.saturating_sub(at.elapsed()));
+                self.next_stall = Some(at + stall.every);
+            }
+            None | Some(_) => {}
+        }
     }
 
     fn accept(&mut self) {
@@ -323,7 +370,30 @@ fn request_head(bytes: &[u8]) -> Option<Option<(usize, u64)>> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use super::*;
+
+    #[test]
+    fn a_stall_holds_a_request_for_its_length() {
+        let stall = Stall {
+            after: Duration::ZERO,
+            length: Duration::from_millis(300),
+            every: Duration::from_secs(3_600),
+        };
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        let server = NullServer::stalling("127.0.0.1:0".parse().unwrap(), answer, stall).unwrap();
+        let mut client = std::net::TcpStream::connect(server.address()).unwrap();
+        let mut slowest = Duration::ZERO;
+        let start = Instant::now();
+        while slowest < stall.length / 2 && start.elapsed() < Duration::from_secs(10) {
+            let sent = Instant::now();
+            client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+            client.read_exact(&mut [0; 38]).unwrap();
+            slowest = slowest.max(sent.elapsed());
+        }
+        assert!(slowest >= stall.length / 2, "{slowest:?}");
+    }
 
     #[test]
     fn requests_are_counted_however_they_are_split() {
