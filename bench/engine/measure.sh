@@ -25,7 +25,6 @@ build() {
     (
         cd "$root" || exit
         cargo build --quiet --release --locked -p waggle-load --examples
-        cargo build --quiet --release --locked -p waggle-cli
         cargo build --quiet --release --locked --manifest-path bench/engine/floor/Cargo.toml
     )
 }

@@ -44,7 +44,8 @@ go_tool() { # TOOL PACKAGE MODULE VERSION: built in a module of its own, which p
 install_tool() { # TOOL; each once, into the cache
     local folder
     case $1 in
-        loop | engine | waggle | wrk2) return 0 ;;
+        loop | engine | wrk2) return 0 ;; # built already, or not to be had
+        waggle) (cd "$root" && cargo build --quiet --release --locked -p waggle-cli) && return ;;
         wrk) "$root/scripts/needs" wrk=wrk && return ;;
         h2load) "$root/scripts/needs" h2load=nghttp2-client && return ;;
         ab) "$root/scripts/needs" ab=apache2-utils && return ;;
