@@ -78,6 +78,7 @@ program_of() { # TOOL
         engine) echo "$target/release/examples/engine_bench" ;;
         waggle) echo "$target/release/waggle" ;;
         wrk | wrk2 | h2load | ab) command -v "$1" ;;
+        oha-corrected) program_of oha ;;
         oha | locust) echo "$(folder_of "$1")/bin/$1" ;;
         autocannon) echo "$(folder_of "$1")/node_modules/.bin/$1" ;;
         *) echo "$(folder_of "$1")/$1" ;;
@@ -121,7 +122,7 @@ command_closed() { # TOOL PROGRAM CONNECTIONS PIPELINING SECONDS
     case $1 in
         loop) command=("$program" "$address" "$connections" "$pipelining" "$seconds" "$(answer_bytes)") ;;
         engine) command=("$program" "$address" "$connections" "$pipelining" "$seconds") ;;
-        waggle) command=("$program" load --json -c "$connections" -p "$pipelining" -d "${seconds}s" "$url") ;;
+        waggle) command=("$program" load --json -t 1 -c "$connections" -p "$pipelining" -d "${seconds}s" "$url") ;;
         wrk)
             command=("$program" -t1 -c"$connections" -d"${seconds}s" "$url")
             [ "$pipelining" = 1 ] || command+=(-s "$configs/pipeline.lua" -- "$pipelining")
@@ -144,11 +145,12 @@ command_open() { # TOOL PROGRAM CONNECTIONS RATE SECONDS
     local each=$((rate / connections))
     case $1 in
         engine) command=("$program" "$address" "$connections" 1 "$seconds" "$client_cpu" "$rate") ;;
-        waggle) command=("$program" load --json -c "$connections" --rate "$rate" -d "${seconds}s" "$url") ;;
+        waggle) command=("$program" load --json -t 1 -c "$connections" --rate "$rate" -d "${seconds}s" "$url") ;;
         wrk2) command=("$program" -t1 -c"$connections" -R"$rate" -d"${seconds}s" -s "$configs/percentiles.lua" "$url") ;;
         h2load) command=("$program" --h1 -t1 -c"$connections" --rps "$each" -D"$seconds" --log-file "$work/h2load.log" "$url") ;;
         autocannon) command=("$program" --json -c "$connections" -R "$rate" -d "$seconds" "$url") ;;
         oha) command=("$program" --no-tui --output-format json -c "$connections" -q "$rate" -z "${seconds}s" "$url") ;;
+        oha-corrected) command=("$program" --no-tui --output-format json -c "$connections" -q "$rate" --latency-correction -z "${seconds}s" "$url") ;;
         hey) command=("$program" -c "$connections" -q "$each" -z "${seconds}s" -o csv "$url") ;;
         vegeta) vegeta_command "$program" "encode -to csv" "-rate=$rate/1s -duration=${seconds}s" ;;
         k6) k6_command "$program" -e "CONNECTIONS=$connections" -e "RATE=$rate" -e "SECONDS=$seconds" ;;
@@ -193,7 +195,7 @@ requests_in() { # TOOL closed|open FILE
         wrk-* | wrk2-*) sed -nE 's/^ *([0-9]+) requests in .*/\1/p' "$3" ;;
         h2load-*) sed -nE 's/^requests: .* ([0-9]+) succeeded.*/\1/p' "$3" ;;
         ab-*) sed -nE 's/^Complete requests: +([0-9]+).*/\1/p' "$3" ;;
-        oha-*) jq '[.statusCodeDistribution[]] | add' "$3" ;;
+        oha*) jq '[.statusCodeDistribution[]] | add' "$3" ;;
         autocannon-*) jq '."2xx"' "$3" ;;
         hey-closed) sed -nE 's/^ *\[200\][ \t]+([0-9]+) responses/\1/p' "$3" ;;
         hey-open) awk -F , 'NR > 1 && $7 == 200' "$3" | wc -l ;;
@@ -202,4 +204,35 @@ requests_in() { # TOOL closed|open FILE
         k6-*) jq .succeeded "$3" ;;
         locust-*) jq '[.[] | .num_requests - .num_failures] | add' "$3" ;;
     esac
+}
+
+# The percentiles 50, 90, 99, 99.9 and the maximum, in ms, of the latencies on standard input, in ms; nearest rank.
+percentiles() {
+    sort -g | awk '
+        function rank(share, place) { place = share * NR; return place == int(place) ? place : int(place) + 1 }
+        { value[NR] = $1 }
+        END { if (NR) print value[rank(0.5)], value[rank(0.9)], value[rank(0.99)], value[rank(0.999)], value[NR] }'
+}
+
+# The same of what a tool says of the latencies of an open load, or of wrk's closed one: as it prints them where it prints
+# percentiles (– where it has not that one), else of the single latencies that it lists.
+latencies_in() { # TOOL FILE
+    case $1 in
+        engine) sed -nE 's/.* p50_us=([0-9]+) p90_us=([0-9]+) p99_us=([0-9]+) p99_9_us=([0-9]+) max_us=([0-9]+) .*/\1 \2 \3 \4 \5/p' "$2" | from_us ;;
+        waggle) jq -r '.response_time_us | "\(.p50) \(.p90) \(.p99) \(.p99_9) \(.max)"' "$2" | from_us ;;
+        wrk | wrk2) sed -n 's/^latency_us //p' "$2" | from_us ;;
+        h2load) awk '{ print $3 / 1000 }' "$work/h2load.log" | percentiles ;;
+        autocannon) jq -r '.latency | "\(.p50) \(.p90) \(.p99) \(.p99_9) \(.max)"' "$2" ;;
+        oha*) jq -r '[.latencyPercentiles["p50", "p90", "p99", "p99.9"], .summary.slowest | . * 1000 | tostring] | join(" ")' "$2" ;;
+        hey) awk -F , 'NR > 1 { print $1 * 1000 }' "$2" | percentiles ;;
+        vegeta) awk -F , '{ print $3 / 1e6 }' "$2" | percentiles ;;
+        k6) jq -r '.latency_ms | map(tostring) | join(" ")' "$2" ;;
+        # Locust keeps rounded latencies, each with its count.
+        locust) jq -r '.[] | .response_times | to_entries[] | "\(.key) \(.value)"' "$2" \
+            | awk '{ for (i = 0; i < $2; i++) print $1 }' | percentiles ;;
+    esac
+}
+
+from_us() {
+    awk '{ for (i = 1; i <= NF; i++) printf "%s%s", $i / 1000, i < NF ? " " : "\n" }'
 }

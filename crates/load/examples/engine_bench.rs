@@ -97,7 +97,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
 fn print(outcome: &Outcome, response_time: &Histogram<u64>, lag: &Histogram<u64>) {
     let totals = &outcome.totals;
     println!(
-        "requests={} seconds={:.3} cpu_us={:.4} failed={} due={} skipped={} p50_us={} p99_us={} lag_p99_us={} in_flight={:.2}",
+        "requests={} seconds={:.3} cpu_us={:.4} failed={} due={} skipped={} p50_us={} p90_us={} p99_us={} p99_9_us={} max_us={} lag_p99_us={} in_flight={:.2}",
         totals.succeeded,
         outcome.ran_for.as_secs_f64(),
         totals.engine_cpu.as_secs_f64() * 1e6 / totals.succeeded as f64,
@@ -105,7 +105,10 @@ fn print(outcome: &Outcome, response_time: &Histogram<u64>, lag: &Histogram<u64>
         totals.due,
         totals.skipped,
         response_time.value_at_quantile(0.5),
+        response_time.value_at_quantile(0.9),
         response_time.value_at_quantile(0.99),
+        response_time.value_at_quantile(0.999),
+        response_time.max(),
         lag.value_at_quantile(0.99),
         totals.in_flight_time.as_secs_f64() / outcome.ran_for.as_secs_f64(),
     );
