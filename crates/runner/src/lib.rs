@@ -3,6 +3,7 @@
 //! Drivers bring components up, probes watch places, the ledger accounts for every record. Judges nothing:
 //! it writes what it saw through `results`. Prints nothing: it tells what happens by [`Event`]s.
 
+mod calibration;
 mod clock;
 mod counts;
 mod cpus;
