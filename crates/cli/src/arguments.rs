@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::load::arguments::Load;
+
 /// Performance studies of REST APIs and of the pipelines behind them.
 ///
 /// Exit codes: 0 fine; 1 a bug in waggle; 2 a mistake in what was asked; 3 a threshold does not hold;
@@ -21,9 +23,11 @@ pub(crate) enum Command {
     Run(Run),
     /// Show what would run, in which order and for how long; starts nothing
     Plan(Plan),
+    /// One quick load on one URL, like wrk or oha, judged like a trial
+    Load(Box<Load>),
     /// Write report.html, report.md and tables.csv anew from a run's files
     Report(Report),
-    /// Print the JSON Schema of a study or system file, for editors
+    /// Print the JSON Schema of a study or system file, for editors, or of the result of a load
     Schema(Schema),
     #[command(name = "__supervise", hide = true)]
     Supervise(Supervise),
@@ -84,6 +88,8 @@ pub(crate) struct Schema {
 pub(crate) enum SchemaOf {
     Study,
     System,
+    /// The object that `waggle load --json` prints
+    Load,
 }
 
 #[derive(Debug, Args)]

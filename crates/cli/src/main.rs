@@ -3,6 +3,7 @@
 mod arguments;
 mod exit;
 mod files;
+mod load;
 mod narrow;
 mod plan;
 mod progress;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Load(arguments) => load::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),

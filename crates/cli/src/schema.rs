@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use crate::{
     arguments::{Schema, SchemaOf},
     exit::Exit,
+    load,
 };
 
 #[expect(clippy::print_stdout, reason = "the schema is this command's output")]
@@ -12,6 +13,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
     let schema = match arguments.of {
         SchemaOf::Study => waggle_study::study_schema(),
         SchemaOf::System => waggle_study::system_schema(),
+        SchemaOf::Load => load::summary::schema(),
     };
     println!(
         "{}",

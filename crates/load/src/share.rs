@@ -17,8 +17,7 @@ pub(crate) struct Share {
 }
 
 /// Connections that a model asks for, and requests in flight on each.
-#[must_use]
-pub fn connections_of(model: &Model) -> (usize, usize) {
+pub(crate) fn connections_of(model: &Model) -> (usize, usize) {
     match model {
         Model::Closed {
             connections,

@@ -10,7 +10,7 @@ use crate::{
 type Column = fn(&TrialModel) -> String;
 
 /// The columns behind the factors' own.
-const COLUMNS: [(&str, Column); 50] = [
+const COLUMNS: [(&str, Column); 49] = [
     ("verdict", |trial| words::verdict(trial.verdict).to_owned()),
     ("measured_s", |trial| {
         of(trial, |numbers| Some(numbers.seconds))
@@ -136,9 +136,6 @@ const COLUMNS: [(&str, Column); 50] = [
     }),
     ("engine_lag_p99_us", |trial| {
         of(trial, |numbers| Some(numbers.engine_lag_p99_us))
-    }),
-    ("engine_possible_per_s", |trial| {
-        of(trial, |numbers| numbers.engine_possible_per_s)
     }),
     ("system_rss_max_bytes", |trial| {
         of(trial, |numbers| numbers.system_rss_max_bytes)

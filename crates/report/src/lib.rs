@@ -20,7 +20,7 @@ pub use markdown::markdown;
 pub use model::{
     Answer, CellModel, Counted, CpuSeries, Distribution, Factor, Failure, Model, Percentile,
     Series, SeriesPoint, SpectrumPoint, ThresholdCell, ThresholdOutcome, TrialModel, TrialNumbers,
-    TrialPercentile, TrialPercentiles, model,
+    TrialPercentile, TrialPercentiles, judge, model,
 };
 pub use rows::{CellRow, cell_columns, cell_rows};
 pub use write::{ReportError, Written, write_all};

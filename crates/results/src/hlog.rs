@@ -85,6 +85,59 @@ pub(crate) fn empty_histogram() -> Histogram<u64> {
     Histogram::new(3).expect("three significant digits are within what the format allows")
 }
 
+/// Writes a log of its own, beside any run folder: several tags may stand in it, in the order of their intervals.
+pub struct HistogramLogWriter<W> {
+    out: W,
+    serializer: V2DeflateSerializer,
+}
+
+impl<W: Write> HistogramLogWriter<W> {
+    /// Begins a log of a load that started so many seconds after 1970.
+    ///
+    /// # Errors
+    /// Where `out` refuses.
+    pub fn new(mut out: W, started_unix_s: f64) -> io::Result<Self> {
+        write_head(&mut out, started_unix_s)?;
+        Ok(Self {
+            out,
+            serializer: V2DeflateSerializer::new(),
+        })
+    }
+
+    /// One interval of one tag, in microseconds; its start and length in seconds since the start of the load.
+    ///
+    /// # Errors
+    /// Where the log refuses.
+    pub fn interval(
+        &mut self,
+        tag: &str,
+        (start_s, length_s): (f64, f64),
+        histogram: &Histogram<u64>,
+    ) -> io::Result<()> {
+        let place = Place {
+            tag: &tag_of(tag),
+            start_s,
+            length_s,
+        };
+        write_line(&mut self.out, &mut self.serializer, place, histogram)
+    }
+
+    /// Hands everything on to where the log goes.
+    ///
+    /// # Errors
+    /// Where that refuses.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<W> std::fmt::Debug for HistogramLogWriter<W> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("HistogramLogWriter")
+            .finish_non_exhaustive()
+    }
+}
+
 /// Writes the head of a log.
 pub(crate) fn write_head(out: &mut impl Write, started_unix_s: f64) -> io::Result<()> {
     writeln!(out, "{VERSION}\n{UNIT}")?;

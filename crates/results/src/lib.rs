@@ -12,7 +12,6 @@
 //! trials/.0002-c01-r1.partial/    a trial that has not come to its end; ignored by readers, redone on resume
 //! ```
 
-mod calibration;
 mod encoded;
 mod folder;
 mod hlog;
@@ -22,9 +21,10 @@ mod text;
 mod trial;
 mod writer;
 
-pub use calibration::{CalibratedShape, CalibrationFile};
 pub use folder::{RunFolder, WriteError};
-pub use hlog::{HistogramLog, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms};
+pub use hlog::{
+    HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
+};
 pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FlowInfo, Host, NamedText, RunInfo, ScenarioInfo,

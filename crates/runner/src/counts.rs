@@ -7,7 +7,8 @@ use waggle_load::{Counts, Interval};
 use waggle_results::{CountsRow, EngineInfo, FailureCount, IntervalRow};
 
 /// Counts as a row; `in_flight_before` is that at the start of the stretch.
-pub(crate) fn row(
+#[must_use]
+pub fn row(
     counts: &Counts,
     length: Duration,
     in_flight_before: u64,
@@ -37,7 +38,8 @@ pub(crate) fn row(
 }
 
 /// One interval as a line of `intervals.ndjson`.
-pub(crate) fn interval_row(
+#[must_use]
+pub fn interval_row(
     interval: &Interval,
     in_flight_before: u64,
     records_per_request: u32,
@@ -67,7 +69,7 @@ pub(crate) fn interval_row(
 
 /// Counts and the engine's own figures over the measured phase, interval by interval.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub struct Measured {
     row: CountsRow,
     failures: BTreeMap<String, u64>,
     lag: Histogram<u64>,
@@ -81,8 +83,16 @@ pub(crate) struct Measured {
     connections_open_min: Option<u64>,
 }
 
+impl Default for Measured {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Measured {
-    pub(crate) fn new() -> Self {
+    /// Nothing measured yet.
+    #[must_use]
+    pub fn new() -> Self {
         Self {
             row: CountsRow::default(),
             failures: BTreeMap::new(),
@@ -99,7 +109,7 @@ impl Measured {
     }
 
     /// One more interval; `row` is its line on disk, so that sums over the file give the same.
-    pub(crate) fn add(&mut self, interval: &Interval, row: &CountsRow) {
+    pub fn add(&mut self, interval: &Interval, row: &CountsRow) {
         let sum = &mut self.row;
         sum.seconds += row.seconds;
         sum.due += row.due;
@@ -131,7 +141,9 @@ impl Measured {
         );
     }
 
-    pub(crate) fn counts(&self) -> CountsRow {
+    /// The counts of all intervals together.
+    #[must_use]
+    pub fn counts(&self) -> CountsRow {
         let failures = self.failures.iter().map(|(kind, count)| FailureCount {
             kind: kind.clone(),
             count: *count,
@@ -142,7 +154,9 @@ impl Measured {
         }
     }
 
-    pub(crate) fn engine(
+    /// What the engine says of itself over all intervals.
+    #[must_use]
+    pub fn engine(
         &self,
         workers: usize,
         connections_asked: u64,
@@ -161,7 +175,6 @@ impl Measured {
             ),
             lag_p99_us: quantile(&self.lag, 0.99),
             offered_per_s,
-            possible_per_s: None,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
             in_flight_beside: share(seconds(self.in_flight_beside_ns), self.row.seconds),
         }

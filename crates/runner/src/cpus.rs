@@ -9,19 +9,20 @@ use rustix::{
 
 /// How the CPUs are shared out. Where there is only one, nothing is pinned and every list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Shares {
+pub struct Shares {
     /// Engine threads, one each.
-    pub(crate) engine: Vec<usize>,
+    pub engine: Vec<usize>,
     /// The runner's own thread and everything else of this process.
-    pub(crate) runner: Vec<usize>,
-    pub(crate) system: Vec<usize>,
+    pub runner: Vec<usize>,
+    pub system: Vec<usize>,
 }
 
 /// Load CPUs from which on the runner gets one of its own, so that the probe's work does not meet the engine's.
 const LOAD_CPUS_TO_SPARE: usize = 3;
 
 /// Half of the CPUs for the load, the rest for the system; disjoint.
-pub(crate) fn share(allowed: &[usize]) -> Shares {
+#[must_use]
+pub fn share(allowed: &[usize]) -> Shares {
     if allowed.len() < 2 {
         return Shares::default();
     }
@@ -40,7 +41,8 @@ pub(crate) fn share(allowed: &[usize]) -> Shares {
 
 impl Shares {
     /// Every CPU of the load's side.
-    pub(crate) fn load(&self) -> Vec<usize> {
+    #[must_use]
+    pub fn load(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.runner.iter().chain(&self.engine).copied().collect();
         all.sort_unstable();
         all.dedup();
@@ -48,7 +50,8 @@ impl Shares {
     }
 
     /// One entry per engine thread, for as many threads as asked, or one per CPU of the engine.
-    pub(crate) fn workers(&self, asked: Option<u32>) -> Vec<Option<usize>> {
+    #[must_use]
+    pub fn workers(&self, asked: Option<u32>) -> Vec<Option<usize>> {
         let count = asked.map_or(self.engine.len().max(1), |asked| asked as usize);
         (0..count)
             .map(|worker| {
@@ -59,7 +62,8 @@ impl Shares {
 }
 
 /// The CPUs this process may use.
-pub(crate) fn allowed() -> Vec<usize> {
+#[must_use]
+pub fn allowed() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     (0..CpuSet::MAX_CPU)
         .filter(|cpu| set.is_set(*cpu))

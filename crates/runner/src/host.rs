@@ -10,7 +10,8 @@ use crate::cpus::{self, Shares};
 const UNKNOWN: &str = "unknown";
 
 /// The machine this runs on, which is also that of the system under the process driver.
-pub(crate) fn host(shares: &Shares) -> Host {
+#[must_use]
+pub fn host(shares: &Shares) -> Host {
     let as_u32 = |cpus: &[usize]| {
         cpus.iter()
             .filter_map(|cpu| u32::try_from(*cpu).ok())

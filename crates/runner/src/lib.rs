@@ -2,21 +2,22 @@
 //!
 //! Drivers bring components up, probes watch places, the ledger accounts for every record. Judges nothing:
 //! it writes what it saw through `results`. Prints nothing: it tells what happens by [`Event`]s.
+//!
+//! Public modules are what a load without a study needs too: the bytes of requests, counts as rows, CPUs, the host.
 
-mod calibration;
 mod clock;
-mod counts;
-mod cpus;
+pub mod counts;
+pub mod cpus;
 mod driver;
 mod engine;
 mod event;
 mod events;
-mod host;
+pub mod host;
 mod info;
 mod job;
 mod ledger;
 mod load;
-mod message;
+pub mod message;
 mod placeholder;
 mod probe;
 mod proc;
@@ -33,7 +34,7 @@ mod tests;
 
 pub use driver::ProgramError;
 pub use event::Event;
-pub use records::{RECORDS_FILE_MAX_BYTES, RecordsError};
+pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{Ended, RunError, RunRequest};
 pub use run::run;
 pub use supervise::supervise;

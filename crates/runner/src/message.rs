@@ -3,10 +3,11 @@
 use waggle_load::{Prepared, Slot, Stamp};
 use waggle_study::{RecordsFormat, Request};
 
-/// A request whose body is the same each time.
-pub(crate) fn plain(request: &Request, host: &str, body: &str) -> Prepared {
+/// A request whose body is the same each time, whatever `request.body` says; `host` is the Host of its head.
+#[must_use]
+pub fn plain(request: &Request, host: &str, body: &[u8]) -> Prepared {
     let mut bytes = head(request, host, None, body.len());
-    bytes.extend_from_slice(body.as_bytes());
+    bytes.extend_from_slice(body);
     Prepared {
         bytes,
         slots: Vec::new(),
@@ -117,7 +118,7 @@ mod tests {
 
     #[track_caller]
     fn check(method: &str, headers: &[(&str, &str)], body: &str, expected: &str) {
-        let prepared = plain(&request(method, headers), "h:1", body);
+        let prepared = plain(&request(method, headers), "h:1", body.as_bytes());
         assert_eq!(String::from_utf8(prepared.bytes).unwrap(), expected);
         assert_eq!((prepared.records, prepared.is_head), (0, method == "HEAD"));
     }

@@ -55,9 +55,9 @@ fn shown(file: &Path, mistakes: &[Mistake]) -> String {
     lines.join("\n")
 }
 
-/// Every file of records that a study names, read.
+/// Every file of records that a study or a request names, read.
 #[derive(Debug, Default)]
-pub(crate) struct RecordFiles {
+pub struct RecordFiles {
     folder: PathBuf,
     files: BTreeMap<FileKey, Vec<Record>>,
 }
@@ -96,19 +96,36 @@ impl RecordFiles {
             files: BTreeMap::new(),
         };
         for cell in &study.cells {
-            if let Body::Records(body) = &cell.request.body {
-                let key = FileKey::of(body);
-                if !files.files.contains_key(&key) {
-                    let records = files.one(body)?;
-                    files.files.insert(key, records);
-                }
-            }
+            files.add(&cell.request)?;
         }
         Ok(files)
     }
 
-    /// How many records a study's body can choose from.
-    pub(crate) fn count(&self, body: &RecordsBody) -> usize {
+    /// Reads the file of one request that belongs to no study; its path counts from the current folder.
+    ///
+    /// # Errors
+    /// The file cannot be read, or one of its records cannot be sent.
+    pub fn of(request: &Request) -> Result<Self, RecordsError> {
+        let mut files = Self::default();
+        files.add(request)?;
+        Ok(files)
+    }
+
+    fn add(&mut self, request: &Request) -> Result<(), RecordsError> {
+        let Body::Records(body) = &request.body else {
+            return Ok(());
+        };
+        let key = FileKey::of(body);
+        if !self.files.contains_key(&key) {
+            let records = self.one(body)?;
+            self.files.insert(key, records);
+        }
+        Ok(())
+    }
+
+    /// How many records a body can choose from.
+    #[must_use]
+    pub fn count(&self, body: &RecordsBody) -> usize {
         self.files.get(&FileKey::of(body)).map_or(0, Vec::len)
     }
 
@@ -140,15 +157,18 @@ impl RecordFiles {
     }
 
     /// The requests of a trial; `run` marks its records, `host` goes into the head.
-    pub(crate) fn prepare(
+    ///
+    /// # Errors
+    /// A record cannot be sent in the format asked for.
+    pub fn prepare(
         &self,
         request: &Request,
         run: &str,
         host: &str,
     ) -> Result<Vec<Prepared>, RecordsError> {
         match &request.body {
-            Body::None => Ok(vec![plain(request, host, "")]),
-            Body::Text(text) => Ok(vec![plain(request, host, text)]),
+            Body::None => Ok(vec![plain(request, host, b"")]),
+            Body::Text(text) => Ok(vec![plain(request, host, text.as_bytes())]),
             Body::Records(body) => self.of_records(request, body, run, host),
         }
     }

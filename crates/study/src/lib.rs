@@ -14,11 +14,11 @@ mod settings;
 mod shuffle;
 mod system;
 mod tree;
-mod units;
+pub mod units;
 mod uses;
 mod walk;
 
-pub use check::MIN_STEADY_INTERVALS;
+pub use check::{MIN_STEADY_INTERVALS, read_threshold};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use plan::{Level, Plan, PlannedTrial, plan};
 pub use read::{read_study, read_system, system_name, unknown_system};

@@ -28,7 +28,8 @@ const SIZE_UNITS: [(&str, f64); 7] = [
 ];
 
 /// `250ms`, `10s`, `1.5s`, `2m`, `1h`, at most [`MAX_DURATION`]; a bare `0` is zero. Exact to the nanosecond.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn duration(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
     }
@@ -58,7 +59,8 @@ pub(crate) fn size(text: &str) -> Option<u64> {
 }
 
 /// `1000/s`, `60/m`, or a bare number of events per second.
-pub(crate) fn rate_per_s(text: &str) -> Option<f64> {
+#[must_use]
+pub fn rate_per_s(text: &str) -> Option<f64> {
     match text.split_once('/') {
         None => number(text),
         Some((count, "s")) => number(count),
@@ -69,7 +71,8 @@ pub(crate) fn rate_per_s(text: &str) -> Option<f64> {
 }
 
 /// A duration as one would write it, for messages and levels.
-pub(crate) fn show(duration: Duration) -> String {
+#[must_use]
+pub fn show(duration: Duration) -> String {
     let nanoseconds = duration.as_nanos();
     let units = [
         ("h", 3_600_000_000_000),

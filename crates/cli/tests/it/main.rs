@@ -5,4 +5,5 @@
 mod commands;
 mod desk;
 mod interrupts;
+mod load;
 mod verdicts;

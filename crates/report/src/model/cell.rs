@@ -53,8 +53,6 @@ pub struct CellModel {
     pub engine_busy_share: Option<f64>,
     /// Largest p99 of the engine's lag in any trial.
     pub engine_lag_p99_us: Option<f64>,
-    /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
-    pub engine_possible_share: Option<f64>,
     /// Of the histograms of all counted trials together.
     pub spectrum: Vec<SpectrumPoint>,
 }
@@ -125,22 +123,16 @@ pub(crate) fn cell(
         engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
         system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
         component_cores: component_cores(&counted),
-        engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
-        engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
-        engine_possible_share: worst(&counted, |numbers| numbers.engine_possible_share),
+        engine_busy_share: counted
+            .iter()
+            .map(|(_, numbers)| numbers.engine_busy_share)
+            .reduce(f64::max),
+        engine_lag_p99_us: counted
+            .iter()
+            .map(|(_, numbers)| numbers.engine_lag_p99_us)
+            .reduce(f64::max),
         spectrum: spectrum(&counted, raw),
     }
-}
-
-/// The largest over the trials that have the number.
-fn worst(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    number: impl Fn(&TrialNumbers) -> Option<f64>,
-) -> Option<f64> {
-    counted
-        .iter()
-        .filter_map(|(_, numbers)| number(numbers))
-        .reduce(f64::max)
 }
 
 fn failures(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, u64)> {

@@ -1,7 +1,7 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
 use waggle_results::{
-    CountsRow, IntervalRow, PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
+    CountsRow, EngineInfo, IntervalRow, PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
     Counts, Engine, Estimate, Findings, Ledger, LoadModel, Reason, RunningTotals, SteadyBins,
@@ -11,7 +11,7 @@ use waggle_stats::{
 use super::{TrialModel, distribution::as_f64, series::accepted_by, trial::INSTRUMENT};
 
 /// Bins of a second, as the method asks, where so many of them fit into the measured phase; else one an interval.
-const SECOND_BINS_FROM: f64 = 8.0;
+pub const SECOND_BINS_FROM: f64 = 8.0;
 
 /// Over trials; `None` for no trial.
 pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
@@ -32,7 +32,11 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         },
         measured: counts(&trial.info.measured),
         totals: counts(&trial.info.totals),
-        engine: engine(trial, &span),
+        engine: engine(
+            &trial.info.engine,
+            span.connections_open_median
+                .unwrap_or(trial.info.engine.connections_open_min),
+        ),
         offered_per_s: trial.info.engine.offered_per_s,
         response_p50_us: (!times.response_time.is_empty())
             .then(|| as_f64(times.response_time.value_at_quantile(0.5))),
@@ -92,7 +96,9 @@ fn load_model(info: &RunInfo) -> LoadModel {
     }
 }
 
-fn counts(row: &CountsRow) -> Counts {
+/// Counts as they are judged.
+#[must_use]
+pub fn counts(row: &CountsRow) -> Counts {
     Counts {
         seconds: row.seconds,
         due: row.due,
@@ -105,8 +111,9 @@ fn counts(row: &CountsRow) -> Counts {
     }
 }
 
-fn engine(trial: &Trial, span: &Span) -> Engine {
-    let engine = &trial.info.engine;
+/// What the engine says of itself, as it is judged; with the median over intervals of the connections open.
+#[must_use]
+pub fn engine(engine: &EngineInfo, connections_open_median: u64) -> Engine {
     Engine {
         workers: engine.workers,
         busy_share: engine.busy_share,
@@ -114,12 +121,9 @@ fn engine(trial: &Trial, span: &Span) -> Engine {
         turn_wait_mean_us: engine.turn_wait_mean_us,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
-        possible_per_s: engine.possible_per_s,
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
-        connections_open_median: span
-            .connections_open_median
-            .unwrap_or(engine.connections_open_min),
+        connections_open_median,
         in_flight_mean: engine.in_flight_mean,
         in_flight_beside: engine.in_flight_beside,
     }

@@ -5,7 +5,7 @@
 mod answer;
 mod cell;
 mod distribution;
-mod judge;
+pub mod judge;
 mod remark;
 mod series;
 mod threshold;

@@ -18,6 +18,7 @@ pub use schedule::MIN_STEADY_INTERVALS;
 pub(crate) use schedule::schedule;
 pub(crate) use set::parameters;
 pub(crate) use system::system;
+pub use threshold::read_threshold;
 pub(crate) use whole::whole;
 
 use std::time::Duration;

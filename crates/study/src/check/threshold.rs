@@ -40,6 +40,30 @@ const ENGINE: [(&str, Unit); 2] = [("busy_share", Unit::Share), ("lag_p99", Unit
 const TIMES: [&str; 2] = ["response_time", "service_time"];
 const STATISTICS: [&str; 6] = ["p50", "p90", "p99", "p99_9", "max", "mean"];
 
+/// Reads a condition on a load that belongs to no study; its numbers have no request before them, and delivery is not
+/// among them.
+///
+/// # Errors
+/// What is wrong with it, what was expected, and the nearest right word.
+pub fn read_threshold(text: &str) -> Result<Threshold, String> {
+    let [delivery, _] = RESERVED_NAMES;
+    let known: Vec<_> = known_numbers("")
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with(delivery))
+        .map(|(name, unit)| (name.trim_start_matches('.').to_owned(), unit))
+        .collect();
+    threshold(text, Place::START, &known).map_err(|finding| {
+        let mut message = finding.what;
+        if let Some(expected) = finding.expected {
+            message += &format!("; expected {expected}");
+        }
+        if let Some(word) = finding.meant {
+            message += &format!("; did you mean {word:?}?");
+        }
+        message
+    })
+}
+
 /// Every number a threshold of this study can name.
 fn known_numbers(request: &str) -> Vec<(String, Unit)> {
     let plain = |prefix: &str, numbers: &[(&str, Unit)]| {
@@ -93,14 +117,18 @@ pub(crate) fn thresholds(
 }
 
 fn threshold(text: &str, place: Place, known: &[(String, Unit)]) -> Result<Threshold, Finding> {
-    const SHAPE: &str = "NUMBER OP VALUE, such as delivery.missing == 0";
+    let shape = if known.iter().any(|(name, _)| name == "delivery.missing") {
+        "NUMBER OP VALUE, such as delivery.missing == 0"
+    } else {
+        "NUMBER OP VALUE, such as response_time.p99 < 50ms"
+    };
     let words: Vec<_> = text.split_whitespace().collect();
     let (path, op, value) = match words[..] {
         [path, op, value] => (path, op, value.to_owned()),
         [path, op, value, unit] => (path, op, format!("{value}{unit}")),
         _ => {
             return Err(
-                Finding::new(place, format!("{} is no condition", quoted(text))).expected(SHAPE),
+                Finding::new(place, format!("{} is no condition", quoted(text))).expected(shape),
             );
         }
     };

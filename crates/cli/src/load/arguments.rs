@@ -1,0 +1,211 @@
+//! The flags of `waggle load`. Those that people know from wrk, wrk2, oha, hey and curl mean what they mean there; where
+//! two of these disagree, docs/design/0011-waggle-load.md says which one won and why.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{ArgAction, Args};
+
+use super::{
+    parse,
+    parse::{ArrivalsName, CpuChoice, Expectation, FormatName, StageText, ThinkText},
+    target::ConnectTo,
+};
+
+/// One quick load on one URL.
+///
+/// Exit codes: 0 fine; 2 a mistake in what was asked, or nobody answers at the URL; 3 a --threshold does not hold; 4 the
+/// result may not be believed (its verdict is not valid), which wins over 3; 130 interrupted, the result so far is
+/// printed.
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// Where requests go: http://…; without a scheme, http is meant
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) model: Model,
+    #[command(flatten)]
+    pub(crate) until: Until,
+    #[command(flatten)]
+    pub(crate) request: Request,
+    #[command(flatten)]
+    pub(crate) records: Records,
+    #[command(flatten)]
+    pub(crate) way: Way,
+    #[command(flatten)]
+    pub(crate) judged: Judged,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// How requests come about.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load model (closed unless --rate or --users is given)")]
+pub(crate) struct Model {
+    /// Connections kept busy (closed), or over which requests go (open); 50 where nothing is said
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) connections: Option<u32>,
+    /// Requests under way on each connection at once; 1 where nothing is said
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pipelining: Option<u32>,
+    /// Open load: so many requests fall due each second, whatever the answers do (wrk2's -R, oha's and hey's -q)
+    #[arg(short = 'R', short_alias = 'q', long, value_name = "PER_SECOND", value_parser = parse::rate)]
+    pub(crate) rate: Option<f64>,
+    /// Open load: when requests fall due; poisson where nothing is said
+    #[arg(long, value_name = "HOW")]
+    pub(crate) arrivals: Option<ArrivalsName>,
+    /// So many users (the most, with --stages), each with a connection of its own: send, wait for the answer, think
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["connections", "pipelining", "rate"])]
+    pub(crate) users: Option<u32>,
+    /// How long a user thinks: 1s, exp:1s (exponential, this mean) or uniform:1s..3s; exp:1s where nothing is said
+    #[arg(long, value_name = "TIME", requires = "users", value_parser = parse::think)]
+    pub(crate) think: Option<ThinkText>,
+    /// Load that changes, each stage OVER:TO as in k6: 10s:1000,0s:5000,5s:5000 goes to 1000/s in 10 s, jumps to 5000/s and
+    /// stays there for 5 s. Begins at 0; open load, or users with --users
+    #[arg(long, alias = "stage", value_name = "OVER:TO,…", value_delimiter = ',', value_parser = StageText::parse,
+          conflicts_with_all = ["rate", "duration", "warm_up"])]
+    pub(crate) stages: Vec<StageText>,
+    /// Decides arrivals and pauses; drawn and told where nothing is said
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Until when.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How long")]
+pub(crate) struct Until {
+    /// How long requests are sent, as in wrk (oha's and hey's -z): 30s, 2m; a bare number is seconds; 10s where nothing is said
+    #[arg(short, short_alias = 'z', long, value_name = "TIME", value_parser = parse::duration_of_load)]
+    pub(crate) duration: Option<Duration>,
+    /// Ends after so many requests
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) requests: Option<u64>,
+    /// Load before the measured time, left out of every number but the totals
+    #[arg(long, value_name = "TIME", value_parser = parse::duration)]
+    pub(crate) warm_up: Option<Duration>,
+}
+
+/// What is sent.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Request")]
+pub(crate) struct Request {
+    /// GET; POST with a body, PUT with records (curl's -X, oha's and hey's -m)
+    #[arg(short = 'X', short_alias = 'm', long, alias = "request", value_name = "METHOD", value_parser = parse::method)]
+    pub(crate) method: Option<String>,
+    /// One more line of the head; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = parse::header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// Content-Type of the body (oha's and hey's -T)
+    #[arg(short = 'T', long, value_name = "TYPE")]
+    pub(crate) content_type: Option<String>,
+    /// The body as it is: text, @FILE, or @- for the standard input
+    #[arg(long, value_name = "TEXT|@FILE", group = "body_from")]
+    pub(crate) body: Option<String>,
+    /// The file with the body, as it is (oha's and hey's -D)
+    #[arg(short = 'D', long, value_name = "FILE", group = "body_from")]
+    pub(crate) body_file: Option<PathBuf>,
+    /// The body as curl's --data sends it: as a form, line ends of a @FILE left out (-d is the duration, as in wrk)
+    #[arg(
+        long,
+        alias = "data-ascii",
+        value_name = "TEXT|@FILE",
+        group = "body_from"
+    )]
+    pub(crate) data: Option<String>,
+    /// As --data, but a @FILE is sent as it is
+    #[arg(long, value_name = "TEXT|@FILE", group = "body_from")]
+    pub(crate) data_binary: Option<String>,
+    /// Name and password for HTTP Basic (oha's and hey's -a)
+    #[arg(short = 'u', short_alias = 'a', long, value_name = "NAME:PASSWORD", value_parser = parse::user)]
+    pub(crate) user: Option<String>,
+    /// From sent until the answer is whole: 10s where nothing is said; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = parse::timeout)]
+    pub(crate) timeout: Option<Duration>,
+    /// Asks the server to close the connection after each answer
+    #[arg(long)]
+    pub(crate) disable_keepalive: bool,
+}
+
+/// Records in the body, each stamped as it is sent.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Records (each gets a key and a time of its own as it is sent)")]
+pub(crate) struct Records {
+    /// A file of records: line protocol, NDJSON, JSON or CSV
+    #[arg(long, value_name = "FILE", group = "body_from")]
+    pub(crate) records: Option<String>,
+    /// The file's format, where its ending does not say it
+    #[arg(long, value_name = "FORMAT", requires = "records")]
+    pub(crate) records_format: Option<FormatName>,
+    /// The format they are sent in; line-protocol where nothing is said
+    #[arg(long, value_name = "FORMAT", requires = "records")]
+    pub(crate) records_as: Option<FormatName>,
+    /// Records in each request; 1 where nothing is said
+    #[arg(long, value_name = "N", requires = "records", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) records_per_request: Option<u32>,
+    /// CSV and flat NDJSON: the measurement's name
+    #[arg(long, value_name = "NAME", requires = "records")]
+    pub(crate) records_measurement: Option<String>,
+    /// CSV and flat NDJSON: the column with the time
+    #[arg(long, value_name = "COLUMN", requires = "records")]
+    pub(crate) records_time: Option<String>,
+    /// CSV and flat NDJSON: the columns that are tags
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        requires = "records",
+        value_delimiter = ','
+    )]
+    pub(crate) records_tags: Vec<String>,
+}
+
+/// The way to the server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connections and threads")]
+pub(crate) struct Way {
+    /// Requests for HOST1:PORT1 go to HOST2:PORT2; an empty part matches or keeps anything (as in curl); may be repeated
+    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", value_parser = ConnectTo::parse)]
+    pub(crate) connect_to: Vec<ConnectTo>,
+    /// Threads that make the load; half of the CPUs where nothing is said (wrk's -t)
+    #[arg(short = 't', long, alias = "threads", value_name = "N", value_parser = parse::workers)]
+    pub(crate) workers: Option<u32>,
+    /// Each thread stays on one CPU: of these, or of the first half of all
+    #[arg(long, value_name = "CPU,…", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          value_parser = CpuChoice::parse)]
+    pub(crate) pin: Option<CpuChoice>,
+}
+
+/// What the result is held against.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What counts")]
+pub(crate) struct Judged {
+    /// Which answers are good: STATUS[,STATUS…], body=TEXT or contains=TEXT; may be repeated; any 2xx where nothing is said
+    #[arg(long, value_name = "WHAT", value_parser = Expectation::parse)]
+    pub(crate) expect: Vec<Expectation>,
+    /// A condition on the result, such as 'response_time.p99 < 50ms'; may be repeated; exit code 3 where one does not hold
+    #[arg(long = "threshold", value_name = "CONDITION", value_parser = waggle_study::read_threshold)]
+    pub(crate) thresholds: Vec<waggle_study::Threshold>,
+}
+
+/// What is shown and written.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Output {
+    /// The result as one JSON object (schema: waggle schema load) instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// With the time series in the JSON
+    #[arg(long, requires = "json")]
+    pub(crate) series: bool,
+    /// Writes the time series to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Writes an HdrHistogram interval log to this file (tags response_time and service_time, µs)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hdr: Option<PathBuf>,
+    /// Length of a row of the series, of the log and of a line of progress; 1s where nothing is said
+    #[arg(long, value_name = "TIME", value_parser = parse::interval)]
+    pub(crate) interval: Option<Duration>,
+    /// No progress, only the result
+    #[arg(short = 's', alias = "silent", long, action = ArgAction::SetTrue)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,124 @@
+//! Intervals of the engine, put together to longer ones: rows of a second, bins for the test of steadiness.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use waggle_load::{Counts, Interval};
+
+use super::summary::{Phase, Row};
+
+/// A histogram as the engine's are: 1 µs to 1 h, three significant digits.
+pub(crate) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 3_600_000_000, 3).expect("the bounds are constants in order")
+}
+
+/// Several intervals as one.
+#[derive(Debug, Clone)]
+pub(crate) struct Gathered {
+    pub(crate) start: Duration,
+    pub(crate) length: Duration,
+    pub(crate) counts: Counts,
+    pub(crate) response_time: Histogram<u64>,
+    pub(crate) service_time: Histogram<u64>,
+    pub(crate) lag: Histogram<u64>,
+}
+
+impl Gathered {
+    fn new(start: Duration) -> Self {
+        Self {
+            start,
+            length: Duration::ZERO,
+            counts: Counts::default(),
+            response_time: histogram(),
+            service_time: histogram(),
+            lag: histogram(),
+        }
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        self.length += interval.length;
+        self.counts.follow(&interval.counts);
+        for (sum, part) in [
+            (&mut self.response_time, &interval.response_time),
+            (&mut self.service_time, &interval.service_time),
+            (&mut self.lag, &interval.lag),
+        ] {
+            sum.add(part).expect("all histograms have the same bounds");
+        }
+    }
+
+    /// As a row of the series.
+    pub(crate) fn row(&self, phase: Phase) -> Row {
+        let seconds = self.length.as_secs_f64();
+        let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        let counts = &self.counts;
+        Row {
+            start_s: self.start.as_secs_f64(),
+            seconds,
+            phase,
+            due: counts.due,
+            sent: counts.sent,
+            succeeded: counts.succeeded,
+            failed: counts.failed,
+            due_unsent: counts.skipped,
+            in_flight: counts.in_flight,
+            connections_open: counts.connections_open,
+            rate_per_s: per_s(as_f64(counts.succeeded)),
+            response_p50_us: quantile(&self.response_time, 0.5),
+            response_p90_us: quantile(&self.response_time, 0.9),
+            response_p99_us: quantile(&self.response_time, 0.99),
+            response_p99_9_us: quantile(&self.response_time, 0.999),
+            response_max_us: quantile(&self.response_time, 1.0),
+            service_p50_us: quantile(&self.service_time, 0.5),
+            service_p99_us: quantile(&self.service_time, 0.99),
+            bytes_received: counts.bytes_received,
+            engine_busy_percent: 100.0 * per_s(counts.engine_cpu_busiest.as_secs_f64()),
+            engine_lag_us_p99: quantile(&self.lag, 0.99).map_or(0.0, as_f64),
+        }
+    }
+}
+
+/// Puts intervals together until they are as long as asked.
+#[derive(Debug)]
+pub(crate) struct Gather {
+    length: Duration,
+    under_way: Option<Gathered>,
+}
+
+impl Gather {
+    pub(crate) fn new(length: Duration) -> Self {
+        Self {
+            length,
+            under_way: None,
+        }
+    }
+
+    /// One more interval; what is as long as asked now.
+    pub(crate) fn add(&mut self, interval: &Interval) -> Option<Gathered> {
+        let gathered = self
+            .under_way
+            .get_or_insert_with(|| Gathered::new(interval.start));
+        gathered.add(interval);
+        // Where the length is no multiple of an interval, the nearest one counts.
+        let is_full = gathered.length + interval.length / 2 >= self.length;
+        if is_full { self.under_way.take() } else { None }
+    }
+
+    /// What is left.
+    pub(crate) fn rest(&mut self) -> Option<Gathered> {
+        self.under_way.take()
+    }
+}
+
+/// The value at a quantile; `None` without samples.
+pub(crate) fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts and times of one load are far below 2^52"
+)]
+pub(crate) fn as_f64(count: u64) -> f64 {
+    count as f64
+}

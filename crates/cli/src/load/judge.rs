@@ -1,0 +1,231 @@
+//! Whether a load may be believed, and whether the conditions on it hold. Pure: what was watched in, words out.
+
+use waggle_load::{Model, Rate};
+use waggle_report::judge::{self, SECOND_BINS_FROM};
+use waggle_results::CountsRow;
+use waggle_stats::{Findings, LoadModel, RunningTotals, SteadyBins, TrialFacts, Verdict};
+use waggle_study::{Threshold, ThresholdOp};
+
+use super::{
+    gather::as_f64,
+    job::Planned,
+    summary::{LoadResult, ThresholdResult, Times},
+    watch::{Bin, Watched},
+};
+
+/// Every check that a single load allows.
+pub(crate) fn findings(planned: &Planned, watched: &Watched) -> Findings {
+    let job = &planned.job;
+    let offered = offered_per_s(planned);
+    let (workers, connections) = workers_and_connections(planned);
+    let engine = watched.measured.engine(workers, connections, offered);
+    let median = median(&watched.connections_open).unwrap_or(engine.connections_open_min);
+    let changes = has_stages(&job.model);
+    let series = Series::of(watched, changes);
+    let response = &watched.response_time;
+    let mut found = waggle_stats::check(&TrialFacts {
+        model: match job.model {
+            Model::Closed { .. } => LoadModel::Closed,
+            Model::Open { .. } => LoadModel::Open,
+            Model::Users { .. } => LoadModel::Users,
+        },
+        failed: nothing_succeeded(&watched.all.counts()),
+        measured: judge::counts(&watched.measured.counts()),
+        totals: judge::counts(&watched.totals_row()),
+        engine: judge::engine(&engine, median),
+        offered_per_s: offered,
+        response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
+        service_mean_us: (!watched.service_time_measured.is_empty())
+            .then(|| watched.service_time_measured.mean()),
+        answers: RunningTotals {
+            at_s: &series.at_s,
+            asked: &series.due,
+            done: &series.done,
+        },
+        bins: SteadyBins {
+            throughput: &series.throughput,
+            p50: &series.p50,
+            p99: &series.p99,
+            cpu: &series.cpu,
+        },
+        bin_s: series.bin_s,
+        ..TrialFacts::default()
+    });
+    if changes {
+        found
+            .remarks
+            .retain(|remark| !remark.starts_with("steadiness was not tested"));
+        found
+            .remarks
+            .push("steadiness was not tested: the load changes by its stages".to_owned());
+    }
+    found
+}
+
+/// Requests per second that should have fallen due all the time; `None` where that is not one number.
+pub(crate) fn offered_per_s(planned: &Planned) -> Option<f64> {
+    match &planned.job.model {
+        // A load that ends by its count waits for the last answers while nothing falls due.
+        Model::Open {
+            rate: Rate::Constant(per_s),
+            ..
+        } if planned.job.requests_at_most.is_none() => Some(*per_s),
+        _ => None,
+    }
+}
+
+/// Threads that have connections, and connections (or users).
+pub(crate) fn workers_and_connections(planned: &Planned) -> (usize, u64) {
+    let connections = match planned.job.model {
+        Model::Closed { connections, .. } | Model::Open { connections, .. } => connections,
+        Model::Users { users, .. } => users,
+    };
+    (
+        planned.job.workers.len().min(connections),
+        connections as u64,
+    )
+}
+
+fn has_stages(model: &Model) -> bool {
+    match model {
+        Model::Closed { .. } => false,
+        Model::Open { rate, .. } => matches!(rate, Rate::Stages(_)),
+        Model::Users { stages, .. } => !stages.is_empty(),
+    }
+}
+
+/// Without a single success there is nothing to measure.
+fn nothing_succeeded(all: &CountsRow) -> Option<String> {
+    if all.succeeded > 0 {
+        return None;
+    }
+    let kinds: Vec<String> = all
+        .failures
+        .iter()
+        .map(|failure| format!("{} {}", failure.kind.replace('_', " "), failure.count))
+        .collect();
+    let why = match kinds.as_slice() {
+        [] => String::new(),
+        kinds => format!(": {}", kinds.join(", ")),
+    };
+    Some(match all.sent {
+        0 => format!("no request could be sent{why}"),
+        _ => format!("no request succeeded{why}"),
+    })
+}
+
+fn median(values: &[u64]) -> Option<u64> {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+/// What was watched, a series at a time.
+#[derive(Default)]
+struct Series {
+    at_s: Vec<f64>,
+    due: Vec<f64>,
+    done: Vec<f64>,
+    throughput: Vec<f64>,
+    p50: Vec<f64>,
+    p99: Vec<f64>,
+    cpu: Vec<f64>,
+    bin_s: f64,
+}
+
+impl Series {
+    /// Nothing of a load that changes: it neither is steady nor should be.
+    fn of(watched: &Watched, changes: bool) -> Self {
+        if changes {
+            return Self::default();
+        }
+        let seconds: f64 = watched.bins.iter().map(|bin| bin.seconds).sum();
+        let bins: &[Bin] = if seconds >= SECOND_BINS_FROM {
+            &watched.second_bins
+        } else {
+            &watched.bins
+        };
+        let of = |value: fn(&Bin) -> f64| bins.iter().map(value).collect();
+        Self {
+            at_s: watched.answers.iter().map(|(at, ..)| *at).collect(),
+            due: watched
+                .answers
+                .iter()
+                .map(|(_, due, _)| as_f64(*due))
+                .collect(),
+            done: watched
+                .answers
+                .iter()
+                .map(|(.., done)| as_f64(*done))
+                .collect(),
+            throughput: of(|bin| bin.throughput),
+            p50: of(|bin| bin.p50),
+            p99: of(|bin| bin.p99),
+            // Whose CPU the server's is, nobody here knows.
+            cpu: bins.iter().map(|_| f64::NAN).collect(),
+            bin_s: bins.first().map_or(0.0, |bin| bin.seconds),
+        }
+    }
+}
+
+/// Holds a condition against the result. As in studies, conditions count on results only that may be believed.
+pub(crate) fn threshold(
+    threshold: &Threshold,
+    result: &LoadResult,
+    verdict: Verdict,
+) -> ThresholdResult {
+    let observed = number(&threshold.number, result);
+    let limit = threshold.value;
+    let reason = match observed {
+        _ if !verdict.counts_for_thresholds() => {
+            Some(format!("does not count: the result is {}", verdict.name()))
+        }
+        None => Some(format!("there is no number {}", threshold.number.join("."))),
+        Some(_) => None,
+    };
+    let compare = |value: f64| match threshold.op {
+        ThresholdOp::Less => value < limit,
+        ThresholdOp::LessOrEqual => value <= limit,
+        ThresholdOp::Greater => value > limit,
+        ThresholdOp::GreaterOrEqual => value >= limit,
+        #[expect(
+            clippy::float_cmp,
+            reason = "equality is asked of counts, which are whole and exact"
+        )]
+        ThresholdOp::Equal => value == limit,
+    };
+    ThresholdResult {
+        condition: threshold.text.clone(),
+        holds: reason.is_none() && observed.is_some_and(compare),
+        observed,
+        reason,
+    }
+}
+
+fn number(path: &[String], result: &LoadResult) -> Option<f64> {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["response_time", which] => statistic(&result.response_time_us, which),
+        ["service_time", which] => statistic(&result.service_time_us, which),
+        ["goodput"] => Some(result.rate_per_s),
+        ["throughput"] => Some(result.throughput_per_s),
+        ["failed"] => Some(as_f64(result.failed)),
+        ["error_share"] => Some(result.error_share),
+        ["engine", "busy_share"] => Some(result.engine.busy_percent / 100.0),
+        ["engine", "lag_p99"] => Some(result.engine.lag_us_p99),
+        _ => None,
+    }
+}
+
+fn statistic(times: &Times, which: &str) -> Option<f64> {
+    let value = match which {
+        "p50" => times.p50,
+        "p90" => times.p90,
+        "p99" => times.p99,
+        "p99_9" => times.p99_9,
+        "max" => times.max,
+        "mean" => return times.mean,
+        _ => return None,
+    };
+    value.map(as_f64)
+}

@@ -1,0 +1,80 @@
+//! `waggle load`: one quick load on one URL, judged like a trial of a study.
+//!
+//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`); `watch` follows it, `gather` adds its
+//! intervals up, `series` writes them, `view` shows them; `result` makes the one plain value (`summary`), judged by
+//! `judge`, which `text` and serde render.
+
+pub(crate) mod arguments;
+mod gather;
+mod job;
+mod judge;
+mod parse;
+mod result;
+mod series;
+pub(crate) mod summary;
+mod target;
+mod text;
+mod view;
+mod watch;
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::{Context, Result};
+
+use self::{
+    arguments::Load, result::Beside, series::Series, summary::LoadResult, target::Target,
+    text::Colours, view::View,
+};
+use crate::exit::Exit;
+
+/// Longest wait for the first connection.
+const REACH: std::time::Duration = std::time::Duration::from_secs(5);
+
+pub(crate) fn run(flags: &Load) -> Result<Exit> {
+    let target = Target::parse(&flags.url)?;
+    let reached = target.reach(&flags.way.connect_to, REACH)?;
+    let planned = job::planned(flags, &target, reached.address)?;
+    let output = &flags.output;
+    let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
+    let mut view = if output.quiet {
+        View::Quiet
+    } else {
+        View::Lines
+    };
+    let watched = watch::watch(&planned, &mut series, &mut view)?;
+    let beside = Beside {
+        url: &target.url,
+        thresholds: &flags.judged.thresholds,
+        remarks: reached.remark.into_iter().collect(),
+        with_series: output.series,
+    };
+    let result = result::result(&planned, watched, beside);
+    show(&result, output.json)?;
+    Ok(exit(&result))
+}
+
+fn show(result: &LoadResult, as_json: bool) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let text = if as_json {
+        serde_json::to_string_pretty(result).context("cannot write the result as JSON")? + "\n"
+    } else {
+        let wanted =
+            out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+        text::text(result, if wanted { Colours::On } else { Colours::Off })
+    };
+    out.write_all(text.as_bytes())
+        .context("cannot write the result")
+}
+
+/// An interrupt wins over the verdict, the verdict over conditions, which count on valid results only.
+fn exit(result: &LoadResult) -> Exit {
+    if result.interrupted {
+        Exit::Interrupted
+    } else if result.verdict != waggle_stats::Verdict::Valid.name() {
+        Exit::NotValid
+    } else if result.thresholds.iter().any(|threshold| !threshold.holds) {
+        Exit::Threshold
+    } else {
+        Exit::Fine
+    }
+}

@@ -1,0 +1,328 @@
+//! The words on the command line → values, each with a message that says what was expected.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use waggle_load::Think;
+use waggle_study::{RecordsFormat, units};
+
+/// Longest load: beyond it, a unit has slipped.
+pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The engine's own bound on an interval.
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
+/// Response times are kept up to an hour.
+const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
+const WORKERS_MAX: u32 = 900;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsName {
+    Poisson,
+    Uniform,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    LineProtocol,
+    Ndjson,
+    Json,
+    Csv,
+}
+
+impl From<FormatName> for RecordsFormat {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::LineProtocol => Self::LineProtocol,
+            FormatName::Ndjson => Self::Ndjson,
+            FormatName::Json => Self::Json,
+            FormatName::Csv => Self::Csv,
+        }
+    }
+}
+
+/// A think time with the text it was written as.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ThinkText {
+    pub(crate) think: Think,
+    pub(crate) text: String,
+}
+
+/// One stage of a load that changes: over this time, to this rate or number of users.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct StageText {
+    pub(crate) over: Duration,
+    pub(crate) to: f64,
+}
+
+/// CPUs for `--pin`; empty: those that the machine's share for the load has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CpuChoice(pub(crate) Vec<usize>);
+
+/// One `--expect`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Expectation {
+    Status(Vec<u16>),
+    Body(String),
+    Contains(String),
+}
+
+/// `30s`, `2m`, or seconds as wrk and curl write them.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let bare = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let read = if bare {
+        units::duration(&format!("{text}s"))
+    } else {
+        units::duration(text)
+    };
+    read.ok_or_else(|| "expected a time such as 500ms, 30s, 2m or 1h, a week at most".to_owned())
+}
+
+/// `-d` of curl, oha and hey is the body: whoever means that is told.
+pub(crate) fn duration_of_load(text: &str) -> Result<Duration, String> {
+    let read = duration(text).map_err(|message| {
+        format!(
+            "{message}; -d is the duration, as in wrk: for a body write --data, as curl's long flag"
+        )
+    })?;
+    if read < INTERVAL_MIN {
+        return Err("a load shorter than 10ms cannot be measured".to_owned());
+    }
+    Ok(read)
+}
+
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
+    let read = duration(text)?;
+    if (Duration::from_millis(1)..=TIMEOUT_MAX).contains(&read) {
+        Ok(read)
+    } else {
+        Err("expected a time from 1ms to 1h".to_owned())
+    }
+}
+
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+    let read = duration(text)?;
+    if read >= INTERVAL_MIN {
+        Ok(read)
+    } else {
+        Err("expected a time of at least 10ms".to_owned())
+    }
+}
+
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    units::rate_per_s(text)
+        .filter(|rate| *rate > 0.0)
+        .ok_or_else(|| "expected requests per second, such as 1000, 1000/s or 90/m".to_owned())
+}
+
+/// `1s`, `exp:1s`, `uniform:1s..3s`.
+pub(crate) fn think(text: &str) -> Result<ThinkText, String> {
+    let think = match text.split_once(':') {
+        None => Think::Fixed(duration(text)?),
+        Some(("exp", mean)) => Think::Exponential(duration(mean)?),
+        Some(("uniform", bounds)) => {
+            let (from, to) = bounds
+                .split_once("..")
+                .ok_or("expected uniform:FROM..TO, such as uniform:1s..3s")?;
+            let (from, to) = (duration(from)?, duration(to)?);
+            if from > to {
+                return Err("the shortest pause is longer than the longest".to_owned());
+            }
+            Think::Uniform { from, to }
+        }
+        Some(_) => return Err("expected 1s, exp:1s or uniform:1s..3s".to_owned()),
+    };
+    Ok(ThinkText {
+        think,
+        text: text.to_owned(),
+    })
+}
+
+/// Whoever means oha's or hey's `-t`, or curl's `-m`, is told.
+pub(crate) fn workers(text: &str) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|workers| (1..=WORKERS_MAX).contains(workers))
+        .ok_or_else(|| {
+            format!("expected a number of threads from 1 to {WORKERS_MAX}, as in wrk; for the longest wait for an answer write --timeout")
+        })
+}
+
+pub(crate) fn method(text: &str) -> Result<String, String> {
+    const TOKEN: &[u8] = b"!#$%&'*+-.^_`|~";
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || TOKEN.contains(&byte);
+    if !text.is_empty()
+        && text.bytes().all(is_token)
+        && !text.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "expected a method such as GET; for the longest wait for an answer write --timeout"
+                .to_owned(),
+        )
+    }
+}
+
+/// `Name: value`.
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once(':')
+        .ok_or("expected NAME: VALUE, such as 'Accept: text/plain'")?;
+    let name = http::HeaderName::from_bytes(name.trim().as_bytes())
+        .map(|_| name.trim())
+        .map_err(|_| format!("{name:?} is no name of a header"))?;
+    let value = value.trim();
+    if value
+        .bytes()
+        .any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
+    {
+        return Err("a header's value has no line ends and no control characters".to_owned());
+    }
+    for (own, instead) in [
+        ("content-length", "it is counted from the body"),
+        (
+            "transfer-encoding",
+            "bodies are sent whole, with their length",
+        ),
+    ] {
+        if name.eq_ignore_ascii_case(own) {
+            return Err(format!("{own} cannot be set: {instead}"));
+        }
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(crate) fn user(text: &str) -> Result<String, String> {
+    if text.contains(':') {
+        Ok(text.to_owned())
+    } else {
+        Err("expected NAME:PASSWORD, as in curl; for a load of users write --users".to_owned())
+    }
+}
+
+impl StageText {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        const SHAPE: &str = "expected OVER:TO, such as 10s:1000";
+        let (over, to) = text.split_once(':').ok_or(SHAPE)?;
+        Ok(Self {
+            over: duration(over)?,
+            to: units::rate_per_s(to).ok_or(SHAPE)?,
+        })
+    }
+}
+
+impl CpuChoice {
+    fn of(cpus: Vec<usize>) -> Self {
+        Self(cpus)
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::of(Vec::new()));
+        }
+        text.split(',')
+            .map(|cpu| {
+                cpu.trim()
+                    .parse()
+                    .map_err(|_| format!("{cpu:?} is no number of a CPU"))
+            })
+            .collect::<Result<_, _>>()
+            .map(Self::of)
+    }
+}
+
+impl Expectation {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Some(body) = text.strip_prefix("body=") {
+            return Ok(Self::Body(body.to_owned()));
+        }
+        if let Some(part) = text.strip_prefix("contains=") {
+            return Ok(Self::Contains(part.to_owned()));
+        }
+        let code = |code: &str| {
+            code.trim()
+                .parse()
+                .ok()
+                .filter(|code| (100..1000).contains(code))
+                .ok_or_else(|| {
+                    format!("{code:?} is no status; expected STATUS[,STATUS], body=TEXT or contains=TEXT")
+                })
+        };
+        text.split(',')
+            .map(code)
+            .collect::<Result<_, _>>()
+            .map(Self::Status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_and_without_unit() {
+        let check = |text: &str, expected: Option<u64>| {
+            assert_eq!(
+                duration(text).ok(),
+                expected.map(Duration::from_millis),
+                "{text}"
+            );
+        };
+        check("30s", Some(30_000));
+        check("30", Some(30_000));
+        check("1.5", Some(1_500));
+        check("250ms", Some(250));
+        check("2m", Some(120_000));
+        check("", None);
+        check("x", None);
+        check("{\"a\":1}", None);
+    }
+
+    #[test]
+    fn pauses_are_read() {
+        let check = |text: &str, expected: Option<Think>| {
+            assert_eq!(think(text).ok().map(|read| read.think), expected, "{text}");
+        };
+        let second = Duration::from_secs(1);
+        check("1s", Some(Think::Fixed(second)));
+        check("exp:1s", Some(Think::Exponential(second)));
+        let uniform = Think::Uniform {
+            from: second,
+            to: 3 * second,
+        };
+        check("uniform:1s..3s", Some(uniform));
+        check("uniform:3s..1s", None);
+        check("uniform:1s", None);
+        check("normal:1s", None);
+    }
+
+    #[test]
+    fn expectations_are_read() {
+        let check = |text: &str, expected: Option<Expectation>| {
+            assert_eq!(Expectation::parse(text).ok(), expected, "{text}");
+        };
+        check("200", Some(Expectation::Status(vec![200])));
+        check("200,204", Some(Expectation::Status(vec![200, 204])));
+        check("body=a,b", Some(Expectation::Body("a,b".to_owned())));
+        check("contains=ok", Some(Expectation::Contains("ok".to_owned())));
+        check("20", None);
+        check("ok", None);
+        check("", None);
+    }
+
+    #[test]
+    fn headers_are_read() {
+        let check = |text: &str, expected: Option<(&str, &str)>| {
+            let read = header(text).ok();
+            let read = read.as_ref().map(|(name, value)| (&**name, &**value));
+            assert_eq!(read, expected, "{text}");
+        };
+        check("Accept: text/plain", Some(("Accept", "text/plain")));
+        check("X-A:", Some(("X-A", "")));
+        check("no colon", None);
+        check("bad name: x", None);
+        check("A: b\r\nC: d", None);
+        check("Content-Length: 3", None);
+    }
+}

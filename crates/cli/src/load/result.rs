@@ -1,0 +1,286 @@
+//! What was watched → the result. Pure but for the facts of the machine.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use waggle_results::CountsRow;
+use waggle_runner::{cpus::Shares, host::host};
+use waggle_study::Threshold;
+
+use super::{
+    gather::{as_f64, quantile},
+    job::Planned,
+    judge,
+    summary::{Bar, EngineFacts, FORMAT, HostFacts, LoadResult, Times, Totals},
+    watch::Watched,
+};
+
+/// Bars of a spectrum at most.
+const BARS: u32 = 12;
+
+/// What is known beside the job and what was watched.
+#[derive(Debug)]
+pub(crate) struct Beside<'a> {
+    pub(crate) url: &'a str,
+    pub(crate) thresholds: &'a [Threshold],
+    /// What was worth saying before the load started.
+    pub(crate) remarks: Vec<String>,
+    pub(crate) with_series: bool,
+}
+
+/// Puts the result together.
+pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
+    let findings = judge::findings(planned, &watched);
+    let verdict = waggle_stats::verdict_of(&findings.reasons);
+    let (all, measured) = (watched.all.counts(), watched.measured.counts());
+    let answered = |row: &CountsRow| row.succeeded + row.failed;
+    let mut remarks = beside.remarks;
+    remarks.extend(findings.remarks);
+    let mut result = LoadResult {
+        format: FORMAT,
+        waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
+        url: beside.url.to_owned(),
+        model: planned.settings.model,
+        started_utc: utc(&watched),
+        settings: planned.settings.clone(),
+        seed: planned.job.seed,
+        interrupted: watched.interrupted,
+        seconds: measured.seconds,
+        due: all.due,
+        sent: all.sent,
+        succeeded: all.succeeded,
+        failed: all.failed,
+        due_unsent: all.skipped,
+        in_flight_at_start: watched.in_flight_at_start,
+        in_flight_at_end: watched.in_flight,
+        answered_after_end: answered(&all) - answered(&measured),
+        statuses: statuses(&all, &planned.settings.expect_status),
+        failures: failures(&all),
+        rate_per_s: share(as_f64(measured.succeeded), measured.seconds),
+        throughput_per_s: share(as_f64(answered(&measured)), measured.seconds),
+        error_share: share(as_f64(all.failed), as_f64(answered(&all))),
+        bytes_sent: all.bytes_sent,
+        bytes_received: all.bytes_received,
+        response_time_us: times(&watched.response_time),
+        service_time_us: times(&watched.service_time),
+        failed_time_us: times(&watched.failed_time),
+        connects: watched.connects,
+        connect_time_us: times(&watched.connect_time),
+        engine: engine(planned, &watched),
+        totals: totals(&watched),
+        verdict: verdict.name().to_owned(),
+        verdict_reasons: findings
+            .reasons
+            .into_iter()
+            .map(|reason| format!("{}: {}", reason.verdict.name(), reason.text))
+            .collect(),
+        remarks,
+        thresholds: Vec::new(),
+        host: host_facts(),
+        intervals: beside.with_series.then_some(watched.rows),
+    };
+    result.thresholds = beside
+        .thresholds
+        .iter()
+        .map(|threshold| judge::threshold(threshold, &result, verdict))
+        .collect();
+    result
+}
+
+fn utc(watched: &Watched) -> String {
+    jiff::Timestamp::try_from(watched.started)
+        .map(|instant| instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+        .unwrap_or_default()
+}
+
+fn failures(row: &CountsRow) -> BTreeMap<String, u64> {
+    row.failures
+        .iter()
+        .map(|failure| (failure.kind.clone(), failure.count))
+        .collect()
+}
+
+/// Which of several good statuses an answer had is not kept.
+fn statuses(row: &CountsRow, expected: &[u16]) -> BTreeMap<String, u64> {
+    let good = match expected {
+        [] => "2xx".to_owned(),
+        codes => codes
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("/"),
+    };
+    let bad = row.failures.iter().filter_map(|failure| {
+        let status = failure.kind.strip_prefix("status_")?;
+        Some((status.to_owned(), failure.count))
+    });
+    let wrong_body = row
+        .failures
+        .iter()
+        .find(|failure| failure.kind == "wrong_body")
+        .map_or(0, |failure| failure.count);
+    let good = (good, row.succeeded + wrong_body);
+    bad.chain([good]).filter(|(_, count)| *count > 0).collect()
+}
+
+fn engine(planned: &Planned, watched: &Watched) -> EngineFacts {
+    let (workers, connections) = judge::workers_and_connections(planned);
+    let offered = judge::offered_per_s(planned);
+    let engine = watched.measured.engine(workers, connections, offered);
+    EngineFacts {
+        workers: engine.workers,
+        cpu_us_per_request: engine.cpu_us_per_request,
+        busy_percent: 100.0 * engine.busy_share,
+        wanted_percent: 100.0 * engine.wanted_share,
+        lag_us_p99: engine.lag_p99_us,
+        turn_wait_us_mean: engine.turn_wait_mean_us,
+        in_flight_mean: engine.in_flight_mean,
+        connections_asked: engine.connections_asked,
+        connections_open_min: engine.connections_open_min,
+        memory_peak_bytes: memory_peak_bytes(),
+    }
+}
+
+/// `VmHWM` of this process, which the kernel counts in units of 1024 bytes.
+fn memory_peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+fn totals(watched: &Watched) -> Totals {
+    let totals = &watched.totals;
+    Totals {
+        seconds: watched.ran_for.as_secs_f64(),
+        due: totals.due,
+        sent: totals.sent,
+        succeeded: totals.succeeded,
+        failed: totals.failed,
+        due_unsent: totals.skipped,
+        connects: totals.connects,
+    }
+}
+
+fn host_facts() -> HostFacts {
+    let host = host(&Shares::default());
+    HostFacts {
+        name: host.name,
+        kernel: host.kernel,
+        cpu_model: host.cpu_model,
+        cpus: host.cpus,
+        memory_bytes: host.memory_bytes,
+        open_files_max: host.open_files_max,
+    }
+}
+
+/// `part ÷ whole`; 0 where there is no whole, for JSON knows no other number.
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+fn times(histogram: &Histogram<u64>) -> Times {
+    if histogram.is_empty() {
+        return Times::default();
+    }
+    let count = histogram.len();
+    let at = |wanted: f64| quantile(histogram, wanted);
+    let thin = [
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p95", 0.95),
+        ("p99", 0.99),
+        ("p99_9", 0.999),
+        ("p99_99", 0.9999),
+    ];
+    Times {
+        count,
+        mean: Some(histogram.mean()),
+        min: Some(histogram.min()),
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p99_9: at(0.999),
+        p99_99: at(0.9999),
+        max: Some(histogram.max()),
+        thin: thin
+            .into_iter()
+            .filter(|(_, wanted)| waggle_stats::thin_tail(count, *wanted).is_some())
+            .map(|(name, _)| name.to_owned())
+            .collect(),
+        spectrum: spectrum(histogram),
+    }
+}
+
+/// Bars whose bounds rise by equal ratios from the smallest to the largest time, since times vary by orders of magnitude.
+fn spectrum(histogram: &Histogram<u64>) -> Vec<Bar> {
+    let (least, most) = (histogram.min().max(1), histogram.max().max(1));
+    let ratio = as_f64(most) / as_f64(least);
+    let mut bars: Vec<Bar> = Vec::new();
+    for bar in 1..=BARS {
+        let bound = as_f64(least) * ratio.powf(f64::from(bar) / f64::from(BARS));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between the smallest and the largest time"
+        )]
+        let up_to_us = if bar == BARS {
+            most
+        } else {
+            bound.round() as u64
+        };
+        if bars.last().is_none_or(|last| last.up_to_us < up_to_us) {
+            bars.push(Bar { up_to_us, count: 0 });
+        }
+    }
+    for step in histogram.iter_recorded() {
+        // The steps come in order, and none lies beyond the largest.
+        let value = step.value_iterated_to().min(most);
+        let place = bars.partition_point(|bar| bar.up_to_us < value);
+        bars[place].count += step.count_since_last_iteration();
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::gather::histogram;
+
+    fn of(values: &[u64]) -> Histogram<u64> {
+        let mut filled = histogram();
+        for value in values {
+            filled.record(*value).unwrap();
+        }
+        filled
+    }
+
+    #[test]
+    fn every_sample_stands_in_one_bar() {
+        let check = |values: &[u64], bars: usize| {
+            let found = spectrum(&of(values));
+            let counted: u64 = found.iter().map(|bar| bar.count).sum();
+            assert_eq!(counted, values.len() as u64, "{found:?}");
+            assert_eq!(found.len(), bars, "{found:?}");
+            assert!(
+                found
+                    .windows(2)
+                    .all(|two| two[0].up_to_us < two[1].up_to_us)
+            );
+            assert!(found.last().unwrap().count > 0);
+        };
+        check(&[5], 1);
+        check(&[5, 5, 6], 2);
+        check(&[1, 10, 100, 1_000, 10_000, 1_000_000], 12);
+        check(&(100..5_000).collect::<Vec<_>>(), 12);
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_and_not_zero() {
+        let times = times(&histogram());
+        assert_eq!((times.count, times.p50, times.mean), (0, None, None));
+        assert!(times.spectrum.is_empty());
+    }
+}

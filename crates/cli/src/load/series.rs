@@ -1,0 +1,145 @@
+//! The time series on disk: a CSV of rows, and an HdrHistogram interval log.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use anyhow::{Context, Result};
+use waggle_results::HistogramLogWriter;
+
+use super::{
+    gather::Gathered,
+    summary::{Phase, Row},
+};
+
+/// The files that were asked for, open.
+#[derive(Debug)]
+pub(crate) struct Series {
+    csv: Option<(PathBuf, BufWriter<File>)>,
+    hdr: Option<Hdr>,
+}
+
+#[derive(Debug)]
+struct Hdr {
+    path: PathBuf,
+    /// Taken when the load starts, for its time stands in the head.
+    file: Option<BufWriter<File>>,
+    log: Option<HistogramLogWriter<BufWriter<File>>>,
+}
+
+/// The columns, as in the JSON.
+const COLUMNS: &str = "start_s,seconds,phase,due,sent,succeeded,failed,due_unsent,in_flight,connections_open,rate_per_s,\
+response_p50_us,response_p90_us,response_p99_us,response_p99_9_us,response_max_us,service_p50_us,service_p99_us,\
+bytes_received,engine_busy_percent,engine_lag_us_p99";
+
+impl Series {
+    /// Creates the files, so that what cannot be written is known before the load.
+    pub(crate) fn create(csv: Option<&Path>, hdr: Option<&Path>) -> Result<Self> {
+        let create = |path: &Path| -> Result<BufWriter<File>> {
+            let file =
+                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Ok(BufWriter::new(file))
+        };
+        let csv = csv
+            .map(|path| Ok::<_, anyhow::Error>((path.to_path_buf(), create(path)?)))
+            .transpose()?;
+        let hdr = hdr
+            .map(|path| {
+                Ok::<_, anyhow::Error>(Hdr {
+                    path: path.to_path_buf(),
+                    file: Some(create(path)?),
+                    log: None,
+                })
+            })
+            .transpose()?;
+        Ok(Self { csv, hdr })
+    }
+
+    /// The load has started.
+    pub(crate) fn begin(&mut self, started: SystemTime) -> Result<()> {
+        if let Some((path, out)) = &mut self.csv {
+            writeln!(out, "{COLUMNS}").with_context(|| written(path))?;
+        }
+        if let Some(hdr) = &mut self.hdr
+            && let Some(file) = hdr.file.take()
+        {
+            let since_1970 = started
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .unwrap_or_default();
+            hdr.log = Some(
+                HistogramLogWriter::new(file, since_1970.as_secs_f64())
+                    .with_context(|| written(&hdr.path))?,
+            );
+        }
+        Ok(())
+    }
+
+    /// One more row.
+    pub(crate) fn row(&mut self, row: &Row, gathered: &Gathered) -> Result<()> {
+        if let Some((path, out)) = &mut self.csv {
+            writeln!(out, "{}", csv_line(row)).with_context(|| written(path))?;
+        }
+        if let Some(hdr) = &mut self.hdr
+            && let Some(log) = &mut hdr.log
+        {
+            let place = (row.start_s, row.seconds);
+            log.interval("response_time", place, &gathered.response_time)
+                .and_then(|()| log.interval("service_time", place, &gathered.service_time))
+                .with_context(|| written(&hdr.path))?;
+        }
+        Ok(())
+    }
+
+    /// Everything to disk.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        if let Some((path, out)) = &mut self.csv {
+            out.flush().with_context(|| written(path))?;
+        }
+        if let Some(hdr) = &mut self.hdr
+            && let Some(log) = &mut hdr.log
+        {
+            log.flush().with_context(|| written(&hdr.path))?;
+        }
+        Ok(())
+    }
+}
+
+fn written(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+fn csv_line(row: &Row) -> String {
+    let phase = match row.phase {
+        Phase::WarmUp => "warm_up",
+        Phase::Measured => "measured",
+        Phase::Finish => "finish",
+    };
+    let time = |us: Option<u64>| us.map(|us| us.to_string()).unwrap_or_default();
+    let cells = [
+        format!("{:.6}", row.start_s),
+        format!("{:.6}", row.seconds),
+        phase.to_owned(),
+        row.due.to_string(),
+        row.sent.to_string(),
+        row.succeeded.to_string(),
+        row.failed.to_string(),
+        row.due_unsent.to_string(),
+        row.in_flight.to_string(),
+        row.connections_open.to_string(),
+        format!("{:.3}", row.rate_per_s),
+        time(row.response_p50_us),
+        time(row.response_p90_us),
+        time(row.response_p99_us),
+        time(row.response_p99_9_us),
+        time(row.response_max_us),
+        time(row.service_p50_us),
+        time(row.service_p99_us),
+        row.bytes_received.to_string(),
+        format!("{:.2}", row.engine_busy_percent),
+        format!("{:.1}", row.engine_lag_us_p99),
+    ];
+    cells.join(",")
+}

@@ -1,0 +1,317 @@
+//! From a URL to an address that accepts connections.
+
+use std::{
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+/// What a URL says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Without name and password.
+    pub(crate) url: String,
+    /// Without the brackets of an IPv6 address.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// For the Host header: as in the URL.
+    pub(crate) authority: String,
+    /// Path and query.
+    pub(crate) path: String,
+    /// `NAME:PASSWORD`, where the URL has one.
+    pub(crate) user: Option<String>,
+}
+
+/// One `--connect-to`, as curl has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConnectTo {
+    from: (String, Option<u16>),
+    to: (String, Option<u16>),
+}
+
+/// The address that the load goes to, and what is worth saying about how it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reached {
+    pub(crate) address: SocketAddr,
+    pub(crate) remark: Option<String>,
+}
+
+impl Target {
+    /// Reads a URL; without a scheme, http is meant.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let whole = if text.contains("://") {
+            text.to_owned()
+        } else {
+            format!("http://{text}")
+        };
+        let without_fragment = whole.split('#').next().unwrap_or_default();
+        let uri: http::Uri = without_fragment
+            .parse()
+            .with_context(|| format!("{text:?} is no URL"))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            scheme => bail!(
+                "the scheme of {text:?} is {:?}; expected http",
+                scheme.unwrap_or_default()
+            ),
+        }
+        let authority = uri
+            .authority()
+            .map(http::uri::Authority::as_str)
+            .unwrap_or_default();
+        let (user, authority) = match authority.rsplit_once('@') {
+            Some((user, authority)) => (Some(user), authority),
+            None => (None, authority),
+        };
+        let host = uri.host().unwrap_or_default();
+        let host = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or(host);
+        if host.is_empty() {
+            bail!("{text:?} names no host");
+        }
+        let says_port = authority
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| !port.ends_with(']'));
+        let port = match uri.port_u16() {
+            Some(0) => bail!("nobody listens on port 0 of {text:?}"),
+            Some(port) => port,
+            None if says_port => bail!("{text:?} has no port after the colon"),
+            None => 80,
+        };
+        let path = uri
+            .path_and_query()
+            .map_or("/", http::uri::PathAndQuery::as_str);
+        // A query right behind the host has no path before it.
+        let path = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
+        Ok(Self {
+            url: format!("http://{authority}{path}"),
+            host: host.to_owned(),
+            port,
+            authority: authority.to_owned(),
+            path,
+            user: user.map(decoded).transpose()?,
+        })
+    }
+
+    /// An address of the host (or of the one `connect_to` puts in its place) that accepts a connection.
+    ///
+    /// # Errors
+    /// The name cannot be resolved, or no address accepts: nothing can be measured then.
+    pub(crate) fn reach(&self, connect_to: &[ConnectTo], timeout: Duration) -> Result<Reached> {
+        let (host, port) = connect_to
+            .iter()
+            .find_map(|rule| rule.instead_of(&self.host, self.port))
+            .unwrap_or((&self.host, self.port));
+        let addresses: Vec<SocketAddr> = (host, port)
+            .to_socket_addrs()
+            .with_context(|| format!("cannot resolve {host}"))?
+            .collect();
+        let mut refusals: Vec<String> = Vec::new();
+        for address in &addresses {
+            match TcpStream::connect_timeout(address, timeout) {
+                Ok(_) => {
+                    let tried = match refusals.as_slice() {
+                        [] => String::new(),
+                        refusals => format!("; before it: {}", refusals.join(", ")),
+                    };
+                    let remark = (addresses.len() > 1).then(|| {
+                        format!(
+                            "{host} has {} addresses; all requests go to {address}, the first that accepts{tried}",
+                            addresses.len()
+                        )
+                    });
+                    return Ok(Reached {
+                        address: *address,
+                        remark,
+                    });
+                }
+                Err(problem) => refusals.push(format!("{address}: {problem}")),
+            }
+        }
+        match refusals.as_slice() {
+            [] => bail!("{host} has no address"),
+            refusals => bail!("cannot connect to {host}: {}", refusals.join(", ")),
+        }
+    }
+}
+
+impl ConnectTo {
+    /// `HOST1:PORT1:HOST2:PORT2`; IPv6 addresses stand in brackets.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let parts = parts(text);
+        let [host1, port1, host2, port2] = parts.as_slice() else {
+            return Err(
+                "expected HOST1:PORT1:HOST2:PORT2, with IPv6 addresses in brackets".to_owned(),
+            );
+        };
+        let port = |text: &str| match text {
+            "" => Ok(None),
+            text => text
+                .parse()
+                .map(Some)
+                .map_err(|_| format!("{text:?} is no port")),
+        };
+        Ok(Self {
+            from: (host1.clone(), port(port1)?),
+            to: (host2.clone(), port(port2)?),
+        })
+    }
+
+    fn instead_of<'a>(&'a self, host: &'a str, port: u16) -> Option<(&'a str, u16)> {
+        let (from_host, from_port) = &self.from;
+        let fits = (from_host.is_empty() || from_host.eq_ignore_ascii_case(host))
+            && from_port.is_none_or(|from| from == port);
+        let (to_host, to_port) = &self.to;
+        let host = if to_host.is_empty() { host } else { to_host };
+        fits.then_some((host, to_port.unwrap_or(port)))
+    }
+}
+
+/// Splits at colons that do not stand in brackets; brackets are left out.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut bracketed = false;
+    for letter in text.chars() {
+        match letter {
+            '[' => bracketed = true,
+            ']' => bracketed = false,
+            ':' if !bracketed => parts.push(String::new()),
+            letter => parts
+                .last_mut()
+                .expect("it begins with one part")
+                .push(letter),
+        }
+    }
+    parts
+}
+
+/// The value of an Authorization header for HTTP Basic (RFC 7617).
+pub(crate) fn basic(user: &str) -> String {
+    format!("Basic {}", STANDARD.encode(user))
+}
+
+/// Name and password of a URL, `%41` → `A`; without a colon, an empty password.
+fn decoded(user: &str) -> Result<String> {
+    let mut bytes = Vec::with_capacity(user.len());
+    let mut rest = user.as_bytes();
+    while let [byte, after @ ..] = rest {
+        if *byte == b'%' {
+            let digits = after
+                .get(..2)
+                .and_then(|digits| std::str::from_utf8(digits).ok());
+            let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+            bytes.push(
+                byte.context("the name and password of the URL have a % without two digits")?,
+            );
+            rest = &after[2..];
+        } else {
+            bytes.push(*byte);
+            rest = after;
+        }
+    }
+    let text =
+        String::from_utf8(bytes).context("the name and password of the URL are not UTF-8")?;
+    Ok(if text.contains(':') { text } else { text + ":" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let check = |text: &str, expected: (&str, &str, u16, &str, &str)| {
+            let target = Target::parse(text).unwrap();
+            let found = (
+                &*target.url,
+                &*target.host,
+                target.port,
+                &*target.authority,
+                &*target.path,
+            );
+            assert_eq!(found, expected, "{text}");
+        };
+        check(
+            "localhost:8080",
+            (
+                "http://localhost:8080/",
+                "localhost",
+                8080,
+                "localhost:8080",
+                "/",
+            ),
+        );
+        check(
+            "http://a/b?c=d#e",
+            ("http://a/b?c=d", "a", 80, "a", "/b?c=d"),
+        );
+        check("http://a?q=1", ("http://a/?q=1", "a", 80, "a", "/?q=1"));
+        check(
+            "http://[::1]:81/x",
+            ("http://[::1]:81/x", "::1", 81, "[::1]:81", "/x"),
+        );
+        check("[::1]", ("http://[::1]/", "::1", 80, "[::1]", "/"));
+        check("http://me:pw@h/", ("http://h/", "h", 80, "h", "/"));
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused() {
+        for text in [
+            "",
+            "http://",
+            "ftp://a/",
+            "http://a:0/",
+            "http://a:/",
+            "http://a b/",
+            "http://a:99999/",
+        ] {
+            assert!(Target::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn name_and_password_are_decoded() {
+        let check = |url: &str, expected: Option<&str>| {
+            assert_eq!(
+                Target::parse(url).unwrap().user.as_deref(),
+                expected,
+                "{url}"
+            );
+        };
+        check("http://h/", None);
+        check("http://me:pw@h/", Some("me:pw"));
+        check("http://me@h/", Some("me:"));
+        check("http://m%40e:p%3Aw@h/", Some("m@e:p:w"));
+        assert!(Target::parse("http://m%4@h/").is_err());
+        assert_eq!(
+            basic("Aladdin:open sesame"),
+            "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+        );
+    }
+
+    #[test]
+    fn connect_to_is_curls() {
+        let check = |rule: &str, host: &str, port: u16, expected: Option<(&str, u16)>| {
+            let rule = ConnectTo::parse(rule).unwrap();
+            assert_eq!(rule.instead_of(host, port), expected);
+        };
+        check("a:80:b:81", "a", 80, Some(("b", 81)));
+        check("a:80:b:81", "A", 80, Some(("b", 81)));
+        check("a:80:b:81", "a", 82, None);
+        check("a:80:b:81", "c", 80, None);
+        check("::b:81", "c", 7, Some(("b", 81)));
+        check("a:::81", "a", 7, Some(("a", 81)));
+        check("a:80:[::1]:", "a", 80, Some(("::1", 80)));
+        for wrong in ["a:80", "a:80:b:81:c", "a:x:b:81", ""] {
+            assert!(ConnectTo::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What is shown while a load runs. A variant sees each interval with all that was seen so far, and each row.
+
+use waggle_load::Interval;
+use waggle_report::text::plain;
+
+use super::{
+    summary::{Phase, Row},
+    watch::Watched,
+};
+use crate::table::microseconds;
+
+/// How a load is shown while it runs; the result comes apart from it.
+#[derive(Debug)]
+pub(crate) enum View {
+    /// A line a row on the error stream.
+    Lines,
+    Quiet,
+}
+
+impl View {
+    /// One more interval, which `watched` has already.
+    pub(crate) fn interval(&mut self, _interval: &Interval, _phase: Phase, _watched: &Watched) {
+        match self {
+            Self::Lines | Self::Quiet => {}
+        }
+    }
+
+    /// One more row.
+    pub(crate) fn row(&mut self, row: &Row) {
+        match self {
+            Self::Lines => say(&line(row)),
+            Self::Quiet => {}
+        }
+    }
+
+    /// Nothing more comes; the result follows.
+    pub(crate) fn end(&mut self) {
+        match self {
+            Self::Lines | Self::Quiet => {}
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "progress is shown on the error stream")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}
+
+/// `  3.0 s  45.2k/s  p50 820 µs  p99 12.4 ms  50 open  3 failed`.
+fn line(row: &Row) -> String {
+    let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), microseconds);
+    let mut line = format!(
+        "{:>6.1} s  {:>7}/s  p50 {:>7}  p99 {:>7}  {} open",
+        row.start_s + row.seconds,
+        plain(row.rate_per_s),
+        time(row.response_p50_us),
+        time(row.response_p99_us),
+        row.connections_open,
+    );
+    if row.failed > 0 {
+        line += &format!("  {} failed", row.failed);
+    }
+    if row.due_unsent > 0 {
+        line += &format!("  {} never sent", row.due_unsent);
+    }
+    match row.phase {
+        Phase::WarmUp => line += "  warm-up",
+        Phase::Measured => {}
+        Phase::Finish => line += "  last answers",
+    }
+    line
+}

@@ -1,0 +1,404 @@
+//! `waggle load` against servers on this machine: what it counts is what they counted, and how it ends is what it says.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+use waggle_load::NullServer;
+
+use crate::desk::{Desk, shown};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const SORRY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+
+fn server(answer: &[u8]) -> NullServer {
+    NullServer::start("127.0.0.1:0".parse().unwrap(), answer).unwrap()
+}
+
+/// A load on a server of its own; the result, and how many requests the server has counted.
+fn load(flags: &[&str]) -> (Value, u64) {
+    let desk = Desk::new();
+    let server = server(ANSWER);
+    let url = format!("http://{}/hello?x=1", server.address());
+    let output = desk.output(&[&["load", &url, "--json", "--quiet"], flags].concat());
+    // A busy machine may make the generator the limit; that is not what is looked at here.
+    assert!(
+        matches!(output.status.code(), Some(0 | 4)),
+        "{}",
+        shown(&output)
+    );
+    assert!(output.stderr.is_empty(), "{}", shown(&output));
+    (json(&output), server.stop())
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(output)))
+}
+
+fn number(result: &Value, pointer: &str) -> f64 {
+    result
+        .pointer(pointer)
+        .and_then(Value::as_f64)
+        .unwrap_or_else(|| panic!("{pointer} of {result}"))
+}
+
+fn count(result: &Value, pointer: &str) -> u64 {
+    result
+        .pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("{pointer} of {result}"))
+}
+
+/// Every request has its fate, and the server has counted as many.
+fn adds_up(result: &Value, served: u64) {
+    let sent = count(result, "/sent") + count(result, "/in_flight_at_start");
+    let ended = count(result, "/succeeded") + count(result, "/failed");
+    assert_eq!(sent, ended + count(result, "/in_flight_at_end"), "{result}");
+    assert_eq!(count(result, "/totals/sent"), served, "{result}");
+    assert_eq!(
+        count(result, "/response_time_us/count"),
+        count(result, "/succeeded")
+    );
+}
+
+#[test]
+fn each_model_counts_what_the_server_counts() {
+    let check = |flags: &[&str], model: &str| {
+        let (result, served) = load(flags);
+        adds_up(&result, served);
+        assert_eq!(result["model"], model);
+        assert!(served > 0);
+        result
+    };
+    let result = check(&["-c", "4", "-p", "3", "-n", "1000", "-t", "2"], "closed");
+    assert_eq!(count(&result, "/succeeded"), 1000);
+    assert_eq!(count(&result, "/settings/pipelining"), 3);
+    assert_eq!(count(&result, "/engine/workers"), 2);
+    let result = check(&["-d", "500ms", "-c", "2"], "closed");
+    assert!((number(&result, "/seconds") - 0.5).abs() < 1e-6);
+    let result = check(
+        &[
+            "-R",
+            "400",
+            "--arrivals",
+            "uniform",
+            "-n",
+            "200",
+            "--seed",
+            "7",
+        ],
+        "open",
+    );
+    assert_eq!((count(&result, "/due"), count(&result, "/seed")), (200, 7));
+    check(&["-q", "400/s", "-z", "500ms"], "open");
+    check(&["--stages", "300ms:400,0s:100,200ms:100"], "open");
+    check(
+        &["--users", "5", "--think", "uniform:1ms..3ms", "-d", "0.5"],
+        "users",
+    );
+    let result = check(&["-c", "2", "-d", "500ms", "--warm-up", "250ms"], "closed");
+    assert!(count(&result, "/sent") < count(&result, "/totals/sent"));
+    assert!((number(&result, "/seconds") - 0.5).abs() < 1e-6);
+}
+
+#[test]
+fn a_default_is_said() {
+    let desk = Desk::new();
+    let server = server(ANSWER);
+    let output = desk.output(&[
+        "load",
+        &server.address().to_string(),
+        "-n",
+        "100",
+        "--quiet",
+    ]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("not asked for: closed load, 50 connections"),
+        "{text}"
+    );
+    assert!(text.contains("100 sent, 100 succeeded, 0 failed"), "{text}");
+    assert!(text.contains("single run, no uncertainty known"), "{text}");
+    assert!(!text.contains('\x1b'), "{text}");
+}
+
+#[test]
+fn series_lie_in_the_files_asked_for() {
+    let desk = Desk::new();
+    let server = server(ANSWER);
+    let url = server.address().to_string();
+    let output = desk.output(&[
+        "load",
+        &url,
+        "-c",
+        "2",
+        "-d",
+        "600ms",
+        "--interval",
+        "200ms",
+        "--csv",
+        "rows.csv",
+        "--hdr",
+        "times.hlog",
+        "--json",
+        "--series",
+    ]);
+    let result = json(&output);
+    let rows = result["intervals"].as_array().unwrap();
+    let csv = std::fs::read_to_string(desk.path().join("rows.csv")).unwrap();
+    assert_eq!(csv.lines().count(), rows.len() + 1, "{csv}");
+    let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let fields: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
+    assert_eq!(columns.len(), fields.len());
+    assert!(
+        fields.iter().all(|field| columns.contains(&field.as_str())),
+        "{columns:?} {fields:?}"
+    );
+    let succeeded: u64 = rows.iter().map(|row| count(row, "/succeeded")).sum();
+    assert_eq!(succeeded, count(&result, "/succeeded"));
+    let log = std::fs::read_to_string(desk.path().join("times.hlog")).unwrap();
+    let only = |tag: &str| {
+        log.lines()
+            .filter(|line| line.starts_with(['#', '"']) || line.starts_with(tag))
+            .fold(String::new(), |text, line| text + line + "\n")
+    };
+    for tag in ["Tag=response_time,", "Tag=service_time,"] {
+        let read = waggle_results::read_histograms(only(tag).as_bytes()).unwrap();
+        assert_eq!(read.len(), rows.len());
+        assert_eq!(read.merged(0.0, 1e9).len(), succeeded);
+    }
+    // A line of progress for each row.
+    let lines = String::from_utf8_lossy(&output.stderr).lines().count();
+    assert_eq!(lines, rows.len(), "{}", shown(&output));
+}
+
+#[test]
+fn where_nothing_succeeds_it_is_said_and_code_4() {
+    let desk = Desk::new();
+    let server = server(SORRY);
+    let url = server.address().to_string();
+    let flags = [
+        "load",
+        &url,
+        "-n",
+        "50",
+        "--quiet",
+        "--threshold",
+        "response_time.p99 < 50ms",
+    ];
+    let output = desk.output(&flags);
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("no request succeeded: status 503 50"),
+        "{text}"
+    );
+    assert!(
+        text.contains("does not count: the result is failed"),
+        "{text}"
+    );
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    let output = desk.output(&[&flags[..], &["--json"]].concat());
+    let result = json(&output);
+    assert_eq!(result["verdict"], "failed");
+    assert_eq!(count(&result, "/failures/status_503"), 50);
+    assert_eq!(count(&result, "/statuses/503"), 50);
+    assert!(result["response_time_us"]["p50"].is_null());
+    assert_eq!(count(&result, "/failed_time_us/count"), 50);
+}
+
+#[test]
+fn mistakes_are_explained_with_code_2() {
+    let desk = Desk::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let refused = free.local_addr().unwrap().to_string();
+    drop(free);
+    let server = server(ANSWER);
+    let up = server.address().to_string();
+    let check = |flags: &[&str], expected: &str| {
+        let output = desk.output(&[&["load"], flags].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+        assert!(shown(&output).contains(expected), "{}", shown(&output));
+    };
+    check(&[&refused], "cannot connect to 127.0.0.1");
+    check(
+        &["http://no-such-host.invalid/"],
+        "cannot resolve no-such-host.invalid",
+    );
+    check(&["ftp://a/"], "expected http");
+    check(&[&up, "-d", "{}"], "-d is the duration, as in wrk");
+    check(
+        &[&up, "-t", "30s"],
+        "for the longest wait for an answer write --timeout",
+    );
+    check(&[&up, "-R", "100", "--users", "3"], "cannot be used with");
+    check(&[&up, "--arrivals", "uniform"], "needs --rate or --stages");
+    check(&[&up, "--user", "50"], "for a load of users write --users");
+    check(&[&up, "--body", "x", "--data", "y"], "cannot be used with");
+    check(
+        &[&up, "--body", "@nowhere"],
+        "cannot read the body in nowhere",
+    );
+    check(&[&up, "--records", "nowhere.lp"], "nowhere.lp");
+    check(
+        &[&up, "--threshold", "respons_time.p99 < 5ms"],
+        "did you mean \"response_time.p99\"?",
+    );
+    check(
+        &[&up, "--threshold", "p99"],
+        "such as response_time.p99 < 50ms",
+    );
+    check(
+        &[&up, "--csv", "no/such/folder.csv"],
+        "cannot write no/such/folder.csv",
+    );
+    check(
+        &[&up, "--stages", "1s:5.5", "--users", "9"],
+        "5.5 is no number of users",
+    );
+    check(&[&up, "--pin=4000"], "may not use CPU 4000");
+    check(
+        &[&up, "-p", "2", "--disable-keepalive"],
+        "do not go together",
+    );
+    assert_eq!(server.stop(), 0, "nothing was to be started");
+}
+
+#[test]
+fn ctrl_c_ends_with_the_result_so_far() {
+    let desk = Desk::new();
+    let server = server(ANSWER);
+    let url = server.address().to_string();
+    let mut child = desk
+        .waggle(&[
+            "load",
+            &url,
+            "-c",
+            "2",
+            "-d",
+            "1h",
+            "--interval",
+            "100ms",
+            "--json",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Several rows have been seen: the load is in its middle.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    for _ in 0..5 {
+        lines.next().unwrap().unwrap();
+    }
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    // Whoever writes progress must find a reader until the end.
+    lines.by_ref().for_each(drop);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", shown(&output));
+    let result = json(&output);
+    assert_eq!(result["interrupted"], true);
+    assert!(number(&result, "/seconds") >= 0.3, "{result}");
+    adds_up(&result, server.stop());
+}
+
+/// The heads and bodies that a server got, one connection at a time, answered with 200.
+fn heads(flags: &[&str]) -> Vec<String> {
+    use std::io::{Read, Write};
+    let desk = Desk::new();
+    std::fs::write(desk.path().join("body.txt"), "a=1\r\nb=2").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let server = std::thread::spawn(move || {
+        // The first connection only asks whether somebody is there.
+        let mut first = listener.accept().unwrap().0;
+        assert_eq!(first.read(&mut [0]).unwrap(), 0);
+        let mut seen = Vec::new();
+        let mut stream = listener.accept().unwrap().0;
+        let mut bytes = [0; 4096];
+        loop {
+            match stream.read(&mut bytes).unwrap() {
+                0 => return seen,
+                read => seen.push(String::from_utf8_lossy(&bytes[..read]).into_owned()),
+            }
+            stream.write_all(ANSWER).unwrap();
+        }
+    });
+    let flags: Vec<String> = flags
+        .iter()
+        .map(|flag| flag.replace("PORT", &port))
+        .collect();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let output = desk.output(&[&["load", "-c", "1", "-n", "1", "--quiet"], &flags[..]].concat());
+    assert!(
+        matches!(output.status.code(), Some(0 | 4)),
+        "{}",
+        shown(&output)
+    );
+    server.join().unwrap()
+}
+
+#[test]
+fn requests_are_what_the_flags_say() {
+    let check = |flags: &[&str], expected: &str| {
+        let seen = heads(flags);
+        let whole: String = seen.concat();
+        assert_eq!(whole, expected.replace('\n', "\r\n"));
+    };
+    check(
+        &[
+            "me:pw@localhost:PORT/a?b=c",
+            "--connect-to",
+            "localhost::127.0.0.1:",
+            "-H",
+            "Host: else",
+            "-H",
+            "X-A: b",
+        ],
+        "GET /a?b=c HTTP/1.1\nHost: else\nX-A: b\nAuthorization: Basic bWU6cHc=\n\n",
+    );
+    check(
+        &[
+            "example.test/",
+            "--connect-to",
+            "::127.0.0.1:PORT",
+            "-X",
+            "PUT",
+            "--body",
+            "xy",
+            "-T",
+            "text/x",
+        ],
+        "PUT / HTTP/1.1\nHost: example.test\nContent-Type: text/x\nContent-Length: 2\n\nxy",
+    );
+    check(
+        &[
+            "example.test/",
+            "--connect-to",
+            "::127.0.0.1:PORT",
+            "--data",
+            "@body.txt",
+        ],
+        "POST / HTTP/1.1\nHost: example.test\nContent-Type: application/x-www-form-urlencoded\nContent-Length: 6\n\na=1b=2",
+    );
+    check(
+        &[
+            "example.test/",
+            "--connect-to",
+            "::127.0.0.1:PORT",
+            "-D",
+            "body.txt",
+            "--disable-keepalive",
+        ],
+        "POST / HTTP/1.1\nHost: example.test\nConnection: close\nContent-Length: 8\n\na=1\nb=2",
+    );
+}
