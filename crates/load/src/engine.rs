@@ -132,7 +132,10 @@ fn spawn(
         .name(name)
         .spawn(move || {
             let set_up = pin(job.workers[share.worker]).and_then(|()| {
-                Worker::set_up(job, &share, exchange, shared).map_err(StartError::SetUp)
+                Worker::set_up(job, &share, exchange, shared).map_err(|error| match error {
+                    Errno::NOSYS => StartError::OldKernel,
+                    error => StartError::SetUp(error),
+                })
             });
             match set_up {
                 Ok(worker) => {

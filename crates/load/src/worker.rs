@@ -107,6 +107,9 @@ impl Worker {
         shared: Arc<Shared>,
     ) -> Result<Self, Errno> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        // Nobody would hear of a wait that the kernel refuses once the run goes on.
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        epoll::wait(&epoll, spare_capacity(&mut events), Some(&timespec(0)))?;
         let tick = every_tick(&epoll)?;
         // Only open load waits for instants; the default slack of 50 µs would be lag.
         rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
@@ -129,7 +132,7 @@ impl Worker {
             clock: Clock::start(),
             epoll,
             tick,
-            events: Vec::with_capacity(EVENTS_MAX),
+            events,
             pace: Pace::new(
                 &job,
                 (share.worker, share.workers),

@@ -7,6 +7,8 @@
 )]
 #![allow(clippy::unwrap_used, reason = "part of tests only")]
 
+pub mod delays;
+
 use std::{
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
