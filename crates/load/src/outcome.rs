@@ -13,6 +13,8 @@ pub enum Failure {
     Refused,
     /// The connection could not be opened within its time, or for another reason.
     ConnectFailed,
+    /// This machine had no local port left for the connection, or no address that leads there.
+    NoPort,
     /// The connection was reset or closed before the answer was whole.
     Reset,
     /// The answer was not whole in time.
@@ -65,6 +67,7 @@ impl Failure {
         let name = match self {
             Self::Refused => "refused",
             Self::ConnectFailed => "connect_failed",
+            Self::NoPort => "no_port",
             Self::Reset => "reset",
             Self::TimedOut => "timed_out",
             Self::Status(status) => return format!("status_{status}"),
@@ -119,7 +122,7 @@ pub struct Counts {
     pub succeeded: u64,
     /// Requests that were sent and failed, whatever the kind.
     pub failed: u64,
-    /// By kind; `Refused`, `ConnectFailed` and `Handshake` count attempts to connect, which are not requests, and
+    /// By kind; `Refused`, `ConnectFailed`, `NoPort` and `Handshake` count attempts to connect, which are not requests, and
     /// `Malformed` and `Protocol` also what came while nothing was in flight.
     pub failures: Failures,
     /// Open load: fell due and were never sent, because too many were waiting or the run ended.

@@ -48,10 +48,10 @@ impl Worker {
     }
 
     fn not_connected(&mut self, id: u32, error: Errno) {
-        let failure = if error == Errno::CONNREFUSED {
-            Failure::Refused
-        } else {
-            Failure::ConnectFailed
+        let failure = match error {
+            Errno::CONNREFUSED => Failure::Refused,
+            Errno::ADDRNOTAVAIL => Failure::NoPort,
+            _ => Failure::ConnectFailed,
         };
         self.recorder.failed_beside(failure);
         self.connections[id as usize].close();

@@ -7,6 +7,7 @@
 )]
 #![allow(clippy::unwrap_used, reason = "part of tests only")]
 
+pub mod child;
 pub mod delays;
 
 use std::{

@@ -1,0 +1,296 @@
+//! The limits of the machine: open files, local ports, memory. Each in a process of its own, whose limits are then not
+//! those of the other tests.
+
+#![allow(clippy::unwrap_used, reason = "a test file")]
+
+mod support;
+
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    time::Duration,
+};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use support::{
+    Ended, OK,
+    child::{self, command, memory_peak, role, tell, told},
+    closed, job, run,
+};
+use waggle_load::{Failure, NullServer, start};
+
+const MIB: u64 = 1024 * 1024;
+/// Longer than any run here, so that the histograms of one interval are all there are.
+const ONE_INTERVAL: Duration = Duration::from_secs(600);
+
+fn limit_files(now: u64, at_most: u64) {
+    let limit = Rlimit {
+        current: Some(now),
+        maximum: Some(at_most),
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
+}
+
+fn null_server() -> NullServer {
+    NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap()
+}
+
+/// Runs until `connections` are open, and then to its end.
+fn run_until_open(connections: usize, job: waggle_load::Job) -> Result<Ended, String> {
+    let running = start(job).map_err(|error| error.to_string())?;
+    let mut intervals = Vec::new();
+    while !running.has_ended() {
+        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
+            continue;
+        };
+        if interval.counts.connections_open == connections as u64 {
+            running.stop();
+        }
+        intervals.push(interval);
+    }
+    let outcome = running.join();
+    Ok(Ended { outcome, intervals })
+}
+
+#[test]
+fn ten_thousand_connections_are_opened_or_refused_with_a_reason() {
+    const TEST: &str = "ten_thousand_connections_are_opened_or_refused_with_a_reason";
+    const CONNECTIONS: usize = 10_000;
+    // As a login shell has it: few at first, more where a program asks for them.
+    let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let first = most.min(1_024);
+    match role().as_deref() {
+        Some("server") => {
+            limit_files(most, most);
+            let server = null_server();
+            tell("address", server.address());
+            server.wait();
+        }
+        Some(address) => {
+            limit_files(first, most);
+            let mut job = job(address.parse().unwrap(), closed(CONNECTIONS, 1));
+            // Opened 64 at a time; the rest is room for a machine that has other things to do.
+            job.at_most = Duration::from_secs(50);
+            match run_until_open(CONNECTIONS, job) {
+                Err(error) => tell("error", error),
+                Ok(ended) => {
+                    ended.check_sums();
+                    tell("open", ended.counts().connections_open);
+                    tell("in_flight", ended.counts().in_flight);
+                    tell("failures", format!("{:?}", ended.failures()));
+                }
+            }
+        }
+        None => {
+            let mut server = child::Server::start(command(TEST, "server", &[]));
+            let address = server.hear("address");
+            let told = told(command(TEST, &address, &[]));
+            if most < CONNECTIONS as u64 + 100 {
+                assert!(
+                    told["error"].contains("open files and the limit is"),
+                    "{told:?}"
+                );
+                return;
+            }
+            assert_eq!(told["open"], CONNECTIONS.to_string(), "{told:?}");
+            assert_eq!(
+                (&*told["in_flight"], &*told["failures"]),
+                ("0", "[]"),
+                "{told:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn more_connections_than_files_are_refused_before_anything_is_sent() {
+    const TEST: &str = "more_connections_than_files_are_refused_before_anything_is_sent";
+    if role().is_none() {
+        let told = told(command(TEST, "client", &[]));
+        assert_eq!((&*told["open"], &*told["failures"]), ("200", "[]"));
+        let error = &told["many"];
+        assert!(error.starts_with("the load needs 5"), "{error}");
+        assert!(
+            error.ends_with("open files and the limit is 500; raise it with ulimit -n"),
+            "{error}"
+        );
+        assert_eq!(told["answered"], told["succeeded"]);
+        return;
+    }
+    let server = null_server();
+    limit_files(100, 500);
+    // The server is in this process too, and needs a file for each connection. The limit of now is raised for these.
+    let ended = run_until_open(200, job(server.address(), closed(200, 1))).unwrap();
+    ended.check_sums();
+    tell("open", ended.counts().connections_open);
+    tell("succeeded", ended.counts().succeeded);
+    tell("failures", format!("{:?}", ended.failures()));
+    tell(
+        "many",
+        run_until_open(500, job(server.address(), closed(500, 1)))
+            .err()
+            .unwrap(),
+    );
+    tell("answered", server.stop());
+}
+
+#[test]
+fn ports_that_run_out_are_a_failure_of_their_own_kind() {
+    const TEST: &str = "ports_that_run_out_are_a_failure_of_their_own_kind";
+    const PORTS: u64 = 10;
+    if role().is_some() {
+        let server = null_server();
+        let mut job = job(server.address(), closed(30, 1));
+        job.at_most = Duration::from_millis(500);
+        let ended = run(job);
+        ended.check_sums();
+        let counts = ended.counts();
+        tell("open", counts.connections_open);
+        tell("connects", counts.connects);
+        tell("sent", counts.sent);
+        tell("succeeded", counts.succeeded);
+        tell("answered", server.stop());
+        for (failure, count) in ended.failures() {
+            tell(&failure.name(), count);
+        }
+        return;
+    }
+    // A network of its own with ten ports, for which it takes a right that not everybody has everywhere.
+    let set_up = "ip link set lo up && echo 50000 50009 > /proc/sys/net/ipv4/ip_local_port_range";
+    let ways: [&[&str]; 2] = [&["unshare", "-rn"], &["sudo", "-nE", "unshare", "-n"]];
+    let is_allowed = |way: &&&[&str]| {
+        let output = std::process::Command::new(way[0])
+            .args(&way[1..])
+            .args(["sh", "-c", set_up])
+            .output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let Some(way) = ways.iter().find(is_allowed) else {
+        writeln!(
+            std::io::stderr(),
+            "not tested: no network of its own is allowed here"
+        )
+        .unwrap();
+        return;
+    };
+    let script = format!("{set_up} && exec \"$0\" \"$@\"");
+    let before = [way, &["sh", "-c", &*script][..]].concat();
+    let told = told(command(TEST, "client", &before));
+    let told = |name: &str| told.get(name).map_or(0, |value| value.parse().unwrap());
+    // The listener has one of the ten.
+    assert!(
+        (PORTS - 1..=PORTS).contains(&told("open")),
+        "{} open",
+        told("open")
+    );
+    assert_eq!(told("connects"), told("open"));
+    assert!(
+        told(&Failure::NoPort.name()) >= 30 - PORTS,
+        "{}",
+        told("no_port")
+    );
+    assert_eq!(told(&Failure::ConnectFailed.name()), 0);
+    assert_eq!(told("sent"), told("succeeded"));
+    assert_eq!(told("answered"), told("sent"));
+    assert!(told("sent") > told("open"), "those that are open work on");
+}
+
+#[test]
+fn memory_does_not_grow_with_requests() {
+    const TEST: &str = "memory_does_not_grow_with_requests";
+    const FEW: u64 = 200_000;
+    if let Some(requests) = role() {
+        let server = null_server();
+        let mut job = job(server.address(), closed(20, 50));
+        job.requests_at_most = Some(requests.parse().unwrap());
+        job.at_most = Duration::from_secs(120);
+        job.interval = ONE_INTERVAL;
+        let running = start(job).unwrap();
+        while !running.has_ended() {
+            drop(running.next_interval(Duration::from_secs(1)));
+        }
+        tell("succeeded", running.join().totals.succeeded);
+        tell("memory", memory_peak());
+        return;
+    }
+    let peak = |requests: u64| {
+        let told = told(command(TEST, &requests.to_string(), &[]));
+        assert_eq!(told["succeeded"], requests.to_string());
+        told["memory"].parse::<u64>().unwrap()
+    };
+    let (few, many) = (peak(FEW), peak(10 * FEW));
+    // One byte more for each request would be nearly two megabytes.
+    assert!(
+        many < few + MIB,
+        "{few} bytes for {FEW} requests, {many} for ten times as many"
+    );
+    assert!(many < 64 * MIB, "{many} bytes");
+}
+
+/// Sends so many bytes to each of `answers` requests, a piece at a time.
+fn send_body(
+    listener: &TcpListener,
+    answers: usize,
+    head: &[u8],
+    pieces: usize,
+    piece: &[u8],
+    end: &[u8],
+) {
+    let (mut stream, _) = listener.accept().unwrap();
+    for _ in 0..answers {
+        let mut request = [0; 1_024];
+        assert!(stream.read(&mut request).unwrap() > 0);
+        stream.write_all(head).unwrap();
+        for _ in 0..pieces {
+            stream.write_all(piece).unwrap();
+        }
+        stream.write_all(end).unwrap();
+    }
+}
+
+#[test]
+fn a_body_of_a_gigabyte_passes_through_and_is_not_kept() {
+    const TEST: &str = "a_body_of_a_gigabyte_passes_through_and_is_not_kept";
+    const GB: u64 = 1_000_000_000;
+    if let Some(address) = role() {
+        let mut job = job(address.parse().unwrap(), closed(1, 1));
+        job.requests_at_most = Some(2);
+        job.limits.body_max_bytes = GB;
+        job.limits.request_timeout = Duration::from_secs(100);
+        job.at_most = Duration::from_secs(200);
+        job.limits.finish = Duration::from_secs(200);
+        job.interval = ONE_INTERVAL;
+        let before = memory_peak();
+        let ended = run(job);
+        ended.check_sums();
+        tell("succeeded", ended.counts().succeeded);
+        tell("bytes", ended.counts().bytes_received);
+        tell("memory", memory_peak() - before);
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let piece = vec![b'x'; 1_000_000];
+    let chunk = [b"f4240\r\n", &piece[..], b"\r\n"].concat();
+    let framings: [(&str, &[u8], &[u8]); 2] = [
+        ("Content-Length: 1000000000", &piece, b""),
+        ("Transfer-Encoding: chunked", &chunk, b"0\r\n\r\n"),
+    ];
+    for (framing, piece, end) in framings {
+        let head = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
+        let told = std::thread::scope(|threads| {
+            threads.spawn(|| send_body(&listener, 2, head.as_bytes(), 1_000, piece, end));
+            told(command(TEST, &address, &[]))
+        });
+        assert_eq!(told["succeeded"], "2", "{framing}");
+        assert!(
+            told["bytes"].parse::<u64>().unwrap() >= 2 * GB,
+            "{framing}: {told:?}"
+        );
+        let memory: u64 = told["memory"].parse().unwrap();
+        assert!(
+            memory < 16 * MIB,
+            "{framing}: {memory} bytes more than before"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! A test that needs a process of its own: the test's own binary, started again for this one test in another role.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses its own part of it"
+)]
+
+use std::{
+    collections::HashMap,
+    fmt::Display,
+    io::Write,
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+/// Says which role a process has been started in.
+const ROLE: &str = "WAGGLE_TEST_ROLE";
+/// What a role tells stands on lines that begin with this; the test runner writes others.
+const MARK: &str = "told: ";
+
+/// The role of this process; `None`: it is the test itself.
+pub fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+/// Tells the test something, from a role.
+pub fn tell(name: &str, value: impl Display) {
+    let mut out = std::io::stdout().lock();
+    // On a line of its own, whatever the test runner has begun to write.
+    write!(out, "\n{MARK}{name}={value}\n").unwrap();
+    out.flush().unwrap();
+}
+
+/// A command that runs `test` of this binary in `role`, behind the words of `before`.
+pub fn command(test: &str, role: &str, before: &[&str]) -> Command {
+    let own = std::env::current_exe().unwrap();
+    let mut words = before
+        .iter()
+        .map(std::ffi::OsStr::new)
+        .chain([own.as_os_str()]);
+    let mut command = Command::new(words.next().unwrap());
+    command
+        .args(words)
+        .args(["--exact", test, "--nocapture", "--test-threads", "1"])
+        .env(ROLE, role)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs it to its end; gives what it told.
+pub fn told(mut command: Command) -> HashMap<String, String> {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {text}\n{errors}");
+    text.lines().filter_map(fact).collect()
+}
+
+fn fact(line: &str) -> Option<(String, String)> {
+    let (name, value) = line.strip_prefix(MARK)?.split_once('=')?;
+    Some((name.to_owned(), value.to_owned()))
+}
+
+/// A role that goes on until it is dropped.
+pub struct Server {
+    child: Child,
+    out: std::io::Lines<std::io::BufReader<ChildStdout>>,
+}
+
+impl Server {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
+        let out = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+        Self { child, out }
+    }
+
+    /// The next thing it tells, which must be this.
+    pub fn hear(&mut self, name: &str) -> String {
+        let (found, value) = self
+            .out
+            .by_ref()
+            .find_map(|line| fact(&line.unwrap()))
+            .unwrap();
+        assert_eq!(found, name);
+        value
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The most memory that this process has had at once, in bytes.
+pub fn memory_peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        * 1024
+}
