@@ -96,7 +96,7 @@ impl State {
                 self.done_here += 1;
                 self.now = None;
             }
-            Event::Warning(_) => {}
+            Event::Calibrating(_) | Event::Warning(_) => {}
         }
     }
 
@@ -257,6 +257,7 @@ fn lasting_line(event: &Event, state: &State) -> Option<String> {
             "{:>4}/{}  cell {:>2} repetition {}  failed: {reason}",
             state.done, state.trials, key.cell, key.repetition
         )),
+        Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,
     }

@@ -77,8 +77,20 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
             .into_iter()
             .collect(),
         supervisor: program,
+        // A smoke run tells that it works, not how fast it is.
+        calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
         resume: arguments.resume.is_some(),
     })
+}
+
+/// In the user's cache folder, or beside the runs where there is none. It holds nothing that cannot be found out again.
+fn calibration_file(runs: &Path) -> PathBuf {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let cache = set("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let folder = cache.map_or_else(|| runs.to_path_buf(), |cache| cache.join("waggle"));
+    folder.join("calibration.json")
 }
 
 /// `RUNS/STUDY-UTCTIME`, with a counter where two start in the same second.

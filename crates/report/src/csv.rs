@@ -137,6 +137,9 @@ const COLUMNS: [(&str, Column); 49] = [
     ("engine_lag_p99_us", |trial| {
         of(trial, |numbers| Some(numbers.engine_lag_p99_us))
     }),
+    ("engine_possible_per_s", |trial| {
+        of(trial, |numbers| numbers.engine_possible_per_s)
+    }),
     ("system_rss_max_bytes", |trial| {
         of(trial, |numbers| numbers.system_rss_max_bytes)
     }),

@@ -12,6 +12,7 @@
 //! trials/.0002-c01-r1.partial/    a trial that has not come to its end; ignored by readers, redone on resume
 //! ```
 
+mod calibration;
 mod encoded;
 mod folder;
 mod hlog;
@@ -21,6 +22,7 @@ mod text;
 mod trial;
 mod writer;
 
+pub use calibration::{CalibratedShape, CalibrationFile};
 pub use folder::{RunFolder, WriteError};
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,

@@ -161,7 +161,7 @@ pub struct ScheduleInfo {
 }
 
 /// The machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     pub name: String,

@@ -217,6 +217,10 @@ pub struct EngineInfo {
     pub lag_p99_us: f64,
     /// Requests per second asked for; `None` in closed load and users.
     pub offered_per_s: Option<f64>,
+    /// What the engine can send on this machine with this shape of load, found against the null server before the run;
+    /// `None` where it was not calibrated.
+    #[serde(default)]
+    pub possible_per_s: Option<f64>,
     /// Mean number in flight, from the sum of their times.
     pub in_flight_mean: f64,
     /// What of it belongs to no success of the measured phase: failed requests, and those that were in flight at its end

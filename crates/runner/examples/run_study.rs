@@ -117,6 +117,7 @@ fn request(
         .map(PathBuf::from)
         .collect();
     Ok(RunRequest {
+        calibration_file: None,
         plan: waggle_study::plan(&checked),
         study: checked,
         study_text,

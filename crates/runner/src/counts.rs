@@ -175,6 +175,7 @@ impl Measured {
             ),
             lag_p99_us: quantile(&self.lag, 0.99),
             offered_per_s,
+            possible_per_s: None,
             in_flight_mean: share(self.in_flight_time.as_secs_f64(), self.row.seconds),
             in_flight_beside: share(seconds(self.in_flight_beside_ns), self.row.seconds),
         }

@@ -14,6 +14,8 @@ pub enum Event {
         /// For all that is left, by the plan.
         expected: Duration,
     },
+    /// The engine is tried against the null server with this shape of load, before the first trial; about a second.
+    Calibrating(String),
     TrialStarted {
         position: u32,
         key: TrialKey,

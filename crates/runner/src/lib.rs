@@ -5,6 +5,7 @@
 //!
 //! Public modules are what a load without a study needs too: the bytes of requests, counts as rows, CPUs, the host.
 
+mod calibration;
 mod clock;
 pub mod counts;
 pub mod cpus;

@@ -13,6 +13,7 @@ use waggle_results::RunFolder;
 
 use crate::{
     Ended, Event, RunError, RunRequest,
+    calibration::{self, Basis, Calibration},
     cpus::{self, Shares},
     driver::{ProcessDriver, Programs},
     engine::Engine,
@@ -114,6 +115,19 @@ async fn prepare_and_run(
         request.supervisor.clone(),
         shares.system.clone(),
     );
+    let calibration = match &request.calibration_file {
+        Some(file) => {
+            let basis = Basis {
+                study: &request.study,
+                records: &records,
+                shares: &shares,
+                host: &folder.info().host,
+                file,
+            };
+            calibration::calibrate(basis, events, shutdown).await
+        }
+        None => Calibration::default(),
+    };
     let mut means = Means {
         driver,
         load: Engine,
@@ -126,6 +140,7 @@ async fn prepare_and_run(
         folder: &folder,
         records: &records,
         shares: &shares,
+        calibration: &calibration,
     };
     schedule::run_all(&mut means, series, events, shutdown).await
 }

@@ -7,6 +7,7 @@ use waggle_study::{Cell, Plan, PlannedTrial, Study, System};
 
 use crate::{
     Ended, Event, RunError,
+    calibration::Calibration,
     counts::{as_f64, share},
     cpus::Shares,
     driver::Driver,
@@ -29,6 +30,7 @@ pub(crate) struct Series<'a> {
     pub(crate) folder: &'a RunFolder,
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
+    pub(crate) calibration: &'a Calibration,
 }
 
 /// Runs what is left of the plan.
@@ -101,6 +103,7 @@ async fn one<D: Driver, L: Load, W: Web>(
         seed: seed(series.study.seed, key),
         records: series.records,
         shares: series.shares,
+        possible_per_s: series.calibration.possible_per_s(cell),
         folder: &folder,
         logs: &logs,
         has_next,

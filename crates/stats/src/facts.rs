@@ -72,6 +72,8 @@ pub struct Engine {
     pub turn_wait_mean_us: f64,
     pub cpu_us_per_request: f64,
     pub lag_p99_us: f64,
+    /// Requests per second that the engine can send with this shape of load, from its calibration.
+    pub possible_per_s: Option<f64>,
     pub connections_asked: u64,
     /// Fewest, and median, open at the end of an interval.
     pub connections_open_min: u64,

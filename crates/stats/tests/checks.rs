@@ -30,6 +30,7 @@ fn healthy() -> TrialFacts<'static> {
             turn_wait_mean_us: 2.0,
             cpu_us_per_request: 2.0,
             lag_p99_us: 60.0,
+            possible_per_s: None,
             connections_asked: 50,
             connections_open_min: 50,
             connections_open_median: 50,
@@ -100,6 +101,22 @@ fn with_engine(base: TrialFacts<'static>, change: impl Fn(&mut Engine)) -> Trial
 fn a_healthy_trial_is_valid() {
     valid(&healthy());
     valid(&open());
+}
+
+/// 10,000/s were sent.
+#[test]
+fn what_the_engine_can_send_bounds_what_a_trial_tells_of_the_system() {
+    let sent_of = |possible| with_engine(healthy(), |engine| engine.possible_per_s = Some(possible));
+    valid(&sent_of(20_000.0));
+    valid(&sent_of(0.0));
+    let facts = sent_of(12_000.0);
+    let sent = "the generator sent 10,000/s";
+    let by = "that it can send with such a load on this machine by its calibration";
+    let remark = format!("{sent}, 83 % of the 12,000/s {by}; above 95 % the trial would not count");
+    expect(&facts, Verdict::Valid, &[], Some(&remark));
+    let reason = format!("{sent}, 99 % of the 10,100/s {by}; it, not the system, was the limit");
+    let facts = sent_of(10_100.0);
+    expect(&facts, Verdict::InstrumentLimited, &[&reason], None);
 }
 
 #[test]

@@ -107,7 +107,8 @@ impl Desk {
         command
             .args(arguments)
             .current_dir(self.path())
-            .env("PATH", path.unwrap());
+            .env("PATH", path.unwrap())
+            .env("XDG_CACHE_HOME", calibrated());
         command
     }
 
@@ -148,6 +149,11 @@ impl Desk {
             .filter(|command| !command.is_empty())
             .collect()
     }
+}
+
+/// Shared by the tests, so that each shape of load is calibrated once, and not kept in the user's own folder.
+fn calibrated() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
 pub(crate) fn shown(output: &Output) -> String {

@@ -53,6 +53,8 @@ pub struct CellModel {
     pub engine_busy_share: Option<f64>,
     /// Largest p99 of the engine's lag in any trial.
     pub engine_lag_p99_us: Option<f64>,
+    /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
+    pub engine_possible_share: Option<f64>,
     /// Of the histograms of all counted trials together.
     pub spectrum: Vec<SpectrumPoint>,
 }
@@ -130,6 +132,10 @@ pub(crate) fn cell(
         engine_lag_p99_us: counted
             .iter()
             .map(|(_, numbers)| numbers.engine_lag_p99_us)
+            .reduce(f64::max),
+        engine_possible_share: counted
+            .iter()
+            .filter_map(|(_, numbers)| numbers.engine_possible_share)
             .reduce(f64::max),
         spectrum: spectrum(&counted, raw),
     }

@@ -121,6 +121,7 @@ pub fn engine(engine: &EngineInfo, connections_open_median: u64) -> Engine {
         turn_wait_mean_us: engine.turn_wait_mean_us,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
+        possible_per_s: engine.possible_per_s,
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
         connections_open_median,

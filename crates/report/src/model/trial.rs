@@ -70,6 +70,10 @@ pub struct TrialNumbers {
     pub engine_cpu_us_per_request: f64,
     pub engine_busy_share: f64,
     pub engine_lag_p99_us: f64,
+    /// What the engine can send with this shape of load, by its calibration.
+    pub engine_possible_per_s: Option<f64>,
+    /// Requests sent, as a share of that.
+    pub engine_possible_share: Option<f64>,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, f64)>,
     /// Largest sum over the system's components at one instant.
@@ -175,6 +179,13 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
         engine_busy_share: trial.info.engine.busy_share,
         engine_lag_p99_us: trial.info.engine.lag_p99_us,
+        engine_possible_per_s: trial.info.engine.possible_per_s,
+        engine_possible_share: trial
+            .info
+            .engine
+            .possible_per_s
+            .filter(|possible| *possible > 0.0)
+            .map(|possible| as_f64(measured.sent) / measured.seconds / possible),
         component_cores,
         system_rss_max_bytes: system_rss_max(trial, from, to),
         offered_per_s: trial.info.engine.offered_per_s,

@@ -72,6 +72,7 @@ pub(crate) fn cost(model: &Model) -> Table {
         "load CPU per request",
         "system memory, highest",
         "busiest load worker",
+        "sent, of what the load could send",
     ];
     columns.extend(cores.iter().map(String::as_str));
     Table {
@@ -87,6 +88,10 @@ pub(crate) fn cost(model: &Model) -> Table {
                 Field::estimate(cell.system_rss_max_bytes.as_ref(), Unit::Bytes),
                 Field::plain(
                     cell.engine_busy_share
+                        .map_or_else(|| NONE.to_owned(), text::share),
+                ),
+                Field::plain(
+                    cell.engine_possible_share
                         .map_or_else(|| NONE.to_owned(), text::share),
                 ),
             ];

@@ -14,6 +14,7 @@ use waggle_study::{Plan, Source, Study, System};
 use self::world::{Shared, World};
 use crate::{
     Ended, Event, RunError,
+    calibration::Calibration,
     cpus::Shares,
     events::{Events, Shutdown},
     host, info,
@@ -126,6 +127,7 @@ impl Bench {
             RecordFiles::read(&self.study, &self.folder.path().join("study.yaml")).unwrap();
         let folder = self.open(&records);
         let shares = Shares::default();
+        let calibration = Calibration::default();
         let series = Series {
             study: &self.study,
             system: &self.system,
@@ -133,6 +135,7 @@ impl Bench {
             folder: &folder,
             records: &records,
             shares: &shares,
+            calibration: &calibration,
         };
         let (sender, mut receiver) = mpsc::channel(10);
         let (ask, asked) = watch::channel(false);
@@ -181,6 +184,7 @@ impl Bench {
             resume: false,
             program_folders: Vec::new(),
             supervisor: "none".into(),
+            calibration_file: None,
         };
         let found = info::Found {
             host: host::host(&Shares::default()),

@@ -56,6 +56,8 @@ pub(crate) struct Order<'a> {
     pub(crate) seed: u64,
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
+    /// What the engine can send with this shape of load, if that is known.
+    pub(crate) possible_per_s: Option<f64>,
     /// For what the system keeps; removed after the trial.
     pub(crate) folder: &'a Path,
     /// Where the components' logs go.

@@ -44,6 +44,7 @@ struct LoadFacts {
     workers: usize,
     connections: u64,
     offered_per_s: Option<f64>,
+    possible_per_s: Option<f64>,
     records_per_request: u32,
 }
 
@@ -66,7 +67,13 @@ impl Report {
         }
     }
 
-    pub(crate) fn started(&mut self, clock: Clock, workers: usize, cell: &Cell) {
+    pub(crate) fn started(
+        &mut self,
+        clock: Clock,
+        workers: usize,
+        cell: &Cell,
+        possible_per_s: Option<f64>,
+    ) {
         let (connections, offered_per_s) = match cell.load {
             LoadModel::Closed { connections, .. } => (connections, None),
             LoadModel::Open {
@@ -84,6 +91,7 @@ impl Report {
             workers: workers.min(usize::try_from(connections).unwrap_or(usize::MAX)),
             connections,
             offered_per_s,
+            possible_per_s,
             records_per_request,
         });
     }
@@ -97,7 +105,10 @@ impl Report {
             .window
             .map(|window| (seconds(window.from), seconds(window.to)));
         if let Some(load) = self.load {
-            self.engine = measured.engine(load.workers, load.connections, load.offered_per_s);
+            self.engine = EngineInfo {
+                possible_per_s: load.possible_per_s,
+                ..measured.engine(load.workers, load.connections, load.offered_per_s)
+            };
         }
     }
 

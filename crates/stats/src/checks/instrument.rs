@@ -136,6 +136,36 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
 }
 
+/// The generator sent about as much as it can with such a load on this machine, by its calibration: then its own cost,
+/// and not the system's, made the rate.
+pub(super) fn calibrated(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let Some(possible) = facts.engine.possible_per_s.filter(|rate| *rate > 0.0) else {
+        return;
+    };
+    if facts.measured.seconds <= 0.0 {
+        return;
+    }
+    let sent = float(facts.measured.sent) / facts.measured.seconds;
+    let used = sent / possible;
+    let text = |rest: &str| {
+        format!(
+            "the generator sent {}/s, {} of the {}/s that it can send with such a load on this machine by its calibration{rest}",
+            number(sent),
+            percent(used),
+            number(possible),
+        )
+    };
+    if used > BUSY_LIMIT {
+        found.reason(
+            Verdict::InstrumentLimited,
+            text("; it, not the system, was the limit"),
+        );
+    } else if used >= BUSY_REMARK {
+        let limit = format!("; above {} the trial would not count", percent(BUSY_LIMIT));
+        found.remarks.push(text(&limit));
+    }
+}
+
 /// A probe that reads on and on and does not come to the store's end shows its own speed instead of the store's.
 pub(super) fn probe(facts: &TrialFacts<'_>, found: &mut Findings) {
     let allowed = (BEHIND_SHARE * facts.measured.seconds).max(BEHIND_MIN_S);

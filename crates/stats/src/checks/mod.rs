@@ -44,6 +44,7 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     instrument::turns(facts, &mut found);
     instrument::lag(facts, &mut found);
     instrument::rate(facts, &mut found);
+    instrument::calibrated(facts, &mut found);
     instrument::probe(facts, &mut found);
     system::keeping_up(facts, &mut found);
     system::steadiness(facts, &mut found);

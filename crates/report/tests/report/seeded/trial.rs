@@ -374,6 +374,7 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
         offered_per_s: None,
         in_flight_mean: made.in_flight,
         in_flight_beside: 0.0,
+        possible_per_s: Some(1_000_000.0),
     }
 }
 

@@ -1,0 +1,146 @@
+//! Before the first trial: what the engine can do on this machine with each shape of load in the study.
+//!
+//! Found against the null server and kept per host and version, so that a second run does without. What cannot be
+//! calibrated is run all the same; its trials are then not held against anything.
+
+use std::{collections::BTreeMap, path::Path};
+
+use waggle_load::{CalibrationError, Capacity, Job, What};
+use waggle_results::{CalibratedShape, CalibrationFile, Host};
+use waggle_study::{Cell, Study};
+
+use crate::{
+    Event,
+    cpus::Shares,
+    events::{Events, Shutdown},
+    job::{self, Parts},
+    records::RecordFiles,
+    trial::now_utc,
+};
+
+/// Stands in the requests where the address of the system will stand.
+const NOWHERE: std::net::SocketAddr =
+    std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
+
+/// Requests per second that the engine can send, by number of the cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Calibration(BTreeMap<u32, f64>);
+
+impl Calibration {
+    pub(crate) fn possible_per_s(&self, cell: &Cell) -> Option<f64> {
+        self.0.get(&cell.number).copied()
+    }
+}
+
+/// What calibrating needs to know of the run.
+pub(crate) struct Basis<'a> {
+    pub(crate) study: &'a Study,
+    pub(crate) records: &'a RecordFiles,
+    pub(crate) shares: &'a Shares,
+    pub(crate) host: &'a Host,
+    /// Where what was found is kept.
+    pub(crate) file: &'a Path,
+}
+
+/// Finds the capacity for every cell, from the file or by trying. Stops early where an end is asked for.
+pub(crate) async fn calibrate(
+    basis: Basis<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Calibration {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut known = CalibrationFile::read(basis.file, version, basis.host);
+    let mut calibration = Calibration::default();
+    let mut found_any = false;
+    for cell in &basis.study.cells {
+        if shutdown.is_asked() {
+            break;
+        }
+        // What is wrong with the records is said where the trial prepares its own.
+        let Some(job) = job_of(&basis, cell) else {
+            continue;
+        };
+        let Some(shape) = shape_of(&job, basis.shares) else {
+            continue;
+        };
+        if !known.shapes.contains_key(&shape) {
+            events.tell(Event::Calibrating(shape.clone())).await;
+            match tried(job, basis.shares.system.clone()).await {
+                Ok(capacity) => {
+                    known.shapes.insert(shape.clone(), kept(capacity));
+                    found_any = true;
+                }
+                Err(problem) => {
+                    let warning = format!("the engine was not calibrated for {shape}: {problem}");
+                    events.tell(Event::Warning(warning)).await;
+                }
+            }
+        }
+        if let Some(found) = known.shapes.get(&shape) {
+            calibration.0.insert(cell.number, found.requests_per_s);
+        }
+    }
+    if found_any && let Err(problem) = known.write(basis.file) {
+        let warning = format!(
+            "what the engine can do is not kept in {}: {problem}",
+            basis.file.display()
+        );
+        events.tell(Event::Warning(warning)).await;
+    }
+    calibration
+}
+
+fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
+    let requests = basis
+        .records
+        .prepare(&cell.request, "calibration", &NOWHERE.to_string())
+        .ok()?;
+    let parts = Parts {
+        targets: vec![NOWHERE],
+        requests,
+        workers: basis.shares.workers(cell.load_workers),
+        seed: basis.study.seed,
+    };
+    Some(job::job(cell, parts))
+}
+
+async fn tried(job: Job, server_cpus: Vec<usize>) -> Result<Capacity, CalibrationError> {
+    let trying = tokio::task::spawn_blocking(move || waggle_load::calibrate(&job, &server_cpus));
+    trying
+        .await
+        .unwrap_or_else(|problem| std::panic::resume_unwind(problem.into_panic()))
+}
+
+fn kept(capacity: Capacity) -> CalibratedShape {
+    CalibratedShape {
+        cpu_us_per_request: capacity.cpu_us_per_request,
+        requests_per_s: capacity.requests_per_s,
+        found_utc: now_utc(),
+    }
+}
+
+/// What decides how much a request costs the engine, in words; `None` where the null server cannot be used.
+fn shape_of(job: &Job, shares: &Shares) -> Option<String> {
+    let What::Requests { requests, .. } = &job.what else {
+        return None;
+    };
+    let (connections, pipelining) = waggle_load::connections_of(&job.model);
+    let bytes: usize = requests.iter().map(|request| request.bytes.len()).sum();
+    let stamps: usize = requests.iter().map(|request| request.slots.len()).sum();
+    let workers = job.workers.iter().map(|cpu| match cpu {
+        Some(cpu) => cpu.to_string(),
+        None => "any".to_owned(),
+    });
+    let server = shares.system.iter().map(usize::to_string);
+    Some(format!(
+        "{connections} connections × {pipelining}, {} B and {} stamps a request, workers on CPU {}, server on CPU {}",
+        bytes / requests.len().max(1),
+        stamps / requests.len().max(1),
+        workers.collect::<Vec<_>>().join(" "),
+        if shares.system.is_empty() {
+            "any".to_owned()
+        } else {
+            server.collect::<Vec<_>>().join(" ")
+        }
+    ))
+}
