@@ -114,7 +114,7 @@ fn what_the_engine_can_send_bounds_what_a_trial_tells_of_the_system() {
     let by = "that it can send with such a load on this machine by its calibration";
     let remark = format!("{sent}, 83 % of the 12,000/s {by}; above 95 % the trial would not count");
     expect(&facts, Verdict::Valid, &[], Some(&remark));
-    let reason = format!("{sent}, 99 % of the 10,100/s {by}; it, not the system, was the limit");
+    let reason = format!("{sent}, 99.01 % of the 10,100/s {by}; it, not the system, was the limit");
     let facts = sent_of(10_100.0);
     expect(&facts, Verdict::InstrumentLimited, &[&reason], None);
 }
