@@ -1,0 +1,41 @@
+//! Calibration: a job's own requests against the null server, and nothing sent to the job's targets.
+
+mod support;
+
+use std::{net::TcpListener, time::Duration};
+
+use support::job;
+use waggle_load::{Model, Target, calibrate};
+
+#[test]
+fn a_job_is_calibrated_without_its_targets() {
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    target.set_nonblocking(true).unwrap();
+    let mut costs = Vec::new();
+    for pipelining in [1, 50] {
+        let mut job = job(target.local_addr().unwrap());
+        job.model = Model::Closed {
+            connections: 10,
+            pipelining,
+        };
+        let capacity = calibrate(&job, &[]).unwrap();
+        let product = capacity.cpu_us_per_request * capacity.requests_per_s;
+        // One worker that is pinned nowhere has one CPU.
+        assert!((product / 1e6 - 1.0).abs() < 1e-9, "{capacity:?}");
+        costs.push(capacity.cpu_us_per_request);
+    }
+    // A tenth to a thirtieth on every machine seen: one system call serves for many requests.
+    assert!(costs[1] < costs[0], "{costs:?}");
+    assert!(target.accept().is_err(), "the target was called");
+}
+
+#[test]
+fn what_cannot_start_is_said() {
+    let target = Target {
+        address: "127.0.0.1:1".parse().unwrap(),
+    };
+    let mut job = job(target.address);
+    job.interval = Duration::ZERO;
+    job.workers = Vec::new();
+    assert!(calibrate(&job, &[]).is_err());
+}
