@@ -13,10 +13,8 @@ use std::{
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{
-    Expect, Interval, Job, Model, NullServer, Running, StartError, Target, What,
-    job::BodyCheck,
-    share::connections_of,
-    start,
+    Expect, Interval, Job, Model, NullServer, Protocol, Running, StartError, Target, What,
+    job::BodyCheck, share::connections_of, start,
 };
 
 /// The least an answer can be; right for HEAD as well, as it has no body.
@@ -65,6 +63,9 @@ pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, Calibrati
     let What::Requests { requests, .. } = &job.what else {
         return Err(CalibrationError::OtherProtocol);
     };
+    if job.transport.protocol != Protocol::Http1 || job.transport.tls.is_some() {
+        return Err(CalibrationError::OtherProtocol);
+    }
     let server = server_on(server_cpus)?;
     let (connections, pipelining) = connections_of(&job.model);
     let running = start(Job {

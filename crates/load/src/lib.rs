@@ -7,6 +7,7 @@
 //! `Connection: close` while more was in the pipeline, what was not answered counts as reset and its fate as unknown.
 
 mod account;
+mod calibrate;
 mod chance;
 mod check;
 mod chunked;
@@ -34,6 +35,7 @@ mod worker;
 mod writer;
 
 pub use account::{Account, State};
+pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use check::StartError;
 pub use engine::{Running, Stop, start};
 pub use head::{Heads, ReadLimits};
@@ -50,5 +52,6 @@ pub use scenario::{
     Action, Capture, Check, Condition, Feed, FeedOrder, Flow, OnFailure, Pattern, Query, Repeat,
     Scenario, Source, StepRequest, Subject, SyntaxError, Template, TemplateError,
 };
+pub use share::connections_of;
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

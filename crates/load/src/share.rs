@@ -17,7 +17,8 @@ pub(crate) struct Share {
 }
 
 /// Connections that a model asks for, and requests in flight on each.
-pub(crate) fn connections_of(model: &Model) -> (usize, usize) {
+#[must_use]
+pub fn connections_of(model: &Model) -> (usize, usize) {
     match model {
         Model::Closed {
             connections,

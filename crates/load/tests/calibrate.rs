@@ -2,10 +2,17 @@
 
 mod support;
 
-use std::{net::TcpListener, time::Duration};
+use std::net::TcpListener;
 
 use support::job;
-use waggle_load::{Model, Target, calibrate};
+use waggle_load::{Model, calibrate};
+
+fn closed(pipelining: usize) -> Model {
+    Model::Closed {
+        connections: 10,
+        pipelining,
+    }
+}
 
 #[test]
 fn a_job_is_calibrated_without_its_targets() {
@@ -13,11 +20,7 @@ fn a_job_is_calibrated_without_its_targets() {
     target.set_nonblocking(true).unwrap();
     let mut costs = Vec::new();
     for pipelining in [1, 50] {
-        let mut job = job(target.local_addr().unwrap());
-        job.model = Model::Closed {
-            connections: 10,
-            pipelining,
-        };
+        let job = job(target.local_addr().unwrap(), closed(pipelining));
         let capacity = calibrate(&job, &[]).unwrap();
         let product = capacity.cpu_us_per_request * capacity.requests_per_s;
         // One worker that is pinned nowhere has one CPU.
@@ -31,11 +34,7 @@ fn a_job_is_calibrated_without_its_targets() {
 
 #[test]
 fn what_cannot_start_is_said() {
-    let target = Target {
-        address: "127.0.0.1:1".parse().unwrap(),
-    };
-    let mut job = job(target.address);
-    job.interval = Duration::ZERO;
+    let mut job = job("127.0.0.1:1".parse().unwrap(), closed(1));
     job.workers = Vec::new();
     assert!(calibrate(&job, &[]).is_err());
 }

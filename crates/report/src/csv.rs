@@ -10,7 +10,7 @@ use crate::{
 type Column = fn(&TrialModel) -> String;
 
 /// The columns behind the factors' own.
-const COLUMNS: [(&str, Column); 49] = [
+const COLUMNS: [(&str, Column); 50] = [
     ("verdict", |trial| words::verdict(trial.verdict).to_owned()),
     ("measured_s", |trial| {
         of(trial, |numbers| Some(numbers.seconds))

@@ -47,7 +47,7 @@ fn any_counts() -> impl Strategy<Value = Counts> {
 fn any_engine() -> impl Strategy<Value = Engine> {
     (
         any::<u32>(),
-        prop::array::uniform7(any_number()),
+        prop::array::uniform8(any_number()),
         any::<[u64; 3]>(),
     )
         .prop_map(|(workers, numbers, connections)| Engine {
@@ -62,6 +62,7 @@ fn any_engine() -> impl Strategy<Value = Engine> {
             wanted_share: numbers[4],
             in_flight_beside: numbers[5],
             turn_wait_mean_us: numbers[6],
+            possible_per_s: Some(numbers[7]),
         })
 }
 

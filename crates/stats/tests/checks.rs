@@ -106,7 +106,8 @@ fn a_healthy_trial_is_valid() {
 /// 10,000/s were sent.
 #[test]
 fn what_the_engine_can_send_bounds_what_a_trial_tells_of_the_system() {
-    let sent_of = |possible| with_engine(healthy(), |engine| engine.possible_per_s = Some(possible));
+    let sent_of =
+        |possible| with_engine(healthy(), |engine| engine.possible_per_s = Some(possible));
     valid(&sent_of(20_000.0));
     valid(&sent_of(0.0));
     let facts = sent_of(12_000.0);

@@ -125,20 +125,22 @@ pub(crate) fn cell(
         engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
         system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
         component_cores: component_cores(&counted),
-        engine_busy_share: counted
-            .iter()
-            .map(|(_, numbers)| numbers.engine_busy_share)
-            .reduce(f64::max),
-        engine_lag_p99_us: counted
-            .iter()
-            .map(|(_, numbers)| numbers.engine_lag_p99_us)
-            .reduce(f64::max),
-        engine_possible_share: counted
-            .iter()
-            .filter_map(|(_, numbers)| numbers.engine_possible_share)
-            .reduce(f64::max),
+        engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
+        engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
+        engine_possible_share: worst(&counted, |numbers| numbers.engine_possible_share),
         spectrum: spectrum(&counted, raw),
     }
+}
+
+/// The largest over the trials that have the number.
+fn worst(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    number: impl Fn(&TrialNumbers) -> Option<f64>,
+) -> Option<f64> {
+    counted
+        .iter()
+        .filter_map(|(_, numbers)| number(numbers))
+        .reduce(f64::max)
 }
 
 fn failures(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, u64)> {

@@ -54,12 +54,7 @@ impl Trial<'_> {
             clock,
             workers,
         } = started;
-        report.started(
-            clock,
-            workers,
-            self.order.cell,
-            self.order.possible_per_s,
-        );
+        report.started(clock, workers, self.order.cell, self.order.possible_per_s);
         let mut sampler = Sampler::new(Instant::now(), clock, means.driver.usage());
         let came = {
             let beside = self.watch(delivery.as_mut(), &mut sampler, &means.driver);
