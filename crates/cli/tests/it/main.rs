@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod calibration;
 mod commands;
 mod desk;
 mod interrupts;
