@@ -6,8 +6,8 @@ use rustix::{
 };
 
 use crate::{
-    Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, Stage, Stamp, TIME_DIGITS, Think, UserStage,
-    What, share::connections_of,
+    Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, RequestError, Stage, Stamp, TIME_DIGITS,
+    Think, Transport, UserStage, What, http2::Requests, share::connections_of,
 };
 
 /// Keys have room for so many workers.
@@ -70,10 +70,10 @@ pub enum StartError {
     NothingDue,
     #[error("the longest pause is shorter than the shortest")]
     Think,
-    #[error("the load can only go by HTTP/1.1 in the clear yet")]
-    Transport,
     #[error("scenarios cannot be run yet")]
     NoScenarios,
+    #[error("request {request} cannot go by HTTP/2: {error}")]
+    NotHttp2 { request: usize, error: RequestError },
     #[error("an interval must last at least {INTERVAL_MIN_MS} ms")]
     Interval,
     #[error("the load needs {needed} open files and the limit is {limit}; raise it with ulimit -n")]
@@ -101,12 +101,12 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
     if job.interval.as_millis() < INTERVAL_MIN_MS {
         return Err(StartError::Interval);
     }
-    if job.transport.protocol != Protocol::Http1 || job.transport.tls.is_some() {
-        return Err(StartError::Transport);
-    }
     check_model(&job.model)?;
     match &job.what {
-        What::Requests { requests, .. } => check_requests(requests),
+        What::Requests { requests, .. } => {
+            check_requests(requests)?;
+            check_protocol(&job.transport, requests)
+        }
         What::Scenario(_) => Err(StartError::NoScenarios),
     }
 }
@@ -214,6 +214,19 @@ fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
                     other: prepared.records,
                 });
             }
+        }
+    }
+    Ok(())
+}
+
+/// Requests that go by HTTP/2 have to be such that they can.
+fn check_protocol(transport: &Transport, requests: &[Prepared]) -> Result<(), StartError> {
+    if transport.protocol == Protocol::Http2 {
+        let mut heads = Requests::new(transport.tls.is_some());
+        for (request, prepared) in requests.iter().enumerate() {
+            heads
+                .turn(&prepared.bytes)
+                .map_err(|error| StartError::NotHttp2 { request, error })?;
         }
     }
     Ok(())

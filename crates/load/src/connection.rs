@@ -12,7 +12,7 @@ use rustix::{
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
 };
 
-use crate::{judge::Agreement, reader::Reader};
+use crate::{judge::Agreement, layers::Layers, reader::Reader};
 
 /// A request that was sent and whose answer is not whole yet.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +32,8 @@ pub(crate) struct Connection {
     pub(crate) agreement: Agreement,
     /// In order of sending, at most `pipelining` of them.
     pub(crate) flight: VecDeque<Flight>,
+    /// What lies between the socket and the answers; nothing where HTTP/1.1 goes in the clear.
+    pub(crate) layers: Option<Box<Layers>>,
     pipelining: usize,
     /// What the socket would not take; nothing more is sent before it has.
     unsent: Vec<u8>,
@@ -50,6 +52,11 @@ pub(crate) enum Phase {
     Closed,
     /// Given up at this instant.
     Connecting {
+        since: u64,
+        until: u64,
+    },
+    /// Connected at the first instant; what lies above the socket is given up at the second.
+    Shaking {
         since: u64,
         until: u64,
     },
@@ -85,6 +92,7 @@ impl Connection {
             reader: Reader::default(),
             agreement: Agreement::default(),
             flight: VecDeque::with_capacity(pipelining),
+            layers: None,
             pipelining,
             unsent: Vec::new(),
             room_since: 0,
@@ -127,14 +135,23 @@ impl Connection {
             return Err(Errno::NOTCONN);
         };
         rustix::net::sockopt::socket_error(socket)??;
+        Ok(now.saturating_sub(since))
+    }
+
+    /// Requests may go from now on.
+    pub(crate) fn open(&mut self, now: u64) {
         self.phase = Phase::Open;
         self.room_since = now;
         self.has_answered = false;
-        Ok(now.saturating_sub(since))
     }
 
     /// Closes the socket and forgets what was half read or unsent. What was in flight stays for the caller to take.
     pub(crate) fn close(&mut self) {
+        if let Some(layers) = self.layers.take() {
+            self.flight.extend(layers.close(&mut self.unsent));
+            // A farewell: whoever is gone already does not miss it.
+            let _ = self.send_now(&self.unsent);
+        }
         self.socket = None;
         self.phase = Phase::Closed;
         self.reader = Reader::default();
@@ -155,6 +172,10 @@ impl Connection {
     /// Sends bytes; only for a connection with room.
     #[inline]
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Sent {
+        if let Some(layers) = &mut self.layers {
+            layers.seal(bytes, &mut self.unsent);
+            return self.send_rest();
+        }
         match self.send_now(bytes) {
             Ok(length) if length == bytes.len() => Sent::All,
             Ok(length) => {
@@ -177,6 +198,26 @@ impl Connection {
                 }
             }
             Err(_) => Sent::Lost,
+        }
+    }
+
+    /// Sends what the layers have to send, as far as the socket takes it; gives also how many bytes of HTTP went into it.
+    pub(crate) fn send_layers(&mut self) -> (Sent, usize) {
+        let mut length = 0;
+        loop {
+            if !self.unsent.is_empty() {
+                match self.send_rest() {
+                    Sent::All => {}
+                    sent => return (sent, length),
+                }
+            }
+            let Some(layers) = &mut self.layers else {
+                return (Sent::All, length);
+            };
+            length += layers.take(&mut self.unsent);
+            if self.unsent.is_empty() {
+                return (Sent::All, length);
+            }
         }
     }
 

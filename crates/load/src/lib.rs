@@ -1,7 +1,7 @@
 //! The HTTP load engine: a job in, measured intervals and counts out.
 //!
 //! Knows no study, no file and no terminal. Five parts and one joint: *when* (schedule), *what* (prepared
-//! requests), *how* (connection), *until when* (stop), *where it is noted* (recorder). The worker joins them.
+//! requests), *how* (connection, layers), *until when* (stop), *where it is noted* (recorder). The worker joins them.
 //!
 //! A request is never sent twice: where a connection ends with answers missing, or the server says
 //! `Connection: close` while more was in the pipeline, what was not answered counts as reset and its fate as unknown.
@@ -16,8 +16,10 @@ mod connection;
 mod course;
 mod engine;
 mod head;
+mod http2;
 mod job;
 mod judge;
+mod layers;
 mod merge;
 mod null_server;
 mod outcome;
@@ -39,6 +41,7 @@ pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use check::StartError;
 pub use engine::{Running, Stop, start};
 pub use head::{Heads, ReadLimits};
+pub use http2::RequestError;
 pub use job::{
     Arrivals, BodyCheck, Expect, Job, KEY_DIGITS, Limits, Model, Prepared, Rate, Slot, Stage,
     Stamp, TIME_DIGITS, Target, Think, UserStage, What, key_of, worker_and_sequence,

@@ -200,13 +200,17 @@ impl Recorder {
         self.slice.counts.skipped += skipped;
     }
 
-    /// `requests` of `bytes` in all go out at `now`.
+    /// `requests` go out at `now`.
     #[inline]
-    pub(crate) fn sent(&mut self, requests: u64, bytes: usize, now: u64) {
+    pub(crate) fn sent(&mut self, requests: u64, now: u64) {
         self.sent_instants = self.sent_instants.wrapping_add(requests.wrapping_mul(now));
         self.slice.counts.sent += requests;
-        self.slice.counts.bytes_sent += bytes as u64;
         self.in_flight += requests;
+    }
+
+    #[inline]
+    pub(crate) fn sent_bytes(&mut self, bytes: usize) {
+        self.slice.counts.bytes_sent += bytes as u64;
     }
 
     /// How late a request was sent, against the instant at which it was possible.
@@ -263,6 +267,15 @@ impl Recorder {
         self.slice.counts.connects += 1;
         self.slice
             .connect_time
+            .saturating_record(microseconds(took));
+    }
+
+    /// TLS stands on a connection, `took` nanoseconds after it was made.
+    pub(crate) fn shaken(&mut self, took: u64, is_resumed: bool) {
+        self.slice.counts.handshakes += 1;
+        self.slice.counts.handshakes_resumed += u64::from(is_resumed);
+        self.slice
+            .handshake_time
             .saturating_record(microseconds(took));
     }
 

@@ -1,7 +1,10 @@
 //! TLS for a load: whom to trust, under which name, and who we are; made ready before anything is started.
 //!
-//! All of TLS is `rustls`'; `trust` says which certificates are taken.
+//! All of TLS is `rustls`'. `session` is one connection's part of it; `tickets` what a worker remembers so that its next
+//! handshake is shorter; `trust` which certificates are taken.
 
+mod session;
+mod tickets;
 mod trust;
 
 use std::{fmt, sync::Arc};
@@ -13,6 +16,10 @@ use rustls::{
         pem::{self, PemObject},
     },
 };
+
+pub(crate) use session::{Opened, PLAIN_BYTES, SEALED_BYTES, Session};
+
+use crate::Protocol;
 
 /// What TLS is made of.
 #[derive(Clone)]
@@ -126,6 +133,25 @@ impl Tls {
             server_name,
             resumes: options.resumes,
         })
+    }
+
+    /// The same for one worker, which shares no session with another: each has `connections` at most to remember for.
+    pub(crate) fn of_worker(&self, protocol: Protocol, connections: usize) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = tickets::resumption(self.resumes, connections);
+        config.alpn_protocols = vec![alpn(protocol).to_vec()];
+        Self {
+            config: Arc::new(config),
+            ..self.clone()
+        }
+    }
+}
+
+/// The name of a protocol in a handshake.
+pub(crate) fn alpn(protocol: Protocol) -> &'static [u8] {
+    match protocol {
+        Protocol::Http1 => b"http/1.1",
+        Protocol::Http2 => b"h2",
     }
 }
 

@@ -1,10 +1,11 @@
 //! The joint: one thread, its event loop and its connections; nothing is shared with other workers while it runs but
 //! the wish to stop.
 //!
-//! `requests` sends what is due, `answers` takes what comes, `links` opens and closes connections; here are the loop,
-//! its timers and its end.
+//! `requests` sends what is due, `answers` takes what comes, `links` opens and closes connections, `layered` does what is
+//! different with TLS and HTTP/2; here are the loop, its timers and its end.
 
 mod answers;
+mod layered;
 mod links;
 mod requests;
 
@@ -30,9 +31,11 @@ use crate::{
     engine::Shared,
     head::{Heads, ReadLimits},
     judge::Judge,
+    layers::Layering,
     pace::Pace,
     recorder::{Exchange, Recorder},
     share::Share,
+    tls::PLAIN_BYTES,
     writer::Writer,
 };
 
@@ -43,7 +46,7 @@ const SCAN_TICKS_MAX: u64 = 10;
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 1_024;
 /// Bytes received at a time.
-const INPUT_BYTES: usize = 64 * 1024;
+const INPUT_BYTES: usize = PLAIN_BYTES;
 /// The number under which the tick's events come; connections are numbered from 0.
 const TICK: u64 = u64::MAX;
 
@@ -60,6 +63,8 @@ pub(crate) struct Worker {
     heads: Heads,
     judge: Judge,
     recorder: Recorder,
+    /// None where HTTP/1.1 goes in the clear.
+    layering: Option<Box<Layering>>,
     account: Option<Account>,
     account_at_most: u64,
     sent: u64,
@@ -142,6 +147,11 @@ impl Worker {
             heads: Heads::new(read_limits),
             judge: Judge::new(expect),
             recorder: Recorder::new(share.worker, exchange, interval, share.due),
+            layering: Layering::new(
+                &job.transport,
+                read_limits,
+                (connections.len(), share.pipelining),
+            ),
             account: job.account_at_most.map(Account::with_capacity),
             account_at_most: job.account_at_most.unwrap_or(u64::MAX),
             sent: 0,
@@ -178,6 +188,7 @@ impl Worker {
                 self.look_around();
             }
         }
+        self.say_good_bye();
         let now = self.clock.now();
         End {
             totals: self.recorder.finish(now),
@@ -230,6 +241,7 @@ impl Worker {
                 self.send(id, usize::MAX);
             }
             Phase::Connecting { .. } => self.connected(id),
+            Phase::Shaking { .. } => self.shake(id, flags),
             // Closed by something earlier in the same round.
             Phase::Closed => {}
         }

@@ -2,14 +2,14 @@
 
 use super::Worker;
 use crate::{
-    Account, Failure, State,
+    Account, Failure, HandshakeFailure, State,
     connection::{Flight, Phase, Received},
     reader::{AtClose, Event},
     recorder::{Instants, Recorder},
 };
 
 /// How often one connection may fill the whole buffer before the others have their turn.
-const READS_MAX: usize = 16;
+pub(super) const READS_MAX: usize = 16;
 
 /// Why a connection is closed by us, with answers still missing or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +22,19 @@ pub(super) enum Ending {
     Malformed,
     /// An answer took too long.
     Overdue,
+    /// TLS ended it before the first answer.
+    Handshake(HandshakeFailure),
+    /// One of the two sides does not keep to HTTP/2.
+    Protocol,
 }
 
 impl Worker {
     /// Takes what has come. `is_ending`: the kernel says that the connection's end is among it.
     #[inline]
     pub(super) fn receive(&mut self, id: u32, is_ending: bool) {
+        if self.layering.is_some() {
+            return self.receive_layered(id, is_ending);
+        }
         for _ in 0..READS_MAX {
             match self.connections[id as usize].receive(&mut self.input) {
                 Received::Bytes(length) => {
@@ -47,6 +54,10 @@ impl Worker {
                 Received::Lost => return self.end(id, Ending::Cut, self.clock.now()),
             }
         }
+        self.read_later(id);
+    }
+
+    pub(super) fn read_later(&mut self, id: u32) {
         if !self.to_read.contains(&id) {
             self.to_read.push(id);
         }
@@ -60,15 +71,18 @@ impl Worker {
         }
         for id in std::mem::take(&mut self.to_read) {
             // It may have ended since, and be on its way to be opened again.
-            if self.connections[id as usize].phase == Phase::Open {
-                self.receive(id, true);
-                self.send(id, usize::MAX);
+            match self.connections[id as usize].phase {
+                Phase::Open | Phase::Shaking { .. } => {
+                    self.receive(id, true);
+                    self.send(id, usize::MAX);
+                }
+                Phase::Connecting { .. } | Phase::Closed => {}
             }
         }
     }
 
     #[inline]
-    fn take_answers(&mut self, id: u32, length: usize, done: u64) -> Result<(), Ending> {
+    pub(super) fn take_answers(&mut self, id: u32, length: usize, done: u64) -> Result<(), Ending> {
         let connection = &mut self.connections[id as usize];
         let mut input = &self.input[..length];
         loop {
@@ -101,7 +115,7 @@ impl Worker {
         }
     }
 
-    fn closed_by_server(&mut self, id: u32) {
+    pub(super) fn closed_by_server(&mut self, id: u32) {
         let done = self.clock.now();
         self.recorder.advance(done);
         let connection = &mut self.connections[id as usize];
@@ -126,13 +140,22 @@ impl Worker {
     /// knows whether the server has done it already.
     pub(super) fn fail_flights(&mut self, id: u32, ending: Ending, now: u64) {
         let connection = &mut self.connections[id as usize];
-        if connection.flight.is_empty() && ending == Ending::Malformed {
-            self.recorder.failed_beside(Failure::Malformed);
+        if connection.flight.is_empty() {
+            match ending {
+                Ending::Malformed => self.recorder.failed_beside(Failure::Malformed),
+                Ending::Protocol => self.recorder.failed_beside(Failure::Protocol),
+                Ending::Handshake(failure) => {
+                    self.recorder.failed_beside(Failure::Handshake(failure));
+                }
+                Ending::Agreed | Ending::Cut | Ending::Overdue => {}
+            }
         }
         let mut is_first = true;
         while let Some(flight) = connection.flight.pop_front() {
             let failure = match ending {
                 Ending::Malformed if is_first => Failure::Malformed,
+                Ending::Protocol => Failure::Protocol,
+                Ending::Handshake(failure) => Failure::Handshake(failure),
                 Ending::Overdue
                     if now.saturating_sub(flight.sent) >= self.limits.request_timeout =>
                 {
@@ -154,7 +177,7 @@ impl Worker {
 }
 
 #[inline]
-fn note(
+pub(super) fn note(
     recorder: &mut Recorder,
     account: &mut Option<Account>,
     flight: Flight,

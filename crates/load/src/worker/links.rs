@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use rustix::io::Errno;
 
 use super::{Ending, TICK_NS, Worker};
-use crate::{Failure, connection::Phase};
+use crate::{Failure, HandshakeFailure, connection::Phase};
 
 /// At the start, so many connections are opened at once and then as many at each tick: a listener's queue is often no
 /// longer than 128, and what does not fit into it waits a second for its second chance.
@@ -40,11 +40,21 @@ impl Worker {
         match self.connections[id as usize].connected(self.seen) {
             Ok(took) => {
                 self.recorder.connected(took);
-                self.recorder.opened();
-                self.send(id, usize::MAX);
+                if self.layering.is_some() {
+                    self.begin_layers(id);
+                } else {
+                    self.open(id);
+                }
             }
             Err(error) => self.not_connected(id, error),
         }
+    }
+
+    /// Requests may go over a connection from now on.
+    pub(super) fn open(&mut self, id: u32) {
+        self.connections[id as usize].open(self.seen);
+        self.recorder.opened();
+        self.send(id, usize::MAX);
     }
 
     fn not_connected(&mut self, id: u32, error: Errno) {
@@ -91,21 +101,28 @@ impl Worker {
                 Phase::Connecting { until, .. } if until <= self.seen => {
                     self.not_connected(id, Errno::TIMEDOUT)
                 }
-                Phase::Open => {
-                    let oldest = connection
-                        .flight
-                        .front()
-                        .map_or(u64::MAX, |flight| flight.sent);
-                    if oldest.saturating_add(self.limits.request_timeout) <= self.seen {
-                        self.end(id, Ending::Overdue, self.clock.now());
-                    }
+                Phase::Shaking { until, .. } if until <= self.seen => {
+                    self.not_shaken(id, HandshakeFailure::TimedOut);
                 }
-                Phase::Connecting { .. } | Phase::Closed => {}
+                Phase::Open if connection.layers.is_some() => self.end_overdue_layered(id),
+                Phase::Open => self.end_if_overdue(id),
+                Phase::Connecting { .. } | Phase::Shaking { .. } | Phase::Closed => {}
             }
         }
     }
 
-    fn open_after_pause(&mut self, id: u32) {
+    /// Ends an open connection whose oldest request is overdue: those behind it can only come later.
+    pub(super) fn end_if_overdue(&mut self, id: u32) {
+        let oldest = self.connections[id as usize]
+            .flight
+            .front()
+            .map_or(u64::MAX, |flight| flight.sent);
+        if oldest.saturating_add(self.limits.request_timeout) <= self.seen {
+            self.end(id, Ending::Overdue, self.clock.now());
+        }
+    }
+
+    pub(super) fn open_after_pause(&mut self, id: u32) {
         let connection = &mut self.connections[id as usize];
         let pause = connection.back_off;
         connection.back_off = pause.saturating_mul(2).min(self.limits.reconnect_max);

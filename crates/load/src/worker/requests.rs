@@ -28,6 +28,9 @@ impl Worker {
         if self.finishing_until.is_some() {
             return;
         }
+        if self.layering.is_some() && self.has_streams(id) {
+            return self.send_streams(id, most);
+        }
         let mut left = most;
         while left > 0 && self.connections[id as usize].has_room() {
             let requests = self.write(id, left);
@@ -35,6 +38,7 @@ impl Worker {
                 break;
             }
             left -= requests;
+            self.recorder.sent_bytes(self.out.len());
             if self.connections[id as usize].send(&self.out) == Sent::Lost {
                 self.lost_in_sending(id);
             }
@@ -47,6 +51,9 @@ impl Worker {
 
     /// Sends what the socket would not take before.
     pub(super) fn send_rest(&mut self, id: u32) {
+        if self.layering.is_some() {
+            return self.send_layers(id);
+        }
         match self.connections[id as usize].send_rest() {
             Sent::All => self.connections[id as usize].room_since = self.seen,
             Sent::Part => {}
@@ -56,7 +63,7 @@ impl Worker {
 
     /// Writes requests into the buffer and notes them as sent; gives how many.
     #[inline]
-    fn write(&mut self, id: u32, most: usize) -> usize {
+    pub(super) fn write(&mut self, id: u32, most: usize) -> usize {
         let now = self.clock.now();
         self.recorder.advance(now);
         self.out.clear();
@@ -86,7 +93,7 @@ impl Worker {
                 .lag(now.saturating_sub(possible(connection, due, self.recorder.due())));
             requests += 1;
         }
-        self.recorder.sent(requests as u64, self.out.len(), now);
+        self.recorder.sent(requests as u64, now);
         if self.sent >= self.account_at_most {
             self.shared.account_is_full();
             self.finish();

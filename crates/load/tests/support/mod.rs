@@ -7,8 +7,11 @@
 )]
 #![allow(clippy::unwrap_used, reason = "part of tests only")]
 
+pub mod certificates;
 pub mod child;
 pub mod delays;
+pub mod secure;
+pub mod streams;
 
 use std::{
     io::{Read, Write},
@@ -198,7 +201,7 @@ fn is_kept(stream: &mut TcpStream, seen: &Seen, reply: &Reply) -> bool {
 }
 
 /// Length and body of the request at the beginning, if it is whole.
-fn whole_request(bytes: &[u8]) -> Option<(usize, String)> {
+pub fn whole_request(bytes: &[u8]) -> Option<(usize, String)> {
     let head = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&bytes[..head])
         .unwrap()

@@ -1,0 +1,357 @@
+//! HTTP/1.1 over TLS: who is trusted, what is counted, and how connections end.
+
+#![allow(clippy::unwrap_used, reason = "a test file")]
+
+mod support;
+
+use std::{io::Read, net::TcpListener, time::Duration};
+
+use support::{
+    Ended, OK,
+    certificates::{Authority, Signed},
+    closed, job, run,
+    secure::{Reply, SecureServer},
+};
+use waggle_load::{
+    BodyCheck, Failure, HandshakeFailure, Job, Protocol, Roots, Tls, TlsError, TlsOptions,
+    Transport, start,
+};
+
+const REQUESTS: u64 = 300;
+
+fn options(authority: &Authority) -> TlsOptions {
+    TlsOptions {
+        server_name: "localhost".to_owned(),
+        roots: Roots::Pem(authority.pem.clone().into_bytes()),
+        ..TlsOptions::default()
+    }
+}
+
+fn tls_job(
+    server: &SecureServer,
+    (connections, pipelining): (usize, usize),
+    options: TlsOptions,
+) -> Job {
+    let mut job = job(server.address, closed(connections, pipelining));
+    job.transport = Transport {
+        protocol: Protocol::Http1,
+        tls: Some(Tls::new(options).unwrap()),
+    };
+    job.requests_at_most = Some(REQUESTS);
+    job.limits.reconnect_first = Duration::from_micros(100);
+    job
+}
+
+/// Runs a job that cannot open a connection until it has failed at that, and gives its failures' kinds.
+fn kinds_of_failures(mut job: Job) -> Vec<Failure> {
+    job.requests_at_most = None;
+    job.limits.reconnect_first = Duration::from_millis(5);
+    let running = start(job).unwrap();
+    let mut intervals = Vec::new();
+    while !running.has_ended() {
+        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
+            continue;
+        };
+        if !interval.counts.failures.0.is_empty() {
+            running.stop();
+        }
+        intervals.push(interval);
+    }
+    let ended = Ended {
+        outcome: running.join(),
+        intervals,
+    };
+    ended.check_sums();
+    assert_eq!(ended.counts().succeeded, 0);
+    ended.failures().iter().map(|(kind, _)| *kind).collect()
+}
+
+fn check_refused(server: &SecureServer, options: TlsOptions, expected: HandshakeFailure) {
+    let found = kinds_of_failures(tls_job(server, (2, 1), options));
+    assert_eq!(found, [Failure::Handshake(expected)]);
+}
+
+#[test]
+fn requests_go_over_tls_and_every_one_is_counted() {
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let authority = Authority::new("ours");
+        let mut config = authority.server();
+        // One version of TLS only.
+        let signed = authority.sign("localhost", 2090);
+        config = only(version, &authority, &signed, config);
+        let server = SecureServer::start(config, |_| Reply::Answer(OK.to_vec()));
+        let mut job = tls_job(&server, (3, 4), options(&authority));
+        support::expect(&mut job).body = BodyCheck::Equals(b"ok".to_vec());
+        let ended = run(job);
+        ended.check_sums();
+        let counts = ended.counts();
+        assert_eq!(
+            (counts.succeeded, server.received(), server.answered()),
+            (REQUESTS, REQUESTS, REQUESTS)
+        );
+        assert_eq!((counts.handshakes, counts.connects), (3, 3));
+        assert_eq!(counts.bytes_received, REQUESTS * OK.len() as u64);
+        assert_eq!(ended.merged(|interval| &interval.connect_time).len(), 3);
+        assert_eq!(ended.merged(|interval| &interval.handshake_time).len(), 3);
+        assert_eq!(server.closed_in_order(), 3, "{version:?}");
+    }
+}
+
+fn only(
+    version: &'static rustls::SupportedProtocolVersion,
+    authority: &Authority,
+    signed: &Signed,
+    made: rustls::ServerConfig,
+) -> rustls::ServerConfig {
+    let mut config = rustls::ServerConfig::builder_with_provider(made.crypto_provider().clone())
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(authority.server_with(signed, false).cert_resolver.clone());
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
+#[test]
+fn servers_that_are_not_trusted_are_refused_with_the_reason() {
+    let (ours, other) = (Authority::new("ours"), Authority::new("other"));
+    let server = |signed: &Signed| {
+        SecureServer::start(ours.server_with(signed, false), |_| {
+            Reply::Answer(OK.to_vec())
+        })
+    };
+    let good = server(&ours.sign("localhost", 2090));
+    check_refused(&good, options(&other), HandshakeFailure::UnknownIssuer);
+    let expired = server(&ours.sign("localhost", 2021));
+    check_refused(&expired, options(&ours), HandshakeFailure::Expired);
+    let elsewhere = server(&ours.sign("elsewhere", 2090));
+    check_refused(&elsewhere, options(&ours), HandshakeFailure::WrongName);
+}
+
+#[test]
+fn unchecked_takes_any_server() {
+    let ours = Authority::new("ours");
+    let config = ours.server_with(&ours.sign("elsewhere", 2021), false);
+    let server = SecureServer::start(config, |_| Reply::Answer(OK.to_vec()));
+    let unchecked = TlsOptions {
+        roots: Roots::Unchecked,
+        ..TlsOptions::default()
+    };
+    let ended = run(tls_job(&server, (2, 1), unchecked));
+    ended.check_sums();
+    assert_eq!(ended.counts().succeeded, REQUESTS);
+}
+
+#[test]
+fn a_client_certificate_is_given_where_it_is_asked_for() {
+    let ours = Authority::new("ours");
+    let config = || ours.server_with(&ours.sign("localhost", 2090), true);
+    let server = SecureServer::start(config(), |_| Reply::Answer(OK.to_vec()));
+    let client = ours.sign("client", 2090);
+    let with = TlsOptions {
+        client: Some((client.certificate.into_bytes(), client.key.into_bytes())),
+        ..options(&ours)
+    };
+    let ended = run(tls_job(&server, (2, 1), with));
+    ended.check_sums();
+    assert_eq!(ended.counts().succeeded, REQUESTS);
+    check_refused(&server, options(&ours), HandshakeFailure::Refused);
+}
+
+#[test]
+fn a_server_of_another_protocol_is_refused() {
+    let ours = Authority::new("ours");
+    let mut config = ours.server();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let server = SecureServer::start(config, |_| Reply::Answer(OK.to_vec()));
+    check_refused(&server, options(&ours), HandshakeFailure::NoProtocol);
+    // A server that knows nothing of the negotiation speaks HTTP/1.1, and no HTTP/2.
+    let server = SecureServer::start(ours.server(), |_| Reply::Answer(OK.to_vec()));
+    let mut job = tls_job(&server, (2, 1), options(&ours));
+    job.transport.protocol = Protocol::Http2;
+    let found = kinds_of_failures(job);
+    assert_eq!(found, [Failure::Handshake(HandshakeFailure::NoProtocol)]);
+}
+
+/// Every answer closes its connection: how many handshakes went on with an earlier session.
+fn check_resumed(resumes: bool, version: &'static rustls::SupportedProtocolVersion) {
+    let ours = Authority::new("ours");
+    let signed = ours.sign("localhost", 2090);
+    let config = only(version, &ours, &signed, ours.server());
+    let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    let server = SecureServer::start(config, |_| Reply::Last(last.to_vec()));
+    let options = TlsOptions {
+        resumes,
+        ..options(&ours)
+    };
+    let ended = run(tls_job(&server, (4, 1), options));
+    ended.check_sums();
+    let counts = ended.counts();
+    assert_eq!((counts.succeeded, counts.failed), (REQUESTS, 0));
+    // After the last request connections are opened again, and given up in the middle.
+    assert!(counts.handshakes >= REQUESTS && counts.handshakes <= counts.connects);
+    let given_up = server.resumed() - counts.handshakes_resumed;
+    assert!(given_up <= 4, "{given_up} were given up");
+    if resumes {
+        // All but the first of each connection, which had nothing to go on with.
+        assert!(
+            counts.handshakes_resumed >= counts.handshakes - 4,
+            "{counts:?}"
+        );
+    } else {
+        assert_eq!(counts.handshakes_resumed, 0);
+    }
+}
+
+#[test]
+fn sessions_are_resumed_and_counted() {
+    check_resumed(true, &rustls::version::TLS13);
+    check_resumed(false, &rustls::version::TLS13);
+    check_resumed(true, &rustls::version::TLS12);
+    check_resumed(false, &rustls::version::TLS12);
+}
+
+/// One answer of this kind, then good ones: how the first request ends.
+fn check_first(reply: Reply, expected: Option<Failure>) {
+    let ours = Authority::new("ours");
+    let server = SecureServer::start(ours.server(), move |number| match number {
+        0 => reply.clone(),
+        _ => Reply::Answer(OK.to_vec()),
+    });
+    let ended = run(tls_job(&server, (1, 1), options(&ours)));
+    ended.check_sums();
+    let failures: Vec<(Failure, u64)> = expected.map(|kind| (kind, 1)).into_iter().collect();
+    assert_eq!(ended.failures(), failures);
+    assert_eq!(
+        ended.counts().succeeded,
+        REQUESTS - u64::from(expected.is_some())
+    );
+    assert_eq!(ended.counts().connects, 2);
+}
+
+#[test]
+fn an_end_that_was_told_is_told_from_a_cut() {
+    let until_close = b"HTTP/1.1 200 OK\r\n\r\nsome".to_vec();
+    let half = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nso".to_vec();
+    check_first(Reply::Last(until_close.clone()), None);
+    check_first(Reply::HalfClose(until_close.clone()), None);
+    check_first(Reply::Cut(until_close), Some(Failure::Reset));
+    check_first(Reply::Last(half.clone()), Some(Failure::Reset));
+    check_first(Reply::HalfClose(half.clone()), Some(Failure::Reset));
+    check_first(Reply::Cut(half), Some(Failure::Reset));
+    check_first(Reply::Cut(Vec::new()), Some(Failure::Reset));
+}
+
+/// A server that is none of TLS: takes connections and does this with each of them.
+fn raw_server(serve: impl Fn(std::net::TcpStream) + Send + 'static) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Ends with the test's process.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            serve(stream.unwrap());
+        }
+    });
+    address
+}
+
+fn check_raw(serve: impl Fn(std::net::TcpStream) + Send + 'static, expected: HandshakeFailure) {
+    let ours = Authority::new("ours");
+    let mut job = job(raw_server(serve), closed(1, 1));
+    job.transport.tls = Some(Tls::new(options(&ours)).unwrap());
+    job.limits.connect_timeout = Duration::from_millis(100);
+    assert_eq!(kinds_of_failures(job), [Failure::Handshake(expected)]);
+}
+
+#[test]
+fn handshakes_that_come_to_nothing() {
+    use std::io::Write;
+    let kept = std::sync::Mutex::new(Vec::new());
+    check_raw(
+        move |stream| kept.lock().unwrap().push(stream),
+        HandshakeFailure::TimedOut,
+    );
+    check_raw(drop, HandshakeFailure::Cut);
+    check_raw(
+        |mut stream| {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            // Until the other side has taken it.
+            let _ = stream.read_to_end(&mut Vec::new());
+        },
+        HandshakeFailure::Malformed,
+    );
+}
+
+#[test]
+fn large_bodies_go_over_tls_both_ways() {
+    let ours = Authority::new("ours");
+    let body = vec![b'x'; 3 * 1024 * 1024];
+    let mut answer =
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
+    answer.extend_from_slice(&body);
+    let server = SecureServer::start(ours.server(), move |_| Reply::Answer(answer.clone()));
+    let mut job = tls_job(&server, (2, 2), options(&ours));
+    let mut request = support::get();
+    request.bytes = format!(
+        "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    )
+    .into_bytes();
+    request.bytes.extend_from_slice(&body);
+    *support::requests(&mut job) = vec![request];
+    support::expect(&mut job).body = BodyCheck::Equals(body);
+    job.requests_at_most = Some(8);
+    let ended = run(job);
+    ended.check_sums();
+    assert_eq!((ended.counts().succeeded, server.received()), (8, 8));
+}
+
+#[test]
+fn tls_that_cannot_be_set_up_is_explained() {
+    let ours = Authority::new("ours");
+    let check = |options: TlsOptions, expected: &str| {
+        let found = Tls::new(options).map(|_| ()).unwrap_err();
+        assert!(found.to_string().contains(expected), "{found}");
+        found
+    };
+    let with_name = |name: &str| TlsOptions {
+        server_name: name.to_owned(),
+        ..options(&ours)
+    };
+    assert!(Tls::new(with_name("127.0.0.1")).is_ok() && Tls::new(with_name("::1")).is_ok());
+    let found = check(with_name("a b"), "\"a b\" is no name of a server");
+    assert!(matches!(found, TlsError::ServerName { .. }));
+    let with_roots = |pem: &str| TlsOptions {
+        roots: Roots::Pem(pem.as_bytes().to_vec()),
+        ..TlsOptions::default()
+    };
+    check(
+        with_roots("nothing"),
+        "there is no certificate in the authorities",
+    );
+    let (one, other) = (ours.sign("one", 2090), ours.sign("other", 2090));
+    let with_client = |certificate: &str, key: &str| TlsOptions {
+        client: Some((certificate.as_bytes().to_vec(), key.as_bytes().to_vec())),
+        ..options(&ours)
+    };
+    check(
+        with_client(&one.certificate, "nothing"),
+        "reading the client's private key as PEM",
+    );
+    check(
+        with_client("nothing", &one.key),
+        "there is no certificate in the client's certificate",
+    );
+    check(
+        with_client(&one.certificate, &other.key),
+        "the certificate and the private key of the client",
+    );
+    let made = with_client(&one.certificate, &one.key);
+    let shown = format!("{made:?} {:?}", Tls::new(made.clone()).unwrap());
+    assert!(shown.contains("has_client: true"), "{shown}");
+    assert!(
+        !shown.contains("PRIVATE") && !shown.contains("45, 45, 45"),
+        "{shown}"
+    );
+}
