@@ -109,8 +109,8 @@ is_there() { # TOOL
 }
 
 # Sets `command` to what drives $url so; fails where the tool cannot do that.
-#   closed CONNECTIONS PIPELINING SECONDS · open CONNECTIONS RATE SECONDS
-command_of() { # TOOL closed|open …
+#   closed CONNECTIONS PIPELINING SECONDS · open|latencies CONNECTIONS RATE SECONDS
+command_of() { # TOOL closed|open|latencies …
     local program
     program=$(program_of "$1")
     command=()
@@ -146,15 +146,32 @@ command_open() { # TOOL PROGRAM CONNECTIONS RATE SECONDS
     case $1 in
         engine) command=("$program" "$address" "$connections" 1 "$seconds" "$client_cpu" "$rate") ;;
         waggle) command=("$program" load --json -t 1 -c "$connections" --rate "$rate" -d "${seconds}s" "$url") ;;
-        wrk2) command=("$program" -t1 -c"$connections" -R"$rate" -d"${seconds}s" -s "$configs/percentiles.lua" "$url") ;;
-        h2load) command=("$program" --h1 -t1 -c"$connections" --rps "$each" -D"$seconds" --log-file "$work/h2load.log" "$url") ;;
+        wrk2) command=("$program" -t1 -c"$connections" -R"$rate" -d"${seconds}s" "$url") ;;
+        h2load) command=("$program" --h1 -t1 -c"$connections" --rps "$each" -D"$seconds" "$url") ;;
         autocannon) command=("$program" --json -c "$connections" -R "$rate" -d "$seconds" "$url") ;;
         oha) command=("$program" --no-tui --output-format json -c "$connections" -q "$rate" -z "${seconds}s" "$url") ;;
         oha-corrected) command=("$program" --no-tui --output-format json -c "$connections" -q "$rate" --latency-correction -z "${seconds}s" "$url") ;;
-        hey) command=("$program" -c "$connections" -q "$each" -z "${seconds}s" -o csv "$url") ;;
-        vegeta) vegeta_command "$program" "encode -to csv" "-rate=$rate/1s -duration=${seconds}s" ;;
+        hey) command=("$program" -c "$connections" -q "$each" -z "${seconds}s" "$url") ;;
+        vegeta) vegeta_command "$program" report "-rate=$rate/1s -duration=${seconds}s" ;;
         k6) k6_command "$program" -e "CONNECTIONS=$connections" -e "RATE=$rate" -e "SECONDS=$seconds" ;;
         locust) locust_command "$program" "$connections" "$seconds" "$each" ;;
+    esac
+    [ "${#command[@]}" -gt 0 ]
+}
+
+# An open load of which latencies_in can read the latencies: some tools must be told to print or to list them. With wrk, which
+# holds no rate, it is a closed one.
+command_latencies() { # TOOL PROGRAM CONNECTIONS RATE SECONDS
+    if [ "$1" = wrk ]; then
+        command_closed wrk "$2" "$3" 1 "$5"
+    else
+        command_open "$@"
+    fi
+    case $1 in
+        wrk | wrk2) command+=(-s "$configs/percentiles.lua") ;;
+        h2load) command+=(--log-file "$work/h2load.log") ;;
+        hey) command=("$2" -c "$3" -q "$(($4 / $3))" -z "${5}s" -o csv "$url") ;;
+        vegeta) vegeta_command "$2" "encode -to csv" "-rate=$4/1s -duration=${5}s" ;;
     esac
     [ "${#command[@]}" -gt 0 ]
 }
@@ -187,8 +204,8 @@ command_start() { # TOOL
     esac
 }
 
-# Requests answered well, by what the tool printed of a closed or an open load.
-requests_in() { # TOOL closed|open FILE
+# Requests answered well, by what the tool printed.
+requests_in() { # TOOL closed|open|latencies FILE
     case $1-$2 in
         loop-* | engine-*) sed -nE 's/.*requests=([0-9]+).*/\1/p' "$3" ;;
         waggle-*) jq .succeeded "$3" ;;
@@ -197,10 +214,10 @@ requests_in() { # TOOL closed|open FILE
         ab-*) sed -nE 's/^Complete requests: +([0-9]+).*/\1/p' "$3" ;;
         oha*) jq '[.statusCodeDistribution[]] | add' "$3" ;;
         autocannon-*) jq '."2xx"' "$3" ;;
-        hey-closed) sed -nE 's/^ *\[200\][ \t]+([0-9]+) responses/\1/p' "$3" ;;
-        hey-open) awk -F , 'NR > 1 && $7 == 200' "$3" | wc -l ;;
-        vegeta-closed) jq '.status_codes."200"' "$3" ;;
-        vegeta-open) awk -F , '$2 == 200' "$3" | wc -l ;;
+        hey-latencies) awk -F , 'NR > 1 && $7 == 200' "$3" | wc -l ;;
+        hey-*) sed -nE 's/^ *\[200\][ \t]+([0-9]+) responses/\1/p' "$3" ;;
+        vegeta-latencies) awk -F , '$2 == 200' "$3" | wc -l ;;
+        vegeta-*) jq '.status_codes."200"' "$3" ;;
         k6-*) jq .succeeded "$3" ;;
         locust-*) jq '[.[] | .num_requests - .num_failures] | add' "$3" ;;
     esac
