@@ -159,14 +159,13 @@ command_open() { # TOOL PROGRAM CONNECTIONS RATE SECONDS
     [ "${#command[@]}" -gt 0 ]
 }
 
-# An open load of which latencies_in can read the latencies: some tools must be told to print or to list them. With wrk, which
-# holds no rate, it is a closed one.
+# An open load of which latencies_in can read the latencies: some tools must be told to print or to list them. With wrk and ab,
+# which hold no rate, it is a closed one.
 command_latencies() { # TOOL PROGRAM CONNECTIONS RATE SECONDS
-    if [ "$1" = wrk ]; then
-        command_closed wrk "$2" "$3" 1 "$5"
-    else
-        command_open "$@"
-    fi
+    case $1 in
+        wrk | ab) command_closed "$1" "$2" "$3" 1 "$5" ;;
+        *) command_open "$@" ;;
+    esac
     case $1 in
         wrk | wrk2) command+=(-s "$configs/percentiles.lua") ;;
         h2load) command+=(--log-file "$work/h2load.log") ;;
@@ -238,6 +237,7 @@ latencies_in() { # TOOL FILE
         engine) sed -nE 's/.* p50_us=([0-9]+) p90_us=([0-9]+) p99_us=([0-9]+) p99_9_us=([0-9]+) max_us=([0-9]+) .*/\1 \2 \3 \4 \5/p' "$2" | from_us ;;
         waggle) jq -r '.response_time_us | "\(.p50) \(.p90) \(.p99) \(.p99_9) \(.max)"' "$2" | from_us ;;
         wrk | wrk2) sed -n 's/^latency_us //p' "$2" | from_us ;;
+        ab) awk '/^ +[0-9]+%/ { at[$1] = $2 } END { print at["50%"], at["90%"], at["99%"], "–", at["100%"] }' "$2" ;;
         h2load) awk '{ print $3 / 1000 }' "$work/h2load.log" | percentiles ;;
         autocannon) jq -r '.latency | "\(.p50) \(.p90) \(.p99) \(.p99_9) \(.max)"' "$2" ;;
         oha*) jq -r '[.latencyPercentiles["p50", "p90", "p99", "p99.9"], .summary.slowest | . * 1000 | tostring] | join(" ")' "$2" ;;
