@@ -228,10 +228,9 @@ impl Worker {
             self.has_ticked = true;
             return;
         };
+        let is_ending = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         match self.connections[id as usize].phase {
             Phase::Open => {
-                let is_ending =
-                    flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
                 if is_ending || flags.contains(EventFlags::IN) {
                     self.receive(id, is_ending);
                 }
@@ -240,7 +239,17 @@ impl Worker {
                 }
                 self.send(id, usize::MAX);
             }
-            Phase::Connecting { .. } => self.connected(id),
+            Phase::Connecting { .. } => {
+                self.connected(id);
+                // An event that tells of more than the connection, such as its end, is the only one there will be.
+                match self.connections[id as usize].phase {
+                    Phase::Open if is_ending || flags.contains(EventFlags::IN) => {
+                        self.receive(id, true);
+                    }
+                    Phase::Shaking { .. } => self.shake(id, flags),
+                    _ => {}
+                }
+            }
             Phase::Shaking { .. } => self.shake(id, flags),
             // Closed by something earlier in the same round.
             Phase::Closed => {}

@@ -9,6 +9,7 @@
 
 pub mod certificates;
 pub mod child;
+pub mod cutter;
 pub mod delays;
 pub mod secure;
 pub mod streams;

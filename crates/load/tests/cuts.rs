@@ -1,0 +1,149 @@
+//! Request by request, the engine's account agrees with the server's own, however connections are cut and however the
+//! run ends.
+
+#![allow(clippy::unwrap_used, reason = "a test file")]
+
+mod support;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use support::{
+    Ended, closed,
+    cutter::{Close, Cutter, Done},
+    delays::stamped,
+    job, requests, take_all,
+};
+use waggle_load::{Arrivals, Failure, Model, Rate, State, Think, key_of, start};
+
+const WORKERS: usize = 2;
+
+/// How a run comes to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Count,
+    Time,
+    Hand,
+}
+
+fn models() -> Vec<Model> {
+    let open = |arrivals, connections, pipelining| Model::Open {
+        rate: Rate::Constant(5_000.0),
+        arrivals,
+        connections,
+        pipelining,
+    };
+    vec![
+        closed(6, 1),
+        closed(3, 16),
+        open(Arrivals::Uniform, 8, 1),
+        open(Arrivals::Poisson, 3, 8),
+        Model::Users {
+            users: 8,
+            think: Think::Exponential(Duration::from_micros(500)),
+            stages: Vec::new(),
+        },
+    ]
+}
+
+fn run(server: &Cutter, model: Model, end: End) -> Ended {
+    let mut job = job(server.address, model);
+    *requests(&mut job) = vec![stamped()];
+    job.workers = vec![None; WORKERS];
+    job.limits.reconnect_first = Duration::from_micros(100);
+    job.limits.reconnect_max = Duration::from_millis(2);
+    job.account_at_most = Some(10_000_000);
+    match end {
+        End::Count => job.requests_at_most = Some(1_500),
+        End::Time => job.at_most = Duration::from_millis(200),
+        End::Hand => {}
+    }
+    let running = start(job).unwrap();
+    let mut taken = Vec::new();
+    if end == End::Hand {
+        // The first interval has no answers yet where connections are still being opened.
+        taken.extend((0..4).map(|_| running.next_interval(Duration::from_secs(20)).unwrap()));
+        running.stop();
+    }
+    let mut ended = take_all(running);
+    ended.intervals.splice(0..0, taken);
+    ended
+}
+
+fn check(close: Close) {
+    for (seed, model) in (0..).zip(models()) {
+        for end in [End::Count, End::Time, End::Hand] {
+            let server = Cutter::start(close, seed);
+            let ended = run(&server, model.clone(), end);
+            ended.check_sums();
+            let what = format!("{model:?}, {close:?}, {end:?}");
+            check_keys(&ended, &server.stop(), close, &what);
+        }
+    }
+}
+
+fn check_keys(ended: &Ended, done: &BTreeMap<u64, Done>, close: Close, what: &str) {
+    let counts = ended.counts();
+    assert_eq!(counts.in_flight, 0, "{what}: every request came to an end");
+    let failures = ended.failures();
+    // A reset may come before the engine has even seen that it is connected.
+    let is_cut = |kind: Failure| {
+        kind == Failure::Reset || kind == Failure::ConnectFailed && close != Close::Fin
+    };
+    assert!(
+        failures.iter().all(|(kind, _)| is_cut(*kind)),
+        "{what}: {failures:?}"
+    );
+    let (mut sent, mut accepted) = (0, 0);
+    for (worker, account) in ended.outcome.accounts.iter().enumerate() {
+        sent += account.sent();
+        for index in 0..account.sent() {
+            let key = key_of(worker, index);
+            let theirs = done.get(&key);
+            match account.state(index).unwrap() {
+                State::Accepted => {
+                    accepted += 1;
+                    assert_eq!(theirs, Some(&Done::Answered), "{what}: {key} was accepted");
+                }
+                // A reset may take with it what was written before.
+                State::Unknown if close != Close::Fin => {}
+                State::Unknown => assert_ne!(
+                    theirs,
+                    Some(&Done::Answered),
+                    "{what}: {key}'s answer is lost"
+                ),
+                State::Rejected => panic!("{what}: {key} was rejected"),
+            }
+        }
+    }
+    assert_eq!((counts.sent, counts.succeeded), (sent, accepted), "{what}");
+    assert_eq!(counts.failed, sent - accepted, "{what}");
+    assert!(
+        done.len() as u64 <= sent,
+        "{what}: the server has {} of {sent}",
+        done.len()
+    );
+    let is_ours = |key: &u64| {
+        let (worker, index) = waggle_load::worker_and_sequence(*key).unwrap();
+        index < ended.outcome.accounts[worker].sent()
+    };
+    assert!(
+        done.keys().all(is_ours),
+        "{what}: the server has what was never sent"
+    );
+    assert!(counts.failed > 0, "{what}: nothing was cut");
+}
+
+#[test]
+fn connections_closed_in_order_lose_no_answer() {
+    check(Close::Fin);
+}
+
+#[test]
+fn connections_that_are_reset_invent_no_answer() {
+    check(Close::Rst);
+}
+
+#[test]
+fn connections_closed_either_way_agree_request_by_request() {
+    check(Close::Either);
+}
