@@ -27,7 +27,7 @@ pub(crate) enum Command {
     Load(Box<Load>),
     /// Write report.html, report.md and tables.csv anew from a run's files
     Report(Report),
-    /// Print the JSON Schema of a study or system file, for editors, or of the result of a load
+    /// Print the JSON Schema of a study, system or scenario file, for editors, or of the result of a load
     Schema(Schema),
     #[command(name = "__supervise", hide = true)]
     Supervise(Supervise),
@@ -90,6 +90,7 @@ pub(crate) enum SchemaOf {
     System,
     /// The object that `waggle load --json` prints
     Load,
+    Scenario,
 }
 
 #[derive(Debug, Args)]

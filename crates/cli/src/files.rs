@@ -27,7 +27,8 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     let system_file = system_file(&name, &study_source, &choice.study)?;
     let system_source = read(&system_file)?;
     let system = waggle_study::read_system(&system_source)?;
-    let mut study = waggle_study::read_study(&study_source, &system)?;
+    let files = waggle_runner::files_beside(&choice.study);
+    let mut study = waggle_study::read_study_and_files(&study_source, &system, &files)?;
     if let Some(seed) = choice.seed {
         study.seed = seed;
     }

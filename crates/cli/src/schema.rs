@@ -12,6 +12,7 @@ use crate::{
 pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
     let schema = match arguments.of {
         SchemaOf::Study => waggle_study::study_schema(),
+        SchemaOf::Scenario => waggle_study::scenario_schema(),
         SchemaOf::System => waggle_study::system_schema(),
         SchemaOf::Load => load::summary::schema(),
     };

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use waggle_load::{CalibrationError, Capacity, Job, What};
 use waggle_results::{CalibratedShape, CalibrationFile, Host};
-use waggle_study::{Cell, Study};
+use waggle_study::{self as study, Cell, Study};
 
 use crate::{
     Event,
@@ -91,13 +91,20 @@ pub(crate) async fn calibrate(
 }
 
 fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
+    // The null server's one answer says nothing of what a scenario's sessions cost.
+    let study::What::Request(request) = &cell.what else {
+        return None;
+    };
     let requests = basis
         .records
-        .prepare(&cell.request, "calibration", &NOWHERE.to_string())
+        .prepare(request, "calibration", &NOWHERE.to_string())
         .ok()?;
     let parts = Parts {
         targets: vec![NOWHERE],
-        requests,
+        what: What::Requests {
+            requests,
+            expect: job::expect(&request.expect),
+        },
         workers: basis.shares.workers(cell.load_workers),
         seed: basis.study.seed,
     };

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{Counts, Interval};
-use waggle_results::{CountsRow, EngineInfo, FailureCount, IntervalRow};
+use waggle_load::{self as load, Counts, Interval};
+use waggle_results::{CountsRow, EngineInfo, FailureCount, IntervalRow, SessionCounts, StepCounts};
 
 /// Counts as a row; `in_flight_before` is that at the start of the stretch.
 #[must_use]
@@ -25,15 +25,7 @@ pub fn row(
         records_succeeded: counts.succeeded * u64::from(records_per_request),
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,
-        failures: counts
-            .failures
-            .0
-            .iter()
-            .map(|(failure, count)| FailureCount {
-                kind: failure.name(),
-                count: *count,
-            })
-            .collect(),
+        failures: failures(&counts.failures),
     }
 }
 
@@ -62,9 +54,40 @@ pub fn interval_row(
             counts.in_flight_time.as_secs_f64(),
             interval.length.as_secs_f64(),
         ),
-        steps: Vec::new(),
-        sessions: None,
+        steps: interval
+            .steps
+            .iter()
+            .map(|step| step_counts(&step.counts))
+            .collect(),
+        sessions: (!interval.steps.is_empty()).then(|| session_counts(counts.sessions)),
     }
+}
+
+/// One step's counts on disk.
+pub(crate) fn step_counts(counts: &load::StepCounts) -> StepCounts {
+    StepCounts {
+        sent: counts.sent,
+        succeeded: counts.succeeded,
+        failed: counts.failed,
+        failures: failures(&counts.failures),
+    }
+}
+
+/// The sessions on disk.
+pub(crate) fn session_counts(counts: load::SessionCounts) -> SessionCounts {
+    SessionCounts {
+        started: counts.started,
+        completed: counts.completed,
+        failed: counts.failed,
+    }
+}
+
+fn failures(failures: &load::Failures) -> Vec<FailureCount> {
+    let one = |(failure, count): &(load::Failure, u64)| FailureCount {
+        kind: failure.name(),
+        count: *count,
+    };
+    failures.0.iter().map(one).collect()
 }
 
 /// Counts and the engine's own figures over the measured phase, interval by interval.
@@ -81,6 +104,8 @@ pub struct Measured {
     in_flight_time: Duration,
     in_flight_beside_ns: i64,
     connections_open_min: Option<u64>,
+    steps: Vec<load::StepCounts>,
+    sessions: SessionCounts,
 }
 
 impl Default for Measured {
@@ -105,6 +130,8 @@ impl Measured {
             in_flight_time: Duration::ZERO,
             in_flight_beside_ns: 0,
             connections_open_min: None,
+            steps: Vec::new(),
+            sessions: SessionCounts::default(),
         }
     }
 
@@ -134,6 +161,14 @@ impl Measured {
         self.engine_turns += counts.engine_turns;
         self.in_flight_time += counts.in_flight_time;
         self.in_flight_beside_ns += counts.in_flight_beside_ns;
+        self.steps
+            .resize_with(interval.steps.len(), load::StepCounts::default);
+        for (sum, step) in self.steps.iter_mut().zip(&interval.steps) {
+            sum.join(&step.counts);
+        }
+        self.sessions.started += counts.sessions.started;
+        self.sessions.completed += counts.sessions.completed;
+        self.sessions.failed += counts.sessions.failed;
         let open = counts.connections_open;
         self.connections_open_min = Some(
             self.connections_open_min
@@ -152,6 +187,15 @@ impl Measured {
             failures: failures.collect(),
             ..self.row.clone()
         }
+    }
+
+    /// One for each step of a scenario; none before the first interval.
+    pub(crate) fn steps(&self) -> Vec<StepCounts> {
+        self.steps.iter().map(step_counts).collect()
+    }
+
+    pub(crate) fn sessions(&self) -> SessionCounts {
+        self.sessions
     }
 
     /// What the engine says of itself over all intervals.

@@ -1,9 +1,12 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, Host, RunInfo, ScheduleInfo, ThresholdInfo, TrialKey,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host, NamedText, RunInfo, ScenarioInfo,
+    ScheduleInfo, ThresholdInfo, TrialKey,
 };
-use waggle_study::{Body, Cell, LoadModel, Order, Plan, Study, ThresholdOp, WarmUpUntil};
+use waggle_study::{
+    Cell, FeedOrder, LoadModel, Order, Plan, Scenario, Study, ThresholdOp, WarmUpUntil,
+};
 
 use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};
 
@@ -35,17 +38,50 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
         thresholds: thresholds(study),
         load_model: load_model(&first.load).to_owned(),
         host: found.host,
-        records_from: match &first.request.body {
-            Body::Records(body) => Some(format!("{} ({} records)", body.from, records.count(body))),
-            Body::None | Body::Text(_) => None,
-        },
+        records_from: first
+            .records()
+            .map(|body| format!("{} ({} records)", body.from, records.count(body))),
         delivery_at: first
             .measure
             .delivery
             .as_ref()
             .map(|delivery| delivery.at.clone()),
-        scenario: None,
+        scenario: first.scenario().map(|told| scenario(told, study)),
     }
+}
+
+fn scenario(scenario: &Scenario, study: &Study) -> ScenarioInfo {
+    let feed = |feed: &waggle_study::Feed| FeedInfo {
+        name: feed.name.clone(),
+        order: match feed.order {
+            FeedOrder::Cycle => "cycle",
+            FeedOrder::Random => "random",
+            FeedOrder::Once => "once",
+            FeedOrder::PerUser => "per_user",
+        }
+        .to_owned(),
+        rows: feed.table.rows.len() as u64,
+        from: feed.from.clone(),
+    };
+    let flow = |flow: &waggle_study::Flow| FlowInfo {
+        name: flow.name.clone(),
+        weight: flow.weight,
+    };
+    ScenarioInfo {
+        name: scenario.name.clone(),
+        file: scenario_file(study),
+        steps: scenario.steps.clone(),
+        flows: scenario.flows.iter().map(flow).collect(),
+        feeds: scenario.feeds.iter().map(feed).collect(),
+    }
+}
+
+/// The file of the scenario as it is now.
+pub(crate) fn scenario_file(study: &Study) -> Option<NamedText> {
+    study.scenario_file.as_ref().map(|file| NamedText {
+        name: file.name.clone(),
+        text: file.text.clone(),
+    })
 }
 
 pub(crate) fn cells(study: &Study) -> Vec<CellInfo> {

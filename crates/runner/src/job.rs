@@ -2,8 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use waggle_load::{self as load, Job, Limits, Prepared, Target, Transport, What};
-use waggle_study::{self as study, Body, BodyExpect, Cell, LoadModel};
+use waggle_load::{self as load, Job, Limits, Target, Transport, What};
+use waggle_study::{self as study, BodyExpect, Cell, LoadModel};
 
 /// Records of one worker that are accounted for; the load ends where they are used up.
 pub(crate) const RECORDS_PER_WORKER_MAX: u64 = 400_000_000;
@@ -14,7 +14,7 @@ const SPARE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) targets: Vec<SocketAddr>,
-    pub(crate) requests: Vec<Prepared>,
+    pub(crate) what: What,
     pub(crate) workers: Vec<Option<usize>>,
     pub(crate) seed: u64,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Parts {
 pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
     let schedule = &cell.schedule;
     Job {
-        name: cell.request.name.clone(),
+        name: cell.name().to_owned(),
         targets: parts
             .targets
             .into_iter()
@@ -35,15 +35,9 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             .delivery
             .as_ref()
             .map(|_| requests_accounted(cell)),
-        what: What::Requests {
-            requests: parts.requests,
-            expect: load::Expect {
-                status: cell.request.expect.status.clone(),
-                body: body_check(&cell.request.expect.body),
-            },
-        },
+        what: parts.what,
         limits: Limits {
-            request_timeout: cell.request.timeout,
+            request_timeout: cell.timeout(),
             finish: finish(cell),
             ..Limits::default()
         },
@@ -57,14 +51,28 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
 
 /// How long answers under way are awaited: as long as they may take.
 pub(crate) fn finish(cell: &Cell) -> Duration {
-    cell.request.timeout.max(Limits::default().finish)
+    cell.timeout().max(Limits::default().finish)
 }
 
 /// Records that each request of a cell carries.
 pub(crate) fn records_per_request(cell: &Cell) -> u32 {
-    match &cell.request.body {
-        Body::Records(records) => records.per_request,
-        Body::None | Body::Text(_) => 0,
+    cell.records().map_or(0, |records| records.per_request)
+}
+
+/// What a success is, as the engine takes it.
+pub(crate) fn expect(expect: &study::Expect) -> load::Expect {
+    load::Expect {
+        status: expect.status.clone(),
+        body: body_check(&expect.body),
+    }
+}
+
+/// A pause, as the engine takes it.
+pub(crate) fn think(think: study::Think) -> load::Think {
+    match think {
+        study::Think::Fixed(time) => load::Think::Fixed(time),
+        study::Think::Exponential(mean) => load::Think::Exponential(mean),
+        study::Think::Uniform { from, to } => load::Think::Uniform { from, to },
     }
 }
 
@@ -97,11 +105,7 @@ fn model(model: &LoadModel) -> load::Model {
         },
         LoadModel::Users { users, think } => load::Model::Users {
             users: users as usize,
-            think: match think {
-                study::Think::Fixed(time) => load::Think::Fixed(time),
-                study::Think::Exponential(mean) => load::Think::Exponential(mean),
-                study::Think::Uniform { from, to } => load::Think::Uniform { from, to },
-            },
+            think: self::think(think),
             stages: Vec::new(),
         },
     }

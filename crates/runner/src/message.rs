@@ -105,7 +105,6 @@ mod tests {
             name: "r".to_owned(),
             method: method.to_owned(),
             path: "/p?q=1".to_owned(),
-            endpoint: "e".to_owned(),
             headers: headers.iter().map(header).collect(),
             body: Body::None,
             expect: Expect {

@@ -9,7 +9,7 @@ use std::{
 
 use waggle_load::Prepared;
 use waggle_record::{Columns, Format, Mistake, Precision, Record, Unwritable};
-use waggle_study::{Body, RecordsBody, RecordsFormat, Request, Study};
+use waggle_study::{Body, RecordsBody, RecordsFormat, Request, Study, What};
 
 use crate::message::{content_type, plain, with_slots};
 
@@ -96,7 +96,9 @@ impl RecordFiles {
             files: BTreeMap::new(),
         };
         for cell in &study.cells {
-            files.add(&cell.request)?;
+            if let What::Request(request) = &cell.what {
+                files.add(request)?;
+            }
         }
         Ok(files)
     }

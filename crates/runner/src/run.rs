@@ -169,7 +169,7 @@ impl Drop for Pinned {
 fn names_exist(request: &RunRequest) -> Result<(), RunError> {
     let system = &request.system;
     for cell in &request.study.cells {
-        let name = &cell.request.endpoint;
+        let name = &cell.endpoint;
         if !system
             .endpoints
             .iter()
@@ -232,6 +232,10 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
         return Err(different("the system"));
     }
     let begun = folder.info();
+    let scenario_then = begun.scenario.as_ref().and_then(|told| told.file.as_ref());
+    if scenario_then != info::scenario_file(&request.study).as_ref() {
+        return Err(different("the scenario's file"));
+    }
     let (then, now) = (&begun.host, &found.host);
     let same_cpus = then.load_cpus == now.load_cpus && then.system_cpus == now.system_cpus;
     if (&then.name, &then.cpu_model, then.cpus) != (&now.name, &now.cpu_model, now.cpus)

@@ -3,16 +3,20 @@
 mod cells;
 mod check;
 mod de;
+mod feed_text;
 mod fill;
 mod mistake;
 mod nearest;
 mod plan;
 mod raw;
 mod read;
+mod scenario;
 mod schema;
 mod settings;
+mod shelf;
 mod shuffle;
 mod system;
+mod template;
 mod tree;
 pub mod units;
 mod uses;
@@ -21,12 +25,19 @@ mod walk;
 pub use check::{MIN_STEADY_INTERVALS, read_threshold};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use plan::{Level, Plan, PlannedTrial, plan};
-pub use read::{read_study, read_system, system_name, unknown_system};
-pub use schema::{study_schema, system_schema};
+pub use read::{
+    read_scenario, read_study, read_study_and_files, read_system, system_name, unknown_system,
+};
+pub use scenario::{
+    Action, Capture, CheckOf, Condition, Feed, FeedOrder, FeedTable, Flow, Found, OnFailure,
+    Scenario, Step, StepCheck,
+};
+pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
     Arrivals, Body, BodyExpect, Cell, Delivery, Expect, LoadModel, Measure, Order, RecordsBody,
-    RecordsFormat, Request, Schedule, Study, Think, Threshold, ThresholdOp, WarmUpUntil,
+    RecordsFormat, Request, Schedule, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
 };
+pub use shelf::{Files, no_files};
 pub use system::{
     Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver,
     ReadyCheck, System,

@@ -75,6 +75,8 @@ impl fmt::Display for Mistake {
 /// Where something stands in a text. The order is that of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
+    /// Which of the texts that were read, counted from 0.
+    pub file: u16,
     pub line: u32,
     pub column: u32,
     /// Characters the caret covers, at least 1.
@@ -83,6 +85,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) const START: Self = Self {
+        file: 0,
         line: 1,
         column: 1,
         width: 1,
@@ -149,9 +152,9 @@ impl Findings {
         self.0.len() > MAX_MISTAKES
     }
 
-    /// Ties the findings to their file; `cells` is how many there are in all.
-    pub(crate) fn into_mistakes(self, source: &Source, cells: u32) -> Mistakes {
-        let lines = lines_of(&source.text);
+    /// Ties the findings to their files, which stand in the order of [`Place::file`]; `cells` is how many there are in all.
+    pub(crate) fn into_mistakes(self, sources: &[Source], cells: u32) -> Mistakes {
+        let mut lines: Vec<Option<Vec<&str>>> = vec![None; sources.len()];
         let found = self.0.len();
         let mut mistakes: Vec<_> = self
             .0
@@ -159,9 +162,11 @@ impl Findings {
             .take(MAX_MISTAKES)
             .map(|(finding, seen_in)| {
                 let what = format!("{}{}", finding.what, cells_note(&seen_in, cells));
+                let file = usize::from(finding.place.file);
+                let lines = lines[file].get_or_insert_with(|| lines_of(&sources[file].text));
                 Mistake {
                     what,
-                    ..mistake(source, &lines, finding)
+                    ..mistake(&sources[file], lines, finding)
                 }
             })
             .collect();
@@ -207,6 +212,7 @@ fn inside(lines: &[&str], place: Place) -> Place {
         line: count,
         column: u32::try_from(last).unwrap_or(u32::MAX - 1) + 1,
         width: 1,
+        ..place
     }
 }
 

@@ -98,7 +98,7 @@ fn deadlines(cell: &Cell) -> Duration {
     schedule.ready_at_most
         + schedule.warm_up_at_most
         + schedule.measure
-        + cell.request.timeout
+        + cell.timeout()
         + schedule.drain_at_most
         + schedule.cool_down
 }

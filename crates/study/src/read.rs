@@ -1,18 +1,21 @@
 //! From text to checked study or system: parse, fill in each cell's levels, walk by the schema, check.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use crate::{
-    Cell, Mistakes, Source, Study, System,
+    Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
     cells::{self, Cells, Levels},
-    check::{self, Checker},
+    check::{self, Around, Carries, Checker},
     de::NodeReader,
-    fill::fill,
+    fill::{fill, uses},
     mistake::{Finding, Findings, Place},
     nearest::{list, nearest},
     raw,
-    schema::{STUDY, SYSTEM},
-    tree::{Node, Value, parse},
+    schema::{OF_STUDY, SCENARIO, STUDY, SYSTEM},
+    shelf::{Shelf, no_files},
+    tree::{Entry, Node, Value, parse},
     uses::check_uses,
     walk::walk,
 };
@@ -25,17 +28,19 @@ const MAX_EXPANDED_BYTES: usize = 64 * 1024 * 1024;
 /// # Errors
 /// The mistakes in the text, as far as they show without the system.
 pub fn system_name(study: &Source) -> Result<String, Mistakes> {
-    let examined = Examined::new(study, None);
+    let mut examined = Examined::default();
+    examined.read(study, None, None);
     match examined.system {
         Some((name, _)) => Ok(name),
-        None => Err(examined.findings.into_mistakes(study, examined.cells)),
+        None => Err(examined.findings.into_mistakes(one(study), examined.cells)),
     }
 }
 
 /// What is wrong with a study whose system is none of those known: that, and all else that shows without the system.
 #[must_use]
 pub fn unknown_system(study: &Source, known: &[String]) -> Mistakes {
-    let mut examined = Examined::new(study, None);
+    let mut examined = Examined::default();
+    examined.read(study, None, None);
     if let Some((name, place)) = examined.system {
         let names = || known.iter().map(String::as_str);
         let finding = Finding::new(place, format!("there is no system {name:?}"))
@@ -47,7 +52,11 @@ pub fn unknown_system(study: &Source, known: &[String]) -> Mistakes {
         };
         examined.findings.add(finding.expected(expected));
     }
-    examined.findings.into_mistakes(study, examined.cells)
+    examined.findings.into_mistakes(one(study), examined.cells)
+}
+
+fn one(source: &Source) -> &[Source] {
+    std::slice::from_ref(source)
 }
 
 /// Checks a system file on its own.
@@ -71,20 +80,79 @@ pub fn read_system(source: &Source) -> Result<System, Mistakes> {
     findings.add_all(found);
     system
         .filter(|_| findings.is_empty())
-        .ok_or_else(|| findings.into_mistakes(source, 0))
+        .ok_or_else(|| findings.into_mistakes(one(source), 0))
 }
 
-/// Checks a study against its system.
+/// Checks a study against its system, where all of the study stands in one text.
 ///
 /// # Errors
-/// Every mistake in it.
+/// Every mistake in it; a file of a scenario or a feed that it names is one.
 pub fn read_study(source: &Source, system: &System) -> Result<Study, Mistakes> {
-    let examined = Examined::new(source, Some(system));
+    read_study_and_files(source, system, &no_files)
+}
+
+/// Checks a study against its system, with the files that it names.
+///
+/// # Errors
+/// Every mistake in it and in those files.
+pub fn read_study_and_files(
+    source: &Source,
+    system: &System,
+    files: Files<'_>,
+) -> Result<Study, Mistakes> {
+    let shelf = Shelf::new(source, files);
+    let mut examined = Examined::default();
+    examined.read(source, Some(system), Some(&shelf));
     let (findings, cells) = (examined.findings, examined.cells);
     examined
         .study
         .filter(|_| findings.is_empty())
-        .ok_or_else(|| findings.into_mistakes(source, cells))
+        .ok_or_else(|| findings.into_mistakes(&shelf.into_sources(), cells))
+}
+
+/// Checks a scenario that stands in a file of its own, with the feeds that it names.
+///
+/// # Errors
+/// Every mistake in it and in the feeds' files.
+pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mistakes> {
+    let shelf = Shelf::new(source, files);
+    let mut found = Vec::new();
+    let scenario = parse(&source.text, &mut found)
+        .map_err(|end| found.push(end))
+        .ok()
+        .and_then(|mut root| {
+            for used in uses(&root) {
+                let what = "${…} is filled in by a study, and this scenario stands alone";
+                found.push(Finding::new(used.place, what).expected("a value"));
+            }
+            root = fill(&root, &|_| None);
+            found.extend(walk(&SCENARIO, &mut root, "the scenario"));
+            refuse_keys_of_study(&root, &mut found);
+            let raw = read_raw::<raw::Scenario>(&root, &mut found)?;
+            let mut checker = Checker::with_files(&root, Some(&shelf));
+            let around = Around {
+                path: &[],
+                model: None,
+            };
+            let scenario = check::scenario(&mut checker, raw, around);
+            found.append(&mut checker.findings);
+            scenario
+        });
+    let mut findings = Findings::default();
+    findings.add_all(found);
+    scenario
+        .filter(|_| findings.is_empty())
+        .ok_or_else(|| findings.into_mistakes(&shelf.into_sources(), 0))
+}
+
+/// What a scenario of its own cannot say.
+fn refuse_keys_of_study(scenario: &Node, found: &mut Vec<Finding>) {
+    for entry in scenario.entries() {
+        if OF_STUDY.contains(&entry.key.as_str()) {
+            let what = format!("the key {:?} has a meaning in a study only", entry.key);
+            found.push(Finding::new(entry.place, what).expected("name, on_failure, feeds, flows"));
+        }
+    }
 }
 
 /// A study text and all that was found in it.
@@ -100,18 +168,29 @@ struct Examined {
 }
 
 impl Examined {
-    fn new(source: &Source, system: Option<&System>) -> Self {
-        let mut examined = Self::default();
+    /// Without a system only what shows without one is looked at, without a shelf no file that is named.
+    fn read(&mut self, source: &Source, system: Option<&System>, shelf: Option<&Shelf<'_>>) {
         let mut found = Vec::new();
         match parse(&source.text, &mut found) {
-            Ok(root) => examined.examine(&root, system, &mut found),
+            Ok(mut root) => {
+                let scenario = include_scenario(&mut root, shelf, &mut found);
+                self.examine(&root, (system, shelf), &mut found);
+                self.study = self.study.take().map(|study| Study {
+                    scenario_file: scenario,
+                    ..study
+                });
+            }
             Err(end) => found.push(end),
         }
-        examined.findings.add_all(found);
-        examined
+        self.findings.add_all(found);
     }
 
-    fn examine(&mut self, root: &Node, system: Option<&System>, found: &mut Vec<Finding>) {
+    fn examine(
+        &mut self,
+        root: &Node,
+        (system, shelf): (Option<&System>, Option<&Shelf<'_>>),
+        found: &mut Vec<Finding>,
+    ) {
         let Cells {
             names,
             cells,
@@ -136,7 +215,7 @@ impl Examined {
             let mut in_cell = Vec::new();
             let tree = filled(&body, levels, &mut in_cell);
             let raw = read_raw::<raw::Study>(&tree, &mut in_cell);
-            let mut checker = Checker::new(&tree);
+            let mut checker = Checker::with_files(&tree, shelf);
             if let Some(mut raw) = raw {
                 checked.extend(cell(&mut checker, &mut raw, (number, levels), system));
                 if number == 1 {
@@ -170,6 +249,47 @@ impl Examined {
         let name = raw.system.as_ref().and_then(|system| system.name.clone());
         self.system = name.map(|raw::Name(name)| (name, checker.at(&["system", "use"])));
     }
+}
+
+/// Puts a scenario that stands in a file of its own in the place where the study names that file; gives the file.
+fn include_scenario(
+    root: &mut Node,
+    shelf: Option<&Shelf<'_>>,
+    found: &mut Vec<Finding>,
+) -> Option<Source> {
+    let scenario = root.child_mut("load")?.child_mut("scenario")?;
+    let named = scenario.entry("file")?.clone();
+    let Value::Scalar(Level::Text(name)) = &named.node.value else {
+        // The walk says what is wrong with it.
+        return None;
+    };
+    let beside: Vec<Entry> = scenario.entries().to_vec();
+    let is_to = |entry: &&Entry| entry.key == "to";
+    for entry in beside
+        .iter()
+        .filter(|entry| !is_to(entry) && entry.key != "file")
+    {
+        let what = format!("load.scenario has both file and {}", entry.key);
+        found.push(Finding::new(entry.place, what).expected("one of the two"));
+    }
+    scenario.value = Value::Wild;
+    if name.contains("${") {
+        let what = "load.scenario.file is the same in every cell; ${…} cannot stand in it";
+        found.push(Finding::new(named.node.place, what).expected("the name of a file"));
+        return None;
+    }
+    let (tree, source) = shelf?.tree(name, named.node.place, found)?;
+    let Value::Map(mut entries) = tree.value else {
+        let what = format!("the scenario is {}", tree.kind());
+        found.push(Finding::new(tree.place, what).expected("a mapping with name, feeds, flows"));
+        return None;
+    };
+    refuse_keys_of_study(&Node::new(Value::Map(entries.clone()), tree.place), found);
+    entries.retain(|entry| !OF_STUDY.contains(&entry.key.as_str()));
+    entries.extend(beside.iter().find(is_to).cloned());
+    scenario.value = Value::Map(entries);
+    scenario.place = tree.place;
+    Some(source)
 }
 
 fn read_raw<'de, T: Deserialize<'de>>(root: &Node, found: &mut Vec<Finding>) -> Option<T> {
@@ -252,19 +372,17 @@ fn cell(
         .as_ref()
         .zip(model.as_ref())
         .and_then(|(load, model)| check::load_workers(checker, load, model));
-    let raw_request = load.as_mut().and_then(|load| load.request.take());
-    let is_wild = checker.is_wild(&["load", "request", "records"]);
-    let records = raw_request
-        .as_ref()
-        .filter(|_| !is_wild)
-        .map(|request| request.records.is_some());
-    let request = raw_request.and_then(|raw| check::request(checker, raw, system, model.as_ref()));
-    let measure = check::measure(checker, raw.measure.as_ref(), system, records);
+    let carries = load.as_ref().and_then(|load| carries(checker, load));
+    let what = load
+        .as_mut()
+        .and_then(|load| what(checker, load, (system, model.as_ref())));
+    let measure = check::measure(checker, raw.measure.as_ref(), system, carries);
     let delivery = measure.delivery.as_ref();
     let schedule = raw
         .schedule
         .as_ref()
         .and_then(|raw| check::schedule(checker, raw, measure.interval, delivery));
+    let (what, endpoint) = what?;
     Some(Cell {
         number,
         levels: levels
@@ -274,8 +392,68 @@ fn cell(
         parameters: parameters?,
         load: model?,
         load_workers,
-        request: request?,
+        endpoint,
+        what,
         schedule: schedule?,
         measure: measure.whole?,
     })
+}
+
+/// What a load carries to where delivery is followed; nothing where that is not known.
+fn carries(checker: &Checker<'_>, load: &raw::Load) -> Option<Carries> {
+    match (&load.request, &load.scenario) {
+        (Some(request), _) if request.records.is_some() => Some(Carries::Records),
+        (Some(_), _) if checker.is_wild(&["load", "request", "records"]) => None,
+        (Some(_), _) => Some(Carries::Nothing),
+        (None, Some(_)) => Some(Carries::Scenario),
+        (None, None) => None,
+    }
+}
+
+/// What is sent, and the endpoint it goes to: a request or a scenario, not both.
+fn what(
+    checker: &mut Checker<'_>,
+    load: &mut raw::Load,
+    (system, model): (Option<&System>, Option<&LoadModel>),
+) -> Option<(What, String)> {
+    const PATH: [&str; 2] = ["load", "scenario"];
+    match (load.request.take(), load.scenario.take()) {
+        (Some(_), Some(_)) => {
+            let what = "load has both request and scenario";
+            let place = checker.key(&PATH);
+            checker.report(Finding::new(place, what).expected("one of the two"));
+            None
+        }
+        (Some(raw), None) => {
+            let (request, endpoint) = check::request(checker, raw, system, model)?;
+            Some((What::Request(Box::new(request)), endpoint))
+        }
+        (None, Some(raw)) => {
+            refuse_pipelining(checker, model);
+            let endpoint = check::endpoint(checker, raw.to.as_deref(), system, &PATH);
+            let around = Around { path: &PATH, model };
+            let scenario = check::scenario(checker, raw, around);
+            Some((What::Scenario(Arc::new(scenario?)), endpoint?))
+        }
+        (None, None) => {
+            if !checker.is_wild(&["load", "request"]) && !checker.is_wild(&PATH) {
+                let what = "load does not say what is sent";
+                let place = checker.key(&["load"]);
+                checker.report(Finding::new(place, what).expected("request or scenario"));
+            }
+            None
+        }
+    }
+}
+
+/// A session sends its next request when it has the answer to the one before.
+fn refuse_pipelining(checker: &mut Checker<'_>, model: Option<&LoadModel>) {
+    if let Some(LoadModel::Closed { pipelining, .. } | LoadModel::Open { pipelining, .. }) = model
+        && *pipelining > 1
+    {
+        let what =
+            format!("load.pipelining is {pipelining}, and a session sends one request at a time");
+        let place = checker.at(&["load", "pipelining"]);
+        checker.report(Finding::new(place, what).expected("pipelining: 1"));
+    }
 }

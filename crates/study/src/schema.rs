@@ -21,6 +21,7 @@ pub(crate) const STUDY_WIDE: [[&str; 2]; 2] = [["schedule", "repeat"], ["schedul
 #[must_use]
 pub fn study_schema() -> Value {
     let mut schema = STUDY.clone();
+    admit_in_definitions(&mut schema);
     for part in PARTS_PER_CELL {
         let keep: Vec<_> = STUDY_WIDE
             .iter()
@@ -32,6 +33,24 @@ pub fn study_schema() -> Value {
     schema
 }
 
+/// JSON Schema (2020-12) of a scenario in a file of its own, for editors.
+#[must_use]
+pub fn scenario_schema() -> Value {
+    let mut schema = SCENARIO.clone();
+    for key in OF_STUDY {
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.remove(key);
+        }
+    }
+    schema["required"] = json!(["name", "flows"]);
+    admit_in_definitions(&mut schema);
+    admit_factors(&mut schema, &[]);
+    schema
+}
+
+/// Keys of a scenario that have a meaning in a study only.
+pub(crate) const OF_STUDY: [&str; 2] = ["file", "to"];
+
 /// JSON Schema (2020-12) of a system file, for editors.
 #[must_use]
 pub fn system_schema() -> Value {
@@ -40,6 +59,8 @@ pub fn system_schema() -> Value {
 
 /// A study's shape after every `${factor}` was replaced.
 pub(crate) static STUDY: LazyLock<Value> = LazyLock::new(schema_of::<raw::Study>);
+/// A scenario's shape after every `${factor}` was replaced.
+pub(crate) static SCENARIO: LazyLock<Value> = LazyLock::new(schema_of::<raw::Scenario>);
 /// A system's shape.
 pub(crate) static SYSTEM: LazyLock<Value> = LazyLock::new(schema_of::<raw::System>);
 
@@ -93,9 +114,19 @@ fn drop_null_branch(schema: &mut Map<String, Value>) {
     }
 }
 
+/// The same for what stands in the definitions, because it holds itself.
+fn admit_in_definitions(schema: &mut Value) {
+    let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
+    for (_, definition) in definitions.into_iter().flatten() {
+        admit_factors(definition, &[]);
+    }
+}
+
 /// Lets every scalar below `schema` also be a text with `${…}` in it, but for the keys in `keep`.
 fn admit_factors(schema: &mut Value, keep: &[&str]) {
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+    if schema.get("$ref").is_some() {
+        // A definition is seen to on its own.
+    } else if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         for (_, property) in properties
             .iter_mut()
             .filter(|(key, _)| !keep.contains(&key.as_str()))

@@ -1,8 +1,8 @@
 //! The checked study: every value typed, every `${factor}` replaced, nothing left to go wrong but the world.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use crate::Level;
+use crate::{Level, Scenario, Source};
 
 /// A checked study.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Study {
     /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is `noisy`.
     pub noisy_above: f64,
     pub thresholds: Vec<Threshold>,
+    /// The file of the scenario, by the name that the study gives it; `None`: all stands in the study.
+    pub scenario_file: Option<Source>,
     /// Sum of the system's own deadlines: every step of its functional check, and stopping every component.
     pub system_at_most: Duration,
 }
@@ -44,9 +46,61 @@ pub struct Cell {
     pub load: LoadModel,
     /// Load worker threads; `None`: one for each CPU given to the load.
     pub load_workers: Option<u32>,
-    pub request: Request,
+    /// Name of the system's endpoint that it goes to.
+    pub endpoint: String,
+    pub what: What,
     pub schedule: Schedule,
     pub measure: Measure,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// The same request again and again.
+    Request(Box<Request>),
+    /// Sessions of several requests.
+    Scenario(Arc<Scenario>),
+}
+
+impl Cell {
+    /// The name of the request, or of the scenario for all of its requests.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match &self.what {
+            What::Request(request) => &request.name,
+            What::Scenario(scenario) => &scenario.name,
+        }
+    }
+
+    /// The longest time that an answer is waited for.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        match &self.what {
+            What::Request(request) => request.timeout,
+            What::Scenario(scenario) => scenario.timeout(),
+        }
+    }
+
+    /// The records that a request carries, if it does.
+    #[must_use]
+    pub fn records(&self) -> Option<&RecordsBody> {
+        match &self.what {
+            What::Request(request) => match &request.body {
+                Body::Records(records) => Some(records),
+                Body::None | Body::Text(_) => None,
+            },
+            What::Scenario(_) => None,
+        }
+    }
+
+    /// The scenario, if that is what is sent.
+    #[must_use]
+    pub fn scenario(&self) -> Option<&Scenario> {
+        match &self.what {
+            What::Scenario(scenario) => Some(scenario),
+            What::Request(_) => None,
+        }
+    }
 }
 
 /// The load model with its numbers.
@@ -91,8 +145,6 @@ pub struct Request {
     pub method: String,
     /// Path and query, starting with `/`.
     pub path: String,
-    /// Name of the system's endpoint it goes to.
-    pub endpoint: String,
     pub headers: Vec<(String, String)>,
     pub body: Body,
     pub expect: Expect,

@@ -76,6 +76,15 @@ impl Node {
         }
     }
 
+    /// The same for a key of a map, to change it.
+    pub(crate) fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
+        let Value::Map(entries) = &mut self.value else {
+            return None;
+        };
+        let entry = entries.iter_mut().find(|entry| entry.key == key)?;
+        Some(&mut entry.node)
+    }
+
     /// What it is, for a message.
     pub(crate) fn kind(&self) -> String {
         match &self.value {
@@ -335,6 +344,7 @@ fn place_of(start: Marker, end: Marker) -> Place {
     };
     let fit = |number: usize| u32::try_from(number).unwrap_or(u32::MAX - 1);
     Place {
+        file: 0,
         line: fit(start.line().max(1)),
         column: fit(start.col()) + 1,
         width: fit(width.max(1)),

@@ -14,6 +14,7 @@ use crate::{
 /// Walks the tree and makes wild what is wrong in it. `name` is what the tree is called in messages.
 pub(crate) fn walk(schema: &Schema, node: &mut Node, name: &str) -> Vec<Finding> {
     let mut walk = Walk {
+        root: schema,
         findings: Vec::new(),
         path: vec![name.to_owned()],
     };
@@ -22,12 +23,14 @@ pub(crate) fn walk(schema: &Schema, node: &mut Node, name: &str) -> Vec<Finding>
     walk.findings
 }
 
-struct Walk {
+struct Walk<'s> {
+    /// Whose definitions are meant by references.
+    root: &'s Schema,
     findings: Vec<Finding>,
     path: Vec<String>,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Where we are, e.g. `load.request`; the root's own name only at the root.
     fn here(&self) -> String {
         if self.path.len() == 1 {
@@ -40,6 +43,12 @@ impl Walk {
     /// `named_at` is the place of the key whose value this is.
     fn visit(&mut self, schema: &Schema, node: &mut Node, named_at: Place) {
         if node.value == Value::Wild {
+            return;
+        }
+        if let Some(name) = schema["$ref"].as_str() {
+            let name = name.trim_start_matches("#/$defs/");
+            let definition = &self.root["$defs"][name];
+            self.visit(definition, node, named_at);
             return;
         }
         if let Some(branches) = schema["anyOf"].as_array() {

@@ -285,7 +285,6 @@ fn request(flags: &Load, target: &Target) -> Result<Request> {
         name: REQUEST_NAME.to_owned(),
         method,
         path: target.path.clone(),
-        endpoint: String::new(),
         headers,
         body: records.map_or(Body::None, Body::Records),
         expect: Expect {

@@ -5,14 +5,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
-    CountsRow, DeliveryInfo, EngineInfo, FORMAT, LedgerInfo, PhaseInfo, PhaseName, TrialEnd,
-    TrialInfo, TrialKey,
+    ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, LedgerInfo, PhaseInfo, PhaseName,
+    SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadModel};
 
 use crate::{
     clock::Clock,
-    counts::as_f64,
+    counts::{as_f64, session_counts, step_counts},
     driver::Failure,
     job,
     trial::{phases::Phases, under_load::Progress},
@@ -34,6 +34,9 @@ pub(crate) struct Report {
     engine: EngineInfo,
     ledger: Option<LedgerInfo>,
     delivery: Option<DeliveryInfo>,
+    steps: Vec<StepInfo>,
+    sessions: Option<SessionsInfo>,
+    connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
 }
 
@@ -63,6 +66,9 @@ impl Report {
             engine: EngineInfo::default(),
             ledger: None,
             delivery: None,
+            steps: Vec::new(),
+            sessions: None,
+            connecting: None,
             remarks: Vec::new(),
         }
     }
@@ -83,6 +89,15 @@ impl Report {
             } => (connections, Some(rate_per_s)),
             LoadModel::Users { users, .. } => (users, None),
         };
+        if let Some(scenario) = cell.scenario() {
+            let step = |name: &String| StepInfo {
+                name: name.clone(),
+                measured: StepCounts::default(),
+                totals: StepCounts::default(),
+            };
+            self.steps = scenario.steps.iter().map(step).collect();
+            self.sessions = Some(SessionsInfo::default());
+        }
         let (connections, records_per_request) =
             (u64::from(connections), job::records_per_request(cell));
         self.load = Some(LoadFacts {
@@ -100,6 +115,12 @@ impl Report {
     pub(crate) fn measured(&mut self, progress: &Progress, interval: Duration) {
         let measured = &progress.measured;
         self.measured = measured.counts();
+        for (step, counts) in self.steps.iter_mut().zip(measured.steps()) {
+            step.measured = counts;
+        }
+        if let Some(sessions) = &mut self.sessions {
+            sessions.measured = measured.sessions();
+        }
         let seconds = |intervals: u64| as_f64(intervals) * interval.as_secs_f64();
         self.measured_within = progress
             .window
@@ -115,6 +136,21 @@ impl Report {
     pub(crate) fn ended(&mut self, outcome: &Outcome) {
         let records_per_request = self.load.map_or(0, |load| load.records_per_request);
         self.totals = crate::counts::row(&outcome.totals, outcome.ran_for, 0, records_per_request);
+        for (step, counts) in self.steps.iter_mut().zip(&outcome.steps) {
+            step.totals = step_counts(counts);
+        }
+        if let Some(sessions) = &mut self.sessions {
+            sessions.totals = session_counts(outcome.totals.sessions);
+        }
+        self.connecting = Some(ConnectingInfo {
+            connects: outcome.totals.connects,
+            handshakes: outcome.totals.handshakes,
+            handshakes_resumed: outcome.totals.handshakes_resumed,
+        });
+        for feed in &outcome.feeds_used_up {
+            self.remarks
+                .push(format!("the rows of feed {feed} were used up"));
+        }
         if outcome.account_full {
             self.remarks
                 .push("the load ended because the account of records was full".to_owned());
@@ -177,9 +213,9 @@ impl Report {
             ledger: self.ledger.clone(),
             delivery: self.delivery.clone(),
             remarks: self.remarks.clone(),
-            steps: Vec::new(),
-            sessions: None,
-            connecting: None,
+            steps: self.steps.clone(),
+            sessions: self.sessions.clone(),
+            connecting: self.connecting,
         }
     }
 }

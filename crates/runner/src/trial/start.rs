@@ -1,10 +1,11 @@
 //! From a system that is up to a load that runs, with the store followed.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use tokio::sync::watch;
+use waggle_load as load;
 use waggle_results::LoadStart;
-use waggle_study::{Delivery as DeliveryAsked, Probe};
+use waggle_study::{self as study, Delivery as DeliveryAsked, Probe};
 
 use crate::{
     clock::Clock,
@@ -12,8 +13,9 @@ use crate::{
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::Load,
     probe::Following,
+    scenario::load_scenario,
     trial::{
-        Means,
+        Means, Order,
         delivery::Delivery,
         phases::Cut,
         places::{endpoints, of_component},
@@ -38,24 +40,21 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
 ) -> Result<Started<'a, L::Run, W::Line>, Cut> {
     let order = trial.order;
     let cell = order.cell;
-    let targets = endpoints(order.system, &means.driver, &cell.request.endpoint)?;
+    let targets = endpoints(order.system, &means.driver, &cell.endpoint)?;
     let followed = match &cell.measure.delivery {
         Some(asked) => Some(store(trial, &means.driver, asked)?),
         None => None,
     };
     let clock = Clock::start();
     let run = mark(clock, order.position);
-    let requests = order
-        .records
-        .prepare(&cell.request, &run, &targets[0].to_string())
-        .map_err(|problem| Failure::new(problem.to_string()))?;
+    let what = what(order, &run, &targets[0].to_string())?;
     let workers = order.shares.workers(cell.load_workers);
     let count = workers.len();
     let job = job::job(
         cell,
         Parts {
             targets,
-            requests,
+            what,
             workers,
             seed: order.seed,
         },
@@ -67,8 +66,8 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     // The load's own clock has started a moment ago, once all of its threads were ready.
     let clock = Clock::start();
     trial.writer.borrow_mut().load_started(&LoadStart {
-        name: &cell.request.name,
-        steps: &[],
+        name: cell.name(),
+        steps: cell.scenario().map_or(&[], |scenario| &scenario.steps),
         started_unix_ns: clock.start_unix_ns(),
     })?;
     let (window, window_known) = watch::channel(None);
@@ -99,6 +98,22 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         delivery,
         clock,
         workers: count,
+    })
+}
+
+/// What is sent; `run` marks its records, `host` goes into its heads.
+fn what(order: Order<'_>, run: &str, host: &str) -> Result<load::What, Failure> {
+    Ok(match &order.cell.what {
+        study::What::Request(request) => load::What::Requests {
+            requests: order
+                .records
+                .prepare(request, run, host)
+                .map_err(|problem| Failure::new(problem.to_string()))?,
+            expect: job::expect(&request.expect),
+        },
+        study::What::Scenario(scenario) => {
+            load::What::Scenario(Arc::new(load_scenario(scenario, host)))
+        }
     })
 }
 

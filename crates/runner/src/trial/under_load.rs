@@ -5,7 +5,7 @@ use std::{cell::RefCell, time::Duration};
 use hdrhistogram::Histogram;
 use tokio::sync::watch;
 use waggle_load::Interval;
-use waggle_results::{IntervalHistograms, TrialWriter};
+use waggle_results::{IntervalHistograms, StepHistograms, TrialWriter};
 use waggle_study::{Schedule, WarmUpUntil};
 
 use crate::{
@@ -120,14 +120,23 @@ impl<R: LoadRun> UnderLoad<'_, R> {
 
     fn write(&mut self, interval: &Interval) -> Result<waggle_results::CountsRow, Cut> {
         let row = interval_row(interval, self.progress.in_flight, self.records_per_request);
+        let steps: Vec<StepHistograms<'_>> = interval
+            .steps
+            .iter()
+            .map(|step| StepHistograms {
+                response_time: &step.response_time,
+                service_time: &step.service_time,
+                failed_time: &step.failed_time,
+            })
+            .collect();
         let histograms = IntervalHistograms {
             response_time: &interval.response_time,
             service_time: &interval.service_time,
             failed_time: &interval.failed_time,
             lag: &interval.lag,
-            connect_time: None,
-            handshake_time: None,
-            steps: &[],
+            connect_time: Some(&interval.connect_time),
+            handshake_time: Some(&interval.handshake_time),
+            steps: &steps,
         };
         self.writer.borrow_mut().interval(&row, histograms)?;
         self.progress.in_flight = interval.counts.in_flight;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Checker;
+use super::{Checker, shown};
 use crate::{Arrivals, LoadModel, Think, mistake::Finding, nearest::list, raw, units};
 
 /// Connections of an open load that names none.
@@ -163,38 +163,49 @@ fn limit_under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32)
 
 fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let users = needed(checker, raw.users, raw::Model::Users, "users", "users: 50");
-    let think = needed(
-        checker,
-        raw.think.as_ref(),
-        raw::Model::Users,
-        "think",
-        "think: 1s",
-    );
-    let think = self::think(checker, think?);
+    // Between two sessions there need be no pause: a scenario has its own.
+    let none = raw::Think::Fixed(raw::Span(Duration::ZERO));
+    let is_scenario = checker
+        .root()
+        .child("load")
+        .is_some_and(|load| load.child("scenario").is_some());
+    let think = match &raw.think {
+        None if is_scenario && !checker.is_wild(&["load", "think"]) => Some(&none),
+        given => needed(
+            checker,
+            given.as_ref(),
+            raw::Model::Users,
+            "think",
+            "think: 1s",
+        ),
+    };
+    let think = self::think(checker, think?, &["load", "think"]);
     Some(LoadModel::Users {
         users: users?,
         think: think?,
     })
 }
 
-fn think(checker: &mut Checker<'_>, raw: &raw::Think) -> Option<Think> {
-    let path = ["load", "think"];
+/// A pause; `path` is where it is written.
+pub(crate) fn think(checker: &mut Checker<'_>, raw: &raw::Think, path: &[&str]) -> Option<Think> {
+    let here = |key: &'static str| [path, &[key]].concat();
     let bounds = (Duration::ZERO, MAX_THINK);
     let random = match raw {
         raw::Think::Fixed(raw::Span(time)) => {
-            return checker.within(*time, &path, bounds).map(Think::Fixed);
+            return checker.within(*time, path, bounds).map(Think::Fixed);
         }
         raw::Think::Random(random) => random,
     };
     match (&random.exponential, random.uniform.as_deref()) {
         (Some(raw::Span(mean)), None) => checker
-            .within(*mean, &["load", "think", "exponential"], bounds)
+            .within(*mean, &here("exponential"), bounds)
             .map(Think::Exponential),
         (None, Some([raw::Span(from), raw::Span(to)])) => {
-            let path = ["load", "think", "uniform"];
+            let path = here("uniform");
             if from > to {
                 let what = format!(
-                    "load.think.uniform runs from {} to {}",
+                    "{} runs from {} to {}",
+                    shown(&path),
                     units::show(*from),
                     units::show(*to)
                 );
@@ -208,17 +219,15 @@ fn think(checker: &mut Checker<'_>, raw: &raw::Think) -> Option<Think> {
         }
         (None, Some(_)) => None,
         (Some(_), Some(_)) => {
-            let what = "load.think is both exponential and uniform";
-            checker.report(Finding::new(checker.key(&path), what).expected("one of the two"));
+            let what = format!("{} is both exponential and uniform", shown(path));
+            checker.report(Finding::new(checker.key(path), what).expected("one of the two"));
             None
         }
         (None, None) => {
-            if !checker.is_wild(&["load", "think", "exponential"])
-                && !checker.is_wild(&["load", "think", "uniform"])
-            {
-                let what = "load.think is empty";
+            if !checker.is_wild(&here("exponential")) && !checker.is_wild(&here("uniform")) {
+                let what = format!("{} is empty", shown(path));
                 checker.report(
-                    Finding::new(checker.key(&path), what)
+                    Finding::new(checker.key(path), what)
                         .expected("1s, { exponential: 1s } or { uniform: [1s, 3s] }"),
                 );
             }

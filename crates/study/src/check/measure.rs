@@ -14,6 +14,14 @@ const LATE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_sec
 const SECOND: Duration = Duration::from_secs(1);
 const DEFAULT_POLL: Duration = Duration::from_millis(100);
 
+/// What the load carries to where delivery is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carries {
+    Records,
+    Nothing,
+    Scenario,
+}
+
 /// What was found of `measure`; the interval and the delivery are needed by themselves, too.
 pub(crate) struct Found {
     pub interval: Option<Duration>,
@@ -26,7 +34,7 @@ pub(crate) fn measure(
     checker: &mut Checker<'_>,
     raw: Option<&raw::Measure>,
     system: Option<&System>,
-    records: Option<bool>,
+    carries: Option<Carries>,
 ) -> Found {
     let mut time = |given: Option<raw::Span>, key: &str| {
         let path = ["measure", key];
@@ -37,8 +45,13 @@ pub(crate) fn measure(
     let resources = time(raw.and_then(|raw| raw.resources), "resources");
     let asked = raw.and_then(|raw| raw.delivery.as_ref());
     let delivery = asked.and_then(|raw| self::delivery(checker, raw, system));
-    if asked.is_some() && records == Some(false) {
-        let what = "measure.delivery follows records, but the request carries none";
+    if let (Some(_), Some(carries)) = (asked, carries)
+        && carries != Carries::Records
+    {
+        let what = match carries {
+            Carries::Scenario => "measure.delivery follows records, and a scenario sends none",
+            _ => "measure.delivery follows records, but the request carries none",
+        };
         checker.report(
             Finding::new(checker.key(&["measure", "delivery"]), what)
                 .expected("load.request.records"),

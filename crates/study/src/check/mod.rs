@@ -4,6 +4,7 @@
 mod load;
 mod measure;
 mod request;
+mod scenario;
 mod schedule;
 mod set;
 mod system;
@@ -12,8 +13,9 @@ mod threshold;
 mod whole;
 
 pub(crate) use load::{load, load_workers};
-pub(crate) use measure::measure;
-pub(crate) use request::request;
+pub(crate) use measure::{Carries, measure};
+pub(crate) use request::{endpoint, request};
+pub(crate) use scenario::{Around, scenario};
 pub use schedule::MIN_STEADY_INTERVALS;
 pub(crate) use schedule::schedule;
 pub(crate) use set::parameters;
@@ -26,6 +28,7 @@ use std::time::Duration;
 use crate::{
     mistake::{Finding, Place},
     raw::MethodKeys,
+    shelf::Shelf,
     tree::{Node, Value},
     units,
 };
@@ -33,6 +36,8 @@ use crate::{
 /// A tree being checked, and what was found wrong in it.
 pub(crate) struct Checker<'a> {
     root: &'a Node,
+    /// For feeds; `None` where no other file is looked into.
+    shelf: Option<&'a Shelf<'a>>,
     pub findings: Vec<Finding>,
 }
 
@@ -40,7 +45,16 @@ impl<'a> Checker<'a> {
     pub(crate) fn new(root: &'a Node) -> Self {
         Self {
             root,
+            shelf: None,
             findings: Vec::new(),
+        }
+    }
+
+    /// One that looks into the files that are named.
+    pub(crate) fn with_files(root: &'a Node, shelf: Option<&'a Shelf<'a>>) -> Self {
+        Self {
+            shelf,
+            ..Self::new(root)
         }
     }
 
@@ -117,16 +131,24 @@ impl<'a> Checker<'a> {
         methods: MethodKeys<'_>,
         path: &[&str],
     ) -> Option<(String, String)> {
+        let (method, value) = self.method_key(methods, path)?;
+        let target = self.target(value, &[path, &[method]].concat())?;
+        Some((method.to_uppercase(), target))
+    }
+
+    /// The one key of a request that names its method, with its value.
+    fn method_key<'r>(
+        &mut self,
+        methods: MethodKeys<'r>,
+        path: &[&str],
+    ) -> Option<(&'static str, &'r String)> {
         let given: Vec<_> = methods
             .iter()
             .filter_map(|(key, value)| Some((*key, value.as_ref()?)))
             .collect();
         let all = "one of get, put, post, head, delete, patch, options with a path";
         match given[..] {
-            [(method, value)] => {
-                let target = self.target(value, &[path, &[method]].concat())?;
-                Some((method.to_uppercase(), target))
-            }
+            [only] => Some(only),
             [] => {
                 let reported = methods
                     .iter()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Checker;
+use super::{Checker, shown};
 use crate::{
     Body, BodyExpect, Expect, LoadModel, RecordsBody, RecordsFormat, Request, System,
     check::load::MAX_UNDER_WAY,
@@ -12,13 +12,17 @@ use crate::{
 };
 
 const PATH: [&str; 2] = ["load", "request"];
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Response times are kept from 1 µs to 1 h.
-const TIMEOUT_BOUNDS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(3600));
+pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
+    (Duration::from_millis(1), Duration::from_secs(3600));
 /// Most records under way at once.
 const MAX_RECORDS_UNDER_WAY: u64 = 10 * MAX_UNDER_WAY;
 /// Names that stand for something else in a threshold's path.
-pub(crate) const RESERVED_NAMES: [&str; 2] = ["delivery", "engine"];
+pub(crate) const RESERVED_NAMES: [&str; 3] = ["delivery", "engine", "sessions"];
+
+/// The request with the endpoint that it goes to.
+pub(crate) type RequestTo = (Request, String);
 
 /// Whether a method asks for something and carries nothing.
 pub(crate) fn is_reading(method: &str) -> bool {
@@ -30,7 +34,7 @@ pub(crate) fn request(
     raw: raw::Request,
     system: Option<&System>,
     model: Option<&LoadModel>,
-) -> Option<Request> {
+) -> Option<RequestTo> {
     let path = |key: &'static str| [PATH[0], PATH[1], key];
     let method = checker.method_and_path(raw.methods(), &PATH);
     let name = raw.name.clone().map(|raw::Name(name)| name);
@@ -42,7 +46,7 @@ pub(crate) fn request(
             format!("load.request.name is {name:?}, which has a meaning of its own in thresholds");
         checker.report(Finding::new(checker.at(&path("name")), what).expected("another name"));
     }
-    let endpoint = endpoint(checker, raw.to.as_deref(), system);
+    let endpoint = endpoint(checker, raw.to.as_deref(), system, &PATH);
     refuse_two_bodies(
         checker,
         &raw,
@@ -58,6 +62,7 @@ pub(crate) fn request(
         checker,
         raw.expect,
         method.as_ref().map(|(method, _)| method.as_str()),
+        &path("expect"),
     );
     let timeout = checker.or(
         raw.timeout.map(|raw::Span(time)| time),
@@ -67,16 +72,16 @@ pub(crate) fn request(
     let timeout = checker.within(timeout, &path("timeout"), TIMEOUT_BOUNDS);
     let headers = checker.headers(raw.headers, &path("headers"));
     let (method, target) = method?;
-    Some(Request {
+    let request = Request {
         name: name?,
         method,
         path: target,
-        endpoint: endpoint?,
         headers,
         body: body?,
         expect,
         timeout: timeout?,
-    })
+    };
+    Some((request, endpoint?))
 }
 
 fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request, method: Option<&str>) {
@@ -100,10 +105,12 @@ fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request, method: Opti
     }
 }
 
-fn endpoint(
+/// The endpoint that `to` below `path` names, or the only one.
+pub(crate) fn endpoint(
     checker: &mut Checker<'_>,
     to: Option<&str>,
     system: Option<&System>,
+    path: &[&str],
 ) -> Option<String> {
     let system = system?;
     let names = || {
@@ -112,12 +119,13 @@ fn endpoint(
             .iter()
             .map(|endpoint| endpoint.name.as_str())
     };
-    let path = ["load", "request", "to"];
+    let (around, path) = (path, [path, &["to"]].concat());
     match to {
         Some(name) if names().any(|known| known == name) => Some(name.to_owned()),
         Some(name) => {
             let what = format!(
-                "load.request.to is {name:?}, which is no endpoint of system {}",
+                "{} is {name:?}, which is no endpoint of system {}",
+                shown(&path),
                 system.name
             );
             let finding = Finding::new(checker.at(&path), what)
@@ -131,11 +139,12 @@ fn endpoint(
             [only] => Some(only.name.clone()),
             _ => {
                 let what = format!(
-                    "load.request does not say where to: system {} has several endpoints",
+                    "{} does not say where to: system {} has several endpoints",
+                    shown(around),
                     system.name
                 );
                 let expected = format!("to: one of {}", list(names()));
-                checker.report(Finding::new(checker.key(&PATH), what).expected(expected));
+                checker.report(Finding::new(checker.key(around), what).expected(expected));
                 None
             }
         },
@@ -260,7 +269,13 @@ fn checked_format(format: raw::RecordsFormat) -> RecordsFormat {
     }
 }
 
-fn expect(checker: &mut Checker<'_>, raw: Option<raw::Expect>, method: Option<&str>) -> Expect {
+/// Which answers are a success; `around` is where that is written.
+pub(crate) fn expect(
+    checker: &mut Checker<'_>,
+    raw: Option<raw::Expect>,
+    method: Option<&str>,
+    around: &[&str],
+) -> Expect {
     let Some(raw) = raw else {
         return Expect {
             status: Vec::new(),
@@ -271,9 +286,9 @@ fn expect(checker: &mut Checker<'_>, raw: Option<raw::Expect>, method: Option<&s
         ("body_equals", raw.body_equals.is_some()),
         ("body_contains", raw.body_contains.is_some()),
     ];
-    let path = |key: &'static str| ["load", "request", "expect", key];
+    let path = |key: &'static str| [around, &[key]].concat();
     if given.iter().all(|(_, given)| *given) {
-        let what = "load.request.expect has both body_equals and body_contains";
+        let what = format!("{} has both body_equals and body_contains", shown(around));
         checker.report(
             Finding::new(checker.key(&path("body_contains")), what).expected("one of the two"),
         );

@@ -37,8 +37,25 @@ const REQUEST: [(&str, Unit); 4] = [
     ("failed", Unit::Count),
 ];
 const ENGINE: [(&str, Unit); 2] = [("busy_share", Unit::Share), ("lag_p99", Unit::Time)];
+const SESSIONS: [(&str, Unit); 4] = [
+    ("started", Unit::Count),
+    ("completed", Unit::Count),
+    ("failed", Unit::Count),
+    ("goodput", Unit::Rate),
+];
 const TIMES: [&str; 2] = ["response_time", "service_time"];
 const STATISTICS: [&str; 6] = ["p50", "p90", "p99", "p99_9", "max", "mean"];
+
+/// What a load sends, as thresholds name it.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    /// The request; or the scenario and its steps.
+    pub names: Vec<String>,
+    /// Whether there are sessions.
+    pub sessions: bool,
+    /// Whether `names` are all there are.
+    pub complete: bool,
+}
 
 /// Reads a condition on a load that belongs to no study; its numbers have no request before them, and delivery is not
 /// among them.
@@ -46,12 +63,15 @@ const STATISTICS: [&str; 6] = ["p50", "p90", "p99", "p99_9", "max", "mean"];
 /// # Errors
 /// What is wrong with it, what was expected, and the nearest right word.
 pub fn read_threshold(text: &str) -> Result<Threshold, String> {
-    let [delivery, _] = RESERVED_NAMES;
-    let known: Vec<_> = known_numbers("")
-        .into_iter()
-        .filter(|(name, _)| !name.starts_with(delivery))
-        .map(|(name, unit)| (name.trim_start_matches('.').to_owned(), unit))
-        .collect();
+    let [delivery, ..] = RESERVED_NAMES;
+    let known: Vec<_> = known_numbers(&Sent {
+        names: vec![String::new()],
+        ..Sent::default()
+    })
+    .into_iter()
+    .filter(|(name, _)| !name.starts_with(delivery))
+    .map(|(name, unit)| (name.trim_start_matches('.').to_owned(), unit))
+    .collect();
     threshold(text, Place::START, &known).map_err(|finding| {
         let mut message = finding.what;
         if let Some(expected) = finding.expected {
@@ -65,7 +85,7 @@ pub fn read_threshold(text: &str) -> Result<Threshold, String> {
 }
 
 /// Every number a threshold of this study can name.
-fn known_numbers(request: &str) -> Vec<(String, Unit)> {
+fn known_numbers(sent: &Sent) -> Vec<(String, Unit)> {
     let plain = |prefix: &str, numbers: &[(&str, Unit)]| {
         numbers
             .iter()
@@ -77,27 +97,30 @@ fn known_numbers(request: &str) -> Vec<(String, Unit)> {
             .iter()
             .map(move |name| (format!("{prefix}.{name}"), Unit::Time))
     };
-    let [delivery, engine] = RESERVED_NAMES;
-    let mut known = plain(request, &REQUEST);
-    known.extend(
-        TIMES
-            .iter()
-            .flat_map(|time| times(format!("{request}.{time}"))),
-    );
+    let [delivery, engine, sessions] = RESERVED_NAMES;
+    let mut known = Vec::new();
+    for name in &sent.names {
+        known.extend(plain(name, &REQUEST));
+        let both = TIMES.iter();
+        known.extend(both.flat_map(|time| times(format!("{name}.{time}"))));
+    }
+    if sent.sessions {
+        known.extend(plain(sessions, &SESSIONS));
+    }
     known.extend(plain(delivery, &DELIVERY));
     known.extend(times(format!("{delivery}.delay")));
     known.extend(plain(engine, &ENGINE));
     known
 }
 
-/// The thresholds; `request` is the request's name, `delivery` whether delivery is followed.
+/// The thresholds; `delivery` is whether delivery is followed.
 pub(crate) fn thresholds(
     checker: &mut Checker<'_>,
     raw: &[String],
-    request: &str,
+    sent: &Sent,
     delivery: bool,
 ) -> Vec<Threshold> {
-    let known = known_numbers(request);
+    let known = known_numbers(sent);
     let mut checked: Vec<Threshold> = Vec::new();
     for (index, text) in raw.iter().enumerate() {
         let place = checker.at(&["thresholds", &index.to_string()]);

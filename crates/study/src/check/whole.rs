@@ -4,11 +4,17 @@ use std::time::Duration;
 
 use super::{
     Checker,
-    request::{RESERVED_NAMES, is_reading},
+    request::RESERVED_NAMES,
     schedule::repeat_and_order,
-    threshold::thresholds,
+    threshold::{Sent, thresholds},
 };
-use crate::{Study, System, mistake::Finding, raw, shuffle::seed_of, tree::Value};
+use crate::{
+    Study, System,
+    mistake::{Finding, Place},
+    raw,
+    shuffle::seed_of,
+    tree::{Node, Value},
+};
 
 /// Most trials of a study.
 const MAX_TRIALS: u64 = 100_000;
@@ -23,20 +29,16 @@ pub(crate) fn whole(
     cells: u32,
 ) -> Option<Study> {
     let tree = checker.root();
-    let request = tree.child("load").and_then(|load| load.child("request"));
-    let name_of_request = request
-        .and_then(|request| request.child("name"))
-        .and_then(|name| match &name.value {
-            Value::Scalar(level) => Some(level.to_string()),
-            _ => None,
-        });
+    let sent = tree.child("load").map(names_of_sent).unwrap_or_default();
     let delivery = tree
         .child("measure")
         .is_some_and(|measure| measure.child("delivery").is_some());
-    let thresholds = match (&raw.thresholds, name_of_request) {
-        (Some(raw), Some(request)) if !RESERVED_NAMES.contains(&request.as_str()) => {
-            thresholds(checker, raw, &request, delivery)
+    let is_reserved = |name: &String| RESERVED_NAMES.contains(&name.as_str());
+    let thresholds = match &raw.thresholds {
+        Some(raw) if sent.complete && !sent.names.iter().any(is_reserved) => {
+            thresholds(checker, raw, &sent, delivery)
         }
+        // What thresholds can name is not known: that was reported.
         _ => Vec::new(),
     };
     let repeat_and_order = raw.schedule.as_ref().map(repeat_and_order);
@@ -63,6 +65,7 @@ pub(crate) fn whole(
         order,
         noisy_above: raw.noisy_above.unwrap_or(NOISY_ABOVE),
         thresholds,
+        scenario_file: None,
         system_at_most: system_at_most(system),
     })
 }
@@ -78,23 +81,91 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
         checker
             .report(Finding::new(checker.at(&["system", "use"]), what).expected("the same name"));
     }
-    let request = checker
-        .root()
-        .child("load")
-        .and_then(|load| load.child("request"));
-    let writing = ["put", "post", "delete", "patch"]
-        .into_iter()
-        .find(|method| {
-            !is_reading(&method.to_uppercase())
-                && request.is_some_and(|request| request.entry(method).is_some())
-        });
-    if let Some(method) = writing.filter(|_| system.verify.is_empty()) {
+    let load = checker.root().child("load");
+    if let Some(place) = load.and_then(writing).filter(|_| system.verify.is_empty()) {
         let what = format!(
             "system {} has no functional check, without which nothing is written to it",
             system.name
         );
-        let place = checker.key(&["load", "request", method]);
         checker.report(Finding::new(place, what).expected("verify in the system's file"));
+    }
+}
+
+/// The parts of a load in which requests stand.
+const REQUESTS_IN: [&str; 4] = ["request", "scenario", "flows", "steps"];
+
+/// The first method in a load that changes something.
+fn writing(node: &Node) -> Option<Place> {
+    match &node.value {
+        Value::List(items) => items.iter().find_map(writing),
+        Value::Map(entries) => entries.iter().find_map(|entry| {
+            let method = ["put", "post", "delete", "patch"].contains(&entry.key.as_str());
+            let below = || {
+                let has_requests = REQUESTS_IN.contains(&entry.key.as_str());
+                has_requests.then(|| writing(&entry.node)).flatten()
+            };
+            if method { Some(entry.place) } else { below() }
+        }),
+        Value::Wild | Value::Null | Value::Scalar(_) => None,
+    }
+}
+
+/// What thresholds can name of a load: its request, or its scenario and the steps of it.
+fn names_of_sent(load: &Node) -> Sent {
+    let (request, scenario) = (load.child("request"), load.child("scenario"));
+    let mut sent = Sent {
+        names: Vec::new(),
+        sessions: scenario.is_some(),
+        complete: match (request, scenario) {
+            (Some(_), None) => true,
+            (None, Some(scenario)) => scenario.child("flows").is_some(),
+            _ => false,
+        },
+    };
+    sent.add(request.or(scenario).and_then(|named| named.child("name")));
+    for flow in scenario
+        .and_then(|scenario| scenario.child("flows"))
+        .into_iter()
+        .flat_map(items)
+    {
+        sent.add_steps(flow);
+    }
+    sent
+}
+
+fn items(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(items) => items,
+        _ => &[],
+    }
+}
+
+fn text(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Scalar(level) => Some(level.to_string()),
+        _ => None,
+    }
+}
+
+impl Sent {
+    /// A name; one that is not there was reported.
+    fn add(&mut self, name: Option<&Node>) {
+        match name.and_then(text) {
+            Some(name) if self.names.contains(&name) => {}
+            Some(name) => self.names.push(name),
+            None => self.complete = false,
+        }
+    }
+
+    /// The names of all requests below a flow, or below a step that repeats others.
+    fn add_steps(&mut self, around: &Node) {
+        for step in around.child("steps").into_iter().flat_map(items) {
+            let sends = step.child("think").is_none() && step.child("steps").is_none();
+            if sends {
+                self.add(step.child("name"));
+            }
+            self.add_steps(step);
+        }
     }
 }
 

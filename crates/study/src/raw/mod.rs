@@ -3,10 +3,14 @@
 //! so every key is an `Option` here, also the required ones: what is missing or wrong was reported by then.
 
 mod scalar;
+mod scenario;
 mod study;
 mod system;
 
 pub(crate) use scalar::{Name, Rate, Size, Span, Status, Think};
+pub(crate) use scenario::{
+    Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
+};
 pub(crate) use study::{
     Arrivals, Delivery, Expect, Load, Measure, Model, Order, Ready, Records, RecordsFormat,
     Request, Schedule, Study, WarmUpUntil,

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{MethodKeys, Name, Rate, Span, Status, Think};
+use super::{MethodKeys, Name, Rate, Scenario, Span, Status, Think};
 use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -87,7 +87,7 @@ pub(crate) enum Arrivals {
     Uniform,
 }
 
-/// The load: a model with its keys, and a request.
+/// The load: a model with its keys, and a request or a scenario.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Load {
@@ -107,14 +107,16 @@ pub(crate) struct Load {
     /// Number of users, each with a connection of its own. Users.
     #[schemars(range(min = 1, max = 100_000))]
     pub users: Option<u32>,
-    /// Time between an answer and the user's next request: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`. Users.
+    /// Time between an answer and the user's next request: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`; with a
+    /// scenario, between two sessions, and none by default. Users.
     pub think: Option<Think>,
     /// Load worker threads; one for each CPU given to the load by default.
     #[schemars(range(min = 1, max = 900))]
     pub workers: Option<u32>,
-    /// What is sent.
-    #[schemars(required)]
+    /// What is sent: the same request again and again.
     pub request: Option<Request>,
+    /// What is sent, in place of `request`: sessions of several requests.
+    pub scenario: Option<Scenario>,
 }
 
 /// The request of the load. Its method is the key of its path: exactly one of get, put, post, …

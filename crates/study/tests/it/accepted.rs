@@ -3,11 +3,19 @@
 use std::time::Duration;
 
 use waggle_study::{
-    Arrivals, Body, BodyExpect, Level, LoadModel, Order, RecordsFormat, Study, Think, ThresholdOp,
-    WarmUpUntil, read_study, read_system, system_name,
+    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Order, RecordsFormat, Request, Study,
+    Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_name,
 };
 
 use super::{STUDY, changed, read, root, source, system};
+
+/// What a cell without a scenario sends.
+fn request(cell: &Cell) -> &Request {
+    match &cell.what {
+        What::Request(request) => request,
+        What::Scenario(scenario) => panic!("{} is a scenario", scenario.name),
+    }
+}
 
 fn accepted(changes: &[(&str, &str)]) -> Study {
     let text = source("study.yaml", changed(STUDY, changes));
@@ -56,13 +64,13 @@ fn every_value_arrives() {
             pipelining: 1
         }
     );
-    assert_eq!(cell.request.method, "PUT");
+    assert_eq!(request(cell).method, "PUT");
     assert_eq!(
-        cell.request.headers,
+        request(cell).headers,
         [("X-Shop".to_owned(), "one".to_owned())]
     );
-    assert_eq!(cell.request.expect.status, [200, 204]);
-    assert_eq!(cell.request.timeout, Duration::from_secs(5));
+    assert_eq!(request(cell).expect.status, [200, 204]);
+    assert_eq!(request(cell).timeout, Duration::from_secs(5));
     assert_eq!(cell.schedule.warm_up_until, WarmUpUntil::Steady);
     assert_eq!(cell.schedule.ready_at_most, Duration::from_secs(30));
     assert_eq!(
@@ -176,11 +184,11 @@ fn factors_stand_wherever_a_scalar_stands() {
         ("[200, 204]", "\"${code}\""),
     ]);
     let cell = &study.cells[3];
-    assert_eq!(cell.request.path, "/orders?n=2&c=2");
-    assert_eq!(cell.request.headers[0].1, "2");
+    assert_eq!(request(cell).path, "/orders?n=2&c=2");
+    assert_eq!(request(cell).headers[0].1, "2");
     assert_eq!(cell.schedule.measure, Duration::from_secs(4));
     assert_eq!(cell.schedule.drain_at_most, Duration::from_secs(20));
-    assert_eq!(cell.request.expect.status, [204]);
+    assert_eq!(request(cell).expect.status, [204]);
 }
 
 #[test]
@@ -190,7 +198,7 @@ fn two_dollars_stand_for_one() {
         "expect: { body_contains: \"$${workers}\" }",
     )]);
     assert_eq!(
-        study.cells[0].request.expect.body,
+        request(&study.cells[0]).expect.body,
         BodyExpect::Contains("${workers}".into())
     );
 }
@@ -235,7 +243,7 @@ fn a_study_without_factors_has_one_cell() {
 fn records_in_other_formats() {
     let check = |records: &str, format: RecordsFormat, send_as: RecordsFormat| {
         let study = accepted(&[("{ from: orders.lp, per_request: 1 }", records)]);
-        let Body::Records(body) = &study.cells[0].request.body else {
+        let Body::Records(body) = &request(&study.cells[0]).body else {
             panic!("no records")
         };
         assert_eq!((body.format, body.send_as), (format, send_as), "{records}");

@@ -54,13 +54,21 @@ fn answered(block: &str, base: &str, mistakes: &dyn Fn(String) -> Option<Mistake
 }
 
 fn check_table(name: &str, base: &str, mistakes: &dyn Fn(String) -> Option<Mistakes>) {
-    let path = golden(name);
-    let blocks: Vec<_> = read(&path)
+    answered_table(&golden(name), base, mistakes);
+}
+
+/// Compares each block's messages with those that its changes to `base` make.
+pub(super) fn answered_table(
+    path: &Path,
+    base: &str,
+    mistakes: &dyn Fn(String) -> Option<Mistakes>,
+) {
+    let blocks: Vec<_> = read(path)
         .trim_end()
         .split("\n\n")
         .map(|block| answered(block, base, mistakes))
         .collect();
-    check_golden(&path, &(blocks.join("\n\n") + "\n"));
+    check_golden(path, &(blocks.join("\n\n") + "\n"));
 }
 
 #[test]

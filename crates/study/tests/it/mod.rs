@@ -3,6 +3,7 @@
 mod accepted;
 mod mistakes;
 mod planned;
+mod scenarios;
 mod schemas;
 mod survival;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use waggle_study::{study_schema, system_schema};
+use waggle_study::{scenario_schema, study_schema, system_schema};
 
 use super::{check_golden, read, root};
 
@@ -34,11 +34,14 @@ fn check(name: &str, schema: &Value) {
 fn the_published_schemas_are_those_of_the_code() {
     check("study", &study_schema());
     check("system", &system_schema());
+    check("scenario", &scenario_schema());
 }
 
 /// The keywords that the walk understands, and those that only explain.
-const KEYWORDS: [&str; 18] = [
+const KEYWORDS: [&str; 20] = [
     "$schema",
+    "$defs",
+    "$ref",
     "title",
     "description",
     "type",
@@ -69,7 +72,7 @@ fn check_keywords(schema: &Value) {
             "the walk does not understand {keyword:?} in {schema}"
         );
         match (keyword.as_str(), value) {
-            ("properties", Value::Object(properties)) => {
+            ("properties" | "$defs", Value::Object(properties)) => {
                 properties.values().for_each(check_keywords)
             }
             ("oneOf" | "anyOf", Value::Array(branches)) => branches.iter().for_each(check_keywords),
@@ -83,6 +86,7 @@ fn check_keywords(schema: &Value) {
 fn the_schemas_use_only_keywords_that_the_walk_understands() {
     check_keywords(&study_schema());
     check_keywords(&system_schema());
+    check_keywords(&scenario_schema());
 }
 
 fn check_described(schema: &Value, path: &str) {
@@ -93,6 +97,10 @@ fn check_described(schema: &Value, path: &str) {
             "{path} has no description"
         );
         check_described(property, &path);
+        check_described(&property["items"], &path);
+    }
+    for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+        check_described(definition, name);
     }
 }
 
@@ -100,4 +108,5 @@ fn check_described(schema: &Value, path: &str) {
 fn every_key_is_described() {
     check_described(&study_schema(), "study");
     check_described(&system_schema(), "system");
+    check_described(&scenario_schema(), "scenario");
 }

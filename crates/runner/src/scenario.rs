@@ -1,0 +1,121 @@
+//! A checked scenario → what the load engine runs. Pure.
+
+use waggle_load::{self as load, Pattern, Query, Template};
+use waggle_study::{self as study, Action, CheckOf, Condition, FeedOrder, Found, Step};
+
+use crate::job;
+
+/// The scenario as the load engine takes it; `host` goes into the head of requests that have none.
+///
+/// # Panics
+/// Where the scenario was not checked by `waggle_study`, which refuses templates and patterns that are none.
+#[must_use]
+pub fn load_scenario(scenario: &study::Scenario, host: &str) -> load::Scenario {
+    load::Scenario {
+        host: host.to_owned(),
+        steps: scenario.steps.clone(),
+        flows: scenario
+            .flows
+            .iter()
+            .map(|flow| load::Flow {
+                name: flow.name.clone(),
+                weight: flow.weight,
+                actions: actions(&flow.actions),
+            })
+            .collect(),
+        feeds: scenario.feeds.iter().map(feed).collect(),
+    }
+}
+
+fn feed(feed: &study::Feed) -> load::Feed {
+    load::Feed {
+        name: feed.name.clone(),
+        columns: feed.table.columns.clone(),
+        rows: feed.table.rows.clone(),
+        order: match feed.order {
+            FeedOrder::Cycle => load::FeedOrder::Cycle,
+            FeedOrder::Random => load::FeedOrder::Random,
+            FeedOrder::Once => load::FeedOrder::Once,
+            FeedOrder::PerUser => load::FeedOrder::PerUser,
+        },
+    }
+}
+
+fn actions(actions: &[Action]) -> Vec<load::Action> {
+    let one = |action: &Action| match action {
+        Action::Request(step) => load::Action::Request(Box::new(request(step))),
+        Action::Pause(think) => load::Action::Pause(job::think(*think)),
+        Action::Repeat { times, actions } => load::Action::Repeat(load::Repeat {
+            times: *times,
+            actions: self::actions(actions),
+        }),
+    };
+    actions.iter().map(one).collect()
+}
+
+fn request(step: &Step) -> load::StepRequest {
+    load::StepRequest {
+        step: step.step,
+        method: step.method.clone(),
+        path: template(&step.path),
+        headers: step
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), template(value)))
+            .collect(),
+        body: template(&step.body),
+        expect: job::expect(&step.expect),
+        checks: step.checks.iter().map(check).collect(),
+        captures: step
+            .captures
+            .iter()
+            .map(|capture| load::Capture {
+                variable: capture.variable.clone(),
+                from: source(&capture.from),
+            })
+            .collect(),
+        on_failure: match step.on_failure {
+            study::OnFailure::End => load::OnFailure::End,
+            study::OnFailure::GoOn => load::OnFailure::GoOn,
+        },
+        timeout: Some(step.timeout),
+    }
+}
+
+fn check(check: &study::StepCheck) -> load::Check {
+    load::Check {
+        of: match &check.of {
+            CheckOf::Status => load::Subject::Status,
+            CheckOf::Body => load::Subject::Body,
+            CheckOf::Value(found) => load::Subject::Value(source(found)),
+        },
+        holds: match &check.holds {
+            Condition::Exists => load::Condition::Exists,
+            Condition::Equals(text) => load::Condition::Equals(template(text)),
+            Condition::Contains(text) => load::Condition::Contains(template(text)),
+            Condition::Matches(text) => load::Condition::Matches(pattern(text)),
+        },
+    }
+}
+
+fn source(found: &Found) -> load::Source {
+    match found {
+        Found::Json(text) => {
+            load::Source::Json(Query::parse(text).expect("a checked scenario's JSONPath is one"))
+        }
+        Found::Header(name) => load::Source::Header(name.clone()),
+        Found::Regex { pattern, group } => load::Source::Regex {
+            pattern: self::pattern(pattern),
+            group: *group,
+        },
+        Found::Cookie(name) => load::Source::Cookie(name.clone()),
+    }
+}
+
+fn pattern(text: &str) -> Pattern {
+    Pattern::parse(text).expect("a checked scenario's regular expression is one")
+}
+
+fn template(text: &str) -> Template {
+    Template::parse(text).expect("a checked scenario's variables are written right")
+}

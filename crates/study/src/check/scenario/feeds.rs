@@ -1,0 +1,185 @@
+//! Feeds: rows from a file or from the scenario itself.
+
+use std::sync::Arc;
+
+use super::path::Path;
+use crate::{
+    Feed, FeedOrder, FeedTable, LoadModel, check::Checker, feed_text::is_column, mistake::Finding,
+    nearest::list, raw, tree::quoted,
+};
+
+/// Most feeds of a scenario.
+const MAX_FEEDS: usize = 32;
+/// Prefix of the variables that the load makes itself.
+pub(super) const RANDOM: &str = "random";
+
+/// A feed, as far as it could be read.
+pub(super) struct NamedFeed {
+    /// Empty where it is not known.
+    pub(super) name: String,
+    order: Option<FeedOrder>,
+    from: Option<String>,
+    pub(super) table: Option<Arc<FeedTable>>,
+}
+
+impl NamedFeed {
+    pub(super) fn whole(self) -> Option<Feed> {
+        Some(Feed {
+            name: self.name,
+            order: self.order?,
+            from: self.from,
+            table: self.table?,
+        })
+    }
+}
+
+pub(super) fn feeds(
+    checker: &mut Checker<'_>,
+    raw: Vec<raw::Feed>,
+    path: &Path,
+    model: Option<&LoadModel>,
+) -> Vec<NamedFeed> {
+    let path = path.to("feeds");
+    if raw.len() > MAX_FEEDS {
+        let what = format!("the scenario has {} feeds", raw.len());
+        let place = checker.key(&path.steps());
+        checker.report(Finding::new(place, what).expected(format!("at most {MAX_FEEDS}")));
+    }
+    let mut feeds: Vec<NamedFeed> = Vec::new();
+    for (place, raw) in raw.into_iter().take(MAX_FEEDS).enumerate() {
+        let here = path.at(place);
+        let feed = feed(checker, raw, &here, model);
+        let twice = feeds.iter().any(|known| known.name == feed.name);
+        if !feed.name.is_empty() && (twice || feed.name == RANDOM) {
+            let what = if twice {
+                format!("there are two feeds {:?}", feed.name)
+            } else {
+                format!("{RANDOM:?} is no name for a feed: {{{{{RANDOM}.…}}}} is the load's own")
+            };
+            let at = checker.at(&here.to("name").steps());
+            checker.report(Finding::new(at, what).expected("a name of its own"));
+        }
+        feeds.extend((!twice || feed.name.is_empty()).then_some(feed));
+    }
+    feeds
+}
+
+fn feed(
+    checker: &mut Checker<'_>,
+    raw: raw::Feed,
+    path: &Path,
+    model: Option<&LoadModel>,
+) -> NamedFeed {
+    let order = checker.or(raw.order, &path.to("order").steps(), raw::FeedOrder::Cycle);
+    let order = order.map(|order| match order {
+        raw::FeedOrder::Cycle => FeedOrder::Cycle,
+        raw::FeedOrder::Random => FeedOrder::Random,
+        raw::FeedOrder::Once => FeedOrder::Once,
+        raw::FeedOrder::PerUser => FeedOrder::PerUser,
+    });
+    let table = match (&raw.file, raw.rows) {
+        (Some(_), Some(_)) => {
+            let what = format!("{} has both file and rows", path.shown(""));
+            let at = checker.key(&path.to("rows").steps());
+            checker.report(Finding::new(at, what).expected("one of the two"));
+            None
+        }
+        (Some(file), None) => from_file(checker, file, path),
+        (None, Some(rows)) => from_rows(checker, &rows, path),
+        (None, None) => {
+            let wild = |key| checker.is_wild(&path.to(key).steps());
+            if !wild("file") && !wild("rows") {
+                let what = format!("{} has no rows", path.shown(""));
+                let at = checker.at(&path.steps());
+                checker.report(Finding::new(at, what).expected("file or rows"));
+            }
+            None
+        }
+    };
+    if let (Some(FeedOrder::PerUser), Some(table), Some(model)) = (order, &table, model) {
+        enough_for_users(checker, table, model, path);
+    }
+    NamedFeed {
+        name: raw.name.map(|raw::Name(name)| name).unwrap_or_default(),
+        order,
+        from: raw.file,
+        table,
+    }
+}
+
+/// Every user has a row of its own; in closed and open load each connection is one.
+fn enough_for_users(checker: &mut Checker<'_>, table: &FeedTable, model: &LoadModel, path: &Path) {
+    let (users, word) = match model {
+        LoadModel::Users { users, .. } => (*users, "users"),
+        LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
+            (*connections, "connections")
+        }
+    };
+    if table.rows.len() < users as usize {
+        let what = format!(
+            "a feed per user has {} rows for {users} {word}",
+            table.rows.len()
+        );
+        let at = checker.at(&path.to("order").steps());
+        let expected = format!("at least as many rows as {word}");
+        checker.report(Finding::new(at, what).expected(expected));
+    }
+}
+
+fn from_file(checker: &mut Checker<'_>, file: &str, path: &Path) -> Option<Arc<FeedTable>> {
+    let named_at = checker.at(&path.to("file").steps());
+    match checker.shelf?.table(file, named_at) {
+        Ok(table) => Some(table),
+        Err(found) => {
+            found
+                .into_iter()
+                .for_each(|finding| checker.report(finding));
+            None
+        }
+    }
+}
+
+fn from_rows(
+    checker: &mut Checker<'_>,
+    rows: &raw::FeedRows,
+    path: &Path,
+) -> Option<Arc<FeedTable>> {
+    let path = path.to("rows");
+    let columns: Vec<String> = rows.first()?.keys().cloned().collect();
+    let mut fine = true;
+    if columns.is_empty() {
+        let what = "this row has no keys";
+        let at = checker.at(&path.at(0).steps());
+        checker.report(Finding::new(at, what).expected("at least one"));
+        fine = false;
+    }
+    for column in columns.iter().filter(|column| !is_column(column)) {
+        let what = format!("{} is no name of a column", quoted(column));
+        let at = checker.key(&path.at(0).to(column).steps());
+        checker.report(Finding::new(at, what).expected("letters, digits, - and _"));
+        fine = false;
+    }
+    let mut table = FeedTable {
+        columns,
+        rows: Vec::new(),
+    };
+    for (place, row) in rows.iter().enumerate() {
+        let columns = table.columns.iter();
+        let values: Option<Vec<String>> = columns
+            .map(|column| row.get(column).map(ToString::to_string))
+            .collect();
+        match values.filter(|_| row.len() == table.columns.len()) {
+            Some(values) => table.rows.push(values),
+            None => {
+                fine = false;
+                let keys = list(row.keys().map(String::as_str));
+                let what = format!("this row has the keys {keys}");
+                let first = list(table.columns.iter().map(String::as_str));
+                let at = checker.at(&path.at(place).steps());
+                let expected = format!("those of the first row: {first}");
+                checker.report(Finding::new(at, what).expected(expected));
+            }
+        }
+    }
+    fine.then(|| Arc::new(table))
+}

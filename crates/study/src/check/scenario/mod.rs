@@ -1,0 +1,207 @@
+//! The scenario of the load: its feeds, its flows, and whether every variable has a value when it is used.
+
+mod answer;
+mod feeds;
+mod path;
+mod step;
+mod variables;
+
+use std::collections::{HashMap, HashSet};
+
+use self::{
+    feeds::NamedFeed,
+    path::Path,
+    variables::{Known, captured_below},
+};
+use super::{Checker, request::RESERVED_NAMES};
+use crate::{
+    Action, Feed, Flow, LoadModel, OnFailure, Scenario,
+    mistake::{Finding, Place},
+    raw,
+};
+
+/// Most steps with a name of their own: each has histograms of its own in every worker.
+const MAX_STEPS: usize = 100;
+
+/// What a scenario stands in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// From the root of the tree: `load.scenario`, or nothing for a file of its own.
+    pub path: &'a [&'a str],
+    /// `None`: not known here.
+    pub model: Option<&'a LoadModel>,
+}
+
+/// Checks a scenario that was read, with its feeds.
+pub(crate) fn scenario(
+    checker: &mut Checker<'_>,
+    raw: raw::Scenario,
+    around: Around<'_>,
+) -> Option<Scenario> {
+    let path = Path::new(around.path);
+    let name = name(checker, raw.name, &path);
+    let feeds = feeds::feeds(checker, raw.feeds.unwrap_or_default(), &path, around.model);
+    let on_failure = raw.on_failure.map_or(OnFailure::End, step::on_failure);
+    let given = raw.flows.is_some() || checker.is_wild(&path.to("flows").steps());
+    if !given {
+        let what = format!("{} lacks the key \"flows\"", path.shown("the scenario"));
+        let expected = "flows: a list of flows, each with steps";
+        checker.report(Finding::new(whole(checker, &path), what).expected(expected));
+    }
+    let mut flows = Flows {
+        checker,
+        feeds: &feeds,
+        scenario: name.as_deref(),
+        on_failure,
+        steps: Vec::new(),
+        requests: HashMap::new(),
+        feeds_used: HashSet::new(),
+    };
+    let checked = flows.all(raw.flows?, &path.to("flows"));
+    let (steps, used) = (flows.steps, flows.feeds_used);
+    refuse_unused(checker, &feeds, &used, &path);
+    if steps.len() > MAX_STEPS {
+        let what = format!("the scenario has {} steps", steps.len());
+        let place = checker.key(&path.to("flows").steps());
+        checker.report(Finding::new(place, what).expected(format!("at most {MAX_STEPS}")));
+    }
+    Some(Scenario {
+        name: name?,
+        steps,
+        feeds: feeds
+            .into_iter()
+            .map(NamedFeed::whole)
+            .collect::<Option<Vec<Feed>>>()?,
+        flows: checked?,
+    })
+}
+
+fn name(checker: &mut Checker<'_>, given: Option<raw::Name>, path: &Path) -> Option<String> {
+    let here = path.to("name");
+    let Some(raw::Name(name)) = given else {
+        if !checker.is_wild(&here.steps()) {
+            let what = format!("{} lacks the key \"name\"", path.shown("the scenario"));
+            let expected = "name: what all steps together are called";
+            checker.report(Finding::new(whole(checker, path), what).expected(expected));
+        }
+        return None;
+    };
+    refuse_reserved(checker, &name, &here);
+    Some(name)
+}
+
+/// The place of a scenario as a whole: its key, or the beginning of its own file.
+fn whole(checker: &Checker<'_>, path: &Path) -> Place {
+    let (key, at) = (checker.key(&path.steps()), checker.at(&path.steps()));
+    if key.file == at.file { key } else { at }
+}
+
+fn refuse_reserved(checker: &mut Checker<'_>, name: &str, path: &Path) {
+    if RESERVED_NAMES.contains(&name) {
+        let what = format!(
+            "{} is {name:?}, which has a meaning of its own in thresholds",
+            path.shown("")
+        );
+        checker.report(Finding::new(checker.at(&path.steps()), what).expected("another name"));
+    }
+}
+
+fn refuse_unused(
+    checker: &mut Checker<'_>,
+    feeds: &[NamedFeed],
+    used: &HashSet<String>,
+    path: &Path,
+) {
+    for (place, feed) in feeds.iter().enumerate() {
+        if !feed.name.is_empty() && !used.contains(&feed.name) {
+            let what = format!("feed {} is used nowhere", feed.name);
+            let columns = feed.table.as_ref().map(|table| &table.columns[..]);
+            let column = columns
+                .and_then(<[_]>::first)
+                .map_or("column", String::as_str);
+            let expected = format!("{{{{{}.{column}}}}} in a step", feed.name);
+            let here = path.to("feeds").at(place).to("name");
+            checker.report(Finding::new(checker.at(&here.steps()), what).expected(expected));
+        }
+    }
+}
+
+/// The flows while they are checked.
+struct Flows<'c, 'a> {
+    checker: &'c mut Checker<'a>,
+    feeds: &'c [NamedFeed],
+    /// The scenario's own name, which no step may have.
+    scenario: Option<&'c str>,
+    on_failure: OnFailure,
+    /// Names of steps in their order.
+    steps: Vec<String>,
+    /// What the first step of each name sends.
+    requests: HashMap<String, step::Sends>,
+    feeds_used: HashSet<String>,
+}
+
+impl Flows<'_, '_> {
+    fn all(&mut self, raw: Vec<raw::Flow>, path: &Path) -> Option<Vec<Flow>> {
+        let mut names: Vec<String> = Vec::new();
+        let mut checked = Vec::new();
+        for (place, flow) in raw.into_iter().enumerate() {
+            let here = path.at(place);
+            let name = flow.name.map(|raw::Name(name)| name);
+            if let Some(name) = name.as_ref().filter(|name| names.contains(name)) {
+                let what = format!("there are two flows {name:?}");
+                let at = self.checker.at(&here.to("name").steps());
+                self.checker
+                    .report(Finding::new(at, what).expected("each name once"));
+            }
+            names.extend(name.clone());
+            let weight = self.checker.or(flow.weight, &here.to("weight").steps(), 1);
+            let actions = flow.steps.and_then(|steps| self.flow(steps, &here));
+            checked.push(
+                name.zip(weight)
+                    .zip(actions)
+                    .map(|((name, weight), actions)| Flow {
+                        name,
+                        weight,
+                        actions,
+                    }),
+            );
+        }
+        checked.into_iter().collect()
+    }
+
+    fn flow(&mut self, raw: Vec<raw::Step>, path: &Path) -> Option<Vec<Action>> {
+        let mut known = Known::new(captured_below(&raw));
+        let here = path.to("steps");
+        let actions = self.actions(raw, &here, &mut known)?;
+        if !actions.iter().any(sends) {
+            let what = format!("{} sends no request", path.shown(""));
+            let at = self.checker.key(&here.steps());
+            self.checker
+                .report(Finding::new(at, what).expected("a step with get, put, post, …"));
+        }
+        Some(actions)
+    }
+
+    /// The steps of a list; nothing where one of them is wrong.
+    fn actions(
+        &mut self,
+        raw: Vec<raw::Step>,
+        path: &Path,
+        known: &mut Known,
+    ) -> Option<Vec<Action>> {
+        let all: Vec<_> = raw
+            .into_iter()
+            .enumerate()
+            .map(|(place, step)| self.step(step, &path.at(place), known))
+            .collect();
+        all.into_iter().collect()
+    }
+}
+
+fn sends(action: &Action) -> bool {
+    match action {
+        Action::Request(_) => true,
+        Action::Pause(_) => false,
+        Action::Repeat { actions, .. } => actions.iter().any(sends),
+    }
+}

@@ -1,0 +1,281 @@
+//! One step of a flow: a request, a pause, or steps that are repeated.
+
+use super::{
+    Flows,
+    path::Path,
+    refuse_reserved,
+    variables::{Known, captured_below},
+};
+use crate::{
+    Action, OnFailure, Step,
+    check::{
+        load::think,
+        request::{TIMEOUT, TIMEOUT_BOUNDS, expect, is_reading},
+    },
+    mistake::Finding,
+    nearest::list,
+    raw,
+    tree::quoted,
+};
+
+/// What makes two requests the same: method, path, headers, body.
+pub(super) type Sends = (String, String, Vec<(String, String)>, String);
+
+const METHODS: [&str; 7] = ["get", "put", "post", "head", "delete", "patch", "options"];
+/// The keys that a request has beside its method.
+const OF_REQUEST: [&str; 8] = [
+    "name",
+    "headers",
+    "body",
+    "expect",
+    "check",
+    "capture",
+    "on_failure",
+    "timeout",
+];
+
+pub(super) fn on_failure(raw: raw::OnFailure) -> OnFailure {
+    match raw {
+        raw::OnFailure::End => OnFailure::End,
+        raw::OnFailure::GoOn => OnFailure::GoOn,
+    }
+}
+
+/// What a step does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Request,
+    Think,
+    Repeat,
+}
+
+impl Kind {
+    fn of(key: &str) -> Option<Self> {
+        match key {
+            "think" => Some(Self::Think),
+            "repeat" | "steps" => Some(Self::Repeat),
+            _ if METHODS.contains(&key) => Some(Self::Request),
+            _ => None,
+        }
+    }
+
+    fn takes(self, key: &str) -> bool {
+        Self::of(key) == Some(self) || (self == Self::Request && OF_REQUEST.contains(&key))
+    }
+
+    fn says(self) -> &'static str {
+        match self {
+            Self::Request => "a request",
+            Self::Think => "a pause",
+            Self::Repeat => "a repetition",
+        }
+    }
+}
+
+impl Flows<'_, '_> {
+    pub(super) fn step(
+        &mut self,
+        raw: raw::Step,
+        path: &Path,
+        known: &mut Known,
+    ) -> Option<Action> {
+        let Some(kind) = self.kind(path) else {
+            // What it would have captured is not missed a second time.
+            let captured = captured_below(std::slice::from_ref(&raw));
+            captured.iter().for_each(|variable| known.capture(variable));
+            return None;
+        };
+        match kind {
+            Kind::Request => self
+                .request(raw, path, known)
+                .map(|step| Action::Request(Box::new(step))),
+            Kind::Think => {
+                let here = path.to("think");
+                think(self.checker, &raw.think?, &here.steps()).map(Action::Pause)
+            }
+            Kind::Repeat => self.repeat(raw, path, known),
+        }
+    }
+
+    /// What the keys of a step make it; nothing where they do not go together.
+    fn kind(&mut self, path: &Path) -> Option<Kind> {
+        const EXPECTED: &str =
+            "a request (name and get, put, post, …), think, or repeat with steps";
+        let node = self.checker.node(&path.steps())?;
+        let keys = || node.entries().iter().map(|entry| entry.key.as_str());
+        let Some(kind) = keys().find_map(Kind::of) else {
+            let what = format!("{} does nothing", path.shown(""));
+            let finding = Finding::new(node.place, what).expected(EXPECTED);
+            self.checker.report(finding);
+            return None;
+        };
+        let foreign: Vec<_> = node
+            .entries()
+            .iter()
+            .filter(|entry| !kind.takes(&entry.key))
+            .collect();
+        for entry in &foreign {
+            let what = format!(
+                "{} is {}; it cannot have the key {:?}",
+                path.shown(""),
+                kind.says(),
+                entry.key
+            );
+            self.checker
+                .report(Finding::new(entry.place, what).expected(EXPECTED));
+        }
+        foreign.is_empty().then_some(kind)
+    }
+
+    fn repeat(&mut self, raw: raw::Step, path: &Path, known: &mut Known) -> Option<Action> {
+        for (key, given) in [
+            ("repeat", raw.repeat.is_some()),
+            ("steps", raw.steps.is_some()),
+        ] {
+            if !given && !self.checker.is_wild(&path.to(key).steps()) {
+                let what = format!("{} lacks the key {key:?}", path.shown(""));
+                let at = self.checker.at(&path.steps());
+                let expected = "repeat: how often, and steps: a list";
+                self.checker
+                    .report(Finding::new(at, what).expected(expected));
+            }
+        }
+        let actions = self.actions(raw.steps?, &path.to("steps"), known);
+        Some(Action::Repeat {
+            times: raw.repeat?,
+            actions: actions?,
+        })
+    }
+
+    fn request(&mut self, raw: raw::Step, path: &Path, known: &mut Known) -> Option<Step> {
+        let name = self.name(raw.name.as_ref(), path);
+        let method = self.checker.method_key(raw.methods(), &path.steps());
+        let method = method.map(|(key, text)| (key, text.clone()));
+        let upper = method.as_ref().map(|(key, _)| key.to_uppercase());
+        let target = method.and_then(|(key, text)| self.target(text, &path.to(key), known));
+        let headers = self.headers(raw.headers, &path.to("headers"), known);
+        let body = self.body(raw.body, upper.as_deref(), path, known);
+        let expect = expect(
+            self.checker,
+            raw.expect,
+            upper.as_deref(),
+            &path.to("expect").steps(),
+        );
+        let checks = self.checks(raw.check, &path.to("check"), known);
+        let captures = self.captures(raw.capture, &path.to("capture"), known);
+        let here = path.to("timeout");
+        let timeout = raw.timeout.map(|raw::Span(time)| time);
+        let timeout = self.checker.or(timeout, &here.steps(), TIMEOUT);
+        let timeout =
+            timeout.and_then(|time| self.checker.within(time, &here.steps(), TIMEOUT_BOUNDS));
+        let sends = (upper?, target?, headers?, body?);
+        let step = self.place_of(name?, &sends, path);
+        let (method, target, headers, body) = sends;
+        Some(Step {
+            step,
+            method,
+            path: target,
+            headers,
+            body,
+            expect,
+            checks: checks?,
+            captures: captures?,
+            on_failure: raw.on_failure.map_or(self.on_failure, on_failure),
+            timeout: timeout?,
+        })
+    }
+
+    fn name(&mut self, given: Option<&raw::Name>, path: &Path) -> Option<String> {
+        let here = path.to("name");
+        let Some(raw::Name(name)) = given else {
+            if !self.checker.is_wild(&here.steps()) {
+                let what = format!("{} lacks the key \"name\"", path.shown(""));
+                let at = self.checker.at(&path.steps());
+                self.checker
+                    .report(Finding::new(at, what).expected("name: a word for this request"));
+            }
+            return None;
+        };
+        refuse_reserved(self.checker, name, &here);
+        if self.scenario == Some(name) {
+            let what = format!("a step is called {name:?}, as the whole scenario is");
+            let at = self.checker.at(&here.steps());
+            self.checker
+                .report(Finding::new(at, what).expected("a name of its own"));
+        }
+        Some(name.clone())
+    }
+
+    /// The number of a step; the same name must mean the same request.
+    fn place_of(&mut self, name: String, sends: &Sends, path: &Path) -> usize {
+        if let Some(first) = self.requests.get(&name)
+            && first != sends
+        {
+            let what = format!("another step {name:?} sends something else");
+            let at = self.checker.at(&path.to("name").steps());
+            self.checker.report(
+                Finding::new(at, what).expected("a name of its own, or the same request again"),
+            );
+        }
+        if let Some(place) = self.steps.iter().position(|known| *known == name) {
+            return place;
+        }
+        self.requests.insert(name.clone(), sends.clone());
+        self.steps.push(name);
+        self.steps.len() - 1
+    }
+
+    fn target(&mut self, text: String, path: &Path, known: &Known) -> Option<String> {
+        let fixed = self.template(&text, path, known)?;
+        let clean = fixed
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+        if clean && (text.starts_with('/') || text.starts_with("{{")) {
+            return Some(text);
+        }
+        let what = format!("{} is {}", path.shown(""), quoted(&text));
+        let expected = "a path such as /orders/{{id}}: starting with / or a variable, in ASCII, without space and #";
+        let at = self.checker.at(&path.steps());
+        self.checker
+            .report(Finding::new(at, what).expected(expected));
+        None
+    }
+
+    fn headers(
+        &mut self,
+        given: Option<indexmap::IndexMap<String, String>>,
+        path: &Path,
+        known: &Known,
+    ) -> Option<Vec<(String, String)>> {
+        let headers = self.checker.headers(given, &path.steps());
+        let mut fine = true;
+        for (name, value) in &headers {
+            fine &= self.template(value, &path.to(name), known).is_some();
+        }
+        fine.then_some(headers)
+    }
+
+    fn body(
+        &mut self,
+        given: Option<String>,
+        method: Option<&str>,
+        path: &Path,
+        known: &Known,
+    ) -> Option<String> {
+        let here = path.to("body");
+        let Some(text) = given else {
+            return (!self.checker.is_wild(&here.steps())).then(String::new);
+        };
+        if let Some(method) = method.filter(|method| is_reading(method)) {
+            let what = format!("a {method} request carries no body");
+            let at = self.checker.key(&here.steps());
+            let writing = METHODS
+                .iter()
+                .filter(|key| !is_reading(&key.to_uppercase()));
+            let expected = format!("one of {} with a body", list(writing.copied()));
+            self.checker
+                .report(Finding::new(at, what).expected(expected));
+        }
+        self.template(&text, &here, known).map(|_| text)
+    }
+}

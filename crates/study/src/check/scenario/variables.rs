@@ -1,0 +1,164 @@
+//! Which variables a step may use: what earlier steps of its flow captured, and columns of feeds.
+
+use super::{Flows, feeds::RANDOM, path::Path};
+use crate::{
+    mistake::Finding,
+    nearest::{list, nearest},
+    raw,
+    template::{SlipKind, variables},
+};
+
+/// Variables that the load makes itself. The load is not known here; a test of the runner holds the two together.
+const OWN: [&str; 1] = ["random.uuid"];
+
+/// What is known at a place of a flow.
+pub(super) struct Known {
+    /// Captured so far.
+    captured: Vec<String>,
+    /// Captured anywhere in the flow.
+    anywhere: Vec<String>,
+}
+
+impl Known {
+    pub(super) fn new(anywhere: Vec<String>) -> Self {
+        Self {
+            captured: Vec::new(),
+            anywhere,
+        }
+    }
+
+    pub(super) fn capture(&mut self, variable: &str) {
+        self.captured.push(variable.to_owned());
+    }
+}
+
+/// Every variable that is captured by steps or steps within them.
+pub(super) fn captured_below(steps: &[raw::Step]) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in steps {
+        found.extend(step.capture.iter().flatten().map(|(name, _)| name.clone()));
+        found.extend(captured_below(step.steps.as_deref().unwrap_or_default()));
+    }
+    found
+}
+
+impl Flows<'_, '_> {
+    /// Reports what is wrong with the variables of a text; gives the text with a letter in place of each.
+    pub(super) fn template(&mut self, text: &str, path: &Path, known: &Known) -> Option<String> {
+        match variables(text) {
+            Ok(found) => {
+                let mut fine = true;
+                for variable in &found {
+                    fine &= self.variable(variable.name, path, known);
+                }
+                fine.then(|| crate::template::without_variables(text, &found))
+            }
+            Err(slip) => {
+                let (what, expected) = match slip.what {
+                    SlipKind::NotClosed => ("a {{ without its }}".to_owned(), "{{variable}}"),
+                    SlipKind::NoName(name) => (
+                        format!("{name:?} is no name of a variable"),
+                        "letters, digits, - and _ between {{ and }}; {{{{ for two braces",
+                    ),
+                };
+                let place = self.checker.at(&path.steps());
+                self.checker
+                    .report(Finding::new(place, what).expected(expected));
+                None
+            }
+        }
+    }
+
+    /// Whether a variable has a value here; reports it where not.
+    fn variable(&mut self, name: &str, path: &Path, known: &Known) -> bool {
+        let place = self.checker.at(&path.steps());
+        let finding = match name.split_once('.') {
+            _ if OWN.contains(&name) => None,
+            Some((feed, column)) => {
+                self.feeds_used.insert(feed.to_owned());
+                self.column(feed, column)
+            }
+            None if known.captured.iter().any(|captured| captured == name) => None,
+            None if known.anywhere.iter().any(|captured| captured == name) => Some((
+                format!("variable {name:?} is captured only later in this flow"),
+                "a step that captures it before".to_owned(),
+                None,
+            )),
+            None => Some(self.unknown(name, known)),
+        };
+        let Some((what, expected, meant)) = finding else {
+            return true;
+        };
+        self.checker
+            .report(Finding::new(place, what).expected(expected).meant(meant));
+        false
+    }
+
+    fn unknown(&self, name: &str, known: &Known) -> (String, String, Option<String>) {
+        let names: Vec<String> = known
+            .captured
+            .iter()
+            .cloned()
+            .chain(self.feeds.iter().flat_map(|feed| {
+                let columns = feed.table.iter().flat_map(|table| &table.columns);
+                columns.map(|column| format!("{}.{column}", feed.name))
+            }))
+            .collect();
+        let words = || names.iter().map(String::as_str);
+        let expected = if names.is_empty() {
+            "a variable that an earlier step of this flow captures".to_owned()
+        } else {
+            list(words())
+        };
+        // A feed's column whose feed was left out is near enough.
+        let of_feed = words().find(|word| {
+            word.split_once('.')
+                .is_some_and(|(_, column)| column == name)
+        });
+        let meant = nearest(name, words()).or(of_feed).map(str::to_owned);
+        let what = format!("there is no variable {name:?} here");
+        (what, expected, meant)
+    }
+
+    /// What is wrong with a feed's column, if anything is.
+    fn column(&self, feed: &str, column: &str) -> Option<(String, String, Option<String>)> {
+        let Some(known) = self.feeds.iter().find(|known| known.name == feed) else {
+            if feed == RANDOM {
+                let what = format!("there is no variable {:?}", format!("{feed}.{column}"));
+                return Some((
+                    what,
+                    list(OWN),
+                    nearest(&format!("{feed}.{column}"), OWN).map(str::to_owned),
+                ));
+            }
+            let names = || {
+                let names = self.feeds.iter().map(|feed| feed.name.as_str());
+                names.filter(|name| !name.is_empty())
+            };
+            let expected = if names().next().is_none() {
+                "a name from feeds; there are none".to_owned()
+            } else {
+                list(names())
+            };
+            let meant = nearest(feed, names()).map(|feed| format!("{feed}.{column}"));
+            return Some((format!("there is no feed {feed:?}"), expected, meant));
+        };
+        // One whose rows could not be read was reported.
+        let columns = || {
+            known
+                .table
+                .iter()
+                .flat_map(|table| &table.columns)
+                .map(String::as_str)
+        };
+        if known.table.is_none() || columns().any(|known| known == column) {
+            return None;
+        }
+        let meant = nearest(column, columns()).map(|column| format!("{feed}.{column}"));
+        Some((
+            format!("feed {feed} has no column {column:?}"),
+            list(columns()),
+            meant,
+        ))
+    }
+}

@@ -1,0 +1,200 @@
+//! A scenario, key by key: in a study under `load.scenario`, or a file of its own.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Expect, MethodKeys, Name, Span, Think};
+use crate::Level;
+
+pub(crate) type Captures = IndexMap<String, Found>;
+pub(crate) type FeedRows = Vec<IndexMap<String, Level>>;
+
+/// What sessions do: each goes through one flow, step by step, on one connection, with variables and cookies of its own.
+/// Variables are written {{name}}, columns of a feed {{feed.column}}.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "waggle scenario")]
+pub(crate) struct Scenario {
+    /// The file it stands in, relative to the study's folder, in place of all keys but `to`.
+    #[expect(dead_code, reason = "the tree of the file stands in its place by then")]
+    pub file: Option<String>,
+    /// Its name in thresholds and in the report, for all steps together.
+    pub name: Option<Name>,
+    /// The system's endpoint it goes to; by default the only one. In a study only.
+    pub to: Option<String>,
+    /// What becomes of a session whose request failed, where its step says nothing; end by default.
+    pub on_failure: Option<OnFailure>,
+    /// Rows of values for the sessions.
+    pub feeds: Option<Vec<Feed>>,
+    /// The ways through the system; each session goes one of them, drawn by weight.
+    #[schemars(length(min = 1, max = 100))]
+    pub flows: Option<Vec<Flow>>,
+}
+
+/// What becomes of a session whose request failed. Where the connection is lost with it, the session ends in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OnFailure {
+    /// It ends there.
+    End,
+    /// It goes on as if the request had succeeded.
+    GoOn,
+}
+
+/// Rows of values; each session whose flow uses the feed takes one row.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Feed {
+    /// Its name in {{feed.column}}.
+    #[schemars(required)]
+    pub name: Option<Name>,
+    /// A CSV file with a header, or an NDJSON file (.csv, .ndjson, .jsonl), relative to the study's folder.
+    pub file: Option<String>,
+    /// The rows themselves, in place of `file`; every row has the same keys.
+    #[schemars(length(min = 1))]
+    pub rows: Option<FeedRows>,
+    /// Which row a session takes; cycle by default.
+    pub order: Option<FeedOrder>,
+}
+
+/// Which row a session takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FeedOrder {
+    /// The next one, and after the last the first again.
+    Cycle,
+    /// Any one.
+    Random,
+    /// The next one, each once in the whole run; without a row left no session starts.
+    Once,
+    /// User number n has row n in all of its sessions.
+    PerUser,
+}
+
+/// One way through the system.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Flow {
+    /// Its name.
+    #[schemars(required)]
+    pub name: Option<Name>,
+    /// Its share of the sessions is this over the sum of all weights; 1 by default.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub weight: Option<u32>,
+    /// What a session does, in this order.
+    #[schemars(required, length(min = 1))]
+    pub steps: Option<Vec<Step>>,
+}
+
+/// A request (`name` and exactly one of get, put, post, …), a pause (`think`), or steps gone through several times
+/// (`repeat` and `steps`).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "step")]
+pub(crate) struct Step {
+    /// Its name in thresholds and in the report. The same request may stand in several places under one name.
+    pub name: Option<Name>,
+    /// Path of a GET request.
+    pub get: Option<String>,
+    /// Path of a PUT request.
+    pub put: Option<String>,
+    /// Path of a POST request.
+    pub post: Option<String>,
+    /// Path of a HEAD request.
+    pub head: Option<String>,
+    /// Path of a DELETE request.
+    pub delete: Option<String>,
+    /// Path of a PATCH request.
+    pub patch: Option<String>,
+    /// Path of an OPTIONS request.
+    pub options: Option<String>,
+    /// Header fields beside those that every request has.
+    pub headers: Option<IndexMap<String, String>>,
+    /// The body.
+    pub body: Option<String>,
+    /// Which answers are a success; any 2xx by default.
+    pub expect: Option<Expect>,
+    /// What must hold of the answer besides.
+    pub check: Option<Vec<Check>>,
+    /// Variables, each with the place in the answer that it is taken from.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub capture: Option<Captures>,
+    /// What becomes of the session where this request fails; as the scenario says by default.
+    pub on_failure: Option<OnFailure>,
+    /// How long an answer is waited for; 10s by default.
+    pub timeout: Option<Span>,
+    /// A pause: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`.
+    pub think: Option<Think>,
+    /// How often `steps` are gone through.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub repeat: Option<u32>,
+    /// The steps that are repeated.
+    #[schemars(length(min = 1))]
+    pub steps: Option<Vec<Step>>,
+}
+
+impl Step {
+    pub(crate) fn methods(&self) -> MethodKeys<'_> {
+        [
+            ("get", &self.get),
+            ("put", &self.put),
+            ("post", &self.post),
+            ("head", &self.head),
+            ("delete", &self.delete),
+            ("patch", &self.patch),
+            ("options", &self.options),
+        ]
+    }
+}
+
+/// Where a value is found in an answer; exactly one of json, header, regex and cookie.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Found {
+    /// A JSONPath (RFC 9535) such as $.items[0].id, into a body of JSON; the first one found counts.
+    pub json: Option<String>,
+    /// Name of a header.
+    pub header: Option<String>,
+    /// A regular expression, looked for in the body.
+    pub regex: Option<String>,
+    /// The group of the regular expression; 1 by default where it has one, else 0, the whole match.
+    #[schemars(range(min = 0, max = 1_000))]
+    pub group: Option<u32>,
+    /// Name of a cookie that the session has after the answer.
+    pub cookie: Option<String>,
+}
+
+/// What must hold of an answer: a value, by exactly one of json, header, regex, cookie and of; and what must be so of it,
+/// by one of equals, contains and matches, or by none: then it must be there.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Check {
+    /// A JSONPath (RFC 9535) such as $.items[0].id, into a body of JSON; the first one found counts.
+    pub json: Option<String>,
+    /// Name of a header.
+    pub header: Option<String>,
+    /// A regular expression, looked for in the body.
+    pub regex: Option<String>,
+    /// The group of the regular expression; 1 by default where it has one, else 0, the whole match.
+    #[schemars(range(min = 0, max = 1_000))]
+    pub group: Option<u32>,
+    /// Name of a cookie that the session has after the answer.
+    pub cookie: Option<String>,
+    /// The whole body, or the status as its three digits.
+    pub of: Option<CheckOf>,
+    /// The value is this.
+    pub equals: Option<Level>,
+    /// This stands in the value.
+    pub contains: Option<Level>,
+    /// This regular expression matches somewhere in the value.
+    pub matches: Option<String>,
+}
+
+/// What a check looks at that needs no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CheckOf {
+    Body,
+    Status,
+}

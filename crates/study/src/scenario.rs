@@ -1,0 +1,157 @@
+//! The checked scenario: names looked up, every `${factor}` replaced, the feeds' rows read.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{Expect, Think};
+
+/// What sessions do. Each goes through one flow, drawn by weight, on one connection, with variables and cookies of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// In thresholds and in the report, for all steps together.
+    pub name: String,
+    /// Names of the steps that send requests, each once, in the order of the file.
+    pub steps: Vec<String>,
+    pub feeds: Vec<Feed>,
+    /// At least one.
+    pub flows: Vec<Flow>,
+}
+
+/// Rows of values; each session whose flow uses the feed takes one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feed {
+    pub name: String,
+    pub order: FeedOrder,
+    /// The file as it was named; `None`: the rows stood in the scenario.
+    pub from: Option<String>,
+    /// Shared by all cells of a study.
+    pub table: Arc<FeedTable>,
+}
+
+/// The rows of a feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedTable {
+    /// At least one.
+    pub columns: Vec<String>,
+    /// Each as long as `columns`; never empty.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Which row a session takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedOrder {
+    Cycle,
+    Random,
+    /// Each row once in the whole run.
+    Once,
+    /// User number n has row n.
+    PerUser,
+}
+
+/// One way through the system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flow {
+    pub name: String,
+    /// At least 1.
+    pub weight: u32,
+    /// At least one request is among them.
+    pub actions: Vec<Action>,
+}
+
+/// One thing that a session does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    Request(Box<Step>),
+    Pause(Think),
+    Repeat { times: u32, actions: Vec<Action> },
+}
+
+/// A request of a session. Path, values of headers, body and conditions may hold variables, written `{{name}}`; `{{{{`
+/// stands for two braces.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Its place in [`Scenario::steps`].
+    pub step: usize,
+    /// `GET`, `PUT`, `POST`, `HEAD`, `DELETE`, `PATCH`, `OPTIONS`.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    /// Empty: none.
+    pub body: String,
+    pub expect: Expect,
+    pub checks: Vec<StepCheck>,
+    pub captures: Vec<Capture>,
+    pub on_failure: OnFailure,
+    pub timeout: Duration,
+}
+
+/// What becomes of a session whose request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    End,
+    GoOn,
+}
+
+/// Puts a part of an answer into a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    pub variable: String,
+    pub from: Found,
+}
+
+/// Where a value is found in an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A JSONPath.
+    Json(String),
+    Header(String),
+    /// A regular expression and one of its groups, 0 being the whole match.
+    Regex {
+        pattern: String,
+        group: usize,
+    },
+    Cookie(String),
+}
+
+/// What must hold of an answer beside what it is expected to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepCheck {
+    pub of: CheckOf,
+    pub holds: Condition,
+}
+
+/// What a check looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckOf {
+    Status,
+    Body,
+    Value(Found),
+}
+
+/// What must be so of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    Exists,
+    Equals(String),
+    Contains(String),
+    /// A regular expression.
+    Matches(String),
+}
+
+impl Scenario {
+    /// The longest time that an answer is waited for.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        let of_flow = |flow: &Flow| longest_timeout(&flow.actions);
+        self.flows.iter().map(of_flow).max().unwrap_or_default()
+    }
+}
+
+fn longest_timeout(actions: &[Action]) -> Duration {
+    let one = |action: &Action| match action {
+        Action::Request(step) => step.timeout,
+        Action::Pause(_) => Duration::ZERO,
+        Action::Repeat { actions, .. } => longest_timeout(actions),
+    };
+    actions.iter().map(one).max().unwrap_or_default()
+}

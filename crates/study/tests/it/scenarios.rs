@@ -1,0 +1,246 @@
+//! Scenarios: what is read from a study, from a file of its own and from the feeds' files, and every mistake in them.
+
+use std::{path::Path, time::Duration};
+
+use waggle_study::{
+    Action, Capture, CheckOf, Condition, FeedOrder, Found, LoadModel, Mistakes, OnFailure,
+    Scenario, Source, Step, StepCheck, Study, Think, read_scenario, read_study_and_files,
+};
+
+use super::{changed, headlines, mistakes::answered_table, source, system};
+
+const STUDY: &str = include_str!("../fixtures/shopping.yaml");
+const PEOPLE: &str = include_str!("../fixtures/people.csv");
+
+/// The scenario as a file of its own.
+fn alone() -> String {
+    let (_, behind) = STUDY.split_once("  scenario:\n").expect("it is there");
+    let (scenario, _) = behind.split_once("schedule:").expect("it ends there");
+    let lines = scenario
+        .lines()
+        .map(|line| line.strip_prefix("    ").unwrap_or(line));
+    let text: Vec<&str> = lines.filter(|line| !line.starts_with("to:")).collect();
+    text.join("\n").replace("${items}", "3") + "\n"
+}
+
+/// The study with its scenario in a file.
+fn in_a_file() -> String {
+    let (before, behind) = STUDY.split_once("  scenario:\n").expect("it is there");
+    let (_, after) = behind.split_once("schedule:").expect("it ends there");
+    let before = before.replace("  items: [3, 5]\n", "");
+    format!("{before}  scenario: {{ file: shop/scenario.yaml, to: front }}\nschedule:{after}")
+}
+
+fn files(name: &str) -> Result<Source, String> {
+    match name {
+        "people.csv" => Ok(source("data/people.csv", PEOPLE)),
+        "broken.csv" => Ok(source("data/broken.csv", "name\nann,2\n\"bo\n")),
+        "shop/scenario.yaml" => Ok(source("shop/scenario.yaml", alone())),
+        "list.yaml" => Ok(source("list.yaml", "- 1\n")),
+        "wrong.yaml" => Ok(source(
+            "wrong.yaml",
+            changed(
+                &alone(),
+                &[("{{page}}", "{{pag}}"), ("weight: 3", "wight: 3")],
+            ),
+        )),
+        "nested.yaml" => Ok(source("nested.yaml", "file: other.yaml\nname: a\n")),
+        _ => Err(format!("cannot read {name}: No such file")),
+    }
+}
+
+fn read(text: String) -> Result<Study, Mistakes> {
+    read_study_and_files(&source("shopping.yaml", text), &system(), &files)
+}
+
+fn accepted(text: String) -> Study {
+    read(text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+fn steps(actions: &[Action]) -> Vec<&Step> {
+    actions
+        .iter()
+        .flat_map(|action| match action {
+            Action::Request(step) => vec![&**step],
+            Action::Pause(_) => Vec::new(),
+            Action::Repeat { actions, .. } => steps(actions),
+        })
+        .collect()
+}
+
+#[test]
+fn every_value_arrives() {
+    let study = accepted(STUDY.to_owned());
+    let cell = &study.cells[1];
+    assert_eq!((cell.endpoint.as_str(), cell.name()), ("front", "shopping"));
+    let think = Think::Fixed(Duration::ZERO);
+    assert_eq!(cell.load, LoadModel::Users { users: 2, think });
+    let scenario = cell.scenario().expect("a scenario is sent");
+    assert_eq!(scenario.steps, ["login", "orders", "order", "town"]);
+    assert_eq!(scenario.timeout(), Duration::from_secs(10));
+    let feeds: Vec<_> = scenario
+        .feeds
+        .iter()
+        .map(|feed| (feed.name.as_str(), feed.order, feed.table.rows.len()))
+        .collect();
+    let expected = [
+        ("people", FeedOrder::Once, 2),
+        ("places", FeedOrder::PerUser, 2),
+    ];
+    assert_eq!(feeds, expected);
+    assert_eq!(scenario.feeds[0].table.rows[1], ["b, o", "bo@example.org"]);
+    assert_eq!(scenario.feeds[1].table.rows[0], ["Ulm", "89073"]);
+    let [buy, look] = &scenario.flows[..] else {
+        panic!("{:?}", scenario.flows)
+    };
+    assert_eq!((buy.weight, look.weight), (3, 1));
+    let [login, pause, repeat, _] = &buy.actions[..] else {
+        panic!("{:?}", buy.actions)
+    };
+    assert_eq!(
+        *pause,
+        Action::Pause(Think::Exponential(Duration::from_millis(10)))
+    );
+    // Cell 2 has the second level of the factor.
+    assert!(matches!(repeat, Action::Repeat { times: 5, .. }));
+    let Action::Request(login) = login else {
+        panic!("{login:?}")
+    };
+    assert_eq!(login.body, r#"{"name":"{{people.name}}","items":5}"#);
+    let name = Found::Json("$.name".to_owned());
+    let checks = [
+        StepCheck {
+            of: CheckOf::Value(name),
+            holds: Condition::Equals("{{people.name}}".to_owned()),
+        },
+        StepCheck {
+            of: CheckOf::Status,
+            holds: Condition::Matches("^2".to_owned()),
+        },
+    ];
+    assert_eq!(login.checks, checks);
+    let page = Capture {
+        variable: "page".to_owned(),
+        from: Found::Regex {
+            pattern: r"page=(\d+)".to_owned(),
+            group: 1,
+        },
+    };
+    assert_eq!(login.captures[1], page);
+    let all = steps(&buy.actions);
+    assert_eq!(all[2].on_failure, OnFailure::GoOn);
+    assert_eq!(login.on_failure, OnFailure::End);
+}
+
+#[test]
+fn the_rows_of_a_file_are_shared_by_all_cells() {
+    let study = accepted(STUDY.to_owned());
+    let table = |cell: usize| &study.cells[cell].scenario().expect("one").feeds[0].table;
+    assert!(std::sync::Arc::ptr_eq(table(0), table(3)));
+}
+
+#[test]
+fn a_scenario_in_a_file_is_the_same() {
+    let study = accepted(in_a_file());
+    let file = study.scenario_file.as_ref().expect("it has a file");
+    assert_eq!(
+        (file.name.as_str(), &file.text),
+        ("shop/scenario.yaml", &alone())
+    );
+    let own = read_scenario(&source("scenario.yaml", alone()), &files);
+    let own = own.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let of_study: &Scenario = study.cells[0].scenario().expect("one");
+    assert_eq!(*of_study, own);
+    let inline = accepted(STUDY.to_owned());
+    assert_eq!(*inline.cells[0].scenario().expect("one"), own);
+    assert_eq!(inline.scenario_file, None);
+}
+
+#[test]
+fn every_mistake_of_a_scenario() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/scenario-mistakes.txt");
+    answered_table(&path, STUDY, &|text| read(text).err());
+}
+
+#[test]
+fn mistakes_in_files_name_their_file() {
+    let check = |scenario: &str, expected: &[&str]| {
+        let text = changed(
+            &in_a_file(),
+            &[("{ file: shop/scenario.yaml, to: front }", scenario)],
+        );
+        let mistakes = read(text).expect_err(scenario);
+        assert_eq!(headlines(&mistakes), expected, "{scenario}");
+    };
+    check(
+        "{ file: none.yaml, to: front }",
+        &[
+            "shopping.yaml:11:21: cannot read none.yaml: No such file; expected a file that can be read",
+        ],
+    );
+    check(
+        "{ file: list.yaml, to: front }",
+        &["list.yaml:1:1: the scenario is a list; expected a mapping with name, feeds, flows"],
+    );
+    check(
+        "{ file: wrong.yaml, to: front }",
+        &[
+            "wrong.yaml:11:5: unknown key \"wight\" in load.scenario.flows[1]; expected name, steps, weight; did you mean \"weight\"?",
+            "wrong.yaml:29:18: there is no variable \"pag\" here; expected token, page, people.name, people.mail, places.town, places.code; did you mean \"page\"?",
+        ],
+    );
+    check(
+        "{ file: shop/scenario.yaml, to: front, name: other }",
+        &["shopping.yaml:11:52: load.scenario has both file and name; expected one of the two"],
+    );
+    check(
+        "{ file: \"${workers}.yaml\", to: front }",
+        &[
+            "shopping.yaml:11:21: load.scenario.file is the same in every cell; ${…} cannot stand in it; expected the name of a file",
+        ],
+    );
+    let nested = read(changed(
+        &in_a_file(),
+        &[("shop/scenario.yaml", "nested.yaml")],
+    ));
+    let lines = headlines(&nested.expect_err("it lacks its flows"));
+    assert_eq!(
+        lines[1],
+        "nested.yaml:1:1: the key \"file\" has a meaning in a study only; expected name, on_failure, feeds, flows"
+    );
+}
+
+#[test]
+fn mistakes_of_a_scenario_alone() {
+    let check = |changes: &[(&str, &str)], expected: &[&str]| {
+        let text = changed(&alone(), changes);
+        let mistakes = read_scenario(&source("shop.yaml", text), &files).expect_err("a mistake");
+        assert_eq!(headlines(&mistakes), expected, "{changes:?}");
+    };
+    check(
+        &[("name: shopping\n", "name: shopping\nto: front\n")],
+        &[
+            "shop.yaml:2:1: the key \"to\" has a meaning in a study only; expected name, on_failure, feeds, flows",
+        ],
+    );
+    check(
+        &[("name: shopping\n", "")],
+        &[
+            "shop.yaml:1:1: the scenario lacks the key \"name\"; expected name: what all steps together are called",
+        ],
+    );
+    check(
+        &[("weight: 3", "weight: ${n}"), ("{{page}}", "{{pag}}")],
+        &[
+            "shop.yaml:11:13: ${…} is filled in by a study, and this scenario stands alone; expected a value",
+            "shop.yaml:29:18: there is no variable \"pag\" here; expected token, page, people.name, people.mail, places.town, places.code; did you mean \"page\"?",
+        ],
+    );
+}
+
+#[test]
+fn a_text_alone_reads_no_files() {
+    let mistakes = waggle_study::read_study(&source("s.yaml", STUDY), &system());
+    let lines = headlines(&mistakes.expect_err("it names a file"));
+    assert!(lines[0].contains("cannot read people.csv"), "{lines:?}");
+}
