@@ -1,12 +1,26 @@
 //! Scenarios: sessions of several requests, with variables, cookies, pauses and loops.
 //!
-//! `model` is what a scenario is made of, `template` texts with variables in them.
+//! `model` is what a scenario is made of and `template` a text with variables; `compile` turns both into a `program`, in
+//! which every name is a number. `sessions` runs it, one `session` for each connection, with what `feeds` hands out; `text`
+//! writes requests, `inspect` and `cookies` look at answers. Sockets, clocks and histograms are the worker's.
 
+mod compile;
+mod cookies;
+mod feeds;
+mod inspect;
 mod model;
+mod program;
+mod session;
+mod sessions;
 mod template;
+mod text;
 
+pub use compile::ScenarioError;
+pub use cookies::Jar;
 pub use model::{
     Action, Capture, Check, Condition, Feed, FeedOrder, Flow, OnFailure, Pattern, Query, Repeat,
     Scenario, Source, StepRequest, Subject, SyntaxError,
 };
 pub use template::{Template, TemplateError};
+
+pub(crate) use sessions::Sessions;

@@ -1,0 +1,298 @@
+//! A scenario → its program: every name is looked up, and what cannot be run is refused with its place.
+
+mod request;
+
+use std::collections::HashMap;
+
+use super::{
+    Action, Capture, Flow, Repeat, Scenario,
+    program::{FlowProgram, Operation, Program, RequestProgram},
+    template::{Part, Template},
+    text::{Piece, Text},
+};
+use crate::Think;
+
+/// Each step has three histograms in every interval, so there must be an end.
+const STEPS_MAX: usize = 100;
+const REPEATS_INSIDE_EACH_OTHER_MAX: usize = 16;
+/// The first part of names that are the engine's own.
+const RANDOM: &str = "random";
+const BUILT_IN: [&str; 3] = ["session", "user", "round"];
+
+/// Why a scenario cannot be run, and where it says so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}")]
+pub struct ScenarioError {
+    /// Such as `flow 'order', step 'login', header 'Accept'`.
+    pub place: String,
+    pub what: String,
+}
+
+impl Scenario {
+    /// Whether it can be run at all; [`crate::start`] refuses what cannot.
+    ///
+    /// # Errors
+    /// A name that nobody has given, or a value that cannot be.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        compile(self).map(|_| ())
+    }
+}
+
+pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
+    check_scenario(scenario)?;
+    check_feeds(scenario)?;
+    let mut compiler = Compiler {
+        scenario,
+        requests: Vec::new(),
+        variables: HashMap::new(),
+        known: Vec::new(),
+        feeds: Vec::new(),
+        depth: 0,
+        place: Vec::new(),
+    };
+    let mut weight = 0;
+    let mut flows = Vec::new();
+    for flow in &scenario.flows {
+        weight += u64::from(flow.weight);
+        flows.push(compiler.flow(flow, weight)?);
+    }
+    Ok(Program {
+        flows,
+        weight,
+        variables: compiler.variables.len(),
+        requests: compiler.requests,
+    })
+}
+
+fn refused(place: impl Into<String>, what: impl Into<String>) -> ScenarioError {
+    ScenarioError {
+        place: place.into(),
+        what: what.into(),
+    }
+}
+
+fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let refused = |what: String| Err(refused("scenario", what));
+    if scenario.flows.is_empty() {
+        return refused("there is no flow".to_owned());
+    }
+    if scenario.steps.len() > STEPS_MAX {
+        let steps = scenario.steps.len();
+        return refused(format!("{steps} steps; there can be {STEPS_MAX}"));
+    }
+    if let Some(twice) = twice(scenario.steps.iter()) {
+        return refused(format!("two steps are called '{twice}'"));
+    }
+    if !scenario.host.bytes().all(|byte| byte.is_ascii_graphic()) || scenario.host.is_empty() {
+        return refused(format!("'{}' is no host", scenario.host));
+    }
+    Ok(())
+}
+
+fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
+    if let Some(name) = twice(scenario.feeds.iter().map(|feed| &feed.name)) {
+        return Err(refused("scenario", format!("two feeds are called '{name}'")));
+    }
+    for feed in &scenario.feeds {
+        let refused = |what: String| Err(refused(format!("feed '{}'", feed.name), what));
+        if !is_plain_name(&feed.name) || feed.name == RANDOM {
+            return refused(format!("a feed cannot be called '{}'", feed.name));
+        }
+        if let Some(column) = feed.columns.iter().find(|column| !is_plain_name(column)) {
+            return refused(format!("a column cannot be called '{column}'"));
+        }
+        if let Some(column) = twice(feed.columns.iter()) {
+            return refused(format!("two columns are called '{column}'"));
+        }
+        if feed.rows.is_empty() {
+            return refused("it has no row".to_owned());
+        }
+        let columns = feed.columns.len();
+        if let Some(row) = feed.rows.iter().position(|row| row.len() != columns) {
+            let values = feed.rows[row].len();
+            return refused(format!(
+                "row {row} (from 0) has {values} values for {columns} columns"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A name without a dot, which would be a feed's column.
+fn is_plain_name(name: &str) -> bool {
+    super::template::is_name(name) && !name.contains('.')
+}
+
+fn twice<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = std::collections::HashSet::new();
+    names.into_iter().find(|name| !seen.insert(*name))
+}
+
+/// Goes through the flows and gathers what they are made of.
+struct Compiler<'a> {
+    scenario: &'a Scenario,
+    requests: Vec<RequestProgram>,
+    /// The number of each variable.
+    variables: HashMap<&'a str, usize>,
+    /// Variables that were captured before in this flow.
+    known: Vec<&'a str>,
+    /// Feeds that this flow uses.
+    feeds: Vec<usize>,
+    /// Loops around this place.
+    depth: usize,
+    place: Vec<String>,
+}
+
+impl<'a> Compiler<'a> {
+    fn flow(&mut self, flow: &'a Flow, weight_up_to: u64) -> Result<FlowProgram, ScenarioError> {
+        self.place = vec![format!("flow '{}'", flow.name)];
+        self.known.clear();
+        self.feeds.clear();
+        if flow.weight == 0 {
+            return self.refuse("its weight is 0");
+        }
+        let mut operations = Vec::new();
+        self.actions(&flow.actions, &mut operations)?;
+        let sends = |operation: &Operation| matches!(operation, Operation::Request(_));
+        if !operations.iter().any(sends) {
+            return self.refuse("it sends no request");
+        }
+        Ok(FlowProgram {
+            weight_up_to,
+            operations,
+            feeds: self.feeds.clone(),
+        })
+    }
+
+    fn actions(
+        &mut self,
+        actions: &'a [Action],
+        operations: &mut Vec<Operation>,
+    ) -> Result<(), ScenarioError> {
+        for action in actions {
+            match action {
+                Action::Request(request) => {
+                    let number = self.request(request)?;
+                    operations.push(Operation::Request(number));
+                }
+                Action::Pause(think) => {
+                    if let Think::Uniform { from, to } = think
+                        && from > to
+                    {
+                        return self.refuse("the longest pause is shorter than the shortest");
+                    }
+                    operations.push(Operation::Pause(*think));
+                }
+                Action::Repeat(repeat) => self.repeat(repeat, operations)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(
+        &mut self,
+        repeat: &'a Repeat,
+        operations: &mut Vec<Operation>,
+    ) -> Result<(), ScenarioError> {
+        if repeat.times == 0 {
+            return self.refuse("something is repeated 0 times");
+        }
+        if repeat.actions.is_empty() {
+            return self.refuse("what is repeated is nothing");
+        }
+        if self.depth == REPEATS_INSIDE_EACH_OTHER_MAX {
+            let most = REPEATS_INSIDE_EACH_OTHER_MAX;
+            return self.refuse(&format!("more than {most} loops inside each other"));
+        }
+        self.depth += 1;
+        operations.push(Operation::Begin {
+            times: repeat.times,
+        });
+        let from = operations.len();
+        self.actions(&repeat.actions, operations)?;
+        operations.push(Operation::Again { from });
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// The number of a variable that is known from here on.
+    fn captured(&mut self, capture: &'a Capture) -> Result<usize, ScenarioError> {
+        let name = capture.variable.as_str();
+        if !is_plain_name(name) || BUILT_IN.contains(&name) {
+            return self.refuse(&format!("a variable cannot be called '{name}'"));
+        }
+        self.known.push(name);
+        let next = self.variables.len();
+        Ok(*self.variables.entry(name).or_insert(next))
+    }
+
+    /// A template whose names mean something here.
+    fn text(&mut self, template: &Template) -> Result<Text, ScenarioError> {
+        let mut text = Text::default();
+        for part in template.parts() {
+            text.0.push(match part {
+                Part::Text(part) => Piece::Bytes(part.clone().into_bytes()),
+                Part::Variable(name) => self.piece(name)?,
+            });
+        }
+        Ok(text)
+    }
+
+    fn piece(&mut self, name: &str) -> Result<Piece, ScenarioError> {
+        match name {
+            "session" => return Ok(Piece::Session),
+            "user" => return Ok(Piece::User),
+            "round" if self.depth > 0 => return Ok(Piece::Round),
+            "round" => return self.refuse("'{{round}}' stands outside of a loop"),
+            "random.uuid" => return Ok(Piece::Uuid),
+            _ => {}
+        }
+        if let Some((feed, column)) = name.split_once('.') {
+            return self.column(name, feed, column);
+        }
+        match self.variables.get(name) {
+            Some(number) if self.known.contains(&name) => Ok(Piece::Variable(*number)),
+            Some(_) => self.refuse(&format!(
+                "'{{{{{name}}}}}' is captured elsewhere, but not before in this flow"
+            )),
+            None => self.refuse(&format!("nothing captures '{{{{{name}}}}}' before")),
+        }
+    }
+
+    fn column(&mut self, name: &str, feed: &str, column: &str) -> Result<Piece, ScenarioError> {
+        let feeds = &self.scenario.feeds;
+        let Some(feed) = feeds.iter().position(|found| found.name == feed) else {
+            return self.refuse(&format!("'{{{{{name}}}}}': there is no feed '{feed}'"));
+        };
+        let columns = &feeds[feed].columns;
+        let Some(column) = columns.iter().position(|found| found == column) else {
+            let known = columns.join("', '");
+            return self.refuse(&format!(
+                "'{{{{{name}}}}}': the feed has no column '{column}'; it has '{known}'"
+            ));
+        };
+        if !self.feeds.contains(&feed) {
+            self.feeds.push(feed);
+        }
+        Ok(Piece::Column { feed, column })
+    }
+
+    /// Does something at a place inside of this one.
+    fn inside<T>(
+        &mut self,
+        place: String,
+        work: impl FnOnce(&mut Self) -> Result<T, ScenarioError>,
+    ) -> Result<T, ScenarioError> {
+        self.place.push(place);
+        let done = work(self)?;
+        self.place.pop();
+        Ok(done)
+    }
+
+    fn refuse<T>(&self, what: &str) -> Result<T, ScenarioError> {
+        Err(refused(self.place.join(", "), what))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! The request of a step → its program.
+
+use super::{Compiler, ScenarioError};
+use crate::{
+    clock::whole_nanoseconds,
+    judge::Judge,
+    scenario::{
+        Check, Condition, Source, StepRequest, Subject, Template,
+        program::{CheckProgram, ConditionProgram, RequestProgram},
+        template::Part,
+        text::{Piece, Text, is_control},
+    },
+};
+
+/// Headers that the engine writes itself, or that would change how a request ends.
+const OWN_HEADERS: [&str; 2] = ["content-length", "transfer-encoding"];
+/// Methods whose requests say that they have no body, where they have none (RFC 9110, section 8.6).
+const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
+
+impl<'a> Compiler<'a> {
+    /// The number of a request among all.
+    pub(super) fn request(&mut self, request: &'a StepRequest) -> Result<usize, ScenarioError> {
+        let Some(name) = self.scenario.steps.get(request.step) else {
+            return self.refuse(&format!("there is no step number {}", request.step));
+        };
+        let program = self.inside(format!("step '{name}'"), |inside| inside.parts(request))?;
+        self.requests.push(program);
+        Ok(self.requests.len() - 1)
+    }
+
+    fn parts(&mut self, request: &'a StepRequest) -> Result<RequestProgram, ScenarioError> {
+        if !is_token(&request.method) {
+            return self.refuse(&format!("'{}' is no method", request.method));
+        }
+        let path = self.inside("path".to_owned(), |inside| inside.path(&request.path))?;
+        let headers = self.headers(request)?;
+        let body = self.inside("body".to_owned(), |inside| inside.text(&request.body))?;
+        let mut checks = Vec::new();
+        for check in &request.checks {
+            checks.push(self.inside("check".to_owned(), |inside| inside.check(check))?);
+        }
+        let mut captures = Vec::new();
+        for capture in &request.captures {
+            let place = format!("capture of '{}'", capture.variable);
+            captures.push(self.inside(place, |inside| {
+                inside.source(&capture.from)?;
+                Ok((inside.captured(capture)?, capture.from.clone()))
+            })?);
+        }
+        let keeps_body = request.checks.iter().any(|check| match &check.of {
+            Subject::Status => false,
+            Subject::Body => true,
+            Subject::Value(source) => is_in_body(source),
+        }) || request.captures.iter().any(|capture| is_in_body(&capture.from));
+        Ok(RequestProgram {
+            step: request.step,
+            is_head: request.method == "HEAD",
+            method: request.method.clone(),
+            path,
+            headers,
+            sends_cookies: !has(request, "cookie"),
+            says_no_length: !WITH_BODY.contains(&request.method.as_str()),
+            body,
+            judge: Judge::new(&request.expect),
+            checks,
+            captures,
+            keeps_body,
+            on_failure: request.on_failure,
+            timeout: request.timeout.map(whole_nanoseconds),
+        })
+    }
+
+    fn path(&mut self, path: &Template) -> Result<Text, ScenarioError> {
+        let begins = match path.parts().first() {
+            Some(Part::Text(text)) => text.starts_with('/'),
+            Some(Part::Variable(_)) => true,
+            None => false,
+        };
+        if !begins {
+            return self.refuse("it does not begin with '/'");
+        }
+        for part in path.parts() {
+            if let Part::Text(text) = part
+                && let Some(wrong) = text.chars().find(|one| !one.is_ascii_graphic())
+            {
+                return self.refuse(&format!("{wrong:?} cannot stand in a path; percent-encode it"));
+            }
+        }
+        self.text(path)
+    }
+
+    fn headers(&mut self, request: &'a StepRequest) -> Result<Text, ScenarioError> {
+        let mut lines = Text::default();
+        if !has(request, "host") {
+            push(&mut lines, format!("Host: {}\r\n", self.scenario.host));
+        }
+        for (name, value) in &request.headers {
+            let value = self.inside(format!("header '{name}'"), |inside| {
+                inside.header(name, value)
+            })?;
+            push(&mut lines, format!("{name}: "));
+            lines.0.extend(value.0);
+            push(&mut lines, "\r\n".to_owned());
+        }
+        Ok(lines)
+    }
+
+    fn header(&mut self, name: &str, value: &Template) -> Result<Text, ScenarioError> {
+        if !is_token(name) {
+            return self.refuse("this is no name of a header");
+        }
+        if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+            return self.refuse("the engine writes this one itself");
+        }
+        let is_bad = |part: &Part| match part {
+            Part::Text(text) => text.bytes().any(is_control),
+            Part::Variable(_) => false,
+        };
+        if value.parts().iter().any(is_bad) {
+            return self.refuse("control characters cannot stand in a header");
+        }
+        self.text(value)
+    }
+
+    fn check(&mut self, check: &Check) -> Result<CheckProgram, ScenarioError> {
+        if let Subject::Value(source) = &check.of {
+            self.source(source)?;
+        }
+        Ok(CheckProgram {
+            of: check.of.clone(),
+            holds: match &check.holds {
+                Condition::Exists => ConditionProgram::Exists,
+                Condition::Equals(text) => ConditionProgram::Equals(self.text(text)?),
+                Condition::Contains(text) => ConditionProgram::Contains(self.text(text)?),
+                Condition::Matches(pattern) => ConditionProgram::Matches(pattern.clone()),
+            },
+        })
+    }
+
+    fn source(&self, source: &Source) -> Result<(), ScenarioError> {
+        match source {
+            Source::Regex { pattern, group } if *group >= pattern.groups() => {
+                let groups = pattern.groups();
+                self.refuse(&format!(
+                    "there is no group {group}; the pattern has {groups}, the whole match being 0"
+                ))
+            }
+            Source::Header(name) if !is_token(name) => {
+                self.refuse(&format!("'{name}' is no name of a header"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Appends to a text; what stands together becomes one piece.
+fn push(text: &mut Text, part: String) {
+    match text.0.last_mut() {
+        Some(Piece::Bytes(bytes)) => bytes.extend_from_slice(part.as_bytes()),
+        _ => text.0.push(Piece::Bytes(part.into_bytes())),
+    }
+}
+
+fn has(request: &StepRequest, header: &str) -> bool {
+    let is_it = |(name, _): &(String, Template)| name.eq_ignore_ascii_case(header);
+    request.headers.iter().any(is_it)
+}
+
+fn is_in_body(source: &Source) -> bool {
+    match source {
+        Source::Json(_) | Source::Regex { .. } => true,
+        Source::Header(_) | Source::Cookie(_) => false,
+    }
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_sign = |byte| b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_one = |byte: u8| byte.is_ascii_alphanumeric() || is_sign(byte);
+    !text.is_empty() && text.bytes().all(is_one)
+}

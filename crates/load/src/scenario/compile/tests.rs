@@ -1,0 +1,258 @@
+//! What cannot be run, and what is said of it.
+
+use std::time::Duration;
+
+use super::*;
+use crate::{
+    BodyCheck, Expect,
+    scenario::{Check, Condition, Feed, FeedOrder, OnFailure, Pattern, Source, StepRequest, Subject},
+};
+
+fn text(text: &str) -> Template {
+    Template::parse(text).unwrap()
+}
+
+fn step(path: &str) -> StepRequest {
+    StepRequest {
+        step: 0,
+        method: "GET".to_owned(),
+        path: text(path),
+        headers: Vec::new(),
+        body: Template::default(),
+        expect: Expect {
+            status: Vec::new(),
+            body: BodyCheck::Any,
+        },
+        checks: Vec::new(),
+        captures: Vec::new(),
+        on_failure: OnFailure::End,
+        timeout: None,
+    }
+}
+
+fn request(path: &str) -> Action {
+    Action::Request(Box::new(step(path)))
+}
+
+fn capturing(variable: &str, from: Source) -> Action {
+    Action::Request(Box::new(StepRequest {
+        captures: vec![Capture {
+            variable: variable.to_owned(),
+            from,
+        }],
+        ..step("/")
+    }))
+}
+
+fn capture(variable: &str) -> Action {
+    capturing(variable, Source::Header("id".to_owned()))
+}
+
+fn repeat(times: u32, actions: Vec<Action>) -> Action {
+    Action::Repeat(Repeat { times, actions })
+}
+
+/// A scenario of one flow with one feed `f` of two columns, changed.
+fn check_changed(actions: Vec<Action>, change: impl Fn(&mut Scenario), expected: &str) {
+    let mut scenario = Scenario {
+        host: "test".to_owned(),
+        steps: vec!["a".to_owned()],
+        flows: vec![Flow {
+            name: "one".to_owned(),
+            weight: 1,
+            actions,
+        }],
+        feeds: vec![Feed {
+            name: "f".to_owned(),
+            columns: vec!["c".to_owned(), "d".to_owned()],
+            rows: vec![vec!["1".to_owned(), "2".to_owned()]],
+            order: FeedOrder::Cycle,
+        }],
+    };
+    change(&mut scenario);
+    let found = scenario.check().err().map_or_else(String::new, |error| error.to_string());
+    assert_eq!(found, expected);
+}
+
+fn check(actions: Vec<Action>, expected: &str) {
+    check_changed(actions, |_| {}, expected);
+}
+
+#[test]
+fn names_must_be_known_where_they_stand() {
+    check(vec![request("/{{f.c}}/{{session}}/{{user}}/{{random.uuid}}")], "");
+    check(vec![capture("id"), request("/{{id}}")], "");
+    check(
+        vec![request("/{{id}}"), capture("id")],
+        "flow 'one', step 'a', path: nothing captures '{{id}}' before",
+    );
+    check(
+        vec![request("/{{f.x}}")],
+        "flow 'one', step 'a', path: '{{f.x}}': the feed has no column 'x'; it has 'c', 'd'",
+    );
+    check(
+        vec![request("/{{g.c}}")],
+        "flow 'one', step 'a', path: '{{g.c}}': there is no feed 'g'",
+    );
+    check(
+        vec![request("/{{round}}")],
+        "flow 'one', step 'a', path: '{{round}}' stands outside of a loop",
+    );
+    check(vec![repeat(2, vec![request("/{{round}}")])], "");
+    let in_check = Action::Request(Box::new(StepRequest {
+        checks: vec![Check {
+            of: Subject::Body,
+            holds: Condition::Equals(text("{{id}}")),
+        }],
+        ..step("/")
+    }));
+    check(
+        vec![in_check],
+        "flow 'one', step 'a', check: nothing captures '{{id}}' before",
+    );
+    let two_flows = |scenario: &mut Scenario| {
+        scenario.flows.push(Flow {
+            name: "two".to_owned(),
+            weight: 1,
+            actions: vec![request("/{{id}}")],
+        });
+    };
+    check_changed(
+        vec![capture("id")],
+        two_flows,
+        "flow 'two', step 'a', path: '{{id}}' is captured elsewhere, but not before in this flow",
+    );
+}
+
+#[test]
+fn requests_must_be_http() {
+    let check_step = |change: fn(&mut StepRequest), expected: &str| {
+        let mut changed = step("/");
+        change(&mut changed);
+        check(vec![Action::Request(Box::new(changed))], expected);
+    };
+    check_step(|step| step.step = 1, "flow 'one': there is no step number 1");
+    check_step(
+        |step| step.method = "GE T".to_owned(),
+        "flow 'one', step 'a': 'GE T' is no method",
+    );
+    check_step(
+        |step| step.path = text("x/"),
+        "flow 'one', step 'a', path: it does not begin with '/'",
+    );
+    check_step(
+        |step| step.path = text("/a b"),
+        "flow 'one', step 'a', path: ' ' cannot stand in a path; percent-encode it",
+    );
+    check_step(
+        |step| step.headers = vec![("Content-length".to_owned(), text("3"))],
+        "flow 'one', step 'a', header 'Content-length': the engine writes this one itself",
+    );
+    check_step(
+        |step| step.headers = vec![("X-A".to_owned(), text("a\r\nX-B: b"))],
+        "flow 'one', step 'a', header 'X-A': control characters cannot stand in a header",
+    );
+    check_step(
+        |step| step.headers = vec![("X A".to_owned(), text("a"))],
+        "flow 'one', step 'a', header 'X A': this is no name of a header",
+    );
+}
+
+#[test]
+fn flows_must_do_something() {
+    check(Vec::new(), "flow 'one': it sends no request");
+    check(
+        vec![Action::Pause(Think::Fixed(Duration::ZERO))],
+        "flow 'one': it sends no request",
+    );
+    check(vec![repeat(0, vec![request("/")])], "flow 'one': something is repeated 0 times");
+    check(vec![repeat(1, Vec::new())], "flow 'one': what is repeated is nothing");
+    let mut deep = request("/");
+    for _ in 0..=REPEATS_INSIDE_EACH_OTHER_MAX {
+        deep = repeat(1, vec![deep]);
+    }
+    check(vec![deep], "flow 'one': more than 16 loops inside each other");
+    let backwards = Think::Uniform {
+        from: Duration::from_secs(2),
+        to: Duration::from_secs(1),
+    };
+    check(
+        vec![request("/"), Action::Pause(backwards)],
+        "flow 'one': the longest pause is shorter than the shortest",
+    );
+    let check_flows = |change: fn(&mut Scenario), expected: &str| {
+        check_changed(vec![request("/")], change, expected);
+    };
+    check_flows(|scenario| scenario.flows[0].weight = 0, "flow 'one': its weight is 0");
+    check_flows(|scenario| scenario.flows.clear(), "scenario: there is no flow");
+    check_flows(|scenario| scenario.host.clear(), "scenario: '' is no host");
+    check_flows(
+        |scenario| scenario.steps = (0..=STEPS_MAX).map(|step| step.to_string()).collect(),
+        "scenario: 101 steps; there can be 100",
+    );
+    check_flows(
+        |scenario| scenario.steps = vec!["a".to_owned(), "a".to_owned()],
+        "scenario: two steps are called 'a'",
+    );
+}
+
+#[test]
+fn feeds_must_be_tables() {
+    let check_feed = |change: fn(&mut Feed), expected: &str| {
+        check_changed(vec![request("/")], |scenario| change(&mut scenario.feeds[0]), expected);
+    };
+    check_feed(|feed| feed.rows.clear(), "feed 'f': it has no row");
+    check_feed(
+        |feed| feed.rows.push(vec!["1".to_owned()]),
+        "feed 'f': row 1 (from 0) has 1 values for 2 columns",
+    );
+    check_feed(
+        |feed| feed.name = "random".to_owned(),
+        "feed 'random': a feed cannot be called 'random'",
+    );
+    check_feed(
+        |feed| feed.columns[0] = "a.b".to_owned(),
+        "feed 'f': a column cannot be called 'a.b'",
+    );
+    check_feed(
+        |feed| feed.columns[0] = "d".to_owned(),
+        "feed 'f': two columns are called 'd'",
+    );
+}
+
+#[test]
+fn captures_must_be_possible() {
+    check(
+        vec![capture("user")],
+        "flow 'one', step 'a', capture of 'user': a variable cannot be called 'user'",
+    );
+    check(
+        vec![capture("f.c")],
+        "flow 'one', step 'a', capture of 'f.c': a variable cannot be called 'f.c'",
+    );
+    let pattern = Pattern::parse("a(b)").unwrap();
+    let regex = |group| Source::Regex {
+        pattern: pattern.clone(),
+        group,
+    };
+    check(vec![capturing("x", regex(1))], "");
+    check(
+        vec![capturing("x", regex(2))],
+        "flow 'one', step 'a', capture of 'x': there is no group 2; the pattern has 2, the whole match being 0",
+    );
+}
+
+#[test]
+fn patterns_and_paths_say_what_is_wrong() {
+    let check = |found: Result<(), crate::SyntaxError>, expected: &str| {
+        assert_eq!(found.unwrap_err().to_string(), expected);
+    };
+    check(
+        Pattern::parse("a(b").map(drop),
+        "not a regular expression: unclosed group",
+    );
+    check(
+        crate::Query::parse("$.a[").map(drop),
+        "",
+    );
+}

@@ -1,0 +1,112 @@
+//! Which row of a feed a session takes. Each worker has a part of its own, so that none asks another.
+
+use crate::{Feed, FeedOrder, chance::Stream};
+
+/// The feeds of one worker.
+#[derive(Debug)]
+pub(crate) struct Feeds {
+    /// Rows that were handed out of each feed.
+    taken: Vec<u64>,
+    worker: u64,
+    workers: u64,
+    chance: Stream,
+}
+
+/// Who takes a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taker {
+    pub(crate) session: u64,
+    /// Counted from 0, over all workers.
+    pub(crate) user: u64,
+}
+
+impl Feeds {
+    pub(crate) fn new(feeds: usize, (worker, workers): (usize, usize), chance: Stream) -> Self {
+        Self {
+            taken: vec![0; feeds],
+            worker: worker as u64,
+            workers: workers as u64,
+            chance,
+        }
+    }
+
+    /// Whether a feed has no row for a session any more.
+    pub(crate) fn is_used_up(&self, number: usize, feed: &Feed) -> bool {
+        feed.order == FeedOrder::Once && self.next(number) >= feed.rows.len() as u64
+    }
+
+    /// Takes a row of a feed that is not used up.
+    pub(crate) fn take(&mut self, number: usize, feed: &Feed, taker: Taker) -> usize {
+        let rows = feed.rows.len() as u64;
+        let row = match feed.order {
+            FeedOrder::Cycle | FeedOrder::Once => self.next(number) % rows,
+            FeedOrder::Random => self.chance.inner(number as u64).bits(taker.session) % rows,
+            FeedOrder::PerUser => taker.user % rows,
+        };
+        self.taken[number] += 1;
+        usize::try_from(row).expect("a row's number is below the length of a list")
+    }
+
+    /// Workers take turns, whatever the pace of each.
+    fn next(&self, number: usize) -> u64 {
+        self.taken[number] * self.workers + self.worker
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(order: FeedOrder, rows: usize) -> Feed {
+        Feed {
+            name: "f".to_owned(),
+            columns: vec!["c".to_owned()],
+            rows: (0..rows).map(|row| vec![row.to_string()]).collect(),
+            order,
+        }
+    }
+
+    /// The rows that sessions of one worker take, until the feed is used up or there are as many as expected.
+    fn check(order: FeedOrder, rows: usize, worker: (usize, usize), expected: &[usize]) {
+        let feed = feed(order, rows);
+        let mut feeds = Feeds::new(1, worker, Stream::new(7, 7));
+        let mut found = Vec::new();
+        while found.len() < expected.len() && !feeds.is_used_up(0, &feed) {
+            let number = found.len() as u64;
+            let taker = Taker {
+                session: number,
+                user: number % 2,
+            };
+            found.push(feeds.take(0, &feed, taker));
+        }
+        assert_eq!(found, expected, "{order:?} {rows} {worker:?}");
+        let is_used_up = feeds.is_used_up(0, &feed);
+        assert_eq!(is_used_up, order == FeedOrder::Once, "{order:?}");
+    }
+
+    #[test]
+    fn rows_go_in_their_order() {
+        check(FeedOrder::Cycle, 3, (0, 1), &[0, 1, 2, 0, 1]);
+        check(FeedOrder::Cycle, 3, (1, 2), &[1, 0, 2, 1, 0]);
+        check(FeedOrder::Once, 3, (0, 1), &[0, 1, 2]);
+        check(FeedOrder::Once, 5, (0, 2), &[0, 2, 4]);
+        check(FeedOrder::Once, 5, (1, 2), &[1, 3]);
+        check(FeedOrder::Once, 1, (1, 2), &[]);
+        check(FeedOrder::PerUser, 2, (0, 2), &[0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn random_rows_are_evenly_spread() {
+        const SESSIONS: u64 = 10_000;
+        let feed = feed(FeedOrder::Random, 4);
+        let mut feeds = Feeds::new(1, (0, 1), Stream::new(3, 3));
+        let mut found = [0_u32; 4];
+        for session in 0..SESSIONS {
+            found[feeds.take(0, &feed, Taker { session, user: 0 })] += 1;
+        }
+        // Six standard deviations of a binomial count with p = 1/4.
+        for count in found {
+            assert!((2_240..=2_760).contains(&count), "{found:?}");
+        }
+    }
+}

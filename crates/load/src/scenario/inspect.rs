@@ -1,0 +1,187 @@
+//! What a step makes of an answer: checks that must hold, and parts that are kept in variables.
+
+use std::{borrow::Cow, cell::OnceCell};
+
+use serde_json::Value;
+
+use super::{
+    Source, Subject,
+    cookies::Jar,
+    program::{CheckProgram, ConditionProgram, RequestProgram},
+    text::{Place, Values},
+};
+use crate::Failure;
+
+/// An answer that is whole, with the state of the session that asked for it.
+#[derive(Debug)]
+pub(crate) struct Seen<'a> {
+    pub(crate) status: u16,
+    pub(crate) head: &'a [u8],
+    /// Empty where the step does not keep it.
+    pub(crate) body: &'a [u8],
+    pub(crate) jar: &'a Jar,
+    pub(crate) now_s: i64,
+    /// The body read as JSON, once for all that look into it.
+    pub(crate) json: OnceCell<Option<Value>>,
+}
+
+impl Seen<'_> {
+    /// Whether all checks of a step hold.
+    pub(crate) fn check(
+        &self,
+        request: &RequestProgram,
+        values: &mut Values<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        for check in &request.checks {
+            if !self.holds(check, values, scratch) {
+                return Err(Failure::CheckFailed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what a step captures into its variables, or nothing where a part is missing.
+    pub(crate) fn capture(
+        &self,
+        request: &RequestProgram,
+        variables: &mut [Vec<u8>],
+    ) -> Result<(), Failure> {
+        for (variable, source) in &request.captures {
+            let value = self.find(source).ok_or(Failure::NotCaptured)?;
+            let place = &mut variables[*variable];
+            place.clear();
+            place.extend_from_slice(&value);
+        }
+        Ok(())
+    }
+
+    fn holds(
+        &self,
+        check: &CheckProgram,
+        values: &mut Values<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> bool {
+        let found = match &check.of {
+            Subject::Status => Some(Cow::Owned(self.status.to_string().into_bytes())),
+            Subject::Body => Some(Cow::Borrowed(self.body)),
+            Subject::Value(source) => self.find(source),
+        };
+        let Some(found) = found else { return false };
+        scratch.clear();
+        match &check.holds {
+            ConditionProgram::Exists => true,
+            ConditionProgram::Equals(text) => {
+                text.write(values, Place::Free, scratch);
+                *found == **scratch
+            }
+            ConditionProgram::Contains(text) => {
+                text.write(values, Place::Free, scratch);
+                memchr::memmem::find(&found, scratch).is_some()
+            }
+            ConditionProgram::Matches(pattern) => pattern.0.is_match(&found),
+        }
+    }
+
+    fn find(&self, source: &Source) -> Option<Cow<'_, [u8]>> {
+        match source {
+            Source::Json(query) => {
+                let json = self.json.get_or_init(|| serde_json::from_slice(self.body).ok());
+                match query.0.query(json.as_ref()?).first()? {
+                    Value::String(text) => Some(Cow::Borrowed(text.as_bytes())),
+                    other => serde_json::to_vec(other).ok().map(Cow::Owned),
+                }
+            }
+            Source::Header(name) => headers(self.head)
+                .find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+                .map(|(_, value)| Cow::Borrowed(value)),
+            Source::Regex { pattern, group } => pattern
+                .0
+                .captures(self.body)?
+                .get(*group)
+                .map(|found| Cow::Borrowed(found.as_bytes())),
+            Source::Cookie(name) => self
+                .jar
+                .value(name.as_bytes(), self.now_s)
+                .map(Cow::Borrowed),
+        }
+    }
+}
+
+/// The header lines of a head that was parsed before: name and value.
+pub(crate) fn headers(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    head.split(|byte| *byte == b'\n').skip(1).filter_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pattern, Query, chance::Stream, scenario::text::Chance};
+
+    const HEAD: &[u8] =
+        b"HTTP/1.1 200 OK\r\nETag: \"e:1\"\r\nX-Two: a\r\nx-two: b\r\nContent-Length: 5\r\n\r\n";
+    const BODY: &[u8] = br#"{"id": 7, "name": "Z\u00fc\"", "items": [{"id": "a"}, {"id": "b"}], "none": null}"#;
+
+    fn check(source: &Source, expected: Option<&str>) {
+        let mut jar = Jar::default();
+        jar.set(b"s=1", b"/", 0);
+        let seen = Seen {
+            status: 200,
+            head: HEAD,
+            body: BODY,
+            jar: &jar,
+            now_s: 0,
+            json: OnceCell::new(),
+        };
+        let found = seen.find(source).map(|found| String::from_utf8_lossy(&found).into_owned());
+        assert_eq!(found.as_deref(), expected, "{source:?}");
+        let exists = CheckProgram {
+            of: Subject::Status,
+            holds: ConditionProgram::Exists,
+        };
+        let mut chance = Chance {
+            stream: Stream::new(0, 0),
+            drawn: 0,
+        };
+        let mut values = Values {
+            feeds: &[],
+            rows: &[],
+            variables: &[],
+            session: 0,
+            user: 0,
+            round: 0,
+            chance: &mut chance,
+        };
+        assert!(seen.holds(&exists, &mut values, &mut Vec::new()));
+    }
+
+    #[test]
+    fn parts_of_answers_are_found() {
+        let json = |text| Source::Json(Query::parse(text).unwrap());
+        check(&json("$.id"), Some("7"));
+        check(&json("$.name"), Some("Zü\""));
+        check(&json("$.items[1].id"), Some("b"));
+        check(&json("$..id"), Some("7"));
+        check(&json("$.items[0]"), Some(r#"{"id":"a"}"#));
+        check(&json("$.none"), Some("null"));
+        check(&json("$.other"), None);
+        let header = |name: &str| Source::Header(name.to_owned());
+        check(&header("etag"), Some("\"e:1\""));
+        check(&header("X-TWO"), Some("a"));
+        check(&header("two"), None);
+        check(&header("HTTP/1.1 200 OK"), None);
+        let regex = |text, group| Source::Regex {
+            pattern: Pattern::parse(text).unwrap(),
+            group,
+        };
+        check(&regex(r#""id": (\d)"#, 1), Some("7"));
+        check(&regex(r#""id": (\d)"#, 0), Some("\"id\": 7"));
+        check(&regex(r"(x)|id", 1), None);
+        check(&regex(r"xyz", 0), None);
+        check(&Source::Cookie("s".to_owned()), Some("1"));
+        check(&Source::Cookie("t".to_owned()), None);
+    }
+}

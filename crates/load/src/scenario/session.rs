@@ -1,0 +1,241 @@
+//! One session: what it remembers, the request it writes and the answer it looks at. What comes when is for `sessions`.
+
+use std::cell::OnceCell;
+
+use super::{
+    cookies::Jar,
+    inspect::{Seen, headers},
+    model::Feed,
+    program::RequestProgram,
+    text::{Chance, Place, Values, decimal},
+};
+use crate::{
+    Failure,
+    chance::Stream,
+    clock::NS_PER_S,
+    judge::Agreement,
+    reader::Answer,
+};
+
+/// Room for a body that a session keeps between its answers; more is given back.
+const BODY_ROOM_BYTES: usize = 64 * 1024;
+
+/// A session, or the place for the next one.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) standing: Standing,
+    pub(crate) flow: usize,
+    /// The operation that comes next.
+    pub(crate) next: usize,
+    pub(crate) has_sent: bool,
+    /// The request that is due or under way, or was last.
+    pub(crate) request: usize,
+    pub(crate) memory: Memory,
+    jar: Jar,
+    /// Of the last request.
+    path: Vec<u8>,
+    agreement: Agreement,
+    body: Vec<u8>,
+    body_is_too_long: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// There is no session.
+    Idle,
+    /// The next request is due since then.
+    Ready {
+        due: u64,
+    },
+    Pausing {
+        until: u64,
+    },
+    /// An answer is under way.
+    Waiting,
+}
+
+/// What the texts of a session are made of.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(crate) session: u64,
+    /// Counted from 0, over all workers.
+    pub(crate) user: u64,
+    /// The row taken of each feed.
+    pub(crate) rows: Vec<usize>,
+    pub(crate) chance: Chance,
+    variables: Vec<Vec<u8>>,
+    /// Of the loops around this place, the innermost last.
+    rounds: Vec<Round>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Round {
+    /// From 1.
+    number: u32,
+    times: u32,
+}
+
+impl Session {
+    /// The place for sessions of a user, with so many feeds and variables.
+    pub(crate) fn new(user: u64, feeds: usize, variables: usize) -> Self {
+        Self {
+            standing: Standing::Idle,
+            flow: 0,
+            next: 0,
+            has_sent: false,
+            request: 0,
+            memory: Memory {
+                session: 0,
+                user,
+                rows: vec![0; feeds],
+                chance: Chance {
+                    stream: Stream::new(0, 0),
+                    drawn: 0,
+                },
+                variables: vec![Vec::new(); variables],
+                rounds: Vec::new(),
+            },
+            jar: Jar::default(),
+            path: Vec::new(),
+            agreement: Agreement::default(),
+            body: Vec::new(),
+            body_is_too_long: false,
+        }
+    }
+
+    /// Begins session number `number`, with nothing left of the one before.
+    pub(crate) fn begin(&mut self, flow: usize, number: u64, stream: Stream) {
+        self.flow = flow;
+        self.next = 0;
+        self.has_sent = false;
+        self.jar.clear();
+        self.memory.session = number;
+        // The first value has chosen the flow.
+        self.memory.chance = Chance { stream, drawn: 1 };
+        self.memory.rounds.clear();
+        for variable in &mut self.memory.variables {
+            variable.clear();
+        }
+    }
+
+    /// Appends the request to `out`. `unix`: nanoseconds since 1970.
+    pub(crate) fn write(
+        &mut self,
+        request: &RequestProgram,
+        feeds: &[Feed],
+        (is_secure, unix): (bool, u64),
+        (out, body): (&mut Vec<u8>, &mut Vec<u8>),
+    ) {
+        let mut values = self.memory.values(feeds);
+        body.clear();
+        request.body.write(&mut values, Place::Free, body);
+        self.path.clear();
+        request.path.write(&mut values, Place::Path, &mut self.path);
+        out.extend_from_slice(request.method.as_bytes());
+        out.push(b' ');
+        out.extend_from_slice(&self.path);
+        out.extend_from_slice(b" HTTP/1.1\r\n");
+        request.headers.write(&mut values, Place::Header, out);
+        if request.sends_cookies {
+            let start = out.len();
+            out.extend_from_slice(b"Cookie: ");
+            if self.jar.write(&self.path, is_secure, seconds(unix), out) {
+                out.extend_from_slice(b"\r\n");
+            } else {
+                out.truncate(start);
+            }
+        }
+        if !(body.is_empty() && request.says_no_length) {
+            out.extend_from_slice(b"Content-Length: ");
+            decimal(body.len() as u64, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(body);
+    }
+
+    /// Takes the next piece of the answer's body; keeps it where the step needs it, up to a limit.
+    pub(crate) fn take_body(&mut self, request: &RequestProgram, piece: &[u8], most: usize) {
+        request.judge.body(&mut self.agreement, piece);
+        if request.keeps_body && !self.body_is_too_long {
+            self.body_is_too_long = piece.len() > most.saturating_sub(self.body.len());
+            if !self.body_is_too_long {
+                self.body.extend_from_slice(piece);
+            }
+        }
+    }
+
+    /// Judges an answer that is whole: first by what was expected, then by the checks; then captures from it.
+    pub(crate) fn judge(
+        &mut self,
+        request: &RequestProgram,
+        (answer, head, unix): (Answer, &[u8], u64),
+        feeds: &[Feed],
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        for (name, value) in headers(head) {
+            if name.eq_ignore_ascii_case(b"set-cookie") {
+                self.jar.set(value, &self.path, seconds(unix));
+            }
+        }
+        request.judge.judge(&mut self.agreement, answer)?;
+        if self.body_is_too_long {
+            return Err(Failure::BodyNotKept);
+        }
+        let seen = Seen {
+            status: answer.status,
+            head,
+            body: &self.body,
+            jar: &self.jar,
+            now_s: seconds(unix),
+            json: OnceCell::new(),
+        };
+        seen.check(request, &mut self.memory.values(feeds), scratch)?;
+        seen.capture(request, &mut self.memory.variables)
+    }
+
+    /// Nothing is left of an answer, whole or not.
+    pub(crate) fn forget_answer(&mut self) {
+        self.agreement = Agreement::default();
+        self.body.clear();
+        self.body.shrink_to(BODY_ROOM_BYTES);
+        self.body_is_too_long = false;
+    }
+}
+
+impl Memory {
+    pub(crate) fn begin_rounds(&mut self, times: u32) {
+        self.rounds.push(Round { number: 1, times });
+    }
+
+    /// A round of the innermost loop has ended; whether another one begins.
+    pub(crate) fn next_round(&mut self) -> bool {
+        let round = self
+            .rounds
+            .last_mut()
+            .expect("a round ends in a loop that has begun");
+        let goes_on = round.number < round.times;
+        if goes_on {
+            round.number += 1;
+        } else {
+            self.rounds.pop();
+        }
+        goes_on
+    }
+
+    fn values<'a>(&'a mut self, feeds: &'a [Feed]) -> Values<'a> {
+        Values {
+            feeds,
+            rows: &self.rows,
+            variables: &self.variables,
+            session: self.session,
+            user: self.user + 1,
+            round: self.rounds.last().map_or(0, |round| round.number),
+            chance: &mut self.chance,
+        }
+    }
+}
+
+fn seconds(unix: u64) -> i64 {
+    i64::try_from(unix / NS_PER_S).unwrap_or(i64::MAX)
+}
