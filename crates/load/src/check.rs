@@ -6,7 +6,7 @@ use rustix::{
 };
 
 use crate::{
-    Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, RequestError, Stage, Stamp, TIME_DIGITS,
+    FeedOrder, Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, RequestError, Scenario, ScenarioError, Stage, Stamp, TIME_DIGITS,
     Think, Transport, UserStage, What, http2::Requests, share::connections_of,
 };
 
@@ -70,8 +70,18 @@ pub enum StartError {
     NothingDue,
     #[error("the longest pause is shorter than the shortest")]
     Think,
-    #[error("scenarios cannot be run yet")]
-    NoScenarios,
+    #[error("scenario: {0}")]
+    Scenario(#[from] ScenarioError),
+    #[error("sessions of a scenario send one request at a time: pipelining must be 1, not {0}")]
+    ScenarioPipelining(usize),
+    #[error("a scenario goes over HTTP/1.1, not over HTTP/2")]
+    ScenarioHttp2,
+    #[error("feed '{feed}' has {rows} rows, and each of {users} users needs one of its own")]
+    FewRows {
+        feed: String,
+        rows: usize,
+        users: usize,
+    },
     #[error("request {request} cannot go by HTTP/2: {error}")]
     NotHttp2 { request: usize, error: RequestError },
     #[error("an interval must last at least {INTERVAL_MIN_MS} ms")]
@@ -85,7 +95,7 @@ pub enum StartError {
     )]
     OldKernel,
     #[error("setting up a worker: {0}")]
-    SetUp(Errno),
+    SetUp(#[from] Errno),
     #[error("starting a worker thread: {0}")]
     Thread(std::io::Error),
 }
@@ -107,7 +117,7 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
             check_requests(requests)?;
             check_protocol(&job.transport, requests)
         }
-        What::Scenario(_) => Err(StartError::NoScenarios),
+        What::Scenario(scenario) => check_scenario(job, scenario),
     }
 }
 
@@ -176,6 +186,30 @@ fn check_user_stages(users: usize, stages: &[UserStage]) -> Result<(), StartErro
         return Err(StartError::NothingDue);
     }
     Ok(())
+}
+
+fn check_scenario(job: &Job, scenario: &Scenario) -> Result<(), StartError> {
+    let (users, pipelining) = connections_of(&job.model);
+    if pipelining != 1 {
+        return Err(StartError::ScenarioPipelining(pipelining));
+    }
+    if job.transport.protocol == Protocol::Http2 {
+        return Err(StartError::ScenarioHttp2);
+    }
+    let rows_of_users = scenario
+        .feeds
+        .iter()
+        .filter(|feed| feed.order == FeedOrder::PerUser);
+    for feed in rows_of_users {
+        if feed.rows.len() < users {
+            return Err(StartError::FewRows {
+                feed: feed.name.clone(),
+                rows: feed.rows.len(),
+                users,
+            });
+        }
+    }
+    Ok(scenario.check()?)
 }
 
 fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {

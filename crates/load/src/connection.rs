@@ -12,7 +12,7 @@ use rustix::{
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
 };
 
-use crate::{judge::Agreement, layers::Layers, reader::Reader};
+use crate::{judge::Agreement, layers::Layers, reader::Reader, recorder::Instants};
 
 /// A request that was sent and whose answer is not whole yet.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,17 @@ pub(crate) struct Flight {
     pub(crate) sent: u64,
     pub(crate) index: u64,
     pub(crate) is_head: bool,
+}
+
+impl Flight {
+    #[inline]
+    pub(crate) fn until(&self, done: u64) -> Instants {
+        Instants {
+            due: self.due,
+            sent: self.sent,
+            done,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -154,7 +165,7 @@ impl Connection {
         }
         self.socket = None;
         self.phase = Phase::Closed;
-        self.reader = Reader::default();
+        self.reader.reset();
         self.agreement = Agreement::default();
         self.unsent.clear();
     }

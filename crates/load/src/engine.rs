@@ -13,7 +13,7 @@ use std::{
 use rustix::{io::Errno, thread::CpuSet};
 
 use crate::{
-    Counts, Interval, Job, Outcome, What,
+    Counts, Interval, Job, Outcome, StepCounts, What,
     check::{self, StartError},
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
@@ -71,11 +71,7 @@ pub fn start(job: Job) -> Result<Running, StartError> {
     check::raise_file_limit(connections + job.workers.len() * check::FILES_PER_WORKER)?;
     let shared = Arc::new(Shared::default());
     let shares = shares(&job);
-    let merger = Merger::new(
-        shares.len(),
-        whole_nanoseconds(job.interval),
-        due_of(&job.model),
-    );
+    let merger = Merger::new(shares.len(), whole_nanoseconds(job.interval), due_of(&job));
     let (filled, taken) = mpsc::sync_channel(SLICES_WAITING * shares.len());
     let mut emptied = Vec::new();
     let mut waiting = Vec::new();
@@ -133,8 +129,8 @@ fn spawn(
         .spawn(move || {
             let set_up = pin(job.workers[share.worker]).and_then(|()| {
                 Worker::set_up(job, &share, exchange, shared).map_err(|error| match error {
-                    Errno::NOSYS => StartError::OldKernel,
-                    error => StartError::SetUp(error),
+                    StartError::SetUp(Errno::NOSYS) => StartError::OldKernel,
+                    error => error,
                 })
             });
             match set_up {
@@ -241,7 +237,7 @@ impl Running {
             ran_for: Duration::ZERO,
             connections_asked: self.connections_asked,
             accounts: Vec::new(),
-            steps: Vec::new(),
+            steps: vec![StepCounts::default(); self.step_names.len()],
             feeds_used_up: Vec::new(),
             account_full: self.shared.account_full.load(Ordering::Relaxed),
         };
@@ -249,7 +245,15 @@ impl Running {
             let end = thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            outcome.totals.join(&end.totals);
+            outcome.totals.join(&end.totals.counts);
+            for (sum, step) in outcome.steps.iter_mut().zip(&end.totals.steps) {
+                sum.join(step);
+            }
+            if let Some(feed) = end.feed_used_up
+                && !outcome.feeds_used_up.contains(&feed)
+            {
+                outcome.feeds_used_up.push(feed);
+            }
             outcome.ran_for = outcome.ran_for.max(Duration::from_nanos(end.ran_for));
             outcome.accounts.extend(end.account);
         }

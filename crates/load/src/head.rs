@@ -57,6 +57,12 @@ impl Heads {
         }
     }
 
+    /// The bytes of the head that was read last.
+    #[inline]
+    pub(crate) fn last_bytes(&self) -> &[u8] {
+        &self.last_bytes
+    }
+
     #[inline]
     pub(crate) fn limits(&self) -> ReadLimits {
         self.limits

@@ -171,7 +171,7 @@ pub fn worker_and_sequence(key: u64) -> Option<(usize, u64)> {
 }
 
 /// Which answers count as success.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expect {
     /// Status codes; empty: any 2xx.
     pub status: Vec<u16>,
@@ -179,8 +179,9 @@ pub struct Expect {
 }
 
 /// What the body of a good answer must be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BodyCheck {
+    #[default]
     Any,
     Equals(Vec<u8>),
     Contains(Vec<u8>),

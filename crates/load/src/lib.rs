@@ -52,8 +52,9 @@ pub use outcome::{
     StepInterval,
 };
 pub use scenario::{
-    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, OnFailure, Pattern, Query, Repeat,
-    Scenario, Source, StepRequest, Subject, SyntaxError, Template, TemplateError,
+    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, Jar, OnFailure, Pattern, Query,
+    Repeat, Scenario, ScenarioError, Source, StepRequest, Subject, SyntaxError, Template,
+    TemplateError,
 };
 pub use share::connections_of;
 pub use tls::{Roots, Tls, TlsError, TlsOptions};

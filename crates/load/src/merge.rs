@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use crate::{
-    Interval,
+    Interval, StepInterval,
     recorder::{Due, Slice, histogram},
 };
 
@@ -116,7 +116,9 @@ impl Merger {
             service_time: histogram(),
             failed_time: histogram(),
             lag: histogram(),
-            steps: Vec::new(),
+            steps: std::iter::repeat_with(StepInterval::new)
+                .take(slices.first().map_or(0, |slice| slice.steps.len()))
+                .collect(),
             connect_time: histogram(),
             handshake_time: histogram(),
         };
@@ -139,10 +141,24 @@ impl Merger {
                 ] {
                     sum.add(part).expect("all histograms have the same bounds");
                 }
+                for (sum, part) in interval.steps.iter_mut().zip(&slice.steps) {
+                    merge_step(sum, part);
+                }
             }
             interval.counts.join(&counts);
         }
         interval
+    }
+}
+
+fn merge_step(sum: &mut StepInterval, part: &StepInterval) {
+    sum.counts.join(&part.counts);
+    for (sum, part) in [
+        (&mut sum.response_time, &part.response_time),
+        (&mut sum.service_time, &part.service_time),
+        (&mut sum.failed_time, &part.failed_time),
+    ] {
+        sum.add(part).expect("all histograms have the same bounds");
     }
 }
 
@@ -154,7 +170,7 @@ mod tests {
 
     /// A slice of a worker from one interval to another, with as many requests sent as its last interval's number.
     fn slice(worker: usize, first: u64, last: u64, is_final: bool) -> Box<Slice> {
-        let mut slice = Slice::new(worker);
+        let mut slice = Slice::new(worker, 0);
         (slice.first, slice.last, slice.end, slice.is_final) =
             (first, last, (last + 1) * 10 * MS, is_final);
         slice.counts.sent = last;

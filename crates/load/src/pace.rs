@@ -293,16 +293,18 @@ impl Habits {
 
     /// The n-th pause of a user in nanoseconds.
     fn pause(&self, user: u32, n: u64) -> u64 {
-        let chance = self.chance.inner(u64::from(user));
-        match self.think {
-            Think::Fixed(length) => whole_nanoseconds(length),
-            Think::Exponential(mean) => {
-                (whole_nanoseconds(mean) as f64 * chance.exponential(n)) as u64
-            }
-            Think::Uniform { from, to } => {
-                let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
-                from + ((to - from) as f64 * chance.fraction(n)) as u64
-            }
+        pause(self.think, self.chance.inner(u64::from(user)), n)
+    }
+}
+
+/// The n-th pause of a stream of chance, in nanoseconds.
+pub(crate) fn pause(think: Think, chance: Stream, n: u64) -> u64 {
+    match think {
+        Think::Fixed(length) => whole_nanoseconds(length),
+        Think::Exponential(mean) => (whole_nanoseconds(mean) as f64 * chance.exponential(n)) as u64,
+        Think::Uniform { from, to } => {
+            let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
+            from + ((to - from) as f64 * chance.fraction(n)) as u64
         }
     }
 }

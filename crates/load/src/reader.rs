@@ -58,6 +58,8 @@ pub struct Reader {
     answer: Option<Answer>,
     /// The beginning of a head that is not whole yet.
     partial: Vec<u8>,
+    /// The last head that was whole, where it is kept.
+    kept: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +74,30 @@ enum State {
 }
 
 impl Reader {
+    /// One that keeps the head of the answer being read.
+    #[must_use]
+    pub fn keeping_heads() -> Self {
+        Self {
+            kept: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// The bytes of the last head that was whole, for a reader that keeps heads; empty for another.
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        self.kept.as_deref().unwrap_or_default()
+    }
+
+    /// Makes it as new, for another connection.
+    pub fn reset(&mut self) {
+        let kept = self.kept.take();
+        *self = Self {
+            kept,
+            ..Self::default()
+        };
+    }
+
     /// Takes bytes off `input` up to the next event; `None` when it needs more bytes than there are.
     ///
     /// `is_head`: whether the request that is being answered was a HEAD. After an error the connection is of no use.
@@ -89,6 +115,10 @@ impl Reader {
             let Some(head) = heads.read(&mut self.partial, input)? else {
                 return Ok(None);
             };
+            if let Some(kept) = &mut self.kept {
+                kept.clear();
+                kept.extend_from_slice(heads.last_bytes());
+            }
             if let Some(answer) = self.begin(heads, head, is_head)? {
                 return Ok(Some(Event::Whole(answer)));
             }

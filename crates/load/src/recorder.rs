@@ -11,7 +11,10 @@ use std::{
 
 use hdrhistogram::Histogram;
 
-use crate::{Counts, Failure, clock::microseconds, thread_time::ThreadTime};
+use crate::{
+    Counts, Failure, SessionCounts, StepCounts, StepInterval, clock::microseconds, share::Share,
+    thread_time::ThreadTime,
+};
 
 const MICROSECONDS_MAX: u64 = 3_600_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -32,6 +35,8 @@ pub(crate) struct Slice {
     pub(crate) service_time: Histogram<u64>,
     pub(crate) failed_time: Histogram<u64>,
     pub(crate) lag: Histogram<u64>,
+    /// Of each step of a scenario.
+    pub(crate) steps: Vec<StepInterval>,
     pub(crate) connect_time: Histogram<u64>,
     pub(crate) handshake_time: Histogram<u64>,
 }
@@ -42,8 +47,27 @@ pub(crate) fn histogram() -> Histogram<u64> {
         .expect("the bounds are constants in order")
 }
 
+impl StepInterval {
+    pub(crate) fn new() -> Self {
+        Self {
+            counts: StepCounts::default(),
+            response_time: histogram(),
+            service_time: histogram(),
+            failed_time: histogram(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.counts = StepCounts::default();
+        self.response_time.reset();
+        self.service_time.reset();
+        self.failed_time.reset();
+    }
+}
+
 impl Slice {
-    pub(crate) fn new(worker: usize) -> Box<Self> {
+    /// An empty slice of a worker, for so many steps.
+    pub(crate) fn new(worker: usize, steps: usize) -> Box<Self> {
         Box::new(Self {
             worker,
             first: 0,
@@ -55,9 +79,16 @@ impl Slice {
             service_time: histogram(),
             failed_time: histogram(),
             lag: histogram(),
+            steps: std::iter::repeat_with(StepInterval::new)
+                .take(steps)
+                .collect(),
             connect_time: histogram(),
             handshake_time: histogram(),
         })
+    }
+
+    fn step_counts(&self) -> Vec<StepCounts> {
+        self.steps.iter().map(|step| step.counts.clone()).collect()
     }
 
     /// Makes it as new, for use in another interval.
@@ -72,6 +103,9 @@ impl Slice {
             &mut self.handshake_time,
         ] {
             histogram.reset();
+        }
+        for step in &mut self.steps {
+            step.clear();
         }
     }
 }
@@ -151,13 +185,31 @@ pub(crate) struct Recorder {
     failed_time_in_flight: u64,
     connections_open: u64,
     thread: ThreadTime,
-    totals: Counts,
+    totals: Totals,
+}
+
+/// Counts of a worker's whole run.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) counts: Counts,
+    /// Of each step of a scenario.
+    pub(crate) steps: Vec<StepCounts>,
+}
+
+impl Totals {
+    fn follow(&mut self, counts: &Counts, steps: &[StepCounts]) {
+        self.counts.follow(counts);
+        for (sum, step) in self.steps.iter_mut().zip(steps) {
+            sum.join(step);
+        }
+    }
 }
 
 impl Recorder {
-    pub(crate) fn new(worker: usize, exchange: Exchange, interval: u64, due: Due) -> Self {
+    pub(crate) fn new(share: &Share, exchange: Exchange, interval: u64) -> Self {
+        let due = share.due;
         Self {
-            slice: Slice::new(worker),
+            slice: Slice::new(share.worker, share.steps),
             response_time: Repeated::default(),
             service_time: Repeated::default(),
             lag: Repeated::default(),
@@ -173,7 +225,10 @@ impl Recorder {
             failed_time_in_flight: 0,
             connections_open: 0,
             thread: ThreadTime::of_this_thread(),
-            totals: Counts::default(),
+            totals: Totals {
+                counts: Counts::default(),
+                steps: vec![StepCounts::default(); share.steps],
+            },
         }
     }
 
@@ -289,6 +344,42 @@ impl Recorder {
         self.connections_open -= 1;
     }
 
+    /// A request of a step of a scenario goes out; the worker notes it beside.
+    pub(crate) fn step_sent(&mut self, step: usize) {
+        self.slice.steps[step].counts.sent += 1;
+    }
+
+    /// A request of a step of a scenario has come to its end; the worker notes it beside.
+    pub(crate) fn step_ended(
+        &mut self,
+        step: usize,
+        judged: Result<(), Failure>,
+        instants: Instants,
+    ) {
+        let step = &mut self.slice.steps[step];
+        let response_time = microseconds(instants.done.saturating_sub(instants.due));
+        match judged {
+            Ok(()) => {
+                step.counts.succeeded += 1;
+                step.response_time.saturating_record(response_time);
+                let service_time = instants.done.saturating_sub(instants.sent);
+                step.service_time
+                    .saturating_record(microseconds(service_time));
+            }
+            Err(failure) => {
+                step.counts.failed += 1;
+                step.counts.failures.add(failure, 1);
+                if failure != Failure::Reset {
+                    step.failed_time.saturating_record(response_time);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn sessions(&mut self) -> &mut SessionCounts {
+        &mut self.slice.counts.sessions
+    }
+
     #[inline]
     pub(crate) fn due(&self) -> Due {
         self.due
@@ -300,13 +391,15 @@ impl Recorder {
     }
 
     /// Ends the last interval at `now`, hands it over and gives the totals. Waits until it is taken.
-    pub(crate) fn finish(mut self, now: u64) -> Counts {
+    pub(crate) fn finish(mut self, now: u64) -> Totals {
         self.advance(now);
         self.settle();
         self.slice.end = now;
         self.slice.is_final = true;
-        self.totals.follow(&self.slice.counts);
-        self.totals.engine_cpu_busiest = self.totals.engine_cpu;
+        let steps = self.slice.step_counts();
+        self.totals.follow(&self.slice.counts, &steps);
+        let counts = &mut self.totals.counts;
+        counts.engine_cpu_busiest = counts.engine_cpu;
         // Nobody there to take it: then nobody misses it.
         let _ = self.exchange.filled.send(self.slice);
         self.totals
@@ -319,18 +412,19 @@ impl Recorder {
         self.boundary += self.interval;
         let next = self.slice.last + 1;
         let (worker, counts) = (self.slice.worker, self.slice.counts.clone());
+        let steps = self.slice.step_counts();
         let fresh = self
             .exchange
             .emptied
             .try_recv()
-            .unwrap_or_else(|_| Slice::new(worker));
+            .unwrap_or_else(|_| Slice::new(worker, steps.len()));
         match self
             .exchange
             .filled
             .try_send(std::mem::replace(&mut self.slice, fresh))
         {
             Ok(()) => {
-                self.totals.follow(&counts);
+                self.totals.follow(&counts, &steps);
                 self.slice.first = next;
             }
             Err(TrySendError::Full(kept) | TrySendError::Disconnected(kept)) => self.slice = kept,

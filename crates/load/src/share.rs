@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::{Job, Model, recorder::Due};
+use crate::{Job, Model, What, recorder::Due};
 
 /// One worker's part of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub(crate) struct Share {
     pub(crate) pipelining: usize,
     pub(crate) requests_at_most: u64,
     pub(crate) due: Due,
+    /// Steps of the scenario; 0 without one.
+    pub(crate) steps: usize,
 }
 
 /// Connections that a model asks for, and requests in flight on each.
@@ -33,11 +35,12 @@ pub fn connections_of(model: &Model) -> (usize, usize) {
     }
 }
 
-pub(crate) fn due_of(model: &Model) -> Due {
-    match model {
-        Model::Closed { .. } => Due::AtSending,
-        Model::Open { .. } => Due::BySchedule,
-        Model::Users { .. } => Due::AfterPause,
+pub(crate) fn due_of(job: &Job) -> Due {
+    match (&job.model, &job.what) {
+        (Model::Closed { .. }, What::Requests { .. }) => Due::AtSending,
+        (Model::Open { .. }, _) => Due::BySchedule,
+        // The steps of a session are due when the one before has ended, and its pause.
+        (Model::Users { .. }, _) | (Model::Closed { .. }, What::Scenario(_)) => Due::AfterPause,
     }
 }
 
@@ -63,7 +66,11 @@ pub(crate) fn shares(job: &Job) -> Vec<Share> {
             requests_at_most: job
                 .requests_at_most
                 .map_or(u64::MAX, |whole| part(worker, whole)),
-            due: due_of(&job.model),
+            due: due_of(job),
+            steps: match &job.what {
+                What::Requests { .. } => 0,
+                What::Scenario(scenario) => scenario.steps.len(),
+            },
         })
         .collect()
 }

@@ -25,7 +25,7 @@ use rustix::{
 };
 
 use crate::{
-    Account, Counts, Job, What,
+    Account, Expect, Job, ScenarioError, StartError, What,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
     engine::Shared,
@@ -33,7 +33,9 @@ use crate::{
     judge::Judge,
     layers::Layering,
     pace::Pace,
-    recorder::{Exchange, Recorder},
+    reader::Reader,
+    recorder::{Exchange, Recorder, Totals},
+    scenario::Sessions,
     share::Share,
     tls::PLAIN_BYTES,
     writer::Writer,
@@ -62,6 +64,8 @@ pub(crate) struct Worker {
     writer: Writer,
     heads: Heads,
     judge: Judge,
+    /// What sends instead of the writer, and judges instead of the judge, where the job is a scenario.
+    sessions: Option<Box<Sessions>>,
     recorder: Recorder,
     /// None where HTTP/1.1 goes in the clear.
     layering: Option<Box<Layering>>,
@@ -98,7 +102,9 @@ struct Nanoseconds {
 /// What is left of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct End {
-    pub(crate) totals: Counts,
+    pub(crate) totals: Totals,
+    /// The name of the scenario's feed that was used up.
+    pub(crate) feed_used_up: Option<String>,
     pub(crate) account: Option<Account>,
     pub(crate) ran_for: u64,
 }
@@ -110,7 +116,7 @@ impl Worker {
         share: &Share,
         exchange: Exchange,
         shared: Arc<Shared>,
-    ) -> Result<Self, Errno> {
+    ) -> Result<Self, StartError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         // Nobody would hear of a wait that the kernel refuses once the run goes on.
         let mut events = Vec::with_capacity(EVENTS_MAX);
@@ -118,21 +124,24 @@ impl Worker {
         let tick = every_tick(&epoll)?;
         // Only open load waits for instants; the default slack of 50 µs would be lag.
         rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
-        let limits = Nanoseconds::new(&job);
+        let mut limits = Nanoseconds::new(&job);
         let read_limits = ReadLimits {
             head_max_bytes: job.limits.head_max_bytes,
             body_max_bytes: job.limits.body_max_bytes,
         };
-        let connections: Vec<Connection> = share
+        let mut connections: Vec<Connection> = share
             .targets
             .iter()
             .map(|target| Connection::new(*target, share.pipelining, limits.reconnect_first))
             .collect();
         let interval = whole_nanoseconds(job.interval);
-        let (requests, expect) = match &job.what {
-            What::Requests { requests, expect } => (requests, expect),
-            What::Scenario(_) => return Err(Errno::NOSYS),
-        };
+        let (writer, judge, sessions) = what(&job, share)?;
+        if let Some(sessions) = &sessions {
+            limits.look_for(sessions.timeout_min());
+            for connection in &mut connections {
+                connection.reader = Reader::keeping_heads();
+            }
+        }
         Ok(Self {
             clock: Clock::start(),
             epoll,
@@ -145,8 +154,8 @@ impl Worker {
                 share.requests_at_most,
             ),
             heads: Heads::new(read_limits),
-            judge: Judge::new(expect),
-            recorder: Recorder::new(share.worker, exchange, interval, share.due),
+            judge,
+            recorder: Recorder::new(share, exchange, interval),
             layering: Layering::new(
                 &job.transport,
                 read_limits,
@@ -167,7 +176,8 @@ impl Worker {
             finishing_until: None,
             shared,
             limits,
-            writer: Writer::new(requests.clone(), share.worker, share.workers),
+            writer,
+            sessions,
         })
     }
 
@@ -192,6 +202,9 @@ impl Worker {
         let now = self.clock.now();
         End {
             totals: self.recorder.finish(now),
+            feed_used_up: self
+                .sessions
+                .and_then(|sessions| sessions.used_up().map(str::to_owned)),
             account: self.account,
             ran_for: now,
         }
@@ -201,10 +214,10 @@ impl Worker {
     #[inline]
     fn wait(&mut self) {
         let opening = self.to_open.peek().map(|Reverse((instant, _))| *instant);
-        let instant = match (self.pace.next_instant(), opening) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        let mut instant = earlier(self.pace.next_instant(), opening);
+        if let Some(sessions) = &self.sessions {
+            instant = earlier(instant, sessions.next_instant());
+        }
         let timeout = if self.to_read.is_empty() {
             instant.map(|instant| timespec(instant.saturating_sub(self.clock.now())))
         } else {
@@ -261,7 +274,11 @@ impl Worker {
         let must_stop = self.shared.stop.load(Ordering::Relaxed)
             || self.seen >= self.limits.at_most
             || self.sent >= self.requests_at_most
-            || self.pace.is_exhausted(self.seen);
+            || self.pace.is_exhausted(self.seen)
+            || self
+                .sessions
+                .as_ref()
+                .is_some_and(|sessions| sessions.have_ended());
         if must_stop {
             self.finish();
         }
@@ -276,6 +293,9 @@ impl Worker {
             self.finishing_until = Some(self.seen.saturating_add(self.limits.finish));
             let given_up = self.pace.give_up();
             self.recorder.fell_due(0, given_up);
+            if let Some(sessions) = &mut self.sessions {
+                sessions.give_up(&mut self.recorder);
+            }
             self.to_open.clear();
         }
     }
@@ -285,6 +305,19 @@ impl Worker {
         self.finishing_until
             .is_some_and(|until| self.recorder.in_flight() == 0 || self.seen >= until)
     }
+}
+
+/// What sends and judges: the writer and the judge, or sessions.
+fn what(job: &Job, share: &Share) -> Result<(Writer, Judge, Option<Box<Sessions>>), ScenarioError> {
+    let (requests, expect, sessions) = match &job.what {
+        What::Requests { requests, expect } => (requests.clone(), expect, None),
+        What::Scenario(scenario) => {
+            let sessions = Sessions::new(job, scenario, share)?;
+            (Vec::new(), &Expect::default(), Some(Box::new(sessions)))
+        }
+    };
+    let writer = Writer::new(requests, share.worker, share.workers);
+    Ok((writer, Judge::new(expect), sessions))
 }
 
 impl Nanoseconds {
@@ -299,9 +332,25 @@ impl Nanoseconds {
             reconnect_max: whole_nanoseconds(limits.reconnect_max),
             finish: whole_nanoseconds(limits.finish),
             at_most: whole_nanoseconds(job.at_most),
-            // A twentieth of the time is near enough for a timeout.
-            scan_ticks: (shortest / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX),
+            scan_ticks: scan_ticks(shortest),
         }
+    }
+
+    /// Some answers may take no longer than this.
+    fn look_for(&mut self, timeout: u64) {
+        self.scan_ticks = self.scan_ticks.min(scan_ticks(timeout));
+    }
+}
+
+/// A twentieth of the time is near enough for a timeout.
+fn scan_ticks(timeout: u64) -> u64 {
+    (timeout / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX)
+}
+
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

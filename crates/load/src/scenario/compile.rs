@@ -91,7 +91,10 @@ fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
 
 fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
     if let Some(name) = twice(scenario.feeds.iter().map(|feed| &feed.name)) {
-        return Err(refused("scenario", format!("two feeds are called '{name}'")));
+        return Err(refused(
+            "scenario",
+            format!("two feeds are called '{name}'"),
+        ));
     }
     for feed in &scenario.feeds {
         let refused = |what: String| Err(refused(format!("feed '{}'", feed.name), what));

@@ -105,7 +105,10 @@ impl Cookie {
 
 /// RFC 6265, section 5.2.
 fn parse(line: &[u8], path: &[u8], now: i64) -> Option<Cookie> {
-    if line.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+    if line
+        .iter()
+        .any(|byte| byte.is_ascii_control() && *byte != b'\t')
+    {
         return None;
     }
     let mut parts = line.split(|byte| *byte == b';');
@@ -125,7 +128,11 @@ fn parse(line: &[u8], path: &[u8], now: i64) -> Option<Cookie> {
     for (name, value) in parts.map(pair) {
         let value = value.unwrap_or_default();
         if name.eq_ignore_ascii_case(b"path") {
-            let path = if value.starts_with(b"/") { value } else { default_path(path) };
+            let path = if value.starts_with(b"/") {
+                value
+            } else {
+                default_path(path)
+            };
             cookie.path = path.to_vec();
         } else if name.eq_ignore_ascii_case(b"secure") {
             cookie.is_secure = true;
@@ -298,7 +305,9 @@ mod tests {
         }
         let long = format!("s={}", "x".repeat(COOKIE_MAX_BYTES));
         check(&[&long], "/a", [""; 2]);
-        let many: Vec<String> = (0..=COOKIES_MAX).map(|n| format!("c{n}=; Path=/x")).collect();
+        let many: Vec<String> = (0..=COOKIES_MAX)
+            .map(|n| format!("c{n}=; Path=/x"))
+            .collect();
         let mut jar = Jar::default();
         for line in &many {
             jar.set(line.as_bytes(), b"/", NOW);

@@ -56,12 +56,7 @@ impl Seen<'_> {
         Ok(())
     }
 
-    fn holds(
-        &self,
-        check: &CheckProgram,
-        values: &mut Values<'_>,
-        scratch: &mut Vec<u8>,
-    ) -> bool {
+    fn holds(&self, check: &CheckProgram, values: &mut Values<'_>, scratch: &mut Vec<u8>) -> bool {
         let found = match &check.of {
             Subject::Status => Some(Cow::Owned(self.status.to_string().into_bytes())),
             Subject::Body => Some(Cow::Borrowed(self.body)),
@@ -86,7 +81,9 @@ impl Seen<'_> {
     fn find(&self, source: &Source) -> Option<Cow<'_, [u8]>> {
         match source {
             Source::Json(query) => {
-                let json = self.json.get_or_init(|| serde_json::from_slice(self.body).ok());
+                let json = self
+                    .json
+                    .get_or_init(|| serde_json::from_slice(self.body).ok());
                 match query.0.query(json.as_ref()?).first()? {
                     Value::String(text) => Some(Cow::Borrowed(text.as_bytes())),
                     other => serde_json::to_vec(other).ok().map(Cow::Owned),
@@ -110,10 +107,12 @@ impl Seen<'_> {
 
 /// The header lines of a head that was parsed before: name and value.
 pub(crate) fn headers(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    head.split(|byte| *byte == b'\n').skip(1).filter_map(|line| {
-        let colon = line.iter().position(|byte| *byte == b':')?;
-        Some((&line[..colon], line[colon + 1..].trim_ascii()))
-    })
+    head.split(|byte| *byte == b'\n')
+        .skip(1)
+        .filter_map(|line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            Some((&line[..colon], line[colon + 1..].trim_ascii()))
+        })
 }
 
 #[cfg(test)]
@@ -123,7 +122,8 @@ mod tests {
 
     const HEAD: &[u8] =
         b"HTTP/1.1 200 OK\r\nETag: \"e:1\"\r\nX-Two: a\r\nx-two: b\r\nContent-Length: 5\r\n\r\n";
-    const BODY: &[u8] = br#"{"id": 7, "name": "Z\u00fc\"", "items": [{"id": "a"}, {"id": "b"}], "none": null}"#;
+    const BODY: &[u8] =
+        br#"{"id": 7, "name": "Z\u00fc\"", "items": [{"id": "a"}, {"id": "b"}], "none": null}"#;
 
     fn check(source: &Source, expected: Option<&str>) {
         let mut jar = Jar::default();
@@ -136,7 +136,9 @@ mod tests {
             now_s: 0,
             json: OnceCell::new(),
         };
-        let found = seen.find(source).map(|found| String::from_utf8_lossy(&found).into_owned());
+        let found = seen
+            .find(source)
+            .map(|found| String::from_utf8_lossy(&found).into_owned());
         assert_eq!(found.as_deref(), expected, "{source:?}");
         let exists = CheckProgram {
             of: Subject::Status,

@@ -23,4 +23,4 @@ pub use model::{
 };
 pub use template::{Template, TemplateError};
 
-pub(crate) use sessions::Sessions;
+pub(crate) use sessions::{Sessions, Whole};

@@ -125,7 +125,6 @@ pub enum Condition {
 
 /// A JSONPath (RFC 9535).
 #[derive(Debug, Clone)]
-#[expect(dead_code, reason = "read by the sessions to come")]
 pub struct Query(pub(crate) serde_json_path::JsonPath);
 
 /// A regular expression over bytes.

@@ -30,9 +30,13 @@ pub(crate) enum Operation {
     Request(usize),
     Pause(Think),
     /// The rounds of a loop begin behind this.
-    Begin { times: u32 },
+    Begin {
+        times: u32,
+    },
     /// A round has ended; where one is left, the next begins at this place.
-    Again { from: usize },
+    Again {
+        from: usize,
+    },
 }
 
 #[derive(Debug)]

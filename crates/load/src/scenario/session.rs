@@ -9,13 +9,7 @@ use super::{
     program::RequestProgram,
     text::{Chance, Place, Values, decimal},
 };
-use crate::{
-    Failure,
-    chance::Stream,
-    clock::NS_PER_S,
-    judge::Agreement,
-    reader::Answer,
-};
+use crate::{Failure, chance::Stream, clock::NS_PER_S, judge::Agreement, reader::Answer};
 
 /// Room for a body that a session keeps between its answers; more is given back.
 const BODY_ROOM_BYTES: usize = 64 * 1024;

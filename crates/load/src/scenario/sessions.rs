@@ -47,6 +47,16 @@ pub(crate) struct Sessions {
     scratch: Vec<u8>,
 }
 
+/// An answer that has come whole.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    pub(crate) answer: Answer,
+    pub(crate) head: &'a [u8],
+    /// When, in nanoseconds since 1970.
+    pub(crate) unix: u64,
+    pub(crate) instants: Instants,
+}
+
 impl Sessions {
     /// Sessions for a worker's connections.
     pub(crate) fn new(
@@ -154,13 +164,7 @@ impl Sessions {
     }
 
     /// Starts a session if one may begin.
-    fn start(
-        &mut self,
-        id: u32,
-        now: u64,
-        pace: &mut Pace,
-        recorder: &mut Recorder,
-    ) -> Option<()> {
+    fn start(&mut self, id: u32, now: u64, pace: &mut Pace, recorder: &mut Recorder) -> Option<()> {
         if self.used_up.is_some() {
             return None;
         }
@@ -263,49 +267,40 @@ impl Sessions {
         session.take_body(request, piece, self.body_kept_max_bytes);
     }
 
-    /// Judges an answer that is whole, and takes from it what the step captures.
-    pub(crate) fn judge(
-        &mut self,
-        id: u32,
-        answer: Answer,
-        head: &[u8],
-        unix: u64,
-    ) -> Result<(), Failure> {
-        let session = &mut self.sessions[id as usize];
-        let request = &self.program.requests[session.request];
-        let feeds = &self.scenario.feeds;
-        let judged = session.judge(request, (answer, head, unix), feeds, &mut self.scratch);
-        session.forget_answer();
-        judged
-    }
-
-    /// The request of a session has come to its end: notes it for its step. What becomes of the session is still to say.
-    pub(crate) fn note(
-        &self,
-        id: u32,
-        judged: Result<(), Failure>,
-        instants: Instants,
-        recorder: &mut Recorder,
-    ) {
-        let request = &self.program.requests[self.sessions[id as usize].request];
-        recorder.step_ended(request.step, judged, instants);
-    }
-
-    /// An answer has been judged: the session goes on, or ends.
+    /// Takes an answer that is whole: judges it, notes it for its step, and lets the session go on or end.
     pub(crate) fn answered(
         &mut self,
         id: u32,
-        judged: Result<(), Failure>,
-        done: u64,
-        (pace, recorder): (&mut Pace, &mut Recorder),
-    ) {
-        let request = &self.program.requests[self.sessions[id as usize].request];
+        whole: Whole<'_>,
+        pace: &mut Pace,
+        recorder: &mut Recorder,
+    ) -> Result<(), Failure> {
+        let session = &mut self.sessions[id as usize];
+        let request = &self.program.requests[session.request];
+        let answer = (whole.answer, whole.head, whole.unix);
+        let judged = session.judge(request, answer, &self.scenario.feeds, &mut self.scratch);
+        session.forget_answer();
+        recorder.step_ended(request.step, judged, whole.instants);
+        let done = whole.instants.done;
         if judged.is_ok() || request.on_failure == OnFailure::GoOn {
             self.go_on(id, done, pace, recorder);
         } else {
             recorder.sessions().failed += 1;
             self.end(id, done, pace, recorder);
         }
+        judged
+    }
+
+    /// A request will not be answered, which is noted for its step; its connection is about to be lost.
+    pub(crate) fn failed(
+        &self,
+        id: u32,
+        failure: Failure,
+        instants: Instants,
+        recorder: &mut Recorder,
+    ) {
+        let request = &self.program.requests[self.sessions[id as usize].request];
+        recorder.step_ended(request.step, Err(failure), instants);
     }
 
     /// The connection is gone, `is_agreed` where both sides knew that it would be. Then a session goes on with the next

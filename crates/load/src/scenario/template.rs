@@ -88,7 +88,6 @@ impl Template {
         self.parts.is_empty()
     }
 
-    #[cfg(test)]
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }

@@ -5,7 +5,8 @@ use crate::{
     Account, Failure, HandshakeFailure, State,
     connection::{Flight, Phase, Received},
     reader::{AtClose, Event},
-    recorder::{Instants, Recorder},
+    recorder::Recorder,
+    scenario::Whole,
 };
 
 /// How often one connection may fill the whole buffer before the others have their turn.
@@ -98,14 +99,31 @@ impl Worker {
                 .next(&mut self.heads, &mut input, flight.is_head)
             {
                 Ok(None) => return Ok(()),
-                Ok(Some(Event::Body(piece))) => self.judge.body(&mut connection.agreement, piece),
+                Ok(Some(Event::Body(piece))) => match &mut self.sessions {
+                    None => self.judge.body(&mut connection.agreement, piece),
+                    Some(sessions) => sessions.body(id, piece),
+                },
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
                     connection.has_answered = true;
                     connection.room_since = self.seen;
-                    let judged = self.judge.judge(&mut connection.agreement, answer);
+                    let judged = match &mut self.sessions {
+                        None => {
+                            self.pace.ended(id, done);
+                            self.judge.judge(&mut connection.agreement, answer)
+                        }
+                        Some(sessions) => {
+                            let (head, unix) = (connection.reader.head(), self.clock.unix(done));
+                            let whole = Whole {
+                                answer,
+                                head,
+                                unix,
+                                instants: flight.until(done),
+                            };
+                            sessions.answered(id, whole, &mut self.pace, &mut self.recorder)
+                        }
+                    };
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
-                    self.pace.ended(id, done);
                     if !answer.keep_alive {
                         return Err(Ending::Agreed);
                     }
@@ -124,9 +142,23 @@ impl Worker {
             (AtClose::Whole(answer), Some(flight)) => {
                 connection.flight.pop_front();
                 connection.has_answered = true;
-                let judged = self.judge.judge(&mut connection.agreement, answer);
+                let judged = match &mut self.sessions {
+                    None => {
+                        self.pace.ended(id, done);
+                        self.judge.judge(&mut connection.agreement, answer)
+                    }
+                    Some(sessions) => {
+                        let (head, unix) = (connection.reader.head(), self.clock.unix(done));
+                        let whole = Whole {
+                            answer,
+                            head,
+                            unix,
+                            instants: flight.until(done),
+                        };
+                        sessions.answered(id, whole, &mut self.pace, &mut self.recorder)
+                    }
+                };
                 note(&mut self.recorder, &mut self.account, flight, judged, done);
-                self.pace.ended(id, done);
                 self.end(id, Ending::Agreed, done);
             }
             (AtClose::Between, None) if connection.has_answered => {
@@ -150,17 +182,15 @@ impl Worker {
                 Ending::Agreed | Ending::Cut | Ending::Overdue => {}
             }
         }
+        let timeout = self.request_timeout(id);
+        let connection = &mut self.connections[id as usize];
         let mut is_first = true;
         while let Some(flight) = connection.flight.pop_front() {
             let failure = match ending {
                 Ending::Malformed if is_first => Failure::Malformed,
                 Ending::Protocol => Failure::Protocol,
                 Ending::Handshake(failure) => Failure::Handshake(failure),
-                Ending::Overdue
-                    if now.saturating_sub(flight.sent) >= self.limits.request_timeout =>
-                {
-                    Failure::TimedOut
-                }
+                Ending::Overdue if now.saturating_sub(flight.sent) >= timeout => Failure::TimedOut,
                 _ => Failure::Reset,
             };
             is_first = false;
@@ -171,7 +201,12 @@ impl Worker {
                 Err(failure),
                 now,
             );
-            self.pace.ended(id, now);
+            match &mut self.sessions {
+                None => self.pace.ended(id, now),
+                Some(sessions) => {
+                    sessions.failed(id, failure, flight.until(now), &mut self.recorder);
+                }
+            }
         }
     }
 }
@@ -184,11 +219,7 @@ pub(super) fn note(
     judged: Result<(), Failure>,
     done: u64,
 ) {
-    let instants = Instants {
-        due: flight.due,
-        sent: flight.sent,
-        done,
-    };
+    let instants = flight.until(done);
     match judged {
         Ok(()) => recorder.succeeded(instants),
         Err(failure) => recorder.failed(failure, instants),

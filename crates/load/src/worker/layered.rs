@@ -174,6 +174,7 @@ impl Worker {
         self.recorder.failed_beside(Failure::Handshake(failure));
         // What TLS has to say of it goes out with the good-bye.
         self.connections[id as usize].close();
+        self.session_lost(id, false, self.seen);
         self.open_after_pause(id);
     }
 

@@ -65,7 +65,23 @@ impl Worker {
         };
         self.recorder.failed_beside(failure);
         self.connections[id as usize].close();
+        self.session_lost(id, false, self.seen);
         self.open_after_pause(id);
+    }
+
+    /// A session whose connection is gone may have to end.
+    pub(super) fn session_lost(&mut self, id: u32, is_agreed: bool, now: u64) {
+        if let Some(sessions) = &mut self.sessions {
+            sessions.lost(id, is_agreed, now, (&mut self.pace, &mut self.recorder));
+        }
+    }
+
+    /// How long an answer on a connection may take.
+    pub(super) fn request_timeout(&self, id: u32) -> u64 {
+        match &self.sessions {
+            None => self.limits.request_timeout,
+            Some(sessions) => sessions.timeout(id),
+        }
     }
 
     /// Ends an open connection and sees to it that it is opened again.
@@ -74,6 +90,7 @@ impl Worker {
         self.connections[id as usize].close();
         self.recorder.disconnected();
         self.fail_flights(id, ending, now);
+        self.session_lost(id, ending == Ending::Agreed, now);
         let connection = &mut self.connections[id as usize];
         if connection.has_answered {
             connection.back_off = self.limits.reconnect_first;
@@ -117,7 +134,7 @@ impl Worker {
             .flight
             .front()
             .map_or(u64::MAX, |flight| flight.sent);
-        if oldest.saturating_add(self.limits.request_timeout) <= self.seen {
+        if oldest.saturating_add(self.request_timeout(id)) <= self.seen {
             self.end(id, Ending::Overdue, self.clock.now());
         }
     }

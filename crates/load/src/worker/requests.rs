@@ -13,6 +13,9 @@ impl Worker {
     /// Lets fall due what does so by now and sends it where there is room.
     #[inline]
     pub(super) fn send_due(&mut self) {
+        while let Some(id) = self.next_awake() {
+            self.send(id, 1);
+        }
         let fallen = self.pace.fall(self.seen);
         self.recorder.fell_due(fallen.due, fallen.skipped);
         while let Some(id) = self.pace.next_connection() {
@@ -20,6 +23,12 @@ impl Worker {
             // One at a time, so that what is due together goes to different connections.
             self.send(id, 1);
         }
+    }
+
+    /// A connection whose session goes on after a pause.
+    #[inline]
+    fn next_awake(&mut self) -> Option<u32> {
+        self.sessions.as_mut()?.next_awake(self.seen)
     }
 
     /// Sends what this connection may send and has room for, `most` requests at most.
@@ -44,7 +53,11 @@ impl Worker {
             }
         }
         let connection = &mut self.connections[id as usize];
-        if !connection.room_is_noted && connection.has_room() {
+        let wants = self
+            .sessions
+            .as_ref()
+            .is_none_or(|sessions| sessions.wants(id));
+        if wants && !connection.room_is_noted && connection.has_room() {
             connection.room_is_noted = self.pace.note_room(id);
         }
     }
@@ -73,16 +86,21 @@ impl Worker {
             && connection.has_room()
             && self.out.len() < OUT_BYTES
             && self.sent < self.requests_at_most.min(self.account_at_most)
-            && let Some(due) = self.pace.take(id, now)
+            && let Some(due) = match &mut self.sessions {
+                None => self.pace.take(id, now),
+                Some(sessions) => sessions.take(id, now, &mut self.pace, &mut self.recorder),
+            }
         {
             let index = self.sent;
             self.sent += 1;
             if let Some(account) = &mut self.account {
                 account.send();
             }
-            let is_head = self
-                .writer
-                .append(&mut self.out, index, self.clock.unix(now));
+            let unix = self.clock.unix(now);
+            let is_head = match &mut self.sessions {
+                None => self.writer.append(&mut self.out, index, unix),
+                Some(sessions) => sessions.append(&mut self.out, id, unix, &mut self.recorder),
+            };
             connection.flight.push_back(Flight {
                 due,
                 sent: now,

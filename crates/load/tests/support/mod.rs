@@ -11,6 +11,8 @@ pub mod certificates;
 pub mod child;
 pub mod cutter;
 pub mod delays;
+pub mod scenarios;
+pub mod shop;
 pub mod secure;
 pub mod streams;
 
@@ -28,7 +30,7 @@ use std::{
 use hdrhistogram::Histogram;
 use waggle_load::{
     BodyCheck, Counts, Expect, Failure, Interval, Job, Limits, Model, Outcome, Prepared, Running,
-    Target, Transport, What, start,
+    StepCounts, Target, Transport, What, start,
 };
 
 pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -57,6 +59,8 @@ pub struct Request {
     pub number: u64,
     pub connection: u64,
     pub on_connection: u64,
+    /// All lines before the body.
+    pub head: String,
     pub body: String,
 }
 
@@ -150,7 +154,7 @@ fn serve(
     let mut bytes = Vec::new();
     let mut on_connection = 0;
     loop {
-        while let Some((length, body)) = whole_request(&bytes) {
+        while let Some((length, head, body)) = whole_request(&bytes) {
             bytes.drain(..length);
             let number = seen.received.fetch_add(1, Ordering::SeqCst);
             if !body.is_empty() {
@@ -160,6 +164,7 @@ fn serve(
                 number,
                 connection,
                 on_connection,
+                head,
                 body,
             });
             on_connection += 1;
@@ -201,18 +206,18 @@ fn is_kept(stream: &mut TcpStream, seen: &Seen, reply: &Reply) -> bool {
     true
 }
 
-/// Length and body of the request at the beginning, if it is whole.
-pub fn whole_request(bytes: &[u8]) -> Option<(usize, String)> {
+/// Length, head and body of the request at the beginning, if it is whole.
+pub fn whole_request(bytes: &[u8]) -> Option<(usize, String, String)> {
     let head = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
-    let text = std::str::from_utf8(&bytes[..head])
-        .unwrap()
-        .to_ascii_lowercase();
-    let length = text
+    let text = std::str::from_utf8(&bytes[..head]).unwrap();
+    let lower = text.to_ascii_lowercase();
+    let length = lower
         .lines()
         .find_map(|line| line.strip_prefix("content-length: "))
         .map_or(0, |length| length.parse::<usize>().unwrap());
     let body = bytes.get(head..head + length)?;
-    Some((head + length, String::from_utf8(body.to_vec()).unwrap()))
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    Some((head + length, text.to_owned(), body))
 }
 
 pub fn get() -> Prepared {
@@ -339,6 +344,32 @@ impl Ended {
             totals.succeeded
         );
         assert_eq!(self.merged(|interval| &interval.lag).len(), totals.sent);
+        self.check_steps();
+    }
+
+    /// The steps of a scenario are all of it.
+    fn check_steps(&self) {
+        let totals = self.counts();
+        let mut all = StepCounts::default();
+        for (number, step) in self.outcome.steps.iter().enumerate() {
+            all.join(step);
+            let mut sum = StepCounts::default();
+            for interval in &self.intervals {
+                sum.join(&interval.steps[number].counts);
+            }
+            assert_eq!(&sum, step, "the intervals of step {number} must add up");
+            let response_time = self.merged(|interval| &interval.steps[number].response_time);
+            let service_time = self.merged(|interval| &interval.steps[number].service_time);
+            assert_eq!(response_time.len(), step.succeeded, "step {number}");
+            assert_eq!(service_time.len(), step.succeeded, "step {number}");
+        }
+        if !self.outcome.steps.is_empty() {
+            let found = (all.sent, all.succeeded, all.failed);
+            assert_eq!(found, (totals.sent, totals.succeeded, totals.failed));
+        }
+        let sessions = totals.sessions;
+        let under_way = sessions.started - sessions.completed - sessions.failed;
+        assert!(under_way <= self.outcome.connections_asked, "{sessions:?}");
     }
 }
 

@@ -133,7 +133,7 @@ fn serve(
     let mut bytes = Vec::new();
     let mut is_noted = false;
     loop {
-        while let Some((length, _)) = whole_request(&bytes) {
+        while let Some((length, ..)) = whole_request(&bytes) {
             bytes.drain(..length);
             let number = seen.received.fetch_add(1, Ordering::SeqCst);
             if !goes_on(&mut stream, seen, &reply(number)) {

@@ -51,7 +51,10 @@ impl<'a> Compiler<'a> {
             Subject::Status => false,
             Subject::Body => true,
             Subject::Value(source) => is_in_body(source),
-        }) || request.captures.iter().any(|capture| is_in_body(&capture.from));
+        }) || request
+            .captures
+            .iter()
+            .any(|capture| is_in_body(&capture.from));
         Ok(RequestProgram {
             step: request.step,
             is_head: request.method == "HEAD",
@@ -83,7 +86,9 @@ impl<'a> Compiler<'a> {
             if let Part::Text(text) = part
                 && let Some(wrong) = text.chars().find(|one| !one.is_ascii_graphic())
             {
-                return self.refuse(&format!("{wrong:?} cannot stand in a path; percent-encode it"));
+                return self.refuse(&format!(
+                    "{wrong:?} cannot stand in a path; percent-encode it"
+                ));
             }
         }
         self.text(path)

@@ -5,7 +5,9 @@ use std::time::Duration;
 use super::*;
 use crate::{
     BodyCheck, Expect,
-    scenario::{Check, Condition, Feed, FeedOrder, OnFailure, Pattern, Source, StepRequest, Subject},
+    scenario::{
+        Check, Condition, Feed, FeedOrder, OnFailure, Pattern, Source, StepRequest, Subject,
+    },
 };
 
 fn text(text: &str) -> Template {
@@ -70,7 +72,10 @@ fn check_changed(actions: Vec<Action>, change: impl Fn(&mut Scenario), expected:
         }],
     };
     change(&mut scenario);
-    let found = scenario.check().err().map_or_else(String::new, |error| error.to_string());
+    let found = scenario
+        .check()
+        .err()
+        .map_or_else(String::new, |error| error.to_string());
     assert_eq!(found, expected);
 }
 
@@ -80,7 +85,10 @@ fn check(actions: Vec<Action>, expected: &str) {
 
 #[test]
 fn names_must_be_known_where_they_stand() {
-    check(vec![request("/{{f.c}}/{{session}}/{{user}}/{{random.uuid}}")], "");
+    check(
+        vec![request("/{{f.c}}/{{session}}/{{user}}/{{random.uuid}}")],
+        "",
+    );
     check(vec![capture("id"), request("/{{id}}")], "");
     check(
         vec![request("/{{id}}"), capture("id")],
@@ -131,7 +139,10 @@ fn requests_must_be_http() {
         change(&mut changed);
         check(vec![Action::Request(Box::new(changed))], expected);
     };
-    check_step(|step| step.step = 1, "flow 'one': there is no step number 1");
+    check_step(
+        |step| step.step = 1,
+        "flow 'one': there is no step number 1",
+    );
     check_step(
         |step| step.method = "GE T".to_owned(),
         "flow 'one', step 'a': 'GE T' is no method",
@@ -165,13 +176,22 @@ fn flows_must_do_something() {
         vec![Action::Pause(Think::Fixed(Duration::ZERO))],
         "flow 'one': it sends no request",
     );
-    check(vec![repeat(0, vec![request("/")])], "flow 'one': something is repeated 0 times");
-    check(vec![repeat(1, Vec::new())], "flow 'one': what is repeated is nothing");
+    check(
+        vec![repeat(0, vec![request("/")])],
+        "flow 'one': something is repeated 0 times",
+    );
+    check(
+        vec![repeat(1, Vec::new())],
+        "flow 'one': what is repeated is nothing",
+    );
     let mut deep = request("/");
     for _ in 0..=REPEATS_INSIDE_EACH_OTHER_MAX {
         deep = repeat(1, vec![deep]);
     }
-    check(vec![deep], "flow 'one': more than 16 loops inside each other");
+    check(
+        vec![deep],
+        "flow 'one': more than 16 loops inside each other",
+    );
     let backwards = Think::Uniform {
         from: Duration::from_secs(2),
         to: Duration::from_secs(1),
@@ -183,8 +203,14 @@ fn flows_must_do_something() {
     let check_flows = |change: fn(&mut Scenario), expected: &str| {
         check_changed(vec![request("/")], change, expected);
     };
-    check_flows(|scenario| scenario.flows[0].weight = 0, "flow 'one': its weight is 0");
-    check_flows(|scenario| scenario.flows.clear(), "scenario: there is no flow");
+    check_flows(
+        |scenario| scenario.flows[0].weight = 0,
+        "flow 'one': its weight is 0",
+    );
+    check_flows(
+        |scenario| scenario.flows.clear(),
+        "scenario: there is no flow",
+    );
     check_flows(|scenario| scenario.host.clear(), "scenario: '' is no host");
     check_flows(
         |scenario| scenario.steps = (0..=STEPS_MAX).map(|step| step.to_string()).collect(),
@@ -199,7 +225,11 @@ fn flows_must_do_something() {
 #[test]
 fn feeds_must_be_tables() {
     let check_feed = |change: fn(&mut Feed), expected: &str| {
-        check_changed(vec![request("/")], |scenario| change(&mut scenario.feeds[0]), expected);
+        check_changed(
+            vec![request("/")],
+            |scenario| change(&mut scenario.feeds[0]),
+            expected,
+        );
     };
     check_feed(|feed| feed.rows.clear(), "feed 'f': it has no row");
     check_feed(
@@ -253,6 +283,6 @@ fn patterns_and_paths_say_what_is_wrong() {
     );
     check(
         crate::Query::parse("$.a[").map(drop),
-        "",
+        "not a JSONPath: parser error at byte 3",
     );
 }

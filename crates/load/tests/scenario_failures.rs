@@ -1,0 +1,292 @@
+//! Sessions that go wrong: what fails, what becomes of the session, and that every count stays the server's.
+
+mod support;
+
+use std::time::Duration;
+
+use support::{
+    Ended, Reply, closed, run,
+    scenarios::{
+        capture, check_of, feed, flow, job, json, plain, request, scenario, shopping, step, text,
+    },
+    shop::Shop,
+};
+use waggle_load::{
+    Action, Arrivals, Condition, Failure, FeedOrder, Job, Model, OnFailure, Pattern, Rate,
+    SessionCounts, Source, StepRequest, Subject, Think, start,
+};
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\nETag: e1\r\n\r\n{\"id\": \"i\"}";
+
+/// Sessions of two steps, of which the first one is this, on one connection until six requests are sent.
+fn run_two(reply: Reply, first: StepRequest) -> (Shop, Ended) {
+    let shop = Shop::start(move |request| request.head.contains("/first").then(|| reply.clone()));
+    let actions = vec![request(first), plain(1, "GET /open/second")];
+    let scenario = scenario(2, vec![flow("one", 1, actions)], Vec::new());
+    let mut job = job(shop.server.address, closed(1, 1), scenario);
+    job.requests_at_most = Some(6);
+    job.limits.body_kept_max_bytes = 20;
+    job.limits.reconnect_first = Duration::from_micros(100);
+    let ended = run(job);
+    ended.check_sums();
+    (shop, ended)
+}
+
+fn first() -> StepRequest {
+    step(0, "GET /first")
+}
+
+/// The first step fails like this: sessions end there, or go on where the step says so.
+fn check_failure(reply: Reply, first: StepRequest, failure: Failure) {
+    let place = format!("{reply:?} {first:?}");
+    let (shop, ended) = run_two(reply.clone(), first.clone());
+    assert_eq!(ended.failures(), [(failure, 6)], "{place}");
+    assert_eq!(ended.outcome.steps[0].failures.0, [(failure, 6)], "{place}");
+    let expected = SessionCounts {
+        started: 6,
+        completed: 0,
+        failed: 6,
+    };
+    assert_eq!(ended.counts().sessions, expected, "{place}");
+    assert!(!shop.paths().contains_key("/open/second"), "{place}");
+
+    let goes_on = StepRequest {
+        on_failure: OnFailure::GoOn,
+        ..first
+    };
+    let (shop, ended) = run_two(reply, goes_on);
+    let seconds = shop.paths().get("/open/second").copied().unwrap_or(0);
+    let is_lost = matches!(failure, Failure::Reset | Failure::TimedOut);
+    let expected = if is_lost { (6, 0, 6) } else { (3, 3, 0) };
+    let sessions = ended.counts().sessions;
+    let found = (sessions.started, sessions.completed, sessions.failed);
+    assert_eq!(found, expected, "{place}");
+    assert_eq!(seconds, if is_lost { 0 } else { 3 }, "{place}");
+    assert_eq!(ended.failures(), [(failure, expected.0)], "{place}");
+}
+
+fn ok() -> Reply {
+    Reply::Answer(OK.to_vec())
+}
+
+#[test]
+fn a_request_that_fails_ends_its_session() {
+    let bad = Reply::Answer(b"HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n".to_vec());
+    check_failure(bad, first(), Failure::Status(500));
+    check_failure(Reply::Cut(OK[..30].to_vec()), first(), Failure::Reset);
+    let hasty = StepRequest {
+        timeout: Some(Duration::from_millis(20)),
+        ..first()
+    };
+    check_failure(Reply::Silence, hasty, Failure::TimedOut);
+    let mut expecting = first();
+    expecting.expect.body = waggle_load::BodyCheck::Contains(b"x".to_vec());
+    check_failure(ok(), expecting, Failure::WrongBody);
+}
+
+#[test]
+fn a_capture_that_finds_nothing_fails() {
+    let check = |from: Source, failure| {
+        let capturing = StepRequest {
+            captures: vec![capture("x", from)],
+            ..first()
+        };
+        check_failure(ok(), capturing, failure);
+    };
+    check(json("$.other"), Failure::NotCaptured);
+    check(Source::Header("x-other".to_owned()), Failure::NotCaptured);
+    check(Source::Cookie("sid".to_owned()), Failure::NotCaptured);
+    let long = b"HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"id\": \"012345678901\"}".to_vec();
+    let capturing = StepRequest {
+        captures: vec![capture("x", json("$.id"))],
+        ..first()
+    };
+    check_failure(Reply::Answer(long), capturing, Failure::BodyNotKept);
+}
+
+/// Whether a check holds of [`OK`].
+fn check_check(of: Subject, holds: Condition, expected: bool) {
+    let checking = StepRequest {
+        checks: vec![check_of(of, holds)],
+        ..first()
+    };
+    if expected {
+        let (_, ended) = run_two(ok(), checking.clone());
+        assert_eq!(ended.counts().succeeded, 6, "{checking:?}");
+    } else {
+        check_failure(ok(), checking, Failure::CheckFailed);
+    }
+}
+
+#[test]
+fn checks_hold_or_fail() {
+    let pattern = |text| Condition::Matches(Pattern::parse(text).unwrap());
+    let equals = |is| Condition::Equals(text(is));
+    let contains = |is| Condition::Contains(text(is));
+    let header = || Subject::Value(Source::Header("etag".to_owned()));
+    let id = || Subject::Value(json("$.id"));
+    check_check(Subject::Status, equals("200"), true);
+    check_check(Subject::Status, equals("20"), false);
+    check_check(Subject::Status, pattern("^2..$"), true);
+    check_check(Subject::Body, equals(r#"{"id": "i"}"#), true);
+    check_check(Subject::Body, equals(r#"{"id": "i"} "#), false);
+    check_check(Subject::Body, contains("\"i\""), true);
+    check_check(Subject::Body, contains("{{session}}"), false);
+    check_check(header(), Condition::Exists, true);
+    check_check(header(), equals("e1"), true);
+    check_check(id(), Condition::Exists, true);
+    check_check(id(), pattern("^[a-h]$"), false);
+    check_check(Subject::Value(json("$.x")), Condition::Exists, false);
+    check_check(Subject::Value(json("$.x")), contains(""), false);
+}
+
+#[test]
+fn a_connection_that_ends_in_order_does_not_end_the_session() {
+    let last = OK.to_vec();
+    let closing = String::from_utf8(last)
+        .unwrap()
+        .replace("ETag", "Connection: close\r\nETag");
+    for reply in [Reply::Last(OK.to_vec()), Reply::Last(closing.into_bytes())] {
+        let (shop, ended) = run_two(reply, first());
+        let sessions = ended.counts().sessions;
+        assert_eq!((sessions.completed, sessions.failed), (3, 0));
+        assert_eq!(ended.failures(), []);
+        assert_eq!(shop.server.connections(), 4);
+    }
+}
+
+fn models() -> Vec<Model> {
+    vec![
+        closed(5, 1),
+        Model::Users {
+            users: 5,
+            think: Think::Exponential(Duration::from_micros(200)),
+            stages: Vec::new(),
+        },
+        Model::Open {
+            rate: Rate::Constant(5_000.0),
+            arrivals: Arrivals::Poisson,
+            connections: 5,
+            pipelining: 1,
+        },
+    ]
+}
+
+/// A thousand requests of sessions that pause in between, with some connections cut, in every model.
+#[test]
+fn counts_are_the_servers_counts_whatever_is_cut() {
+    for (model, workers) in models()
+        .into_iter()
+        .flat_map(|model| [(model.clone(), 1), (model, 2)])
+    {
+        let shop =
+            Shop::start(
+                |request| match request.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58 {
+                    0 => Some(Reply::Cut(Vec::new())),
+                    1 => Some(Reply::Cut(OK[..30].to_vec())),
+                    2 => Some(Reply::Last(OK.to_vec())),
+                    _ => None,
+                },
+            );
+        let mut scenario = shopping();
+        let pause = Think::Uniform {
+            from: Duration::ZERO,
+            to: Duration::from_micros(300),
+        };
+        scenario.flows[0].actions.insert(1, Action::Pause(pause));
+        scenario.flows[0].actions.push(Action::Pause(pause));
+        let mut job = job(shop.server.address, model.clone(), scenario);
+        job.workers = vec![None; workers];
+        job.requests_at_most = Some(1_000);
+        job.limits.reconnect_first = Duration::from_micros(100);
+        let ended = run(job);
+        ended.check_sums();
+        let counts = ended.counts();
+        assert_eq!(counts.sent, 1_000, "{model:?}");
+        let asked = shop.asked();
+        let good = asked.iter().filter(|asked| asked.status == 200).count() as u64;
+        assert!(
+            counts.succeeded >= good && counts.succeeded <= shop.server.answered(),
+            "{model:?}"
+        );
+        assert!(shop.server.received() <= counts.sent, "{model:?}");
+        for (step, method) in ["POST", "GET", "PUT"].into_iter().enumerate() {
+            let seen = asked.iter().filter(|asked| asked.method == method).count() as u64;
+            let sent = ended.outcome.steps[step].sent;
+            assert!(
+                seen <= sent && sent - seen <= counts.failed,
+                "{model:?} {method}"
+            );
+        }
+        assert!(
+            counts.sessions.failed > 0 && counts.sessions.completed > 0,
+            "{model:?}"
+        );
+        assert_eq!(
+            asked.iter().filter(|asked| asked.status == 401).count(),
+            0,
+            "{model:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_not_cut_is_counted_exactly() {
+    for (model, workers) in models()
+        .into_iter()
+        .flat_map(|model| [(model.clone(), 1), (model, 2)])
+    {
+        let shop = Shop::start(|_| None);
+        let mut job = job(shop.server.address, model.clone(), shopping());
+        job.workers = vec![None; workers];
+        job.requests_at_most = Some(900);
+        let ended = run(job);
+        ended.check_sums();
+        assert_eq!(
+            (ended.counts().succeeded, shop.server.answered()),
+            (900, 900),
+            "{model:?}"
+        );
+        let asked = shop.asked();
+        for (step, method) in ["POST", "GET", "PUT"].into_iter().enumerate() {
+            let seen = asked.iter().filter(|asked| asked.method == method).count() as u64;
+            assert_eq!(
+                ended.outcome.steps[step].succeeded, seen,
+                "{model:?} {method}"
+            );
+        }
+        assert_eq!(
+            ended.counts().sessions.started,
+            ended.outcome.steps[0].sent,
+            "{model:?}"
+        );
+        assert_eq!(
+            ended.counts().sessions.completed,
+            ended.outcome.steps[2].succeeded,
+            "{model:?}"
+        );
+    }
+}
+
+/// A job that is possible but for one change, and what is said of it.
+fn check_refused(change: impl Fn(&mut Job), expected: &str) {
+    let mut scenario = shopping();
+    scenario.feeds = vec![feed("rows", 2, FeedOrder::PerUser)];
+    let address = "127.0.0.1:9".parse().unwrap();
+    let mut job = job(address, closed(2, 1), scenario);
+    change(&mut job);
+    let found = start(job).map(drop).unwrap_err().to_string();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn impossible_scenarios_are_refused() {
+    check_refused(
+        |job| job.model = closed(2, 2),
+        "sessions of a scenario send one request at a time: pipelining must be 1, not 2",
+    );
+    check_refused(
+        |job| job.model = closed(3, 1),
+        "feed 'rows' has 2 rows, and each of 3 users needs one of its own",
+    );
+}

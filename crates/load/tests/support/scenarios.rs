@@ -1,0 +1,123 @@
+//! Scenarios for tests, in few words.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use waggle_load::{
+    Action, Capture, Check, Condition, Expect, Feed, FeedOrder, Flow, Job, Model, OnFailure, Query,
+    Repeat, Scenario, Source, StepRequest, Subject, Template, What,
+};
+
+pub fn text(text: &str) -> Template {
+    Template::parse(text).unwrap()
+}
+
+/// A step: its number, and method and path.
+pub fn step(step: usize, line: &str) -> StepRequest {
+    let (method, path) = line.split_once(' ').unwrap();
+    StepRequest {
+        step,
+        method: method.to_owned(),
+        path: text(path),
+        headers: Vec::new(),
+        body: Template::default(),
+        expect: Expect::default(),
+        checks: Vec::new(),
+        captures: Vec::new(),
+        on_failure: OnFailure::End,
+        timeout: None,
+    }
+}
+
+pub fn request(step: StepRequest) -> Action {
+    Action::Request(Box::new(step))
+}
+
+/// A step with nothing special.
+pub fn plain(number: usize, line: &str) -> Action {
+    request(step(number, line))
+}
+
+pub fn repeat(times: u32, actions: Vec<Action>) -> Action {
+    Action::Repeat(Repeat { times, actions })
+}
+
+pub fn capture(variable: &str, from: Source) -> Capture {
+    Capture {
+        variable: variable.to_owned(),
+        from,
+    }
+}
+
+pub fn json(path: &str) -> Source {
+    Source::Json(Query::parse(path).unwrap())
+}
+
+pub fn check_of(of: Subject, holds: Condition) -> Check {
+    Check { of, holds }
+}
+
+pub fn flow(name: &str, weight: u32, actions: Vec<Action>) -> Flow {
+    Flow {
+        name: name.to_owned(),
+        weight,
+        actions,
+    }
+}
+
+/// A feed with one column `name`, whose rows are `r0`, `r1` and so on.
+pub fn feed(name: &str, rows: usize, order: FeedOrder) -> Feed {
+    Feed {
+        name: name.to_owned(),
+        columns: vec!["name".to_owned()],
+        rows: (0..rows).map(|row| vec![format!("r{row}")]).collect(),
+        order,
+    }
+}
+
+/// Steps are called `s0`, `s1` and so on.
+pub fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scenario {
+    Scenario {
+        host: "shop".to_owned(),
+        steps: (0..steps).map(|step| format!("s{step}")).collect(),
+        flows,
+        feeds,
+    }
+}
+
+/// Logs in, lists its orders and looks at the first of them.
+pub fn shopping() -> Scenario {
+    let login = StepRequest {
+        body: text(r#"{"name": "u{{user}}", "session": {{session}}}"#),
+        captures: vec![
+            capture("token", json("$.token")),
+            capture("sid", Source::Cookie("sid".to_owned())),
+            capture("login", Source::Header("x-login".to_owned())),
+        ],
+        ..step(0, "POST /login")
+    };
+    let bearer = || vec![("Authorization".to_owned(), text("Bearer {{token}}"))];
+    let list = StepRequest {
+        headers: bearer(),
+        captures: vec![capture("order", json("$.orders[0].id"))],
+        checks: vec![check_of(
+            Subject::Value(json("$.orders[1].id")),
+            Condition::Equals(text("o-{{sid}}-2")),
+        )],
+        ..step(1, "GET /orders")
+    };
+    let order = StepRequest {
+        headers: bearer(),
+        body: text("{{login}} {{order}}"),
+        ..step(2, "PUT /orders/{{order}}")
+    };
+    let actions = [login, list, order].map(request).into();
+    scenario(3, vec![flow("buy", 1, actions)], Vec::new())
+}
+
+/// A job that runs a scenario.
+pub fn job(address: SocketAddr, model: Model, scenario: Scenario) -> Job {
+    Job {
+        what: What::Scenario(Arc::new(scenario)),
+        ..super::job(address, model)
+    }
+}

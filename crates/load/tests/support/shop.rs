@@ -1,0 +1,122 @@
+//! A small shop to run scenarios against: log in, list one's orders, look at one. It denies what does not fit together,
+//! and remembers all that it was asked.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use super::{Reply, Request, Server};
+
+/// A request as the shop understood it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub connection: u64,
+    pub method: String,
+    pub path: String,
+    /// The session of the cookie, if there was one.
+    pub cookie: Option<String>,
+    pub head: String,
+    pub body: String,
+    pub status: u16,
+}
+
+/// The server and its memory.
+pub struct Shop {
+    pub server: Server,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Shop {
+    /// `change` may answer in the shop's place.
+    pub fn start(change: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) -> Self {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let memory = Arc::clone(&asked);
+        let logins = Mutex::new(0_u64);
+        let server = Server::start(move |request| {
+            let (method, path) = first_line(&request.head);
+            let cookie = header(&request.head, "cookie")
+                .and_then(|cookies| cookies.split("; ").find_map(|one| one.strip_prefix("sid=")))
+                .map(str::to_owned);
+            let (status, answer) = respond(request, (method, path), cookie.as_deref(), &logins);
+            let changed = change(request);
+            memory.lock().unwrap().push(Asked {
+                connection: request.connection,
+                method: method.to_owned(),
+                path: path.to_owned(),
+                cookie,
+                head: request.head.clone(),
+                body: request.body.clone(),
+                status: if changed.is_some() { 0 } else { status },
+            });
+            changed.unwrap_or(Reply::Answer(answer))
+        });
+        Self { server, asked }
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// How often each path was asked for.
+    pub fn paths(&self) -> HashMap<String, u64> {
+        let mut paths = HashMap::new();
+        for asked in self.asked() {
+            *paths.entry(asked.path).or_default() += 1;
+        }
+        paths
+    }
+}
+
+/// The value of a header, whose name is given in lower case.
+pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().skip(1).find_map(|line| {
+        let (found, value) = line.split_once(": ")?;
+        found.eq_ignore_ascii_case(name).then_some(value)
+    })
+}
+
+fn first_line(head: &str) -> (&str, &str) {
+    let mut words = head.split(' ');
+    (words.next().unwrap(), words.next().unwrap())
+}
+
+fn respond(
+    request: &Request,
+    (method, path): (&str, &str),
+    cookie: Option<&str>,
+    logins: &Mutex<u64>,
+) -> (u16, Vec<u8>) {
+    let bearer = header(&request.head, "authorization");
+    let is_known = |sid: &str| bearer == Some(&format!("Bearer t-{sid}"));
+    match (method, path, cookie) {
+        ("POST", "/login", _) => {
+            let mut logins = logins.lock().unwrap();
+            *logins += 1;
+            let sid = *logins;
+            let lines = format!(
+                "Set-Cookie: sid={sid}; Path=/; HttpOnly\r\nSet-Cookie: login={sid}; Path=/login\r\nX-Login: n{sid}\r\n"
+            );
+            let body = format!(r#"{{"token": "t-{sid}", "visits": [{sid}, 7]}}"#);
+            (200, answer(200, &lines, &body))
+        }
+        ("GET", "/orders", Some(sid)) if is_known(sid) => {
+            let body = format!(r#"{{"orders": [{{"id": "o-{sid}-1"}}, {{"id": "o-{sid}-2"}}]}}"#);
+            (200, answer(200, "", &body))
+        }
+        ("POST", "/logout", Some(_)) => {
+            let line = "Set-Cookie: sid=; Path=/; Max-Age=0\r\n";
+            (200, answer(200, line, ""))
+        }
+        (_, path, Some(sid)) if path.starts_with(&format!("/orders/o-{sid}-")) => {
+            (200, answer(200, "", "an order"))
+        }
+        (_, path, _) if path.starts_with("/open") => (200, answer(200, "", path)),
+        _ => (401, answer(401, "", "")),
+    }
+}
+
+fn answer(status: u16, lines: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 {status} X\r\n{lines}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+}
