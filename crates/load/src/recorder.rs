@@ -17,6 +17,7 @@ use crate::{
 };
 
 const MICROSECONDS_MAX: u64 = 3_600_000_000;
+const FIRST_ROOM_MICROSECONDS: u64 = 2_047;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// What one worker noted in one interval, or in several where the hand-over had to wait.
@@ -47,13 +48,27 @@ pub(crate) fn histogram() -> Histogram<u64> {
         .expect("the bounds are constants in order")
 }
 
+/// As [`histogram`], with room for short times at first: there are many steps, and each slice has three for each.
+fn growing_histogram() -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1, FIRST_ROOM_MICROSECONDS, SIGNIFICANT_DIGITS)
+        .expect("the bounds are constants in order");
+    histogram.auto(true);
+    histogram
+}
+
+fn record_growing(histogram: &mut Histogram<u64>, ns: u64) {
+    histogram
+        .record(microseconds(ns).min(MICROSECONDS_MAX))
+        .expect("it grows up to the bounds of all histograms");
+}
+
 impl StepInterval {
     pub(crate) fn new() -> Self {
         Self {
             counts: StepCounts::default(),
-            response_time: histogram(),
-            service_time: histogram(),
-            failed_time: histogram(),
+            response_time: growing_histogram(),
+            service_time: growing_histogram(),
+            failed_time: growing_histogram(),
         }
     }
 
@@ -357,20 +372,19 @@ impl Recorder {
         instants: Instants,
     ) {
         let step = &mut self.slice.steps[step];
-        let response_time = microseconds(instants.done.saturating_sub(instants.due));
+        let response_time = instants.done.saturating_sub(instants.due);
         match judged {
             Ok(()) => {
                 step.counts.succeeded += 1;
-                step.response_time.saturating_record(response_time);
+                record_growing(&mut step.response_time, response_time);
                 let service_time = instants.done.saturating_sub(instants.sent);
-                step.service_time
-                    .saturating_record(microseconds(service_time));
+                record_growing(&mut step.service_time, service_time);
             }
             Err(failure) => {
                 step.counts.failed += 1;
                 step.counts.failures.add(failure, 1);
                 if failure != Failure::Reset {
-                    step.failed_time.saturating_record(response_time);
+                    record_growing(&mut step.failed_time, response_time);
                 }
             }
         }

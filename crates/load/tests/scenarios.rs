@@ -164,8 +164,9 @@ fn rows_of_users(
     ended.check_sums();
     let mut users: HashMap<String, Vec<String>> = HashMap::new();
     for asked in shop.asked() {
-        let mut parts = asked.path.split('/').skip(2);
-        let (user, row) = (parts.next().unwrap(), parts.next().unwrap());
+        let (user, row) = asked.path["/open/".len()..]
+            .split_once('/')
+            .unwrap_or_default();
         users
             .entry(user.to_owned())
             .or_default()
@@ -191,8 +192,11 @@ fn a_row_per_user_stays_with_the_user() {
     let (ended, users) = rows_of_users(FeedOrder::PerUser, 4, 400);
     assert_eq!(users.len(), 4);
     for (user, rows) in users {
-        let row = format!("r{}", user.parse::<u64>().unwrap() - 1);
-        assert!(rows.iter().all(|found| *found == row), "{user}: {rows:?}");
+        let user_of = |row: &String| row.strip_prefix('r')?.parse().ok().map(|row: u64| row + 1);
+        assert!(
+            rows.iter().all(|row| user_of(row) == user.parse().ok()),
+            "{user}: {rows:?}"
+        );
     }
     assert!(ended.outcome.feeds_used_up.is_empty());
 }

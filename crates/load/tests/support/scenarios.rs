@@ -1,6 +1,6 @@
 //! Scenarios for tests, in few words.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use waggle_load::{
     Action, Capture, Check, Condition, Expect, Feed, FeedOrder, Flow, Job, Model, OnFailure, Query,
@@ -118,6 +118,7 @@ pub fn shopping() -> Scenario {
 pub fn job(address: SocketAddr, model: Model, scenario: Scenario) -> Job {
     Job {
         what: What::Scenario(Arc::new(scenario)),
+        interval: Duration::from_millis(200),
         ..super::job(address, model)
     }
 }
