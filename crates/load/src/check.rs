@@ -6,8 +6,9 @@ use rustix::{
 };
 
 use crate::{
-    FeedOrder, Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, RequestError, Scenario, ScenarioError, Stage, Stamp, TIME_DIGITS,
-    Think, Transport, UserStage, What, http2::Requests, share::connections_of,
+    FeedOrder, Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, RequestError, Scenario,
+    ScenarioError, Stage, Stamp, TIME_DIGITS, Think, Transport, UserStage, What, http2::Requests,
+    share::connections_of,
 };
 
 /// Keys have room for so many workers.

@@ -12,8 +12,8 @@ pub mod child;
 pub mod cutter;
 pub mod delays;
 pub mod scenarios;
-pub mod shop;
 pub mod secure;
+pub mod shop;
 pub mod streams;
 
 use std::{
