@@ -18,7 +18,7 @@ use super::{
 /// printed.
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    /// Where requests go: http://…; without a scheme, http is meant
+    /// Where requests go: http://… or https://…; without a scheme, http is meant
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     #[command(flatten)]
@@ -31,6 +31,8 @@ pub(crate) struct Load {
     pub(crate) records: Records,
     #[command(flatten)]
     pub(crate) way: Way,
+    #[command(flatten)]
+    pub(crate) secure: Secure,
     #[command(flatten)]
     pub(crate) judged: Judged,
     #[command(flatten)]
@@ -172,6 +174,30 @@ pub(crate) struct Way {
     #[arg(long, value_name = "CPU,…", num_args = 0..=1, require_equals = true, default_missing_value = "",
           value_parser = CpuChoice::parse)]
     pub(crate) pin: Option<CpuChoice>,
+}
+
+/// HTTP/2 and TLS.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "HTTP/2 and TLS")]
+pub(crate) struct Secure {
+    /// HTTP/2: --pipelining is the number of streams on each connection; in the clear the server is taken to speak it
+    #[arg(long, conflicts_with = "disable_keepalive")]
+    pub(crate) http2: bool,
+    /// Takes any certificate
+    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    pub(crate) insecure: bool,
+    /// The certificate authorities to trust (PEM) instead of this machine's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
+    /// Certificate of this side (PEM)
+    #[arg(short = 'E', long, value_name = "FILE")]
+    pub(crate) cert: Option<PathBuf>,
+    /// Its private key (PEM), where it does not stand in the certificate's file
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+    /// Every TLS handshake is a whole one (as in curl)
+    #[arg(long)]
+    pub(crate) no_sessionid: bool,
 }
 
 /// What the result is held against.

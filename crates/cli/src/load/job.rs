@@ -1,38 +1,32 @@
 //! Flags and a reached target → a job of the engine, with the settings as they will be told. Starts nothing.
 
 use std::{
-    io::Read,
     net::SocketAddr,
-    path::Path,
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Context, Result, bail};
-use waggle_load::{
-    self as load, Arrivals, Job, Limits, Prepared, Rate, Stage, Think, Transport, UserStage, What,
-};
-use waggle_runner::{RecordFiles, cpus, message::plain};
-use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request, units};
+use anyhow::{Result, bail};
+use waggle_load::{self as load, Job, Limits, Protocol, What};
+use waggle_runner::cpus;
+use waggle_study::{Request, units};
 
 use super::{
-    arguments::{self, Load},
-    parse::{ArrivalsName, Expectation, StageText, ThinkText},
-    summary::{ModelName, Settings, StageSettings},
-    target::{Target, basic},
+    arguments::Load,
+    model::model,
+    parse::Expectation,
+    request::{prepared, request},
+    summary::Settings,
+    target::Target,
+    transport::transport,
 };
 
 /// The name of the request in a log of histograms.
-const REQUEST_NAME: &str = "request";
-const CONNECTIONS: u32 = 50;
+pub(crate) const REQUEST_NAME: &str = "request";
 const DURATION: Duration = Duration::from_secs(10);
-const TIMEOUT: Duration = Duration::from_secs(10);
-const THINK: Duration = Duration::from_secs(1);
 /// A count of requests without a time has this one.
 const AT_MOST: Duration = super::parse::DURATION_MAX;
 /// Intervals of the engine are about so long: fine enough to tell steadiness within a few seconds.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Longest body that is read from a file.
-const BODY_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Drawn seeds are kept short, so that they can be typed again.
 const SEED_MODULUS: u128 = 1_000_000_007;
 
@@ -64,9 +58,16 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
     let interval = interval(flags, measure);
     let warm_up = whole_intervals(flags.until.warm_up.unwrap_or_default(), interval);
     let workers = workers(flags)?;
+    let transport = transport(&flags.secure, target)?;
     let seed = flags.model.seed.unwrap_or_else(drawn_seed);
     let settings = Settings {
         address: address.to_string(),
+        protocol: match transport.protocol {
+            Protocol::Http1 => "http/1.1",
+            Protocol::Http2 => "h2",
+        }
+        .to_owned(),
+        tls: transport.tls.is_some(),
         method: request.method.clone(),
         body_bytes: body,
         duration_s: measure.map(|time| time.as_secs_f64()),
@@ -90,7 +91,7 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
         job: Job {
             name: REQUEST_NAME.to_owned(),
             targets: vec![load::Target { address }],
-            transport: Transport::default(),
+            transport,
             model,
             what: What::Requests { requests, expect },
             limits: Limits {
@@ -106,302 +107,6 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
             seed,
         },
     })
-}
-
-/// The model, and its part of the settings.
-fn model(flags: &arguments::Model, defaults: &mut Vec<String>) -> Result<(load::Model, Settings)> {
-    let is_open = flags.rate.is_some() || (!flags.stages.is_empty() && flags.users.is_none());
-    if flags.arrivals.is_some() && !is_open {
-        bail!(
-            "--arrivals says when requests of an open load fall due; it needs --rate or --stages"
-        );
-    }
-    let (model, mut settings) = match flags.users {
-        Some(users) => of_users(flags, users, defaults)?,
-        None => of_connections(flags, defaults),
-    };
-    settings.stages = flags.stages.iter().map(stage_settings).collect();
-    Ok((model, settings))
-}
-
-fn stage_settings(stage: &StageText) -> StageSettings {
-    StageSettings {
-        over_s: stage.over.as_secs_f64(),
-        to: stage.to,
-    }
-}
-
-fn of_users(
-    flags: &arguments::Model,
-    users: u32,
-    defaults: &mut Vec<String>,
-) -> Result<(load::Model, Settings)> {
-    let think = match &flags.think {
-        Some(think) => think.clone(),
-        None => {
-            defaults.push("users think for 1 s on average, exponentially".to_owned());
-            ThinkText {
-                think: Think::Exponential(THINK),
-                text: "exp:1s".to_owned(),
-            }
-        }
-    };
-    let mut stages = Vec::new();
-    for stage in &flags.stages {
-        if stage.to.fract() != 0.0 || stage.to > f64::from(users) {
-            bail!(
-                "--stages: {} is no number of users up to the {users} of --users",
-                stage.to
-            );
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole, and at most a u32"
-        )]
-        let to = stage.to as usize;
-        stages.push(UserStage {
-            to,
-            over: stage.over,
-        });
-    }
-    let settings = Settings {
-        model: ModelName::Users,
-        users: Some(users),
-        think: Some(think.text),
-        ..Settings::default()
-    };
-    let model = load::Model::Users {
-        users: users as usize,
-        think: think.think,
-        stages,
-    };
-    Ok((model, settings))
-}
-
-fn of_connections(flags: &arguments::Model, defaults: &mut Vec<String>) -> (load::Model, Settings) {
-    let stages = || {
-        flags.stages.iter().map(|stage| Stage {
-            to_per_s: stage.to,
-            over: stage.over,
-        })
-    };
-    let rate = match flags.rate {
-        Some(per_s) => Some(Rate::Constant(per_s)),
-        None if flags.stages.is_empty() => None,
-        None => Some(Rate::Stages(stages().collect())),
-    };
-    let connections = flags.connections.unwrap_or(CONNECTIONS);
-    let pipelining = flags.pipelining.unwrap_or(1);
-    let settings = |name| Settings {
-        model: name,
-        connections: Some(connections),
-        pipelining: Some(pipelining),
-        ..Settings::default()
-    };
-    if flags.connections.is_none() {
-        let model = if rate.is_some() { "" } else { "closed load, " };
-        defaults.push(format!("{model}{CONNECTIONS} connections"));
-    }
-    let (connections, pipelining) = (connections as usize, pipelining as usize);
-    let Some(rate) = rate else {
-        let model = load::Model::Closed {
-            connections,
-            pipelining,
-        };
-        return (model, settings(ModelName::Closed));
-    };
-    let arrivals = match flags.arrivals {
-        Some(ArrivalsName::Uniform) => Arrivals::Uniform,
-        Some(ArrivalsName::Poisson) => Arrivals::Poisson,
-        None => {
-            defaults.push("Poisson arrivals".to_owned());
-            Arrivals::Poisson
-        }
-    };
-    let settings = Settings {
-        rate_per_s: flags.rate,
-        arrivals: Some(
-            match arrivals {
-                Arrivals::Poisson => "poisson",
-                Arrivals::Uniform => "uniform",
-            }
-            .to_owned(),
-        ),
-        ..settings(ModelName::Open)
-    };
-    let model = load::Model::Open {
-        rate,
-        arrivals,
-        connections,
-        pipelining,
-    };
-    (model, settings)
-}
-
-/// The request as a study would have it; its body comes apart from it, for it need not be text.
-fn request(flags: &Load, target: &Target) -> Result<Request> {
-    let given = &flags.request;
-    let records = records(&flags.records)?;
-    let method = given.method.clone().unwrap_or_else(|| {
-        let verb = match (&records, has_body(given)) {
-            (Some(_), _) => "PUT",
-            (None, true) => "POST",
-            (None, false) => "GET",
-        };
-        verb.to_owned()
-    });
-    let mut headers = given.headers.clone();
-    let has = |headers: &[(String, String)], wanted: &str| {
-        headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
-    };
-    let mut add = |name: &str, value: String| {
-        if !has(&headers, name) {
-            headers.push((name.to_owned(), value));
-        }
-    };
-    if let Some(user) = given.user.as_ref().or(target.user.as_ref()) {
-        add("Authorization", basic(user));
-    }
-    if let Some(content_type) = &given.content_type {
-        add("Content-Type", content_type.clone());
-    } else if given.data.is_some() || given.data_binary.is_some() {
-        add(
-            "Content-Type",
-            "application/x-www-form-urlencoded".to_owned(),
-        );
-    }
-    if given.disable_keepalive {
-        if flags.model.pipelining.is_some_and(|requests| requests > 1) {
-            bail!(
-                "--disable-keepalive and --pipelining do not go together: a connection that ends after one answer has no second request under way"
-            );
-        }
-        add("Connection", "close".to_owned());
-    }
-    Ok(Request {
-        name: REQUEST_NAME.to_owned(),
-        method,
-        path: target.path.clone(),
-        headers,
-        body: records.map_or(Body::None, Body::Records),
-        expect: Expect {
-            status: Vec::new(),
-            body: BodyExpect::Any,
-        },
-        timeout: given.timeout.unwrap_or(TIMEOUT),
-    })
-}
-
-fn has_body(given: &arguments::Request) -> bool {
-    given.body.is_some()
-        || given.body_file.is_some()
-        || given.data.is_some()
-        || given.data_binary.is_some()
-}
-
-fn records(given: &arguments::Records) -> Result<Option<RecordsBody>> {
-    let Some(from) = given.records.clone() else {
-        return Ok(None);
-    };
-    let format = match given.records_format {
-        Some(format) => format.into(),
-        None => match Path::new(&from)
-            .extension()
-            .and_then(|ending| ending.to_str())
-        {
-            Some("lp" | "line" | "influx") => RecordsFormat::LineProtocol,
-            Some("ndjson" | "jsonl") => RecordsFormat::Ndjson,
-            Some("json") => RecordsFormat::Json,
-            Some("csv") => RecordsFormat::Csv,
-            _ => bail!("the ending of {from:?} does not say its format; write --records-format"),
-        },
-    };
-    if format == RecordsFormat::Csv && given.records_measurement.is_none() {
-        bail!("CSV does not name the measurement; write --records-measurement");
-    }
-    if format == RecordsFormat::Csv && given.records_time.is_none() {
-        bail!("CSV does not say which column is the time; write --records-time");
-    }
-    let send_as = given
-        .records_as
-        .map_or(RecordsFormat::LineProtocol, RecordsFormat::from);
-    if send_as == RecordsFormat::Csv {
-        bail!("records are not sent as csv; --records-as is line-protocol, ndjson or json");
-    }
-    Ok(Some(RecordsBody {
-        from,
-        format,
-        send_as,
-        per_request: given.records_per_request.unwrap_or(1),
-        measurement: given.records_measurement.clone(),
-        time: given.records_time.clone(),
-        tags: given.records_tags.clone(),
-    }))
-}
-
-/// The bytes of the requests, and how long the body of one is.
-fn prepared(flags: &Load, request: &Request, target: &Target) -> Result<(Vec<Prepared>, u64)> {
-    if let Body::Records(_) = request.body {
-        let run = format!("l{:x}", unix_ns());
-        let requests = RecordFiles::of(request)?.prepare(request, &run, &target.authority)?;
-        let bytes = requests.first().map_or(0, body_bytes);
-        return Ok((requests, bytes));
-    }
-    let body = body(&flags.request)?;
-    let prepared = plain(request, &target.authority, &body);
-    Ok((vec![prepared], body.len() as u64))
-}
-
-fn body_bytes(request: &Prepared) -> u64 {
-    let head = request
-        .bytes
-        .windows(4)
-        .position(|four| four == b"\r\n\r\n");
-    head.map_or(0, |head| (request.bytes.len() - head - 4) as u64)
-}
-
-fn body(given: &arguments::Request) -> Result<Vec<u8>> {
-    if let Some(file) = &given.body_file {
-        return file_bytes(file);
-    }
-    let text = [&given.body, &given.data, &given.data_binary]
-        .into_iter()
-        .flatten()
-        .next();
-    let Some(text) = text else {
-        return Ok(Vec::new());
-    };
-    let mut bytes = match text.strip_prefix('@') {
-        Some("-") => bounded(std::io::stdin().lock(), "the standard input")?,
-        Some(file) => file_bytes(Path::new(file))?,
-        None => return Ok(text.clone().into_bytes()),
-    };
-    if given.data.is_some() {
-        // As curl does it.
-        bytes.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-    }
-    Ok(bytes)
-}
-
-fn file_bytes(file: &Path) -> Result<Vec<u8>> {
-    let name = file.display().to_string();
-    let opened =
-        std::fs::File::open(file).with_context(|| format!("cannot read the body in {name}"))?;
-    bounded(opened, &name)
-}
-
-fn bounded(from: impl Read, name: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(BODY_MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read the body in {name}"))?;
-    if bytes.len() as u64 > BODY_MAX_BYTES {
-        bail!("the body in {name} is longer than {BODY_MAX_BYTES} bytes");
-    }
-    Ok(bytes)
 }
 
 fn expect(flags: &Load, request: &Request) -> Result<load::Expect> {
@@ -482,7 +187,7 @@ fn workers(flags: &Load) -> Result<Vec<Option<usize>>> {
         .collect())
 }
 
-fn unix_ns() -> u128 {
+pub(crate) fn unix_ns() -> u128 {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()

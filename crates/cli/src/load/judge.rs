@@ -102,7 +102,7 @@ fn nothing_succeeded(all: &CountsRow) -> Option<String> {
     let kinds: Vec<String> = all
         .failures
         .iter()
-        .map(|failure| format!("{} {}", failure.kind.replace('_', " "), failure.count))
+        .map(|failure| format!("{} × {}", failure.count, failure.kind.replace('_', " ")))
         .collect();
     let why = match kinds.as_slice() {
         [] => String::new(),

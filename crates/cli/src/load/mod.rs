@@ -1,19 +1,24 @@
 //! `waggle load`: one quick load on one URL, judged like a trial of a study.
 //!
-//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`); `watch` follows it, `gather` adds its
-//! intervals up, `series` writes them, `view` shows them; `result` makes the one plain value (`summary`), judged by
-//! `judge`, which `text` and serde render.
+//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` and `transport`);
+//! `watch` follows it, `gather` adds its intervals up, `series` writes them, `view` shows them; `result` makes the one
+//! plain value (`summary`), judged by `judge`, which `text` and serde render.
 
 pub(crate) mod arguments;
 mod gather;
 mod job;
 mod judge;
+mod model;
 mod parse;
+mod request;
 mod result;
 mod series;
 pub(crate) mod summary;
 mod target;
+#[cfg(test)]
+mod tests;
 mod text;
+mod transport;
 mod view;
 mod watch;
 

@@ -64,8 +64,11 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         response_time_us: times(&watched.response_time),
         service_time_us: times(&watched.service_time),
         failed_time_us: times(&watched.failed_time),
-        connects: watched.connects,
+        connects: watched.totals.connects,
         connect_time_us: times(&watched.connect_time),
+        handshakes: watched.totals.handshakes,
+        handshakes_resumed: watched.totals.handshakes_resumed,
+        handshake_time_us: times(&watched.handshake_time),
         engine: engine(planned, &watched),
         totals: totals(&watched),
         verdict: verdict.name().to_owned(),
@@ -159,7 +162,6 @@ fn totals(watched: &Watched) -> Totals {
         succeeded: totals.succeeded,
         failed: totals.failed,
         due_unsent: totals.skipped,
-        connects: totals.connects,
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct LoadResult {
     pub(crate) in_flight_at_end: u64,
     /// Of those that succeeded or failed: after the measured time was over.
     pub(crate) answered_after_end: u64,
-    /// Failures by kind. `refused`, `connect_failed` and `handshake_…` count attempts to connect, which are no requests.
+    /// Failures by kind. `refused`, `connect_failed`, `no_port` and `handshake_…` count attempts to connect, which are no requests.
     pub(crate) failures: BTreeMap<String, u64>,
     /// Answers by status; those as expected stand together as `2xx` where any 2xx was.
     pub(crate) statuses: BTreeMap<String, u64>,
@@ -70,10 +70,16 @@ pub(crate) struct LoadResult {
     pub(crate) service_time_us: Times,
     /// From due to the failure, of requests that failed with an answer or in time, in µs.
     pub(crate) failed_time_us: Times,
-    /// Connections that were opened.
+    /// Connections that were opened, over the whole run.
     pub(crate) connects: u64,
-    /// From the attempt to the open connection, in µs.
+    /// From the attempt to the open connection, in µs, over the whole run.
     pub(crate) connect_time_us: Times,
+    /// TLS handshakes that came to their end.
+    pub(crate) handshakes: u64,
+    /// How many of them went on with an earlier session.
+    pub(crate) handshakes_resumed: u64,
+    /// From the open connection until TLS stood, in µs.
+    pub(crate) handshake_time_us: Times,
     /// What the load generator says of itself.
     pub(crate) engine: EngineFacts,
     /// The whole run, warm-up included: what the server should have counted.
@@ -90,7 +96,6 @@ pub(crate) struct LoadResult {
     pub(crate) host: HostFacts,
     /// The time series, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Row>")]
     pub(crate) intervals: Option<Vec<Row>>,
 }
 
@@ -134,6 +139,10 @@ pub(crate) struct Settings {
     pub(crate) warm_up_s: f64,
     /// The address that was connected to.
     pub(crate) address: String,
+    /// `http/1.1` or `h2`.
+    pub(crate) protocol: String,
+    /// Whether connections are by TLS.
+    pub(crate) tls: bool,
     /// Method of the request.
     pub(crate) method: String,
     /// Length of its body.
@@ -246,8 +255,6 @@ pub(crate) struct Totals {
     pub(crate) failed: u64,
     /// Requests that fell due and were never sent.
     pub(crate) due_unsent: u64,
-    /// Connections that were opened.
-    pub(crate) connects: u64,
 }
 
 /// A condition, and whether it holds.
@@ -346,6 +353,7 @@ pub(crate) struct Row {
 /// JSON Schema (2020-12) of the object that `--json` prints.
 pub(crate) fn schema() -> serde_json::Value {
     schemars::generate::SchemaSettings::draft2020_12()
+        .for_serialize()
         .into_generator()
         .into_root_schema_for::<LoadResult>()
         .to_value()

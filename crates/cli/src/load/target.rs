@@ -16,6 +16,8 @@ pub(crate) struct Target {
     /// Without the brackets of an IPv6 address.
     pub(crate) host: String,
     pub(crate) port: u16,
+    /// Over TLS.
+    pub(crate) is_secure: bool,
     /// For the Host header: as in the URL.
     pub(crate) authority: String,
     /// Path and query.
@@ -50,13 +52,14 @@ impl Target {
         let uri: http::Uri = without_fragment
             .parse()
             .with_context(|| format!("{text:?} is no URL"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            scheme => bail!(
-                "the scheme of {text:?} is {:?}; expected http",
-                scheme.unwrap_or_default()
+        let (scheme, default_port) = match uri.scheme_str() {
+            Some("http") => ("http", 80),
+            Some("https") => ("https", 443),
+            other => bail!(
+                "the scheme of {text:?} is {:?}; expected http or https",
+                other.unwrap_or_default()
             ),
-        }
+        };
         let authority = uri
             .authority()
             .map(http::uri::Authority::as_str)
@@ -80,7 +83,7 @@ impl Target {
             Some(0) => bail!("nobody listens on port 0 of {text:?}"),
             Some(port) => port,
             None if says_port => bail!("{text:?} has no port after the colon"),
-            None => 80,
+            None => default_port,
         };
         let path = uri
             .path_and_query()
@@ -92,7 +95,8 @@ impl Target {
             format!("/{path}")
         };
         Ok(Self {
-            url: format!("http://{authority}{path}"),
+            url: format!("{scheme}://{authority}{path}"),
+            is_secure: scheme == "https",
             host: host.to_owned(),
             port,
             authority: authority.to_owned(),
@@ -249,6 +253,7 @@ mod tests {
                 "/",
             ),
         );
+        check("https://a/", ("https://a/", "a", 443, "a", "/"));
         check(
             "http://a/b?c=d#e",
             ("http://a/b?c=d", "a", 80, "a", "/b?c=d"),

@@ -1,6 +1,6 @@
 //! The result as text for a terminal. Computes nothing.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use waggle_report::text::{Unit, count, plain, share, time_us};
 
@@ -8,6 +8,7 @@ use super::{
     gather::as_f64,
     summary::{LoadResult, ModelName, Settings, Times},
 };
+use crate::table::duration;
 
 /// Width of the longest bar.
 const BAR_WIDTH: usize = 40;
@@ -52,7 +53,13 @@ pub(crate) fn text(result: &LoadResult, colours: Colours) -> String {
 
 fn head(out: &mut String, result: &LoadResult, colours: Colours) {
     let settings = &result.settings;
-    let _ = writeln!(out, "{} {}", settings.method, colours.bold(&result.url));
+    let over = if settings.protocol == "h2" {
+        " over HTTP/2"
+    } else {
+        ""
+    };
+    let url = colours.bold(&result.url);
+    let _ = writeln!(out, "{} {url}{over}", settings.method);
     let _ = writeln!(out, "{}", load(result.model, settings));
     if !settings.defaults.is_empty() {
         let _ = writeln!(
@@ -74,6 +81,9 @@ fn load(model: ModelName, settings: &Settings) -> String {
         let connections = many(settings.connections.unwrap_or(0), "connection");
         match settings.pipelining {
             None | Some(1) => connections,
+            Some(requests) if settings.protocol == "h2" => {
+                format!("{connections} × {requests} streams")
+            }
             Some(requests) => format!("{connections} × {requests} in a pipeline"),
         }
     };
@@ -99,16 +109,25 @@ fn load(model: ModelName, settings: &Settings) -> String {
         let stages: Vec<String> = settings
             .stages
             .iter()
-            .map(|stage| format!("{} in {}", exact(stage.to), time_us(stage.over_s * 1e6)))
+            .map(|stage| format!("{} in {}", exact(stage.to), seconds_of(stage.over_s)))
             .collect();
         let _ = write!(text, ", by stages to {}", stages.join(", "));
     } else if let Some(seconds) = settings.duration_s {
-        let _ = write!(text, ", for {}", time_us(seconds * 1e6));
+        let _ = write!(text, ", for {}", seconds_of(seconds));
     }
     if let Some(requests) = settings.requests_at_most {
         let _ = write!(text, ", {} requests at most", count(requests));
     }
     text
+}
+
+/// `10 s`, `250 ms`.
+fn seconds_of(seconds: f64) -> String {
+    if seconds < 1.0 {
+        time_us(seconds * 1e6)
+    } else {
+        duration(Duration::from_secs_f64(seconds))
+    }
 }
 
 /// A number as it was asked for, which is mostly whole.
@@ -121,7 +140,7 @@ fn line(out: &mut String, name: &str, value: &str) {
 }
 
 fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
-    let seconds = time_us(result.seconds * 1e6);
+    let seconds = seconds_of(result.seconds);
     let rate = colours.bold(&format!("{}/s", plain(result.rate_per_s)));
     line(out, "rate", &format!("{rate}  succeeded, over {seconds}"));
     let mut requests = format!(
@@ -139,9 +158,8 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
     }
     line(out, "requests", &requests);
     if result.model == ModelName::Open {
-        let achieved = as_f64(result.due - result.due_unsent.min(result.due));
         let of = if result.due > 0 {
-            achieved / as_f64(result.due)
+            as_f64(result.sent) / as_f64(result.due)
         } else {
             0.0
         };
@@ -189,6 +207,23 @@ fn connections(out: &mut String, result: &LoadResult) {
         );
     }
     line(out, "connections", &connections);
+    if result.settings.tls {
+        let handshake = &result.handshake_time_us;
+        let took = match (handshake.p50, handshake.max) {
+            (Some(p50), Some(max)) => format!(
+                ", p50 {} and at most {}",
+                time_us(as_f64(p50)),
+                time_us(as_f64(max))
+            ),
+            _ => String::new(),
+        };
+        let handshakes = format!(
+            "{}, {} of them resumed{took}",
+            count(result.handshakes),
+            count(result.handshakes_resumed)
+        );
+        line(out, "TLS handshakes", &handshakes);
+    }
 }
 
 fn engine(out: &mut String, result: &LoadResult) {
@@ -268,13 +303,13 @@ fn spectrum(out: &mut String, result: &LoadResult, colours: Colours) {
     let width = count(most).len();
     for bar in &times.spectrum {
         let eighths = (bar.count * 8 * BAR_WIDTH as u64).div_ceil(most.max(1));
-        let _ = writeln!(
-            out,
+        let bar = format!(
             "  {:>10}  {:>width$}  {}",
             time_us(as_f64(bar.up_to_us)),
             count(bar.count),
             colours.paint("36", &blocks(eighths)),
         );
+        let _ = writeln!(out, "{}", bar.trim_end());
     }
 }
 
@@ -327,7 +362,7 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
 
 /// Whether a kind of failure counts attempts to connect and not requests.
 fn is_attempt(kind: &str) -> bool {
-    matches!(kind, "refused" | "connect_failed") || kind.starts_with("handshake_")
+    matches!(kind, "refused" | "connect_failed" | "no_port") || kind.starts_with("handshake_")
 }
 
 fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
@@ -346,14 +381,18 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
     }
     for threshold in &result.thresholds {
         let outcome = match (&threshold.reason, threshold.observed) {
-            _ if threshold.holds => colours.paint("32", "holds"),
             (Some(reason), _) => colours.paint("31", reason),
             (None, observed) => {
                 let observed = observed.map_or_else(
                     || "unknown".to_owned(),
                     |value| observed_as(&threshold.condition, value),
                 );
-                colours.paint("31", &format!("does not hold: it is {observed}"))
+                let (colour, holds) = if threshold.holds {
+                    ("32", "holds")
+                } else {
+                    ("31", "does not hold")
+                };
+                colours.paint(colour, &format!("{holds}: it is {observed}"))
             }
         };
         line(

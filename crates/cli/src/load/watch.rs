@@ -42,13 +42,13 @@ pub(crate) struct Watched {
     pub(crate) ran_for: Duration,
     pub(crate) in_flight_at_start: u64,
     pub(crate) in_flight: u64,
-    pub(crate) connects: u64,
     pub(crate) response_time: Histogram<u64>,
     /// Of the measured time alone, as the counts that are judged.
     pub(crate) service_time_measured: Histogram<u64>,
     pub(crate) service_time: Histogram<u64>,
     pub(crate) failed_time: Histogram<u64>,
     pub(crate) connect_time: Histogram<u64>,
+    pub(crate) handshake_time: Histogram<u64>,
     /// Open at the end of each measured interval.
     pub(crate) connections_open: Vec<u64>,
     /// Of each measured interval: its end, and due and answered up to it.
@@ -94,12 +94,12 @@ impl Watched {
             ran_for: Duration::ZERO,
             in_flight_at_start: 0,
             in_flight: 0,
-            connects: 0,
             response_time: histogram(),
             service_time_measured: histogram(),
             service_time: histogram(),
             failed_time: histogram(),
             connect_time: histogram(),
+            handshake_time: histogram(),
             connections_open: Vec::new(),
             answers: Vec::new(),
             bins: Vec::new(),
@@ -118,9 +118,12 @@ impl Watched {
         let counts = &interval.counts;
         self.totals.follow(counts);
         self.ran_for = interval.start + interval.length;
-        self.connect_time
-            .add(&interval.connect_time)
-            .expect("all histograms have the same bounds");
+        for (sum, part) in [
+            (&mut self.connect_time, &interval.connect_time),
+            (&mut self.handshake_time, &interval.handshake_time),
+        ] {
+            sum.add(part).expect("all histograms have the same bounds");
+        }
         let before = std::mem::replace(&mut self.in_flight, counts.in_flight);
         if phase == Phase::WarmUp {
             self.in_flight_at_start = counts.in_flight;
@@ -128,7 +131,6 @@ impl Watched {
         }
         let row = interval_row(interval, before, self.records_per_request).counts;
         self.all.add(interval, &row);
-        self.connects += counts.connects;
         for (sum, part) in [
             (&mut self.response_time, &interval.response_time),
             (&mut self.service_time, &interval.service_time),
@@ -200,6 +202,20 @@ pub(crate) fn watch(planned: &Planned, series: &mut Series, view: &mut View) -> 
     watching.watched.totals = outcome.totals;
     watching.watched.ran_for = outcome.ran_for;
     watching.end()
+}
+
+/// What would be watched of a load with these intervals.
+#[cfg(test)]
+pub(crate) fn replayed(planned: &Planned, intervals: &[Interval]) -> Watched {
+    let mut series = Series::create(None, None).expect("there is nothing to create");
+    let mut view = View::Quiet;
+    let mut watching = Watching::new(planned, &mut series, &mut view);
+    for interval in intervals {
+        watching
+            .take(interval, None)
+            .expect("there is nothing to write");
+    }
+    watching.end().expect("there is nothing to write")
 }
 
 struct Watching<'a> {

@@ -193,7 +193,7 @@ fn where_nothing_succeeds_it_is_said_and_code_4() {
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        text.contains("no request succeeded: status 503 50"),
+        text.contains("no request succeeded: 50 × status 503"),
         "{text}"
     );
     assert!(

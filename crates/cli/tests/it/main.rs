@@ -7,4 +7,5 @@ mod commands;
 mod desk;
 mod interrupts;
 mod load;
+mod load_secure;
 mod verdicts;

@@ -1,0 +1,187 @@
+//! The flags of the request → the bytes that are sent.
+
+use std::{io::Read, path::Path, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use waggle_load::Prepared;
+use waggle_runner::{RecordFiles, message::plain};
+use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request};
+
+use super::{
+    arguments::{self, Load},
+    job::{REQUEST_NAME, unix_ns},
+    target::{Target, basic},
+};
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest body that is read from a file.
+const BODY_MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The request as a study would have it; its body comes apart from it, for it need not be text.
+pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
+    let given = &flags.request;
+    let records = records(&flags.records)?;
+    let method = given.method.clone().unwrap_or_else(|| {
+        let verb = match (&records, has_body(given)) {
+            (Some(_), _) => "PUT",
+            (None, true) => "POST",
+            (None, false) => "GET",
+        };
+        verb.to_owned()
+    });
+    let mut headers = given.headers.clone();
+    let has = |headers: &[(String, String)], wanted: &str| {
+        headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+    };
+    let mut add = |name: &str, value: String| {
+        if !has(&headers, name) {
+            headers.push((name.to_owned(), value));
+        }
+    };
+    if let Some(user) = given.user.as_ref().or(target.user.as_ref()) {
+        add("Authorization", basic(user));
+    }
+    if let Some(content_type) = &given.content_type {
+        add("Content-Type", content_type.clone());
+    } else if given.data.is_some() || given.data_binary.is_some() {
+        add(
+            "Content-Type",
+            "application/x-www-form-urlencoded".to_owned(),
+        );
+    }
+    if given.disable_keepalive {
+        if flags.model.pipelining.is_some_and(|requests| requests > 1) {
+            bail!(
+                "--disable-keepalive and --pipelining do not go together: a connection that ends after one answer has no second request under way"
+            );
+        }
+        add("Connection", "close".to_owned());
+    }
+    Ok(Request {
+        name: REQUEST_NAME.to_owned(),
+        method,
+        path: target.path.clone(),
+        headers,
+        body: records.map_or(Body::None, Body::Records),
+        expect: Expect {
+            status: Vec::new(),
+            body: BodyExpect::Any,
+        },
+        timeout: given.timeout.unwrap_or(TIMEOUT),
+    })
+}
+
+fn has_body(given: &arguments::Request) -> bool {
+    given.body.is_some()
+        || given.body_file.is_some()
+        || given.data.is_some()
+        || given.data_binary.is_some()
+}
+
+fn records(given: &arguments::Records) -> Result<Option<RecordsBody>> {
+    let Some(from) = given.records.clone() else {
+        return Ok(None);
+    };
+    let format = match given.records_format {
+        Some(format) => format.into(),
+        None => match Path::new(&from)
+            .extension()
+            .and_then(|ending| ending.to_str())
+        {
+            Some("lp" | "line" | "influx") => RecordsFormat::LineProtocol,
+            Some("ndjson" | "jsonl") => RecordsFormat::Ndjson,
+            Some("json") => RecordsFormat::Json,
+            Some("csv") => RecordsFormat::Csv,
+            _ => bail!("the ending of {from:?} does not say its format; write --records-format"),
+        },
+    };
+    if format == RecordsFormat::Csv && given.records_measurement.is_none() {
+        bail!("CSV does not name the measurement; write --records-measurement");
+    }
+    if format == RecordsFormat::Csv && given.records_time.is_none() {
+        bail!("CSV does not say which column is the time; write --records-time");
+    }
+    let send_as = given
+        .records_as
+        .map_or(RecordsFormat::LineProtocol, RecordsFormat::from);
+    if send_as == RecordsFormat::Csv {
+        bail!("records are not sent as csv; --records-as is line-protocol, ndjson or json");
+    }
+    Ok(Some(RecordsBody {
+        from,
+        format,
+        send_as,
+        per_request: given.records_per_request.unwrap_or(1),
+        measurement: given.records_measurement.clone(),
+        time: given.records_time.clone(),
+        tags: given.records_tags.clone(),
+    }))
+}
+
+/// The bytes of the requests, and how long the body of one is.
+pub(crate) fn prepared(
+    flags: &Load,
+    request: &Request,
+    target: &Target,
+) -> Result<(Vec<Prepared>, u64)> {
+    if let Body::Records(_) = request.body {
+        let run = format!("l{:x}", unix_ns());
+        let requests = RecordFiles::of(request)?.prepare(request, &run, &target.authority)?;
+        let bytes = requests.first().map_or(0, body_bytes);
+        return Ok((requests, bytes));
+    }
+    let body = body(&flags.request)?;
+    let prepared = plain(request, &target.authority, &body);
+    Ok((vec![prepared], body.len() as u64))
+}
+
+fn body_bytes(request: &Prepared) -> u64 {
+    let head = request
+        .bytes
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n");
+    head.map_or(0, |head| (request.bytes.len() - head - 4) as u64)
+}
+
+fn body(given: &arguments::Request) -> Result<Vec<u8>> {
+    if let Some(file) = &given.body_file {
+        return file_bytes(file);
+    }
+    let text = [&given.body, &given.data, &given.data_binary]
+        .into_iter()
+        .flatten()
+        .next();
+    let Some(text) = text else {
+        return Ok(Vec::new());
+    };
+    let mut bytes = match text.strip_prefix('@') {
+        Some("-") => bounded(std::io::stdin().lock(), "the standard input")?,
+        Some(file) => file_bytes(Path::new(file))?,
+        None => return Ok(text.clone().into_bytes()),
+    };
+    if given.data.is_some() {
+        // As curl does it.
+        bytes.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+    }
+    Ok(bytes)
+}
+
+fn file_bytes(file: &Path) -> Result<Vec<u8>> {
+    let name = file.display().to_string();
+    let opened =
+        std::fs::File::open(file).with_context(|| format!("cannot read the body in {name}"))?;
+    bounded(opened, &name)
+}
+
+fn bounded(from: impl Read, name: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(BODY_MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read the body in {name}"))?;
+    if bytes.len() as u64 > BODY_MAX_BYTES {
+        bail!("the body in {name} is longer than {BODY_MAX_BYTES} bytes");
+    }
+    Ok(bytes)
+}
