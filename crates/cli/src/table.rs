@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
-use waggle_report::{CellRow, ThresholdOutcome, Written, text};
+use waggle_report::{CellRow, StepRow, ThresholdOutcome, Written, text};
 
 /// `45.2k/s`.
 pub(crate) fn rate(per_s: f64) -> String {
@@ -38,6 +38,10 @@ pub(crate) fn closing(written: &Written) -> String {
         &heads(model),
         &waggle_report::cell_rows(model),
     )];
+    let steps = waggle_report::step_rows(model);
+    if !steps.is_empty() {
+        parts.push(self::steps(&heads(model), &steps));
+    }
     parts.extend(
         model
             .warnings
@@ -78,14 +82,35 @@ fn heads(model: &waggle_report::Model) -> Vec<String> {
         .collect()
 }
 
-/// The table itself; numbers stand to the right.
-fn cells(columns: &[&str], factors: &[String], rows: &[CellRow]) -> String {
+/// Each step of a scenario; its name stands left, numbers to the right.
+fn steps(factors: &[String], rows: &[StepRow]) -> String {
+    let mut table = plain_table();
+    let heads = factors.iter().map(String::as_str);
+    table.set_header(heads.chain(waggle_report::STEP_COLUMNS));
+    for row in rows {
+        table.add_row(row.levels.iter().chain(&row.fields));
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        if place != factors.len() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+fn plain_table() -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_HORIZONTAL_ONLY)
         .remove_style(TableComponent::HorizontalLines)
         .remove_style(TableComponent::MiddleIntersections)
         .set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+/// The table itself; numbers stand to the right.
+fn cells(columns: &[&str], factors: &[String], rows: &[CellRow]) -> String {
+    let mut table = plain_table();
     table.set_header(
         factors
             .iter()

@@ -1,7 +1,9 @@
 //! `tables.csv`: one row a trial that has run, the unit at the end of each column's name, numbers in full.
 
+use waggle_results::{FailureCount, SessionCounts};
+
 use crate::{
-    model::{Model, TrialModel, TrialNumbers, TrialPercentiles},
+    model::{Model, TrialModel, TrialNumbers, TrialPercentiles, TrialStep},
     tables::{Align, Field, Head, Table},
     words,
 };
@@ -150,11 +152,8 @@ const COLUMNS: [(&str, Column); 50] = [
         count(trial, |numbers| numbers.bytes_received)
     }),
     ("failures", |trial| {
-        let kinds = trial.numbers.iter().flat_map(|numbers| &numbers.failures);
-        kinds
-            .map(|failure| format!("{}={}", failure.kind, failure.count))
-            .collect::<Vec<_>>()
-            .join(" ")
+        let numbers = trial.numbers.as_ref();
+        kinds(numbers.map_or(&[], |numbers| &numbers.failures))
     }),
     ("reasons", |trial| {
         trial
@@ -195,6 +194,110 @@ pub(crate) fn table(model: &Model) -> Table {
     }
 }
 
+/// What a column holds for a step of a scenario.
+type StepColumn = fn(&TrialStep) -> String;
+
+/// The columns of each step, behind all others; each name follows the step's own and a point.
+const STEP_COLUMNS: [(&str, StepColumn); 12] = [
+    ("goodput_per_s", |step| number(step.goodput_per_s)),
+    ("succeeded", |step| step.succeeded.to_string()),
+    ("failed", |step| step.failed.to_string()),
+    ("response_time_p50_us", |step| {
+        of_times(step.response.as_ref(), |times| times.p50.us)
+    }),
+    ("response_time_p90_us", |step| {
+        of_times(step.response.as_ref(), |times| times.p90.us)
+    }),
+    ("response_time_p99_us", |step| {
+        of_times(step.response.as_ref(), |times| times.p99.us)
+    }),
+    ("response_time_p99_9_us", |step| {
+        of_times(step.response.as_ref(), |times| times.p999.us)
+    }),
+    ("response_time_max_us", |step| {
+        of_times(step.response.as_ref(), |times| times.max.us)
+    }),
+    ("response_time_mean_us", |step| {
+        of_times(step.response.as_ref(), |times| times.mean_us)
+    }),
+    ("service_time_p50_us", |step| {
+        of_times(step.service.as_ref(), |times| times.p50.us)
+    }),
+    ("service_time_p99_us", |step| {
+        of_times(step.service.as_ref(), |times| times.p99.us)
+    }),
+    ("failures", |step| kinds(&step.failures)),
+];
+
+/// What a column holds for the sessions of a scenario.
+type SessionColumn = fn(&SessionCounts) -> u64;
+
+const SESSION_COLUMNS: [(&str, SessionColumn); 3] = [
+    ("sessions_started", |sessions| sessions.started),
+    ("sessions_completed", |sessions| sessions.completed),
+    ("sessions_failed", |sessions| sessions.failed),
+];
+
+/// Every step of any trial, in their order; none without a scenario.
+fn step_names(model: &Model) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    let all = model
+        .trials
+        .iter()
+        .filter_map(|trial| trial.numbers.as_ref());
+    for step in all.flat_map(|numbers| &numbers.steps) {
+        if !names.contains(&step.name.as_str()) {
+            names.push(&step.name);
+        }
+    }
+    names
+}
+
+fn scenario_heads(model: &Model) -> Vec<String> {
+    let names = step_names(model);
+    let sessions = SESSION_COLUMNS.iter().map(|(head, _)| (*head).to_owned());
+    let steps = names.iter().flat_map(|name| {
+        let heads = STEP_COLUMNS.iter();
+        heads.map(move |(head, _)| format!("{name}.{head}"))
+    });
+    if names.is_empty() {
+        Vec::new()
+    } else {
+        sessions.chain(steps).collect()
+    }
+}
+
+fn scenario_fields(model: &Model, trial: &TrialModel) -> Vec<String> {
+    let names = step_names(model);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let numbers = trial.numbers.as_ref();
+    let sessions = SESSION_COLUMNS.iter().map(|(_, pick)| {
+        let counts = numbers.and_then(|numbers| numbers.sessions.as_ref());
+        counts
+            .map(|counts| pick(counts).to_string())
+            .unwrap_or_default()
+    });
+    let steps = names.iter().flat_map(|name| {
+        let steps = numbers.map_or(&[][..], |numbers| &numbers.steps);
+        let step = steps.iter().find(|step| step.name == *name);
+        STEP_COLUMNS
+            .iter()
+            .map(move |(_, field)| step.map(field).unwrap_or_default())
+    });
+    sessions.chain(steps).collect()
+}
+
+fn kinds(failures: &[FailureCount]) -> String {
+    let one = |failure: &FailureCount| format!("{}={}", failure.kind, failure.count);
+    failures.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn of_times(times: Option<&TrialPercentiles>, pick: fn(&TrialPercentiles) -> f64) -> String {
+    times.map(|times| number(pick(times))).unwrap_or_default()
+}
+
 fn heads(model: &Model) -> impl Iterator<Item = String> {
     let place = ["cell", "repetition", "position", "started_utc"]
         .into_iter()
@@ -207,6 +310,7 @@ fn heads(model: &Model) -> impl Iterator<Item = String> {
     place
         .chain(factors)
         .chain(COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
+        .chain(scenario_heads(model))
 }
 
 fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
@@ -224,6 +328,7 @@ fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
         .into_iter()
         .chain(levels)
         .chain(COLUMNS.iter().map(|(_, field)| field(trial)))
+        .chain(scenario_fields(model, trial))
 }
 
 fn line(out: &mut String, fields: impl Iterator<Item = String>) {

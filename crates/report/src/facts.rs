@@ -1,6 +1,6 @@
 //! How it was measured, as pairs of term and text: what another must know to repeat it.
 
-use waggle_results::{RunInfo, ScheduleInfo};
+use waggle_results::{FeedInfo, RunInfo, ScenarioInfo, ScheduleInfo};
 
 use crate::{
     model::{Model, TrialModel, as_f64},
@@ -38,6 +38,9 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
                 "from {records}; each stamped with run, worker, sequence and a time of its own"
             ),
         ));
+    }
+    if let Some(told) = &info.scenario {
+        facts.push(("Scenario", scenario(told)));
     }
     if let Some(at) = &info.delivery_at {
         facts.push(("Delivery", delivery(at, &model.trials)));
@@ -79,6 +82,33 @@ fn components(info: &RunInfo) -> String {
     } else {
         list.join(", ")
     }
+}
+
+fn scenario(told: &ScenarioInfo) -> String {
+    let flows: Vec<String> = told
+        .flows
+        .iter()
+        .map(|flow| format!("{} (weight {})", flow.name, flow.weight))
+        .collect();
+    let feed = |feed: &FeedInfo| {
+        let from = feed.from.as_deref().unwrap_or("the study");
+        let rows = text::count(feed.rows);
+        format!(
+            "{} ({rows} rows from {from}, {})",
+            feed.name,
+            feed.order.replace('_', " ")
+        )
+    };
+    let feeds: Vec<String> = told.feeds.iter().map(feed).collect();
+    let mut text = format!(
+        "{}: each session goes one of {}",
+        told.name,
+        flows.join(", ")
+    );
+    if !feeds.is_empty() {
+        text.push_str(&format!("; feeds {}", feeds.join(", ")));
+    }
+    text
 }
 
 fn load_model(model: &str) -> String {

@@ -19,8 +19,8 @@ pub use html::html;
 pub use markdown::markdown;
 pub use model::{
     Answer, CellModel, Counted, CpuSeries, Distribution, Factor, Failure, Model, Percentile,
-    Series, SeriesPoint, SpectrumPoint, ThresholdCell, ThresholdOutcome, TrialModel, TrialNumbers,
-    TrialPercentile, TrialPercentiles, judge, model,
+    Series, SeriesPoint, SessionsModel, SpectrumPoint, StepModel, ThresholdCell, ThresholdOutcome,
+    TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, judge, model,
 };
-pub use rows::{CellRow, cell_columns, cell_rows};
+pub use rows::{CellRow, STEP_COLUMNS, StepRow, cell_columns, cell_rows, step_rows};
 pub use write::{ReportError, Written, write_all};

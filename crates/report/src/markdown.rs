@@ -26,6 +26,13 @@ pub fn markdown(model: &Model) -> String {
     }
     section(&mut out, "Cells", Some(tables::cells(model)));
     section(&mut out, "Failed requests", tables::failures(model));
+    section(&mut out, "Steps", tables::steps(model));
+    section(&mut out, "Sessions", tables::sessions(model));
+    section(
+        &mut out,
+        "Failed requests by step",
+        tables::step_failures(model),
+    );
     section(&mut out, "Records", tables::ledger(model));
     section(&mut out, "Delivery delay", tables::delay(model));
     section(&mut out, "Cost", Some(tables::cost(model)));
@@ -39,6 +46,15 @@ pub fn markdown(model: &Model) -> String {
     }
     out.push_str("\n## The study\n\n");
     fenced(&mut out, "yaml", &model.study_text);
+    if let Some(file) = model
+        .info
+        .scenario
+        .as_ref()
+        .and_then(|told| told.file.as_ref())
+    {
+        out.push_str(&format!("{}:\n\n", escaped(&file.name)));
+        fenced(&mut out, "yaml", &file.text);
+    }
     out
 }
 

@@ -1,7 +1,7 @@
 //! The rows of the terminal's table, as words; the terminal decides widths and colours.
 
 use crate::{
-    model::{CellModel, Counted, Model, Percentile},
+    model::{CellModel, Counted, Model, Percentile, StepModel},
     text::{self, NONE, Unit},
     words,
 };
@@ -55,7 +55,7 @@ fn row(model: &Model, cell: &CellModel) -> CellRow {
         response_p50: percentile(&cell.response.p50),
         response_p99: percentile(&cell.response.p99),
         response_max: percentile(&cell.response.max),
-        errors: errors(cell),
+        errors: errors(cell.failed, cell.error_share),
         delivered: cell
             .ledger
             .as_ref()
@@ -66,6 +66,39 @@ fn row(model: &Model, cell: &CellModel) -> CellRow {
             .map_or_else(none, |ledger| text::count(ledger.missing)),
         verdict: verdict(cell),
     }
+}
+
+/// One step of a scenario in one cell as a row of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepRow {
+    /// One for each of [`Model::factors`], in that order.
+    pub levels: Vec<String>,
+    /// In the order of [`STEP_COLUMNS`].
+    pub fields: [String; 6],
+}
+
+/// The heads of the columns that follow the factors in the table of steps.
+pub const STEP_COLUMNS: [&str; 6] = ["step", "requests/s", "p50", "p99", "max", "errors"];
+
+/// Every step of every cell as a row; none without a scenario.
+#[must_use]
+pub fn step_rows(model: &Model) -> Vec<StepRow> {
+    let steps = |cell: &CellModel| {
+        let levels = levels(model, cell);
+        let row = |step: &StepModel| StepRow {
+            levels: levels.clone(),
+            fields: [
+                step.name.clone(),
+                text::short(step.goodput.as_ref(), Unit::Plain),
+                percentile(&step.response.p50),
+                percentile(&step.response.p99),
+                percentile(&step.response.max),
+                errors(step.failed, step.error_share),
+            ],
+        };
+        cell.steps.iter().map(row).collect::<Vec<_>>()
+    };
+    model.cells.iter().flat_map(steps).collect()
 }
 
 /// The cell's level of each factor; a factor it has no level of gets a dash.
@@ -91,11 +124,11 @@ fn percentile(percentile: &Percentile) -> String {
 }
 
 /// `0`, or `12 (0.03 %)`.
-fn errors(cell: &CellModel) -> String {
-    match cell.error_share {
+fn errors(failed: u64, share: Option<f64>) -> String {
+    match share {
         None => none(),
-        Some(_) if cell.failed == 0 => "0".to_owned(),
-        Some(share) => format!("{} ({})", text::count(cell.failed), text::share(share)),
+        Some(_) if failed == 0 => "0".to_owned(),
+        Some(share) => format!("{} ({})", text::count(failed), text::share(share)),
     }
 }
 

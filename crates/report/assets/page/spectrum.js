@@ -53,17 +53,29 @@ function colourTicks(look) {
 function spectrumOption(look) {
   if (!printing) colourTicks(look);
   const cells = model.cells.filter((cell) => chosenCells.has(cell.cell));
-  const furthest = Math.max(1, ...cells.map((cell) => nines(cell.spectrum[cell.spectrum.length - 1][0])));
+  const lines = cells.map((cell) => {
+    const place = chosenCells.get(cell.cell);
+    return {
+      name: cell.label + (cell.believed ? '' : ` (${cell.verdict})`), spectrum: cell.spectrum, color: look.series[place % look.series.length],
+      type: dashOf(place, look), opacity: cell.believed ? 1 : 0.65,
+    };
+  });
+  // On the screen the ticks above carry the colours.
+  return spectrumLines(look, lines, { file: 'percentiles', legend: printing });
+}
+
+/** The chart of some lines, each with its name, spectrum and look. */
+function spectrumLines(look, lines, view) {
+  const furthest = Math.max(1, ...lines.map((line) => nines(line.spectrum[line.spectrum.length - 1][0])));
   const ticks = isNarrow() ? [] : [nines(0.5)];
   for (let at = 0; at <= Math.ceil(furthest); at += 1) ticks.push(at);
   ticks.sort((a, b) => a - b);
   return {
-    grid: { left: 8, right: 18, top: printing ? 62 : 28, bottom: 28, containLabel: true },
-    toolbox: tools(look, 'percentiles'),
-    // On the screen the ticks above carry the colours.
-    legend: legend(look, { show: printing }),
-    tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (lines) => {
-      const shown = lines.filter((line) => line.seriesType === 'line');
+    grid: { left: 8, right: 18, top: view.legend ? 62 : 28, bottom: 28, containLabel: true },
+    toolbox: tools(look, view.file),
+    legend: legend(look, { show: view.legend }),
+    tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (hovered) => {
+      const shown = hovered.filter((line) => line.seriesType === 'line');
       if (!shown.length) return null;
       return [[`${percentExact(shown[0].data[2])} came within`], ...shown.map((line) => [line.seriesName, timeOf(line.data[1])])];
     }),
@@ -72,18 +84,14 @@ function spectrumOption(look) {
       axisLabel: { customValues: ticks, formatter: percentName, showMaxLabel: null },
     }),
     yAxis: axis(look, {
-      type: 'log', ...decades(cells.flatMap((cell) => cell.spectrum.map((point) => point[1]))),
+      type: 'log', ...decades(lines.flatMap((line) => line.spectrum.map((point) => point[1]))),
       axisLabel: { formatter: (value) => short(timeOf(value)) },
     }),
-    series: cells.map((cell) => {
-      const place = chosenCells.get(cell.cell);
-      return {
-        type: 'line', name: cell.label + (cell.believed ? '' : ` (${cell.verdict})`), showSymbol: false, symbol: 'circle', symbolSize: 6,
-        color: look.series[place % look.series.length],
-        lineStyle: { width: 2, type: dashOf(place, look), opacity: cell.believed ? 1 : 0.65 },
-        data: cell.spectrum.map(([quantile, us]) => [nines(quantile), Math.max(us, 1), quantile]),
-      };
-    }),
+    series: lines.map((line) => ({
+      type: 'line', name: line.name, showSymbol: false, symbol: 'circle', symbolSize: 6, color: line.color,
+      lineStyle: { width: 2, type: line.type, opacity: line.opacity },
+      data: line.spectrum.map(([quantile, us]) => [nines(quantile), Math.max(us, 1), quantile]),
+    })),
   };
 }
 

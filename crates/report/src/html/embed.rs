@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use waggle_stats::Estimate;
 
 use crate::{
-    model::{CellModel, Model, Percentile, TrialModel},
+    model::{CellModel, Model, Percentile, SpectrumPoint, StepModel, TrialModel},
     rows, text, words,
 };
 
@@ -28,7 +28,7 @@ fn cell(model: &Model, cell: &CellModel) -> Value {
             factor.levels.iter().position(|one| one == level)
         })
         .collect();
-    json!({
+    let mut told = json!({
         "cell": cell.cell,
         "label": text::levels(&cell.levels),
         "levels": levels,
@@ -41,8 +41,19 @@ fn cell(model: &Model, cell: &CellModel) -> Value {
         "errors": cell.error_share.map(|share| vec![share]),
         "delay": percentile(&cell.delay.p99),
         "thin": { "p99": cell.response.p99.thin, "delay": cell.delay.p99.thin },
-        "spectrum": cell.spectrum.iter().map(|point| [rounded(point.quantile, 8), point.us]).collect::<Vec<_>>(),
-    })
+        "spectrum": spectrum(&cell.spectrum),
+    });
+    if !cell.steps.is_empty() {
+        let step =
+            |step: &StepModel| json!({ "name": step.name, "spectrum": spectrum(&step.spectrum) });
+        told["steps"] = cell.steps.iter().map(step).collect();
+    }
+    told
+}
+
+fn spectrum(points: &[SpectrumPoint]) -> Vec<[f64; 2]> {
+    let point = |point: &SpectrumPoint| [rounded(point.quantile, 8), point.us];
+    points.iter().map(point).collect()
 }
 
 fn percentile(percentile: &Percentile) -> Value {

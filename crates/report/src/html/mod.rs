@@ -9,11 +9,12 @@ mod table;
 use crate::model::Model;
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("../../assets/page/page.js"),
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/factors.js"),
     include_str!("../../assets/page/spectrum.js"),
+    include_str!("../../assets/page/steps.js"),
     include_str!("../../assets/page/time.js"),
     include_str!("../../assets/page/start.js"),
 ];

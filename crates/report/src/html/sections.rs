@@ -19,6 +19,7 @@ pub(super) fn body(out: &mut String, model: &Model) {
     summary(out, model);
     factors(out, model);
     spectrum(out, model);
+    steps(out, model);
     time(out, model);
     records(out, model);
     cost(out, model);
@@ -39,11 +40,11 @@ fn bar(out: &mut String, model: &Model) {
          <span class=\"study\">{}</span><nav aria-label=\"Sections\">",
         escape::text(&model.info.study)
     ));
-    let mut links = vec![
-        ("factors", "Cells"),
-        ("percentiles", "Percentiles"),
-        ("time", "Time"),
-    ];
+    let mut links = vec![("factors", "Cells"), ("percentiles", "Percentiles")];
+    if tables::steps(model).is_some() {
+        links.push(("steps", "Steps"));
+    }
+    links.push(("time", "Time"));
     if tables::ledger(model).is_some() {
         links.push(("records", "Records"));
     }
@@ -266,6 +267,34 @@ fn spectrum(out: &mut String, model: &Model) {
     out.push_str(CLOSE);
 }
 
+/// The steps of a scenario; nothing without one.
+fn steps(out: &mut String, model: &Model) {
+    let Some(steps) = tables::steps(model) else {
+        return;
+    };
+    open(
+        out,
+        "steps",
+        "Steps of the scenario",
+        "Each step has a response time of its own; pauses between steps are in none of them.",
+    );
+    out.push_str("<div class=\"choose js-only\" id=\"step-choice\"></div>\n");
+    chart(
+        out,
+        "step-spectrum",
+        "Response time of each step by percentile, both axes logarithmic",
+        "wide",
+    );
+    table::write(out, &steps);
+    for more in [tables::sessions(model), tables::step_failures(model)]
+        .into_iter()
+        .flatten()
+    {
+        table::write(out, &more);
+    }
+    out.push_str(CLOSE);
+}
+
 fn time(out: &mut String, model: &Model) {
     open(
         out,
@@ -423,5 +452,17 @@ fn study(out: &mut String, model: &Model) {
         "<pre tabindex=\"0\" aria-label=\"Text of the study\">{}</pre>\n",
         escape::text(model.study_text.trim_end())
     ));
+    if let Some(file) = model
+        .info
+        .scenario
+        .as_ref()
+        .and_then(|told| told.file.as_ref())
+    {
+        out.push_str(&format!(
+            "<h3>{}</h3>\n<pre tabindex=\"0\" aria-label=\"Text of the scenario\">{}</pre>\n",
+            escape::text(&file.name),
+            escape::text(file.text.trim_end())
+        ));
+    }
     out.push_str(CLOSE);
 }

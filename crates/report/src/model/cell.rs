@@ -10,6 +10,7 @@ use super::{
     TrialModel, TrialNumbers,
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     judge,
+    step::{self, SessionsModel, StepModel, TrialStep},
 };
 
 /// One combination of levels, over its trials.
@@ -57,6 +58,9 @@ pub struct CellModel {
     pub engine_possible_share: Option<f64>,
     /// Of the histograms of all counted trials together.
     pub spectrum: Vec<SpectrumPoint>,
+    /// Of a scenario; none where the load is one request.
+    pub steps: Vec<StepModel>,
+    pub sessions: Option<SessionsModel>,
 }
 
 pub(crate) fn cell(
@@ -108,7 +112,7 @@ pub(crate) fn cell(
         delay: times(|numbers| numbers.delay.as_ref()),
         succeeded,
         failed,
-        failures: failures(&counted),
+        failures: distribution::by_kind(counted.iter().flat_map(|(_, numbers)| &numbers.failures)),
         error_share: (succeeded + failed > 0)
             .then(|| distribution::as_f64(failed) / distribution::as_f64(succeeded + failed)),
         ledger: ledger(&counted),
@@ -129,6 +133,8 @@ pub(crate) fn cell(
         engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
         engine_possible_share: worst(&counted, |numbers| numbers.engine_possible_share),
         spectrum: spectrum(&counted, raw),
+        steps: steps(&counted, raw),
+        sessions: sessions(&counted),
     }
 }
 
@@ -143,16 +149,24 @@ fn worst(
         .reduce(f64::max)
 }
 
-fn failures(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, u64)> {
-    let mut kinds: Vec<(String, u64)> = Vec::new();
-    for failure in counted.iter().flat_map(|(_, numbers)| &numbers.failures) {
-        match kinds.iter_mut().find(|(kind, _)| *kind == failure.kind) {
-            Some((_, count)) => *count += failure.count,
-            None => kinds.push((failure.kind.clone(), failure.count)),
-        }
-    }
-    kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    kinds
+fn sessions(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<SessionsModel> {
+    let trials: Vec<_> = counted
+        .iter()
+        .filter_map(|(_, numbers)| Some((numbers.sessions?, numbers.seconds)))
+        .collect();
+    step::sessions(&trials)
+}
+
+fn steps(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<StepModel> {
+    let trials: Vec<&[TrialStep]> = counted
+        .iter()
+        .map(|(_, numbers)| &numbers.steps[..])
+        .collect();
+    let raw: Vec<&Trial> = counted
+        .iter()
+        .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
+        .collect();
+    step::over_trials(&trials, &raw)
 }
 
 fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {

@@ -8,6 +8,7 @@ mod distribution;
 pub mod judge;
 mod remark;
 mod series;
+mod step;
 mod threshold;
 mod trial;
 
@@ -21,6 +22,7 @@ pub use distribution::{
 };
 pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
 pub use series::{CpuSeries, Series, SeriesPoint};
+pub use step::{SessionsModel, StepModel, TrialStep};
 pub use threshold::{ThresholdCell, ThresholdOutcome};
 pub use trial::{Failure, TrialModel, TrialNumbers};
 

@@ -1,7 +1,7 @@
 //! The study's conditions, held against every cell's numbers.
 
 use waggle_results::ThresholdInfo;
-use waggle_stats::Verdict;
+use waggle_stats::{Estimate, Verdict};
 
 use super::{CellModel, Distribution, as_f64};
 use crate::{
@@ -109,11 +109,15 @@ fn show(value: f64, kind: Kind) -> String {
 /// check lets through.
 fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    let time = |times: &Distribution, which: &str| Some((statistic(times, which)?, Kind::Time));
+    if let Some(of_step) = of_step(&path, cell) {
+        return of_step;
+    }
+    let time = |times: &Distribution, which: &str| statistic(times, which).map(in_time);
     match path.as_slice() {
         ["delivery", "delay", which] => time(&cell.delay, which),
         ["delivery", count] => Some((as_f64(ledger(cell, count)?), Kind::Count)),
         ["engine", "busy_share"] => Some((cell.engine_busy_share?, Kind::Share)),
+        ["sessions", which] => sessions(cell, which),
         ["engine", "lag_p99"] => Some((cell.engine_lag_p99_us?, Kind::Time)),
         [_, "response_time", which] => time(&cell.response, which),
         [_, "service_time", which] => time(&cell.service, which),
@@ -123,6 +127,38 @@ fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
         [_, "error_share"] => Some((cell.error_share?, Kind::Share)),
         _ => None,
     }
+}
+
+/// The same of a step, where the path names one; the study's check sees to it that nothing else has its name.
+fn of_step(path: &[&str], cell: &CellModel) -> Option<Option<(f64, Kind)>> {
+    let (name, rest) = path.split_first()?;
+    let step = cell.steps.iter().find(|step| step.name == *name)?;
+    let rate = |estimate: Option<Estimate>| Some((estimate?.point, Kind::Rate));
+    Some(match rest {
+        ["response_time", which] => statistic(&step.response, which).map(in_time),
+        ["service_time", which] => statistic(&step.service, which).map(in_time),
+        ["goodput"] => rate(step.goodput),
+        ["throughput"] => rate(step.throughput),
+        ["failed"] => Some((as_f64(step.failed), Kind::Count)),
+        ["error_share"] => step.error_share.map(|share| (share, Kind::Share)),
+        _ => None,
+    })
+}
+
+fn in_time(value: f64) -> (f64, Kind) {
+    (value, Kind::Time)
+}
+
+fn sessions(cell: &CellModel, which: &str) -> Option<(f64, Kind)> {
+    let sessions = cell.sessions.as_ref()?;
+    let count = match which {
+        "started" => sessions.counts.started,
+        "completed" => sessions.counts.completed,
+        "failed" => sessions.counts.failed,
+        "goodput" => return Some((sessions.goodput?.point, Kind::Rate)),
+        _ => return None,
+    };
+    Some((as_f64(count), Kind::Count))
 }
 
 fn statistic(times: &Distribution, which: &str) -> Option<f64> {

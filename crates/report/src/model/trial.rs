@@ -1,8 +1,8 @@
 //! One trial's numbers, verdict and reasons.
 
 use waggle_results::{
-    DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, Trial, TrialEnd,
-    TrialHistograms, TrialKey,
+    DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial,
+    TrialEnd, TrialHistograms, TrialKey,
 };
 use waggle_stats::{Reason, Verdict};
 
@@ -11,6 +11,7 @@ use super::{
     distribution::{self, TrialPercentiles, as_f64},
     judge,
     series::{self, Series},
+    step::{self, TrialStep},
 };
 
 /// The name under which the engine's own resources are written.
@@ -81,6 +82,9 @@ pub struct TrialNumbers {
     pub offered_per_s: Option<f64>,
     pub bytes_sent: u64,
     pub bytes_received: u64,
+    /// Of a scenario; none where the load is one request.
+    pub steps: Vec<TrialStep>,
+    pub sessions: Option<SessionCounts>,
 }
 
 impl TrialModel {
@@ -191,6 +195,12 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         offered_per_s: trial.info.engine.offered_per_s,
         bytes_sent: measured.bytes_sent,
         bytes_received: measured.bytes_received,
+        steps: step::of_trial(trial),
+        sessions: trial
+            .info
+            .sessions
+            .as_ref()
+            .map(|sessions| sessions.measured),
     })
 }
 

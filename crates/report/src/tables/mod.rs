@@ -2,6 +2,7 @@
 
 mod numbers;
 mod records;
+mod steps;
 mod trials;
 mod trust;
 
@@ -15,6 +16,7 @@ use crate::{
 
 pub(crate) use numbers::{cells, cost, failures, spectrum};
 pub(crate) use records::{delay, ledger};
+pub(crate) use steps::{sessions, step_failures, steps};
 pub(crate) use trials::trials;
 pub(crate) use trust::{thresholds, verdicts};
 
@@ -114,6 +116,18 @@ impl Field {
             range: None,
             kind: FieldKind::Verdict,
         }
+    }
+}
+
+/// How many failed, and in small letters how many of a hundred.
+fn error_count(failed: u64, share: Option<f64>) -> Field {
+    match share {
+        None => Field::plain(NONE),
+        Some(_) if failed == 0 => Field::plain("0"),
+        Some(share) => Field {
+            range: Some(text::share(share)),
+            ..Field::nothing_expected(failed)
+        },
     }
 }
 

@@ -1,8 +1,8 @@
 //! What each cell reached and what it cost.
 
-use super::{Field, Table, by_cell, heads, place};
+use super::{Field, Table, by_cell, error_count, heads, place};
 use crate::{
-    model::{CellModel, Counted, Model, SPECTRUM_TICKS},
+    model::{Counted, Model, SPECTRUM_TICKS},
     rows,
     text::{self, NONE, Unit},
     words,
@@ -37,21 +37,9 @@ pub(crate) fn cells(model: &Model) -> Table {
                 Field::percentile(&cell.response.p99),
                 Field::percentile(&cell.response.p999),
                 Field::percentile(&cell.response.max),
-                errors(cell),
+                error_count(cell.failed, cell.error_share),
             ]
         }),
-    }
-}
-
-/// How many, and in small letters how many of a hundred.
-fn errors(cell: &CellModel) -> Field {
-    match cell.error_share {
-        None => Field::plain(NONE),
-        Some(_) if cell.failed == 0 => Field::plain("0"),
-        Some(share) => Field {
-            range: Some(text::share(share)),
-            ..Field::nothing_expected(cell.failed)
-        },
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use crate::{seeded::Seeded, seeded_model};
-use waggle_report::{CellRow, Model, cell_columns, cell_rows, csv, html, markdown};
+use waggle_report::{CellRow, Model, cell_columns, cell_rows, csv, html, markdown, step_rows};
 
 fn check(written: &str, golden: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -74,6 +74,22 @@ fn the_ingest_study() {
     check(&csv(&model), "ingest.csv");
     check(&markdown(&model), "ingest.md");
     check(&rows(&model), "ingest.rows.txt");
+}
+
+#[test]
+fn a_scenario() {
+    let model = seeded_model(&Seeded::shopping());
+    check(&csv(&model), "shopping.csv");
+    check(&markdown(&model), "shopping.md");
+    let steps: Vec<String> = step_rows(&model)
+        .into_iter()
+        .map(|row| [row.levels, row.fields.to_vec()].concat().join(" | ") + "\n")
+        .collect();
+    check(&steps.concat(), "shopping.steps.txt");
+    let page = html(&model);
+    assert!(page.contains("id=\"steps\"") && page.contains("id=\"step-spectrum\""));
+    let other = html(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("id=\"steps\"") && !other.contains("table-steps"));
 }
 
 #[test]

@@ -13,8 +13,8 @@ mod trial;
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, Host, RunFolder, RunInfo, ScheduleInfo, ThresholdInfo,
-    TrialKey,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host, NamedText, RunFolder, RunInfo,
+    ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
 };
 
 /// What to make up.
@@ -30,6 +30,9 @@ pub(crate) struct Seeded {
     pub(crate) log_line: String,
     /// Cells in which something is wrong, by number.
     pub(crate) wrong: Vec<(u32, Wrong)>,
+    /// The steps of a scenario in place of the request, each with its share of the requests and how much longer than
+    /// the mean it takes.
+    pub(crate) steps: Vec<(&'static str, f64, f64)>,
 }
 
 /// What is wrong in a cell.
@@ -78,6 +81,30 @@ impl Seeded {
                 (11, Wrong::Loses),
                 (12, Wrong::FallsBehind),
             ],
+            steps: Vec::new(),
+        }
+    }
+
+    /// Sessions of three steps against a shop, at three numbers of connections.
+    pub(crate) fn shopping() -> Self {
+        Self {
+            question: "How many sessions per second does the shop take?".to_owned(),
+            thresholds: [
+                "shopping.goodput",
+                "login.response_time.p99",
+                "orders.failed",
+                "sessions.goodput",
+                "sessions.completed",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            wrong: vec![(2, Wrong::Errors)],
+            steps: vec![
+                ("login", 0.2, 2.4),
+                ("orders", 0.6, 0.5),
+                ("order", 0.2, 1.1),
+            ],
+            ..Self::plain(&[("connections", &["10", "50", "100"])], 3)
         }
     }
 
@@ -214,10 +241,47 @@ impl Seeded {
                 system_cpus: vec![1],
                 shared_with_system: true,
             },
-            records_from: Some("host-metrics.lp (10,000 records)".to_owned()),
-            delivery_at: Some("store".to_owned()),
-            scenario: None,
+            records_from: self
+                .steps
+                .is_empty()
+                .then(|| "host-metrics.lp (10,000 records)".to_owned()),
+            delivery_at: self.steps.is_empty().then(|| "store".to_owned()),
+            scenario: (!self.steps.is_empty()).then(|| self.scenario()),
         }
+    }
+
+    fn scenario(&self) -> ScenarioInfo {
+        ScenarioInfo {
+            name: "shopping".to_owned(),
+            file: Some(NamedText {
+                name: "shopping.yaml".to_owned(),
+                text: "name: shopping\n".to_owned(),
+            }),
+            steps: self.step_names(),
+            flows: vec![
+                FlowInfo {
+                    name: "buy".to_owned(),
+                    weight: 3,
+                },
+                FlowInfo {
+                    name: "look".to_owned(),
+                    weight: 1,
+                },
+            ],
+            feeds: vec![FeedInfo {
+                name: "users".to_owned(),
+                order: "per_user".to_owned(),
+                rows: 1_000,
+                from: Some("users.csv".to_owned()),
+            }],
+        }
+    }
+
+    pub(crate) fn step_names(&self) -> Vec<String> {
+        self.steps
+            .iter()
+            .map(|(name, ..)| (*name).to_owned())
+            .collect()
     }
 
     fn thresholds(&self) -> Vec<ThresholdInfo> {
@@ -231,6 +295,10 @@ impl Seeded {
             .thresholds
             .iter()
             .map(|number| threshold(number, ">=", 0.0, "0"));
+        if !self.steps.is_empty() {
+            let own = threshold("orders.response_time.p99", "<", 1e3, "1ms");
+            return asked.chain([own]).collect();
+        }
         asked
             .chain([
                 threshold("delivery.missing", "==", 0.0, "0"),

@@ -4,7 +4,8 @@ use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, FailureCount,
     IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, PhaseInfo, PhaseName, ResourceRow,
-    TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, TrialEnd, TrialInfo,
+    TrialKey, TrialWriter,
 };
 
 use super::{Chance, Seeded, Wrong};
@@ -60,6 +61,80 @@ struct Sums {
     totals: CountsRow,
     /// Records of each interval.
     accepted: Vec<u64>,
+    /// Measured and in all.
+    steps: Vec<(StepCounts, StepCounts)>,
+}
+
+/// The steps of one interval.
+struct Steps {
+    counts: Vec<StepCounts>,
+    /// Of successes and of failures.
+    times: Vec<(Histogram<u64>, Histogram<u64>)>,
+}
+
+impl Steps {
+    /// Each step has its share of the requests; what fails, fails in the last one.
+    fn of(seeded: &Seeded, counts: &CountsRow, mean_us: f64) -> Self {
+        let last = seeded.steps.len().saturating_sub(1);
+        let mut left = counts.succeeded;
+        let mut steps = Self {
+            counts: Vec::new(),
+            times: Vec::new(),
+        };
+        for (place, (_, share, longer)) in seeded.steps.iter().enumerate() {
+            let is_last = place == last;
+            let succeeded = if is_last {
+                left
+            } else {
+                (counts.succeeded as f64 * share) as u64
+            };
+            left -= succeeded;
+            let failed = if is_last { counts.failed } else { 0 };
+            steps.counts.push(StepCounts {
+                sent: succeeded + failed,
+                succeeded,
+                failed,
+                failures: if is_last {
+                    counts.failures.clone()
+                } else {
+                    Vec::new()
+                },
+            });
+            steps
+                .times
+                .push((spread(succeeded, mean_us * longer), spread(failed, 900.0)));
+        }
+        steps
+    }
+
+    fn sessions(&self) -> Option<SessionCounts> {
+        self.counts.last().map(sessions_of)
+    }
+}
+
+/// A session sends its last step once.
+fn sessions_of(last: &StepCounts) -> SessionCounts {
+    SessionCounts {
+        started: last.sent,
+        completed: last.succeeded,
+        failed: last.failed,
+    }
+}
+
+fn add_step(sum: &mut StepCounts, one: &StepCounts) {
+    sum.sent += one.sent;
+    sum.succeeded += one.succeeded;
+    sum.failed += one.failed;
+    add_failures(&mut sum.failures, &one.failures);
+}
+
+fn add_failures(sum: &mut Vec<FailureCount>, one: &[FailureCount]) {
+    for failure in one {
+        match sum.iter_mut().find(|known| known.kind == failure.kind) {
+            Some(known) => known.count += failure.count,
+            None => sum.push(failure.clone()),
+        }
+    }
 }
 
 pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
@@ -70,7 +145,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     }
     out.load_started(&LoadStart {
         name: "put-readings",
-        steps: &[],
+        steps: &seeded.step_names(),
         started_unix_ns: 1_768_210_200_000_000_000,
     })
     .unwrap();
@@ -93,7 +168,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
             1.0
         };
         let rate = made.rate_per_s() * whole * ramp * slow * chance.around(0.02);
-        interval(&mut out, made, place, rate, &mut sums);
+        interval(&mut out, seeded, made, (place, rate), &mut sums);
     }
     let load_end = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
     let drained = if made.is(Wrong::FallsBehind) {
@@ -103,13 +178,21 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     };
     resources(&mut out, made, load_end + drained, &mut chance);
     backlog(&mut out, made, &sums, load_end, drained);
-    out.delivery_delay(&delays(made, &sums, &mut chance))
-        .unwrap();
-    out.finish(&completed(made, sums, load_end, drained))
+    if seeded.steps.is_empty() {
+        out.delivery_delay(&delays(made, &sums, &mut chance))
+            .unwrap();
+    }
+    out.finish(&completed(seeded, made, sums, (load_end, drained)))
         .unwrap();
 }
 
-fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &mut Sums) {
+fn interval(
+    out: &mut TrialWriter,
+    seeded: &Seeded,
+    made: &Made,
+    (place, rate): (usize, f64),
+    sums: &mut Sums,
+) {
     let mut succeeded = (rate * INTERVAL_S).round() as u64;
     let mut failures = Vec::new();
     if made.is(Wrong::Errors) && place.is_multiple_of(3) {
@@ -146,6 +229,7 @@ fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &
         bytes_received: succeeded * 90,
         failures,
     };
+    let steps = Steps::of(seeded, &counts, made.in_flight / rate * 1e6);
     let cpu = engine_cpu(made, rate);
     let row = IntervalRow {
         start_s: place as f64 * INTERVAL_S,
@@ -156,8 +240,8 @@ fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &
         engine_cpu_busiest_s: cpu * INTERVAL_S,
         lag_p99_us: 12.0,
         in_flight_mean: made.in_flight,
-        steps: Vec::new(),
-        sessions: None,
+        steps: steps.counts.clone(),
+        sessions: steps.sessions(),
     };
     let histograms = IntervalHistograms {
         response_time: &response,
@@ -166,10 +250,25 @@ fn interval(out: &mut TrialWriter, made: &Made, place: usize, rate: f64, sums: &
         lag: &spread(succeeded, 8.0),
         connect_time: None,
         handshake_time: None,
-        steps: &[],
+        steps: &steps
+            .times
+            .iter()
+            .map(|(times, failed_time)| StepHistograms {
+                response_time: times,
+                service_time: times,
+                failed_time,
+            })
+            .collect::<Vec<_>>(),
     };
     out.interval(&row, histograms).unwrap();
     sums.accepted.push(succeeded);
+    sums.steps.resize_with(steps.counts.len(), Default::default);
+    for (sum, counts) in sums.steps.iter_mut().zip(&steps.counts) {
+        add_step(&mut sum.1, counts);
+        if place >= WARM_UP {
+            add_step(&mut sum.0, counts);
+        }
+    }
     add(&mut sums.totals, &counts);
     if place >= WARM_UP {
         add(&mut sums.measured, &counts);
@@ -214,16 +313,7 @@ fn add(sum: &mut CountsRow, one: &CountsRow) {
     sum.records_succeeded += one.records_succeeded;
     sum.bytes_sent += one.bytes_sent;
     sum.bytes_received += one.bytes_received;
-    for failure in &one.failures {
-        match sum
-            .failures
-            .iter_mut()
-            .find(|known| known.kind == failure.kind)
-        {
-            Some(known) => known.count += failure.count,
-            None => sum.failures.push(failure.clone()),
-        }
-    }
+    add_failures(&mut sum.failures, &one.failures);
 }
 
 fn resources(out: &mut TrialWriter, made: &Made, end_s: f64, chance: &mut Chance) {
@@ -294,7 +384,39 @@ fn delays(made: &Made, sums: &Sums, chance: &mut Chance) -> Histogram<u64> {
     )
 }
 
-fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo {
+fn completed(
+    seeded: &Seeded,
+    made: &Made,
+    sums: Sums,
+    (load_end, drained): (f64, f64),
+) -> TrialInfo {
+    let whole = of_records(made, &sums, (load_end, drained));
+    let steps: Vec<StepInfo> = seeded
+        .step_names()
+        .into_iter()
+        .zip(sums.steps)
+        .map(|(name, (measured, totals))| StepInfo {
+            name,
+            measured,
+            totals,
+        })
+        .collect();
+    let Some(last) = steps.last() else {
+        return whole;
+    };
+    TrialInfo {
+        ledger: None,
+        delivery: None,
+        sessions: Some(SessionsInfo {
+            measured: sessions_of(&last.measured),
+            totals: sessions_of(&last.totals),
+        }),
+        steps,
+        ..whole
+    }
+}
+
+fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> TrialInfo {
     let measure_start = WARM_UP as f64 * INTERVAL_S;
     let accepted = sums.totals.records_succeeded;
     let missing = lost(made);
@@ -352,8 +474,8 @@ fn completed(made: &Made, sums: Sums, load_end: f64, drained: f64) -> TrialInfo 
             bytes_read: accepted * 310,
             cost_cpu_s: Some(0.21),
         }),
-        measured: sums.measured,
-        totals: sums.totals,
+        measured: sums.measured.clone(),
+        totals: sums.totals.clone(),
         remarks: Vec::new(),
         steps: Vec::new(),
         sessions: None,
