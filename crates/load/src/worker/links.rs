@@ -128,12 +128,15 @@ impl Worker {
         }
     }
 
-    /// Ends an open connection whose oldest request is overdue: those behind it can only come later.
+    /// Ends an open connection whose oldest request is overdue: those behind it can only come later. A request that was
+    /// answered before it was sent whole has as long again for its rest, or nothing could ever be sent behind it.
     pub(super) fn end_if_overdue(&mut self, id: u32) {
-        let oldest = self.connections[id as usize]
-            .flight
-            .front()
-            .map_or(u64::MAX, |flight| flight.sent);
+        let connection = &self.connections[id as usize];
+        let oldest = match connection.flight.front() {
+            Some(flight) => flight.sent,
+            None if connection.has_unsent() => connection.room_since,
+            None => return,
+        };
         if oldest.saturating_add(self.request_timeout(id)) <= self.seen {
             self.end(id, Ending::Overdue, self.clock.now());
         }

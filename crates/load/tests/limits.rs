@@ -1,0 +1,387 @@
+//! Servers that answer too early, too slowly, without end, with nonsense, or not at all for a while.
+
+#![allow(clippy::unwrap_used, reason = "a test file")]
+
+mod support;
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use rustix::net::{AddressFamily, SocketType, sockopt::set_socket_reuseport};
+use support::{OK, closed, delays::random, get, job, requests, run, take_all};
+use waggle_load::{
+    Arrivals, Counts, Failure, Interval, Job, Model, Prepared, Rate, Running, start,
+};
+
+/// A server that does with each connection what the test says, in a thread for each.
+struct Raw {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Vec<JoinHandle<()>>>>,
+}
+
+impl Raw {
+    fn start(serve: impl Fn(TcpStream, u64) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, serve) = (Arc::new(AtomicBool::new(false)), Arc::new(serve));
+        let must_stop = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut connections = Vec::new();
+            for (number, stream) in (0..).zip(listener.incoming()) {
+                if must_stop.load(Ordering::SeqCst) {
+                    break;
+                }
+                let (stream, serve) = (stream.unwrap(), Arc::clone(&serve));
+                stream.set_nodelay(true).unwrap();
+                connections.push(std::thread::spawn(move || serve(stream, number)));
+            }
+            connections
+        });
+        Self {
+            address,
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        drop(TcpStream::connect(self.address));
+        let connections = self.thread.take().unwrap().join().unwrap();
+        for connection in connections {
+            let ended = connection.join();
+            assert!(
+                ended.is_ok() || std::thread::panicking(),
+                "the server has panicked"
+            );
+        }
+    }
+}
+
+/// Reads up to the end of the next head; false where none comes.
+fn head(stream: &mut TcpStream) -> bool {
+    let (mut seen, mut byte) = (Vec::new(), [0]);
+    while !seen.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => seen.push(byte[0]),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// A POST with a body that no socket takes at once.
+fn large() -> Prepared {
+    const BODY: usize = 20_000_000;
+    let mut bytes = format!("POST / HTTP/1.1\r\nContent-Length: {BODY}\r\n\r\n").into_bytes();
+    bytes.resize(bytes.len() + BODY, b'x');
+    Prepared { bytes, ..get() }
+}
+
+fn few(address: SocketAddr, requests: u64) -> Job {
+    let mut job = job(address, closed(1, 1));
+    job.requests_at_most = Some(requests);
+    job.limits.request_timeout = Duration::from_millis(300);
+    job.limits.head_max_bytes = 2_000;
+    job.limits.body_max_bytes = 100_000;
+    job.limits.reconnect_max = Duration::from_millis(5);
+    job
+}
+
+/// Three requests, each answered with `first` and then `more` for as long as the engine listens.
+fn check_endless(first: &'static [u8], more: &'static [u8], pause: Duration, failure: Failure) {
+    let server = Raw::start(move |mut stream, _| {
+        if !head(&mut stream) || stream.write_all(first).is_err() {
+            return;
+        }
+        while stream.write_all(more).is_ok() {
+            std::thread::sleep(pause);
+        }
+    });
+    let ended = run(few(server.address, 3));
+    ended.check_sums();
+    assert_eq!(ended.failures(), [(failure, 3)], "{}", first.escape_ascii());
+}
+
+#[test]
+fn answers_that_never_end_are_ended() {
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
+    let (slowly, at_once) = (Duration::from_millis(10), Duration::ZERO);
+    check_endless(CHUNKED, b"1\r\nx\r\n", slowly, Failure::TimedOut);
+    check_endless(CHUNKED, b"5\r\nhello\r\n", at_once, Failure::Malformed);
+    check_endless(CHUNKED, b"0000000000000000", at_once, Failure::Malformed);
+    check_endless(CHUNKED, b"1;extension", at_once, Failure::Malformed);
+    check_endless(LINE, b"A: b\r\n", slowly, Failure::TimedOut);
+    check_endless(LINE, b"A: b\r\n", at_once, Failure::Malformed);
+    check_endless(LINE, b"x", at_once, Failure::Malformed);
+    check_endless(b"", b"\r\n", at_once, Failure::Malformed);
+    check_endless(
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"body",
+        at_once,
+        Failure::Malformed,
+    );
+    check_endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x", slowly, Failure::TimedOut);
+    check_endless(
+        b"",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        slowly,
+        Failure::TimedOut,
+    );
+    check_endless(
+        b"",
+        b"HTTP/1.1 103 Early Hints\r\n\r\n",
+        at_once,
+        Failure::TimedOut,
+    );
+}
+
+#[test]
+fn garbage_is_a_failure_and_never_an_answer() {
+    let server = Raw::start(|mut stream, number| {
+        if !head(&mut stream) {
+            return;
+        }
+        let bytes: Vec<u8> = (0..random(number, 0) % 200)
+            .map(|place| random(number, place + 1).to_le_bytes()[0])
+            // Without it no head comes to its end; with it, chance makes one now and then.
+            .filter(|byte| *byte != b'\n')
+            .collect();
+        // Every second one begins as an answer does.
+        let begin: &[u8] = if number % 2 == 0 {
+            b""
+        } else {
+            b"HTTP/1.1 200 "
+        };
+        let _ = stream
+            .write_all(begin)
+            .and_then(|()| stream.write_all(&bytes));
+        let _ = stream.shutdown(Shutdown::Write);
+        let _ = std::io::copy(&mut stream, &mut std::io::sink());
+    });
+    let ended = run(few(server.address, 300));
+    ended.check_sums();
+    let counts = ended.counts();
+    assert_eq!(
+        (counts.sent, counts.succeeded, counts.failed),
+        (300, 0, 300)
+    );
+    let kinds: Vec<Failure> = ended.failures().iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [Failure::Reset, Failure::Malformed]);
+}
+
+#[test]
+fn an_answer_before_the_request_was_sent_whole_counts() {
+    // Refused at the head and closed with the body unread, which resets the connection behind the answer.
+    let server = Raw::start(|mut stream, _| {
+        if head(&mut stream) {
+            let refused =
+                "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+            stream.write_all(refused.as_bytes()).unwrap();
+        }
+    });
+    let mut refused = few(server.address, 5);
+    *requests(&mut refused) = vec![large()];
+    let ended = run(refused);
+    ended.check_sums();
+    assert_eq!(ended.failures(), [(Failure::Status(413), 5)]);
+    // Answered at the head, the body read afterwards: the connection goes on behind it.
+    let server = Raw::start(|mut stream, _| {
+        let body = large().bytes.len() as u64;
+        while head(&mut stream) {
+            stream.write_all(OK).unwrap();
+            let rest = body - "POST / HTTP/1.1\r\nContent-Length: 20000000\r\n\r\n".len() as u64;
+            let taken = std::io::copy(&mut (&mut stream).take(rest), &mut std::io::sink()).unwrap();
+            // The run is over with its last answer, whatever was still to be sent.
+            if taken < rest {
+                return;
+            }
+        }
+    });
+    let mut early = few(server.address, 5);
+    early.limits.request_timeout = Duration::from_secs(10);
+    *requests(&mut early) = vec![large()];
+    let ended = run(early);
+    ended.check_sums();
+    assert_eq!((ended.counts().succeeded, ended.counts().connects), (5, 1));
+}
+
+#[test]
+fn a_body_that_is_never_taken_does_not_hold_its_connection_for_ever() {
+    // Answered at the head, and then nothing more is read: neither the rest nor another request can go there.
+    let kept = Mutex::new(Vec::new());
+    let server = Raw::start(move |mut stream, _| {
+        if head(&mut stream) {
+            stream.write_all(OK).unwrap();
+            kept.lock().unwrap().push(stream);
+        }
+    });
+    let mut job = few(server.address, 3);
+    *requests(&mut job) = vec![large()];
+    let ended = run(job);
+    ended.check_sums();
+    assert_eq!((ended.counts().sent, ended.counts().succeeded), (3, 3));
+    assert_eq!(ended.counts().connects, 3);
+}
+
+#[test]
+fn a_slow_reader_gets_its_body_or_its_request_times_out() {
+    let check = |timeout, expected: &[(Failure, u64)]| {
+        let server = Raw::start(|mut stream, _| {
+            let (mut left, mut piece) = (large().bytes.len(), vec![0; 500_000]);
+            while left > 0 {
+                match stream.read(&mut piece) {
+                    Ok(0) | Err(_) => return,
+                    Ok(length) => left -= length,
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            stream.write_all(OK).unwrap();
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        });
+        let mut job = few(server.address, 1);
+        *requests(&mut job) = vec![large()];
+        job.limits.request_timeout = timeout;
+        let ended = run(job);
+        ended.check_sums();
+        assert_eq!(ended.failures(), expected);
+        assert_eq!(ended.counts().bytes_sent, large().bytes.len() as u64);
+    };
+    check(Duration::from_secs(25), &[]);
+    check(Duration::from_millis(60), &[(Failure::TimedOut, 1)]);
+}
+
+#[test]
+fn a_listener_with_a_full_queue_is_a_connection_that_fails_in_its_time() {
+    let listener = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    rustix::net::bind(&listener, &any).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let address = TcpListener::from(listener.try_clone().unwrap())
+        .local_addr()
+        .unwrap();
+    // A queue of none takes one. Nobody accepts.
+    let _first = TcpStream::connect(address).unwrap();
+    let mut job = job(address, closed(2, 1));
+    job.limits.connect_timeout = Duration::from_millis(100);
+    job.at_most = Duration::from_millis(700);
+    let ended = run(job);
+    ended.check_sums();
+    let counts = ended.counts();
+    assert_eq!((counts.sent, counts.connects), (0, 0), "{counts:?}");
+    let failures = ended.failures();
+    assert!(
+        matches!(failures[..], [(Failure::ConnectFailed, 2..=14)]),
+        "{failures:?}"
+    );
+}
+
+/// Takes connections and answers on them until told to stop; then closes all, the listener as well.
+fn serve_until(listener: TcpListener, stop: &AtomicBool) {
+    listener.set_nonblocking(true).unwrap();
+    let mut streams: Vec<TcpStream> = Vec::new();
+    while !stop.load(Ordering::SeqCst) {
+        while let Ok((stream, _)) = listener.accept() {
+            stream.set_nonblocking(true).unwrap();
+            streams.push(stream);
+        }
+        for stream in &mut streams {
+            // Without pipelining, what comes is one whole request.
+            if matches!(stream.read(&mut [0; 1_024]), Ok(1..)) {
+                stream.write_all(OK).unwrap();
+            }
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A listener, and another one behind it that keeps its port while the first is gone.
+fn two_listeners() -> (TcpListener, rustix::fd::OwnedFd) {
+    let bind = |address: SocketAddr| {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        set_socket_reuseport(&socket, true).unwrap();
+        rustix::net::bind(&socket, &address).unwrap();
+        socket
+    };
+    let first = bind("127.0.0.1:0".parse().unwrap());
+    rustix::net::listen(&first, 100).unwrap();
+    let first = TcpListener::from(first);
+    let second = bind(first.local_addr().unwrap());
+    (first, second)
+}
+
+/// Takes intervals until one of them is as wished.
+fn take_until(running: &Running, taken: &mut Vec<Interval>, wish: impl Fn(&Counts) -> bool) {
+    let until = Instant::now() + Duration::from_secs(25);
+    while Instant::now() < until {
+        if let Some(interval) = running.next_interval(Duration::from_millis(100)) {
+            let is_it = wish(&interval.counts);
+            taken.push(interval);
+            if is_it {
+                return;
+            }
+        }
+    }
+    panic!("nothing as wished in {} intervals", taken.len());
+}
+
+fn check_gone_and_back(model: Model) {
+    let (first, second) = two_listeners();
+    let mut job = job(first.local_addr().unwrap(), model);
+    job.limits.reconnect_max = Duration::from_millis(50);
+    let (stop, mut taken) = (AtomicBool::new(false), Vec::new());
+    let ended = std::thread::scope(|threads| {
+        let serving = threads.spawn(|| serve_until(first, &stop));
+        let running = start(job).unwrap();
+        take_until(&running, &mut taken, |counts| counts.succeeded > 10);
+        stop.store(true, Ordering::SeqCst);
+        serving.join().unwrap();
+        take_until(&running, &mut taken, |counts| counts.connections_open == 0);
+        take_until(&running, &mut taken, |counts| {
+            counts
+                .failures
+                .0
+                .iter()
+                .any(|(kind, _)| *kind == Failure::Refused)
+        });
+        rustix::net::listen(&second, 100).unwrap();
+        stop.store(false, Ordering::SeqCst);
+        let serving = threads.spawn(|| serve_until(TcpListener::from(second), &stop));
+        take_until(&running, &mut taken, |counts| {
+            counts.succeeded > 10 && counts.connections_open == 3
+        });
+        running.stop();
+        let mut ended = take_all(running);
+        stop.store(true, Ordering::SeqCst);
+        serving.join().unwrap();
+        ended.intervals.splice(0..0, taken);
+        ended
+    });
+    ended.check_sums();
+    let counts = ended.counts();
+    assert!(counts.connects >= 6 && counts.failed <= 3, "{counts:?}");
+    assert_eq!(counts.in_flight, 0);
+}
+
+#[test]
+fn a_server_that_goes_and_comes_back_is_found_again() {
+    check_gone_and_back(closed(3, 1));
+    check_gone_and_back(Model::Open {
+        rate: Rate::Constant(2_000.0),
+        arrivals: Arrivals::Poisson,
+        connections: 3,
+        pipelining: 1,
+    });
+}
