@@ -91,10 +91,6 @@ pub enum StartError {
     FileLimit { needed: u64, limit: u64 },
     #[error("pinning a worker to cpu {cpu}: {error}")]
     Pin { cpu: usize, error: Errno },
-    #[error(
-        "this kernel has no epoll_pwait2, which is needed to send in time: Linux 5.11 or later has it"
-    )]
-    OldKernel,
     #[error("setting up a worker: {0}")]
     SetUp(#[from] Errno),
     #[error("starting a worker thread: {0}")]

@@ -56,6 +56,12 @@ impl Clock {
         nanoseconds(clock_gettime(ClockId::Monotonic)) - self.monotonic_at_start
     }
 
+    /// The monotonic clock's own reading at an instant of the run.
+    #[inline]
+    pub(crate) fn monotonic(&self, instant: u64) -> u64 {
+        self.monotonic_at_start.saturating_add(instant)
+    }
+
     /// Nanoseconds since 1970 at an instant of the run.
     #[inline]
     pub(crate) fn unix(&self, instant: u64) -> u64 {

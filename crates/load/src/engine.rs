@@ -127,12 +127,8 @@ fn spawn(
     let thread = std::thread::Builder::new()
         .name(name)
         .spawn(move || {
-            let set_up = pin(job.workers[share.worker]).and_then(|()| {
-                Worker::set_up(job, &share, exchange, shared).map_err(|error| match error {
-                    StartError::SetUp(Errno::NOSYS) => StartError::OldKernel,
-                    error => error,
-                })
-            });
+            let set_up = pin(job.workers[share.worker])
+                .and_then(|()| Worker::set_up(job, &share, exchange, shared));
             match set_up {
                 Ok(worker) => {
                     let _ = say_ready.send(Ok(()));

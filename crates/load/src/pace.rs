@@ -126,6 +126,16 @@ impl Pace {
         }
     }
 
+    /// Whether there is a request for a connection with room.
+    #[inline]
+    pub(crate) fn has_for(&self, connection: u32) -> bool {
+        match self {
+            Self::Closed => true,
+            Self::Open(open) => open.waiting() > 0,
+            Self::Users(users) => users.users[connection as usize].0.is_some(),
+        }
+    }
+
     /// Takes one request for a connection with room: since when it was due; `None` if there is none for it.
     #[inline]
     pub(crate) fn take(&mut self, connection: u32, now: u64) -> Option<u64> {

@@ -8,6 +8,7 @@ mod answers;
 mod layered;
 mod links;
 mod requests;
+mod timers;
 
 use answers::Ending;
 use std::{
@@ -18,11 +19,10 @@ use std::{
 
 use rustix::{
     buffer::spare_capacity,
-    event::epoll::{self, Event, EventData, EventFlags},
+    event::epoll::{self, Event, EventFlags},
     fd::OwnedFd,
-    io::Errno,
-    time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags},
 };
+use timers::Timers;
 
 use crate::{
     Account, Expect, Job, ScenarioError, StartError, What,
@@ -49,15 +49,13 @@ const SCAN_TICKS_MAX: u64 = 10;
 const EVENTS_MAX: usize = 1_024;
 /// Bytes received at a time.
 const INPUT_BYTES: usize = PLAIN_BYTES;
-/// The number under which the tick's events come; connections are numbered from 0.
-const TICK: u64 = u64::MAX;
 
 /// One worker, set up and ready to run.
 pub(crate) struct Worker {
     clock: Clock,
     limits: Nanoseconds,
     epoll: OwnedFd,
-    tick: OwnedFd,
+    timers: Timers,
     events: Vec<Event>,
     connections: Vec<Connection>,
     pace: Pace,
@@ -118,10 +116,7 @@ impl Worker {
         shared: Arc<Shared>,
     ) -> Result<Self, StartError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        // Nobody would hear of a wait that the kernel refuses once the run goes on.
-        let mut events = Vec::with_capacity(EVENTS_MAX);
-        epoll::wait(&epoll, spare_capacity(&mut events), Some(&timespec(0)))?;
-        let tick = every_tick(&epoll)?;
+        let timers = Timers::new(&epoll, TICK_NS)?;
         // Only open load waits for instants; the default slack of 50 µs would be lag.
         rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
         let mut limits = Nanoseconds::new(&job);
@@ -145,8 +140,8 @@ impl Worker {
         Ok(Self {
             clock: Clock::start(),
             epoll,
-            tick,
-            events,
+            timers,
+            events: Vec::with_capacity(EVENTS_MAX),
             pace: Pace::new(
                 &job,
                 (share.worker, share.workers),
@@ -210,7 +205,7 @@ impl Worker {
         }
     }
 
-    /// Waits for events; without anything that falls due, the tick alone bounds the wait.
+    /// Waits for events, among which are the timers: the wait itself has no timeout but where there is something to do.
     #[inline]
     fn wait(&mut self) {
         let opening = self.to_open.peek().map(|Reverse((instant, _))| *instant);
@@ -218,11 +213,12 @@ impl Worker {
         if let Some(sessions) = &self.sessions {
             instant = earlier(instant, sessions.next_instant());
         }
-        let timeout = if self.to_read.is_empty() {
-            instant.map(|instant| timespec(instant.saturating_sub(self.clock.now())))
-        } else {
-            Some(timespec(0))
-        };
+        let is_due = instant.is_some_and(|instant| instant <= self.clock.now());
+        let at_once = is_due || !self.to_read.is_empty();
+        if let (false, Some(instant)) = (at_once, instant) {
+            self.timers.ring_at(instant, &self.clock);
+        }
+        let timeout = at_once.then(|| timespec(0));
         self.events.clear();
         // Interrupted or not, what there is to do shows in the events and in the clock.
         let _ = epoll::wait(
@@ -236,9 +232,7 @@ impl Worker {
     fn handle(&mut self, event: Event) {
         let (number, flags) = (event.data.u64(), event.flags);
         let Ok(id) = u32::try_from(number) else {
-            // The timer counts on only once it has been read; what it says does not matter.
-            let _ = rustix::io::read(&self.tick, &mut [0; 8]);
-            self.has_ticked = true;
+            self.has_ticked |= self.timers.has_ticked(number);
             return;
         };
         let is_ending = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
@@ -352,24 +346,4 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     }
-}
-
-/// A timer among the events, so that a closed load can wait without a timeout: the kernel then arms no timer per call.
-fn every_tick(epoll: &OwnedFd) -> Result<OwnedFd, Errno> {
-    let timer = rustix::time::timerfd_create(
-        TimerfdClockId::Monotonic,
-        TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
-    )?;
-    let period = Itimerspec {
-        it_interval: timespec(TICK_NS),
-        it_value: timespec(TICK_NS),
-    };
-    rustix::time::timerfd_settime(&timer, TimerfdTimerFlags::empty(), &period)?;
-    epoll::add(
-        epoll,
-        &timer,
-        EventData::new_u64(TICK),
-        EventFlags::IN | EventFlags::ET,
-    )?;
-    Ok(timer)
 }

@@ -41,7 +41,9 @@ impl Worker {
             return self.send_streams(id, most);
         }
         let mut left = most;
-        while left > 0 && self.connections[id as usize].has_room() {
+        // A session goes on by itself; the pace only says when one begins.
+        let wants = |worker: &Self| worker.sessions.is_some() || worker.pace.has_for(id);
+        while left > 0 && wants(self) && self.connections[id as usize].has_room() {
             let requests = self.write(id, left);
             if requests == 0 {
                 break;

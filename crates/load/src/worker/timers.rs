@@ -1,0 +1,82 @@
+//! The two timers among a worker's events: one that ticks, so that a wait needs no timeout of its own, and one that
+//! rings at the instant when something falls due.
+//!
+//! A timeout of the wait itself would do neither: in the form that every kernel has it counts in whole milliseconds, and
+//! in any form the kernel arms and disarms it with each wait, though most waits end with an answer and the instant
+//! stays the same.
+
+use rustix::{
+    event::epoll::{self, EventData, EventFlags},
+    fd::OwnedFd,
+    io::Errno,
+    time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags},
+};
+
+use crate::clock::{Clock, timespec};
+
+/// The numbers under which their events come; connections are numbered from 0.
+const TICK: u64 = u64::MAX;
+const ALARM: u64 = u64::MAX - 1;
+
+#[derive(Debug)]
+pub(super) struct Timers {
+    tick: OwnedFd,
+    alarm: OwnedFd,
+    /// When the alarm rings, or has rung.
+    rings_at: u64,
+}
+
+impl Timers {
+    /// Begins to tick every `tick_ns`.
+    pub(super) fn new(epoll: &OwnedFd, tick_ns: u64) -> Result<Self, Errno> {
+        let tick = timer(epoll, TICK)?;
+        let period = Itimerspec {
+            it_interval: timespec(tick_ns),
+            it_value: timespec(tick_ns),
+        };
+        rustix::time::timerfd_settime(&tick, TimerfdTimerFlags::empty(), &period)?;
+        Ok(Self {
+            tick,
+            alarm: timer(epoll, ALARM)?,
+            rings_at: u64::MAX,
+        })
+    }
+
+    /// Sees to it that a wait ends at `instant`; one call to the kernel for each instant, however many waits there are.
+    #[inline]
+    pub(super) fn ring_at(&mut self, instant: u64, clock: &Clock) {
+        if instant == self.rings_at {
+            return;
+        }
+        self.rings_at = instant;
+        let once = Itimerspec {
+            it_interval: timespec(0),
+            it_value: timespec(clock.monotonic(instant)),
+        };
+        // It can fail only for a time that is none. Its events need no reading: setting it makes it new.
+        let _ = rustix::time::timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &once);
+    }
+
+    /// Takes an event that is not a connection's: whether it was the tick.
+    pub(super) fn has_ticked(&self, number: u64) -> bool {
+        if number == TICK {
+            // It counts on only once it has been read; what it says does not matter.
+            let _ = rustix::io::read(&self.tick, &mut [0; 8]);
+        }
+        number == TICK
+    }
+}
+
+fn timer(epoll: &OwnedFd, number: u64) -> Result<OwnedFd, Errno> {
+    let timer = rustix::time::timerfd_create(
+        TimerfdClockId::Monotonic,
+        TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+    )?;
+    epoll::add(
+        epoll,
+        &timer,
+        EventData::new_u64(number),
+        EventFlags::IN | EventFlags::ET,
+    )?;
+    Ok(timer)
+}
