@@ -1,5 +1,8 @@
 //! The engine as a process of its own, for `bench/engine`:
-//! `engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPU [RATE]]`; with a rate the load is open.
+//! `engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]`.
+//!
+//! `CPUS`: the CPU of each worker, as in `0` or `0,1`; `-` for one that is not pinned. With a rate the load is open, with
+//! Poisson arrivals; with a think time each connection is a user's, with exponential pauses.
 //!
 //! Prints requests, seconds, CPU µs per request (worker thread) and latency, as `name=value` on one line.
 
@@ -12,8 +15,8 @@ use std::{error::Error, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Rate, Target, Transport,
-    What, start,
+    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Rate, Target, Think,
+    Transport, What, start,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -46,24 +49,37 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
     let [address, connections, pipelining, seconds, rest @ ..] = arguments else {
         return Err(
-            "usage: engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPU [RATE]]".into(),
+            "usage: engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]"
+                .into(),
         );
     };
     let (connections, pipelining) = (connections.parse()?, pipelining.parse()?);
-    let cpu = rest.first().map(|cpu| cpu.parse()).transpose()?;
-    let rate: Option<f64> = rest.get(1).map(|rate| rate.parse()).transpose()?;
-    let model = rate.map_or(
-        Model::Closed {
+    let workers = rest
+        .first()
+        .map_or("-", String::as_str)
+        .split(',')
+        .map(|cpu| match cpu {
+            "-" => Ok(None),
+            cpu => cpu.parse().map(Some),
+        })
+        .collect::<Result<_, _>>()?;
+    let model = match rest.get(1).map(|rest| (rest, rest.strip_prefix("think="))) {
+        None => Model::Closed {
             connections,
             pipelining,
         },
-        |rate_per_s| Model::Open {
-            rate: Rate::Constant(rate_per_s),
+        Some((_, Some(ms))) => Model::Users {
+            users: connections,
+            think: Think::Exponential(Duration::from_secs_f64(ms.parse::<f64>()? / 1e3)),
+            stages: Vec::new(),
+        },
+        Some((rate, None)) => Model::Open {
+            rate: Rate::Constant(rate.parse()?),
             arrivals: Arrivals::Poisson,
             connections,
             pipelining,
         },
-    );
+    };
     let bytes = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
     Ok(Job {
         name: "get".to_owned(),
@@ -85,7 +101,7 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
             },
         },
         limits: Limits::default(),
-        workers: vec![cpu],
+        workers,
         interval: Duration::from_secs(1),
         at_most: Duration::from_secs_f64(seconds.parse()?),
         requests_at_most: None,
