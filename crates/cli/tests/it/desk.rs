@@ -59,12 +59,20 @@ impl Desk {
             })
             .collect();
         fs::write(desk.path().join("readings.lp"), readings).unwrap();
-        let system = desk.path().join("systems/faulty");
-        fs::create_dir_all(&system).unwrap();
-        let shipped =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/faulty/system.yaml");
-        fs::copy(shipped, system.join("system.yaml")).unwrap();
+        desk.system("faulty");
         desk
+    }
+
+    /// Puts one of the systems that the tests have into the folder.
+    pub(crate) fn system(&self, name: &str) {
+        let system = self.path().join("systems").join(name);
+        fs::create_dir_all(&system).unwrap();
+        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems");
+        fs::copy(
+            all.join(name).join("system.yaml"),
+            system.join("system.yaml"),
+        )
+        .unwrap();
     }
 
     pub(crate) fn path(&self) -> &Path {

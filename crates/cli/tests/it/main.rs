@@ -8,4 +8,5 @@ mod desk;
 mod interrupts;
 mod load;
 mod load_secure;
+mod scenarios;
 mod verdicts;

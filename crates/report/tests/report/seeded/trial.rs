@@ -65,6 +65,18 @@ struct Sums {
     steps: Vec<(StepCounts, StepCounts)>,
 }
 
+impl Sums {
+    fn add_steps(&mut self, steps: &[StepCounts], measured: bool) {
+        self.steps.resize_with(steps.len(), Default::default);
+        for (sum, counts) in self.steps.iter_mut().zip(steps) {
+            add_step(&mut sum.1, counts);
+            if measured {
+                add_step(&mut sum.0, counts);
+            }
+        }
+    }
+}
+
 /// The steps of one interval.
 struct Steps {
     counts: Vec<StepCounts>,
@@ -105,6 +117,18 @@ impl Steps {
                 .push((spread(succeeded, mean_us * longer), spread(failed, 900.0)));
         }
         steps
+    }
+
+    fn histograms(&self) -> Vec<StepHistograms<'_>> {
+        let one = |(times, failed_time)| StepHistograms {
+            response_time: times,
+            service_time: times,
+            failed_time,
+        };
+        self.times
+            .iter()
+            .map(|(times, failed)| one((times, failed)))
+            .collect()
     }
 
     fn sessions(&self) -> Option<SessionCounts> {
@@ -250,25 +274,11 @@ fn interval(
         lag: &spread(succeeded, 8.0),
         connect_time: None,
         handshake_time: None,
-        steps: &steps
-            .times
-            .iter()
-            .map(|(times, failed_time)| StepHistograms {
-                response_time: times,
-                service_time: times,
-                failed_time,
-            })
-            .collect::<Vec<_>>(),
+        steps: &steps.histograms(),
     };
     out.interval(&row, histograms).unwrap();
     sums.accepted.push(succeeded);
-    sums.steps.resize_with(steps.counts.len(), Default::default);
-    for (sum, counts) in sums.steps.iter_mut().zip(&steps.counts) {
-        add_step(&mut sum.1, counts);
-        if place >= WARM_UP {
-            add_step(&mut sum.0, counts);
-        }
-    }
+    sums.add_steps(&steps.counts, place >= WARM_UP);
     add(&mut sums.totals, &counts);
     if place >= WARM_UP {
         add(&mut sums.measured, &counts);

@@ -8,7 +8,7 @@ use crate::{
     template::{SlipKind, variables},
 };
 
-/// Variables that the load makes itself. The load is not known here; a test of the runner holds the two together.
+/// Variables that the load makes itself. The load is not known here; a test of the program uses each of them.
 const OWN: [&str; 1] = ["random.uuid"];
 
 /// What is known at a place of a flow.
