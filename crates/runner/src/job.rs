@@ -28,7 +28,13 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             .into_iter()
             .map(|address| Target { address })
             .collect(),
-        transport: Transport::default(),
+        transport: Transport {
+            protocol: match cell.protocol {
+                study::Protocol::Http1 => load::Protocol::Http1,
+                study::Protocol::Http2 => load::Protocol::Http2,
+            },
+            tls: None,
+        },
         model: model(&cell.load),
         account_at_most: cell
             .measure

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::{
-    Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
+    Cell, Files, Level, LoadModel, Mistakes, Protocol, Scenario, Source, Study, System, What,
     cells::{self, Cells, Levels},
     check::{self, Around, Carries, Checker},
     de::NodeReader,
@@ -376,6 +376,9 @@ fn cell(
     let what = load
         .as_mut()
         .and_then(|load| what(checker, load, (system, model.as_ref())));
+    let protocol = load
+        .as_ref()
+        .and_then(|load| protocol(checker, load, what.as_ref()));
     let measure = check::measure(checker, raw.measure.as_ref(), system, carries);
     let delivery = measure.delivery.as_ref();
     let schedule = raw
@@ -392,6 +395,7 @@ fn cell(
         parameters: parameters?,
         load: model?,
         load_workers,
+        protocol: protocol?,
         endpoint,
         what,
         schedule: schedule?,
@@ -442,6 +446,25 @@ fn what(
                 checker.report(Finding::new(place, what).expected("request or scenario"));
             }
             None
+        }
+    }
+}
+
+/// The version of HTTP; sessions of a scenario go over HTTP/1.1 only.
+fn protocol(
+    checker: &mut Checker<'_>,
+    load: &raw::Load,
+    what: Option<&(What, String)>,
+) -> Option<Protocol> {
+    let path = ["load", "protocol"];
+    match checker.or(load.protocol, &path, raw::Protocol::Http1)? {
+        raw::Protocol::Http1 => Some(Protocol::Http1),
+        raw::Protocol::Http2 => {
+            if matches!(what, Some((What::Scenario(_), _))) {
+                let what = "load.protocol is http2, and a scenario goes over HTTP/1.1";
+                checker.report(Finding::new(checker.at(&path), what).expected("http1"));
+            }
+            Some(Protocol::Http2)
         }
     }
 }

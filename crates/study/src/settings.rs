@@ -46,11 +46,19 @@ pub struct Cell {
     pub load: LoadModel,
     /// Load worker threads; `None`: one for each CPU given to the load.
     pub load_workers: Option<u32>,
+    pub protocol: Protocol,
     /// Name of the system's endpoint that it goes to.
     pub endpoint: String,
     pub what: What,
     pub schedule: Schedule,
     pub measure: Measure,
+}
+
+/// The version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Http1,
+    Http2,
 }
 
 /// What is sent.

@@ -12,8 +12,8 @@ pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
 pub(crate) use study::{
-    Arrivals, Delivery, Expect, Load, Measure, Model, Order, Ready, Records, RecordsFormat,
-    Request, Schedule, Study, WarmUpUntil,
+    Arrivals, Delivery, Expect, Load, Measure, Model, Order, Protocol, Ready, Records,
+    RecordsFormat, Request, Schedule, Study, WarmUpUntil,
 };
 pub(crate) use system::{
     Component, Parameter, Probe, Process, ReadyCheck, Replicas, System, Verify,

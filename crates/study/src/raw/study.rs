@@ -87,6 +87,16 @@ pub(crate) enum Arrivals {
     Uniform,
 }
 
+/// The version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Protocol {
+    /// HTTP/1.1: `pipelining` requests go out before the first is answered.
+    Http1,
+    /// HTTP/2: `pipelining` streams at once on a connection.
+    Http2,
+}
+
 /// The load: a model with its keys, and a request or a scenario.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +123,8 @@ pub(crate) struct Load {
     /// Load worker threads; one for each CPU given to the load by default.
     #[schemars(range(min = 1, max = 900))]
     pub workers: Option<u32>,
+    /// The version of HTTP; http1 by default. With http2 the system is taken to speak it from the first byte.
+    pub protocol: Option<Protocol>,
     /// What is sent: the same request again and again.
     pub request: Option<Request>,
     /// What is sent, in place of `request`: sessions of several requests.

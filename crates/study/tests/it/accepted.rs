@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use waggle_study::{
-    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Order, RecordsFormat, Request, Study,
-    Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_name,
+    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Order, Protocol, RecordsFormat, Request,
+    Study, Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_name,
 };
 
 use super::{STUDY, changed, read, root, source, system};
@@ -167,6 +167,17 @@ fn models() {
             },
         },
     );
+}
+
+#[test]
+fn the_version_of_http() {
+    let check = |change: &str, expected: Protocol| {
+        let study = accepted(&[("model: closed", change)]);
+        assert_eq!(study.cells[0].protocol, expected, "{change}");
+    };
+    check("model: closed", Protocol::Http1);
+    check("model: closed\n  protocol: http1", Protocol::Http1);
+    check("model: closed\n  protocol: http2", Protocol::Http2);
 }
 
 #[test]

@@ -133,6 +133,24 @@ fn every_value_arrives() {
 }
 
 #[test]
+fn the_documented_example_is_right() {
+    let text = super::read(&super::root().join("docs/scenarios.md"));
+    let (_, behind) = text.split_once("```yaml\n").expect("an example");
+    let (example, _) = behind.split_once("```").expect("its end");
+    let text = changed(
+        example,
+        &[("    name: shopping ", "    to: front\n    name: shopping ")],
+    );
+    let customers = |_: &str| {
+        let rows: String = (0..100).map(|n| format!("c{n},p{n}\n")).collect();
+        Ok(source("customers.csv", format!("name,password\n{rows}")))
+    };
+    let study = read_study_and_files(&source("docs.yaml", text), &system(), &customers);
+    let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    assert_eq!((study.cells.len(), study.thresholds.len()), (3, 3));
+}
+
+#[test]
 fn the_rows_of_a_file_are_shared_by_all_cells() {
     let study = accepted(STUDY.to_owned());
     let table = |cell: usize| &study.cells[cell].scenario().expect("one").feeds[0].table;
