@@ -2,8 +2,9 @@
 //!
 //! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
 //! gives them back by offset. FAULT is `none`, `drop` (the 100,000th record is acknowledged and forgotten), `twice` (it is
-//! stored twice), `late` (it shows up three and a half seconds later), `slow` (one request at a time, 2 ms each) or `worsens`
-//! (one at a time, ten times slower from the fourth second on).
+//! stored twice), `late` (it shows up three and a half seconds later), `slow` (one request at a time, 2 ms each), `worsens`
+//! (one at a time, ten times slower from the fourth second on) or `slots` (sixteen at a time, 400 ms each: 40 a second are all
+//! it can do).
 
 #![expect(
     clippy::unwrap_used,
@@ -13,7 +14,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{Arc, Condvar, Mutex},
     time::{Duration, Instant},
 };
 
@@ -21,6 +22,8 @@ use std::{
 const FAULTY_RECORD: usize = 1_000;
 const DROPPED_RECORD: usize = 100_000;
 const LATE_BY: Duration = Duration::from_millis(3_500);
+const SLOTS: usize = 16;
+const SLOT_TAKES: Duration = Duration::from_millis(400);
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -31,11 +34,13 @@ fn main() {
     let fault = arguments.next().unwrap();
     let store = Arc::new(Mutex::new(Store::default()));
     let desk = Arc::new(Mutex::new(None));
+    let slots = Arc::new((Mutex::new(SLOTS), Condvar::new()));
     let listener = TcpListener::bind(listen).unwrap();
     for stream in listener.incoming() {
         let serving = Serving {
             store: Arc::clone(&store),
             desk: Arc::clone(&desk),
+            slots: Arc::clone(&slots),
             fault: fault.clone(),
         };
         std::thread::spawn(move || serving.connection(stream.unwrap()));
@@ -53,6 +58,8 @@ struct Serving {
     store: Arc<Mutex<Store>>,
     /// Held by the one request that is being worked on; the instant of the first request.
     desk: Arc<Mutex<Option<Instant>>>,
+    /// How many are free.
+    slots: Arc<(Mutex<usize>, Condvar)>,
     fault: String,
 }
 
@@ -102,11 +109,21 @@ impl Serving {
             "worsens" => |since: Duration| {
                 Duration::from_micros(if since.as_secs() < 4 { 300 } else { 3_000 })
             },
+            "slots" => return self.in_a_slot(),
             _ => return,
         };
         let mut desk = self.desk.lock().unwrap();
         let first = *desk.get_or_insert_with(Instant::now);
         std::thread::sleep(slow(first.elapsed()));
+    }
+
+    fn in_a_slot(&self) {
+        let (free, freed) = &*self.slots;
+        let slots = free.lock().unwrap();
+        *freed.wait_while(slots, |free| *free == 0).unwrap() -= 1;
+        std::thread::sleep(SLOT_TAKES);
+        *free.lock().unwrap() += 1;
+        freed.notify_one();
     }
 
     fn get(&self, request: &str) -> Vec<u8> {

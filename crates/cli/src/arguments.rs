@@ -91,6 +91,8 @@ pub(crate) enum SchemaOf {
     /// The object that `waggle load --json` prints
     Load,
     Scenario,
+    /// The object that `waggle load --find … --json` prints
+    Find,
 }
 
 #[derive(Debug, Args)]

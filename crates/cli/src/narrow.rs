@@ -5,6 +5,10 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use waggle_study::{MIN_STEADY_INTERVALS, Study};
 
+/// How close the ends of a quick search come, as a share, and in how many trials of a cell at most.
+const QUICK_PRECISION: f64 = 0.5;
+const QUICK_TRIALS: u32 = 8;
+
 /// Keeps the cells in which every `FACTOR=LEVEL` holds; cells keep their numbers.
 pub(crate) fn only(study: &mut Study, filters: &[String]) -> Result<()> {
     for filter in filters {
@@ -36,9 +40,17 @@ pub(crate) fn only(study: &mut Study, filters: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// One repetition, phases just long enough to be judged.
+/// One repetition, a coarse search, phases just long enough to be judged.
 pub(crate) fn quick(study: &mut Study) {
-    study.repeat = 1;
+    study.repeat = match &mut study.find {
+        Some(find) => {
+            find.confirm = 1;
+            find.precision = find.precision.max(QUICK_PRECISION);
+            find.trials_at_most = find.trials_at_most.min(QUICK_TRIALS);
+            find.trials_at_most
+        }
+        None => 1,
+    };
     for cell in &mut study.cells {
         let shortest = cell.measure.interval * MIN_STEADY_INTERVALS;
         cell.schedule.measure = cell.schedule.measure.min(shortest);

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use waggle_study::{Cell, LoadModel, Order, Study};
+use waggle_report::level;
+use waggle_study::{Cell, Find, LoadModel, Order, Study};
 
 use crate::{arguments::Plan, exit::Exit, files, table::duration};
 
@@ -26,6 +27,11 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     };
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
     let _ = writeln!(text, "system {}", study.system);
+    if let Some(find) = &study.find {
+        search(&mut text, study, find, plan);
+        cells(&mut text, study);
+        return text;
+    }
     let _ = writeln!(
         text,
         "{} cells × {} repetitions = {} trials, {order}",
@@ -39,16 +45,7 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         duration(plan.expected),
         duration(plan.at_most)
     );
-    let _ = writeln!(text, "\ncells");
-    for cell in &study.cells {
-        let _ = writeln!(
-            text,
-            "  {:>3}  {:<40} {}",
-            cell.number,
-            levels(cell),
-            load(&cell.load)
-        );
-    }
+    cells(&mut text, study);
     let _ = writeln!(text, "\ntrials, in the order of execution");
     for trial in &plan.trials {
         let cell = study.cells.iter().find(|cell| cell.number == trial.cell);
@@ -60,6 +57,65 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         );
     }
     text
+}
+
+/// Which trials a search makes hangs on what they show, so that only their number can be told.
+fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Plan) {
+    let level = |of: f64| level(find.what.name(), of);
+    let conditions: Vec<&str> = find
+        .conditions
+        .iter()
+        .map(|condition| condition.text.as_str())
+        .collect();
+    let cells = study.cells.len();
+    let _ = writeln!(
+        text,
+        "finds the highest {} with {}",
+        find.what.name(),
+        conditions.join(" and ")
+    );
+    let _ = writeln!(
+        text,
+        "from {}, between {} and {}, to within {} %, confirmed in {} trials",
+        level(find.from),
+        level(find.at_least),
+        level(find.at_most),
+        find.precision * 100.0,
+        find.confirm
+    );
+    let _ = writeln!(
+        text,
+        "{cells} cells × at most {} trials = at most {} trials",
+        find.trials_at_most,
+        plan.trials.len()
+    );
+    let _ = writeln!(
+        text,
+        "at most about {}, {} if every deadline is used up",
+        duration(plan.expected),
+        duration(plan.at_most)
+    );
+    let mut order: Vec<u32> = plan.trials.iter().map(|trial| trial.cell).collect();
+    order.dedup();
+    let order: Vec<String> = order.iter().map(ToString::to_string).collect();
+    let how = match study.order {
+        Order::Shuffled => format!("shuffled, seed {}", study.seed),
+        Order::AsListed => "as listed".to_owned(),
+    };
+    let _ = writeln!(text, "cells in the order {} ({how})", order.join(", "));
+}
+
+fn cells(text: &mut String, study: &Study) {
+    let _ = writeln!(text, "\ncells");
+    for cell in &study.cells {
+        let _ = writeln!(
+            text,
+            "  {:>3}  {:<40} {}",
+            cell.number,
+            levels(cell),
+            load(&cell.load)
+        );
+    }
 }
 
 /// `connections=10 pipelining=50`.

@@ -9,15 +9,34 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waggle_report::words;
 use waggle_results::PhaseName;
 use waggle_runner::Event;
+use waggle_study::Study;
 
 use crate::table::{duration, microseconds, rate};
+
+/// What is known of a run before it starts.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    /// Numbers of the cells that run, for `cell k of n`: k is the place among them.
+    pub(crate) cells: Vec<u32>,
+    pub(crate) repeat: u32,
+    /// What is searched for: `rate`, `users`, `connections`.
+    pub(crate) what: Option<&'static str>,
+}
+
+impl Shape {
+    pub(crate) fn of(study: &Study) -> Self {
+        Self {
+            cells: study.cells.iter().map(|cell| cell.number).collect(),
+            repeat: study.repeat,
+            what: study.find.as_ref().map(|find| find.what.name()),
+        }
+    }
+}
 
 /// What is known of a run while it goes on. Pure: instants come in from outside.
 #[derive(Debug, Clone)]
 struct State {
-    /// Numbers of the cells that run, for `cell k of n`: k is the place among them.
-    cells: Vec<u32>,
-    repeat: u32,
+    shape: Shape,
     trials: u32,
     done: u32,
     done_here: u32,
@@ -33,6 +52,8 @@ struct Now {
     repetition: u32,
     position: u32,
     levels: String,
+    /// Of the load, where one is searched for.
+    level: Option<String>,
     phase: Option<(PhaseName, Option<Duration>)>,
     figures: String,
 }
@@ -51,12 +72,17 @@ impl State {
                 position,
                 key,
                 levels,
+                level,
             } => {
                 self.now = Some(Now {
                     cell: key.cell,
                     repetition: key.repetition,
                     position: *position,
                     levels: levels.clone(),
+                    level: level.and_then(|level| {
+                        let what = self.shape.what?;
+                        Some(waggle_report::level(what, level))
+                    }),
                     phase: None,
                     figures: String::new(),
                 });
@@ -96,7 +122,10 @@ impl State {
                 self.done_here += 1;
                 self.now = None;
             }
-            Event::Calibrating(_) | Event::Warning(_) => {}
+            Event::Found { not_needed, .. } => {
+                self.trials = self.trials.saturating_sub(*not_needed);
+            }
+            Event::Searched { .. } | Event::Calibrating(_) | Event::Warning(_) => {}
         }
     }
 
@@ -119,7 +148,8 @@ impl State {
 
     /// A cell's place among those that run, counted from 1.
     fn place(&self, cell: u32) -> usize {
-        self.cells
+        self.shape
+            .cells
             .iter()
             .position(|number| *number == cell)
             .map_or(0, |place| place + 1)
@@ -130,13 +160,17 @@ impl State {
         let Some(now) = &self.now else {
             return String::new();
         };
-        let mut parts = vec![format!(
-            "cell {} of {}, repetition {} of {}",
-            self.place(now.cell),
-            self.cells.len(),
-            now.repetition,
-            self.repeat
-        )];
+        let (place, cells) = (self.place(now.cell), self.shape.cells.len());
+        let (repetition, repeat) = (now.repetition, self.shape.repeat);
+        let mut parts = match &now.level {
+            Some(level) => vec![
+                format!("cell {place} of {cells}, trial {repetition} of at most {repeat}"),
+                level.clone(),
+            ],
+            None => vec![format!(
+                "cell {place} of {cells}, repetition {repetition} of {repeat}"
+            )],
+        };
         if !now.levels.is_empty() {
             parts.push(now.levels.clone());
         }
@@ -160,11 +194,10 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// For a study with these cells and so many repetitions; a bar on a terminal, else lines.
-    pub(crate) fn new(cells: Vec<u32>, repeat: u32, quiet: bool) -> Self {
+    /// For a study of a shape; a bar on a terminal, else lines.
+    pub(crate) fn new(shape: Shape, quiet: bool) -> Self {
         let state = State {
-            cells,
-            repeat,
+            shape,
             trials: 0,
             done: 0,
             done_here: 0,
@@ -258,6 +291,22 @@ fn lasting_line(event: &Event, state: &State) -> Option<String> {
             state.done, state.trials, key.cell, key.repetition
         )),
         Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
+        Event::Searched { key, tried } => {
+            let level = waggle_report::level(state.shape.what?, tried.level);
+            let showed = words::evidence(tried.evidence);
+            let why = match tried.why.is_empty() {
+                true => String::new(),
+                false => format!(": {}", tried.why.join("; ")),
+            };
+            Some(format!(
+                "           cell {:>2} {level}  {showed}{why}",
+                key.cell
+            ))
+        }
+        Event::Found { cell, answer, .. } => {
+            let at = format!("cell {cell}");
+            Some(waggle_report::sentence(state.shape.what?, answer, &at))
+        }
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,
     }
@@ -270,7 +319,12 @@ mod tests {
     use super::*;
 
     fn state_after(events: &[Event]) -> State {
-        let mut progress = Progress::new((1..=12).collect(), 3, true);
+        let shape = Shape {
+            cells: (1..=12).collect(),
+            repeat: 3,
+            what: Some("rate"),
+        };
+        let mut progress = Progress::new(shape, true);
         for event in events {
             progress.show(event);
         }
@@ -292,6 +346,7 @@ mod tests {
                 position: 19,
                 key,
                 levels: "connections=10 pipelining=50".to_owned(),
+                level: None,
             },
         ]
     }

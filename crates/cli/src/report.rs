@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use waggle_report::words;
+use waggle_stats::{Answer, End};
 
 use crate::{arguments::Report, exit::Exit, table};
 
@@ -22,11 +23,31 @@ pub(crate) fn written(run: &Path) -> Result<(String, Exit)> {
 }
 
 fn exit_of(model: &waggle_report::Model) -> Exit {
+    if let Some(find) = &model.find {
+        return searched(model, find);
+    }
     let believed =
         |cell: &waggle_report::CellModel| cell.verdict.is_none_or(words::may_be_believed);
     if !model.cells.iter().all(believed) {
         Exit::NotValid
     } else if model.thresholds.iter().any(|threshold| !threshold.holds) {
+        Exit::Threshold
+    } else {
+        Exit::Fine
+    }
+}
+
+/// A search that ends without a level: because the system holds none, or because its trials say nothing.
+fn searched(model: &waggle_report::Model, find: &waggle_report::FindModel) -> Exit {
+    let answers = || find.cells.iter().map(|search| &search.answer);
+    let nothing_said = |answer: &Answer| {
+        answer.holds.is_none() && matches!(answer.end, End::Silent | End::InstrumentLimited)
+    };
+    if answers().any(nothing_said) {
+        Exit::NotValid
+    } else if answers().any(|answer| answer.holds.is_none())
+        || model.thresholds.iter().any(|threshold| !threshold.holds)
+    {
         Exit::Threshold
     } else {
         Exit::Fine

@@ -13,7 +13,7 @@ use crate::{
     arguments::Run,
     exit::Exit,
     files::{self, Loaded},
-    progress::Progress,
+    progress::{Progress, Shape},
     report,
 };
 
@@ -27,11 +27,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,
         None => new_folder(&arguments.runs, &loaded.study.name)?,
     };
-    let progress = Progress::new(
-        loaded.study.cells.iter().map(|cell| cell.number).collect(),
-        loaded.study.repeat,
-        arguments.quiet,
-    );
+    let progress = Progress::new(Shape::of(&loaded.study), arguments.quiet);
     let ended = drive(request(arguments, loaded, &folder)?, progress)?;
     if matches!(ended, Ended::Interrupted) && nothing_finished(&folder) {
         say(&format!(
@@ -64,6 +60,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
     let program = std::env::current_exe().context("cannot tell where this program lies")?;
     Ok(RunRequest {
         plan: waggle_study::plan(&loaded.study),
+        judge: waggle_report::evidence,
         study: loaded.study,
         study_text: loaded.study_source.text,
         study_file: arguments.choice.study.clone(),

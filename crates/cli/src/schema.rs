@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
         SchemaOf::Scenario => waggle_study::scenario_schema(),
         SchemaOf::System => waggle_study::system_schema(),
         SchemaOf::Load => load::summary::schema(),
+        SchemaOf::Find => load::found::schema(),
     };
     println!(
         "{}",

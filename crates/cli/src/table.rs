@@ -33,11 +33,12 @@ pub(crate) fn duration(duration: Duration) -> String {
 /// What is said at the end of a run: the question's answer, a row a cell, thresholds, where the report lies.
 pub(crate) fn closing(written: &Written) -> String {
     let model = &written.model;
-    let mut parts = vec![cells(
+    let mut parts: Vec<String> = searches(model).into_iter().collect();
+    parts.push(cells(
         &waggle_report::cell_columns(model),
         &heads(model),
         &waggle_report::cell_rows(model),
-    )];
+    ));
     let steps = waggle_report::step_rows(model);
     if !steps.is_empty() {
         parts.push(self::steps(&heads(model), &steps));
@@ -80,6 +81,28 @@ fn heads(model: &waggle_report::Model) -> Vec<String> {
         .iter()
         .map(|factor| factor.name.clone())
         .collect()
+}
+
+/// The answers of a run that searches.
+fn searches(model: &waggle_report::Model) -> Option<String> {
+    let rows = waggle_report::search_rows(model)?;
+    let mut table = plain_table();
+    let heads = heads(model);
+    table.set_header(
+        heads
+            .iter()
+            .map(String::as_str)
+            .chain(waggle_report::SEARCH_COLUMNS),
+    );
+    for row in &rows {
+        let figures = [&row.holds, &row.fails, &row.trials, &row.end];
+        table.add_row(row.levels.iter().chain(figures));
+    }
+    let last = heads.len() + waggle_report::SEARCH_COLUMNS.len() - 1;
+    for column in table.column_iter_mut().take(last) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    Some(format!("{table}\n\neach at the highest level that holds:"))
 }
 
 /// Each step of a scenario; its name stands left, numbers to the right.

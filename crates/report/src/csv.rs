@@ -3,7 +3,7 @@
 use waggle_results::{FailureCount, SessionCounts};
 
 use crate::{
-    model::{Model, TrialModel, TrialNumbers, TrialPercentiles, TrialStep},
+    model::{CellSearch, Model, TrialModel, TrialNumbers, TrialPercentiles, TrialStep},
     tables::{Align, Field, Head, Table},
     words,
 };
@@ -12,7 +12,7 @@ use crate::{
 type Column = fn(&TrialModel) -> String;
 
 /// The columns behind the factors' own.
-const COLUMNS: [(&str, Column); 50] = [
+const COLUMNS: [(&str, Column); 53] = [
     ("verdict", |trial| words::verdict(trial.verdict).to_owned()),
     ("measured_s", |trial| {
         of(trial, |numbers| Some(numbers.seconds))
@@ -22,6 +22,9 @@ const COLUMNS: [(&str, Column); 50] = [
     }),
     ("throughput_requests_per_s", |trial| {
         of(trial, |numbers| Some(numbers.throughput_per_s))
+    }),
+    ("achieved_share", |trial| {
+        of(trial, |numbers| numbers.achieved_share)
     }),
     ("offered_requests_per_s", |trial| {
         of(trial, |numbers| numbers.offered_per_s)
@@ -111,6 +114,9 @@ const COLUMNS: [(&str, Column); 50] = [
     ("delivery_delay_mean_us", |trial| {
         time(trial, delay, |times| times.mean_us)
     }),
+    ("delivery_backlog_max", |trial| {
+        of(trial, |numbers| numbers.backlog_max)
+    }),
     ("delivery_resolution_ms", |trial| {
         delivery(trial, |delivery| Some(delivery.resolution_ms))
     }),
@@ -155,6 +161,7 @@ const COLUMNS: [(&str, Column); 50] = [
         let numbers = trial.numbers.as_ref();
         kinds(numbers.map_or(&[], |numbers| &numbers.failures))
     }),
+    ("level", |trial| trial.level.map(number).unwrap_or_default()),
     ("reasons", |trial| {
         trial
             .reasons
@@ -164,6 +171,44 @@ const COLUMNS: [(&str, Column); 50] = [
             .join("; ")
     }),
 ];
+
+/// What a column of a run that searches holds for a trial: what it showed, and the answer of its cell.
+type SearchColumn = fn(&CellSearch, &TrialModel) -> String;
+
+/// The columns behind the others, in a run that searches.
+const SEARCH: [(&str, SearchColumn); 5] = [
+    ("evidence", |search, trial| {
+        let step = search.steps.iter().find(|step| step.key == trial.key);
+        step.map(|step| words::evidence(step.evidence).to_owned())
+            .unwrap_or_default()
+    }),
+    ("cell_holds_at", |search, _| {
+        let held = search.answer.holds;
+        held.map(|held| number(held.level)).unwrap_or_default()
+    }),
+    ("cell_holds_trials", |search, _| {
+        let held = search.answer.holds;
+        held.map(|held| held.trials.to_string()).unwrap_or_default()
+    }),
+    ("cell_fails_at", |search, _| {
+        search.answer.fails.map(number).unwrap_or_default()
+    }),
+    ("cell_search_ended", |search, _| {
+        search.answer.end.name().to_owned()
+    }),
+];
+
+fn search(model: &Model, trial: &TrialModel) -> Vec<String> {
+    let find = model.find.as_ref();
+    let search = find.and_then(|find| find.of_cell(trial.key.cell));
+    let of = |search| {
+        SEARCH
+            .iter()
+            .map(|(_, field)| field(search, trial))
+            .collect()
+    };
+    search.map(of).unwrap_or_default()
+}
 
 /// The table of trials, by cell and repetition.
 #[must_use]
@@ -311,6 +356,12 @@ fn heads(model: &Model) -> impl Iterator<Item = String> {
         .chain(factors)
         .chain(COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
         .chain(scenario_heads(model))
+        .chain(
+            SEARCH
+                .iter()
+                .filter(|_| model.find.is_some())
+                .map(|(name, _)| (*name).to_owned()),
+        )
 }
 
 fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
@@ -329,6 +380,7 @@ fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
         .chain(levels)
         .chain(COLUMNS.iter().map(|(_, field)| field(trial)))
         .chain(scenario_fields(model, trial))
+        .chain(search(model, trial))
 }
 
 fn line(out: &mut String, fields: impl Iterator<Item = String>) {

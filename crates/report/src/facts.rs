@@ -1,9 +1,9 @@
 //! How it was measured, as pairs of term and text: what another must know to repeat it.
 
-use waggle_results::{FeedInfo, RunInfo, ScenarioInfo, ScheduleInfo};
+use waggle_results::{FeedInfo, FindInfo, RunInfo, ScenarioInfo, ScheduleInfo};
 
 use crate::{
-    model::{Model, TrialModel, as_f64},
+    model::{Model, TrialModel, as_f64, found, level},
     text::{self, Unit},
 };
 
@@ -27,10 +27,13 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Components", components(info)),
         ("Load model", load_model(&info.load_model)),
         ("Response time", response_time(&info.load_model).to_owned()),
-        ("Schedule", schedule(&info.schedule)),
-        ("Order", order(&info.schedule, info.seed)),
+        ("Schedule", schedule(info)),
+        ("Order", order(info)),
         ("Estimates", estimates(&info.schedule)),
     ];
+    if let Some(find) = &info.find {
+        facts.push(("Search", search(find)));
+    }
     if let Some(records) = &info.records_from {
         facts.push((
             "Records",
@@ -69,6 +72,29 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ),
     ]);
     facts
+}
+
+fn search(find: &FindInfo) -> String {
+    let conditions: Vec<&str> = find
+        .conditions
+        .iter()
+        .map(|condition| condition.text.as_str())
+        .collect();
+    let level = |of: f64| level(&find.what, of);
+    format!(
+        "the highest {} with {}; from {}, doubled or halved between {} and {}, then halfway on the log scale to within {}; \
+         confirmed in {} trials, at most {} trials a cell; a trial that is overloaded, incomplete or unsteady is not met, one \
+         that failed, is inconsistent or was limited by the instrument is no evidence; each cell's numbers are those at the \
+         highest level that holds",
+        found::noun(&find.what),
+        conditions.join(" and "),
+        level(find.from),
+        level(find.at_least),
+        level(find.at_most),
+        text::share(find.precision),
+        find.confirm,
+        find.trials_at_most
+    )
 }
 
 fn components(info: &RunInfo) -> String {
@@ -135,7 +161,13 @@ fn response_time(model: &str) -> &'static str {
     }
 }
 
-fn schedule(schedule: &ScheduleInfo) -> String {
+fn schedule(info: &RunInfo) -> String {
+    let schedule = &info.schedule;
+    let trials = match (&info.find, schedule.repeat) {
+        (Some(_), _) => "each trial on a fresh system".to_owned(),
+        (None, 1) => "1 repetition on a fresh system each".to_owned(),
+        (None, repeat) => format!("{repeat} repetitions on a fresh system each"),
+    };
     let warm_up = match schedule.warm_up_until.as_str() {
         "steady" => format!(
             "until steady, at most {}",
@@ -144,18 +176,24 @@ fn schedule(schedule: &ScheduleInfo) -> String {
         _ => text::set_time_s(schedule.warm_up_at_most_s),
     };
     format!(
-        "warm-up {warm_up} (left out); measured {}; drain at most {}; {} repetition{} on a fresh system each; intervals of {}",
+        "warm-up {warm_up} (left out); measured {}; drain at most {}; {trials}; intervals of {}",
         text::set_time_s(schedule.measure_s),
         text::set_time_s(schedule.drain_at_most_s),
-        schedule.repeat,
-        if schedule.repeat == 1 { "" } else { "s" },
         text::set_time_s(schedule.interval_s)
     )
 }
 
-fn order(schedule: &ScheduleInfo, seed: u64) -> String {
-    match schedule.order.as_str() {
-        "shuffled" => format!("shuffled within each repetition by seed {seed}"),
+fn order(info: &RunInfo) -> String {
+    let seed = info.seed;
+    match (info.schedule.order.as_str(), &info.find) {
+        (order, Some(_)) => format!(
+            "cell by cell, {}; within a cell each level follows from the trials before it",
+            match order {
+                "shuffled" => format!("shuffled by seed {seed}"),
+                _ => "as listed".to_owned(),
+            }
+        ),
+        ("shuffled", None) => format!("shuffled within each repetition by seed {seed}"),
         _ => "as listed, in each repetition".to_owned(),
     }
 }

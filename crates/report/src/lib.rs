@@ -18,9 +18,13 @@ pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;
 pub use model::{
-    Answer, CellModel, Counted, CpuSeries, Distribution, Factor, Failure, Model, Percentile,
-    Series, SeriesPoint, SessionsModel, SpectrumPoint, StepModel, ThresholdCell, ThresholdOutcome,
-    TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, judge, model,
+    Answer, CellModel, CellSearch, Counted, CpuSeries, Distribution, Factor, Failure, FindModel,
+    Model, Percentile, SearchStep, Series, SeriesPoint, SessionsModel, SpectrumPoint, StepModel,
+    ThresholdCell, ThresholdOutcome, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
+    TrialStep, evidence, judge, level, model, sentence,
 };
-pub use rows::{CellRow, STEP_COLUMNS, StepRow, cell_columns, cell_rows, step_rows};
+pub use rows::{
+    CellRow, SEARCH_COLUMNS, STEP_COLUMNS, SearchRow, StepRow, cell_columns, cell_rows,
+    search_rows, step_rows,
+};
 pub use write::{ReportError, Written, write_all};

@@ -24,6 +24,8 @@ pub fn markdown(model: &Model) -> String {
         out.truncate(out.len() - 2);
         out.push('\n');
     }
+    section(&mut out, "Search", tables::answers(model));
+    section(&mut out, "Levels tried", tables::tried(model));
     section(&mut out, "Cells", Some(tables::cells(model)));
     section(&mut out, "Failed requests", tables::failures(model));
     section(&mut out, "Steps", tables::steps(model));

@@ -1,7 +1,7 @@
 //! The rows of the terminal's table, as words; the terminal decides widths and colours.
 
 use crate::{
-    model::{CellModel, Counted, Model, Percentile, StepModel},
+    model::{CellModel, Counted, Model, Percentile, StepModel, found},
     text::{self, NONE, Unit},
     words,
 };
@@ -40,6 +40,41 @@ pub fn cell_columns(model: &Model) -> [&'static str; 8] {
         "missing",
         "verdict",
     ]
+}
+
+/// The answer of one cell's search as a row of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchRow {
+    /// One for each of [`Model::factors`], in that order.
+    pub levels: Vec<String>,
+    /// The highest level that holds.
+    pub holds: String,
+    /// The lowest above it that does not.
+    pub fails: String,
+    pub trials: String,
+    /// How the search ended.
+    pub end: String,
+}
+
+/// The heads of the columns of a [`SearchRow`] that follow the factors.
+pub const SEARCH_COLUMNS: [&str; 4] = ["holds at", "does not at", "trials", "ended"];
+
+/// Every cell's search as a row, in the study's order; `None` where nothing is searched for.
+#[must_use]
+pub fn search_rows(model: &Model) -> Option<Vec<SearchRow>> {
+    let find = model.find.as_ref()?;
+    let level = |level: Option<f64>| level.map_or_else(none, |level| find.level(level));
+    let rows = model.cells.iter().filter_map(|cell| {
+        let answer = &find.of_cell(cell.cell)?.answer;
+        Some(SearchRow {
+            levels: levels(model, cell),
+            holds: level(answer.holds.map(|held| held.level)),
+            fails: level(answer.fails),
+            trials: answer.trials.to_string(),
+            end: found::end(answer.end).to_owned(),
+        })
+    });
+    Some(rows.collect())
 }
 
 /// Every cell as a row, in the study's order.
@@ -134,7 +169,12 @@ fn errors(failed: u64, share: Option<f64>) -> String {
 
 /// The verdict's word, and how many trials there are where they are not all there.
 pub(crate) fn verdict(cell: &CellModel) -> String {
-    let word = cell.verdict.map_or("not run", words::verdict);
+    let none = if cell.is_searched {
+        "no level holds"
+    } else {
+        "not run"
+    };
+    let word = cell.verdict.map_or(none, words::verdict);
     if cell.ran > 0 && cell.ran < cell.planned as usize {
         format!("{word} ({} of {} trials)", cell.ran, cell.planned)
     } else {

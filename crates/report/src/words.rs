@@ -1,7 +1,7 @@
 //! The words for verdicts, phases and kinds of failure, the same in every writer.
 
 use waggle_results::PhaseName;
-use waggle_stats::Verdict;
+use waggle_stats::{Evidence, Verdict};
 
 /// The verdict as it is shown.
 #[must_use]
@@ -27,6 +27,17 @@ pub(crate) fn meaning(verdict: Verdict) -> &'static str {
 #[must_use]
 pub fn may_be_believed(verdict: Verdict) -> bool {
     verdict.counts_for_thresholds()
+}
+
+/// What a trial of a search showed.
+#[must_use]
+pub fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Met => "met",
+        Evidence::NotMet => "not met",
+        Evidence::InstrumentLimited => "generator was the limit",
+        Evidence::Nothing => "says nothing",
+    }
 }
 
 /// The phase as it is shown.

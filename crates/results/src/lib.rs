@@ -29,7 +29,7 @@ pub use hlog::{
 };
 pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
-    CellInfo, ComponentInfo, FeedInfo, FlowInfo, Host, NamedText, RunInfo, ScenarioInfo,
+    CellInfo, ComponentInfo, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunInfo, ScenarioInfo,
     ScheduleInfo, ThresholdInfo, TrialKey,
 };
 pub use text::{

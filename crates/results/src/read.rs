@@ -137,6 +137,22 @@ impl Run {
     /// # Errors
     /// Where it is no run, is of a newer format, or a file is damaged or larger than the limits allow.
     pub fn read_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
+        Self::read_some(path, limits, |_| true)
+    }
+
+    /// Reads the folder of a run with the one trial, if it has a result; the others are left out.
+    ///
+    /// # Errors
+    /// Where it is no run, is of a newer format, or a file is damaged or larger than the default limits allow.
+    pub fn read_with_trial(path: &Path, key: TrialKey) -> Result<Self, ReadError> {
+        Self::read_some(path, Limits::default(), |trial| trial == key)
+    }
+
+    fn read_some(
+        path: &Path,
+        limits: Limits,
+        is_wanted: impl Fn(TrialKey) -> bool,
+    ) -> Result<Self, ReadError> {
         let info = run_info_within(path, limits)?;
         let document = |name| -> Result<String, ReadError> {
             let file = path.join(name);
@@ -147,6 +163,7 @@ impl Run {
         };
         let trials = trial_folders(path, &info, limits)?
             .into_iter()
+            .filter(|(_, trial)| is_wanted(trial.key))
             .map(|(folder, trial)| read_trial(folder, trial, limits))
             .collect::<Result<_, _>>()?;
         Ok(Self {

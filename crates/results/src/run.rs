@@ -37,6 +37,29 @@ pub struct RunInfo {
     /// What sessions are made of; `None`: the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<ScenarioInfo>,
+    /// What is searched for in every cell; `None`: nothing, each trial has the load of its cell. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find: Option<FindInfo>,
+}
+
+/// The search for the highest level of the load at which conditions hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FindInfo {
+    /// `rate`, `users` or `connections`.
+    pub what: String,
+    /// All must hold in a trial.
+    pub conditions: Vec<ThresholdInfo>,
+    /// The first level, and the bounds of those that are tried.
+    pub from: f64,
+    pub at_least: f64,
+    pub at_most: f64,
+    /// How close the ends of the answer come, as a share of the lower.
+    pub precision: f64,
+    /// Trials that must hold at the level that is the answer.
+    pub confirm: u32,
+    /// Trials of a cell; those planned that the search did not need are never run.
+    pub trials_at_most: u32,
 }
 
 /// The scenario of a load, as it was read for the first cell.
@@ -81,7 +104,7 @@ pub struct FeedInfo {
     pub from: Option<String>,
 }
 
-/// A condition on every cell's numbers, checked when the study was read.
+/// A condition on numbers, checked when the study was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdInfo {

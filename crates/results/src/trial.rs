@@ -42,6 +42,9 @@ pub struct TrialInfo {
     pub delivery: Option<DeliveryInfo>,
     /// What was seen and is worth a line in the report.
     pub remarks: Vec<String>,
+    /// The level of the load, in a run that searches for one. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<f64>,
     /// A scenario's steps, in the order of the `steps` of each interval; empty where the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepInfo>,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use waggle_results::{PhaseName, TrialKey};
+use waggle_stats::{Answer, Tried};
 
 /// One thing that happened. Live figures are for the eye only; results come from disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,8 @@ pub enum Event {
         key: TrialKey,
         /// `connections=10 pipelining=50`.
         levels: String,
+        /// Of the load, where one is searched for.
+        level: Option<f64>,
     },
     Phase {
         phase: PhaseName,
@@ -43,6 +46,15 @@ pub enum Event {
         /// `None`: it came to its end; else why it did not.
         failure: Option<String>,
         goodput_per_s: f64,
+    },
+    /// What a trial showed of the level it had, where one is searched for.
+    Searched { key: TrialKey, tried: Tried },
+    /// A cell's search is over.
+    Found {
+        cell: u32,
+        answer: Answer,
+        /// Planned trials that it did not need.
+        not_needed: u32,
     },
     /// Worth telling, no reason to stop.
     Warning(String),

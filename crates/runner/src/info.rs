@@ -1,11 +1,11 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host, NamedText, RunInfo, ScenarioInfo,
-    ScheduleInfo, ThresholdInfo, TrialKey,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunInfo,
+    ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
 };
 use waggle_study::{
-    Cell, FeedOrder, LoadModel, Order, Plan, Scenario, Study, ThresholdOp, WarmUpUntil,
+    Cell, FeedOrder, LoadModel, Order, Plan, Scenario, Study, Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};
@@ -35,7 +35,7 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
         cells: cells(study),
         order: order(&request.plan),
         schedule: schedule(study, first),
-        thresholds: thresholds(study),
+        thresholds: thresholds(&study.thresholds),
         load_model: load_model(&first.load).to_owned(),
         host: found.host,
         records_from: first
@@ -47,6 +47,7 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
             .as_ref()
             .map(|delivery| delivery.at.clone()),
         scenario: first.scenario().map(|told| scenario(told, study)),
+        find: find(study),
     }
 }
 
@@ -133,7 +134,20 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
     }
 }
 
-fn thresholds(study: &Study) -> Vec<ThresholdInfo> {
+pub(crate) fn find(study: &Study) -> Option<FindInfo> {
+    study.find.as_ref().map(|find| FindInfo {
+        what: find.what.name().to_owned(),
+        conditions: thresholds(&find.conditions),
+        from: find.from,
+        at_least: find.at_least,
+        at_most: find.at_most,
+        precision: find.precision,
+        confirm: find.confirm,
+        trials_at_most: find.trials_at_most,
+    })
+}
+
+fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdInfo> {
     let op = |op: ThresholdOp| match op {
         ThresholdOp::Less => "<",
         ThresholdOp::LessOrEqual => "<=",
@@ -141,13 +155,13 @@ fn thresholds(study: &Study) -> Vec<ThresholdInfo> {
         ThresholdOp::GreaterOrEqual => ">=",
         ThresholdOp::Equal => "==",
     };
-    let told = |threshold: &waggle_study::Threshold| ThresholdInfo {
+    let told = |threshold: &Threshold| ThresholdInfo {
         text: threshold.text.clone(),
         number: threshold.number.clone(),
         op: op(threshold.op).to_owned(),
         value: threshold.value,
     };
-    study.thresholds.iter().map(told).collect()
+    thresholds.iter().map(told).collect()
 }
 
 fn load_model(model: &LoadModel) -> &'static str {

@@ -141,6 +141,7 @@ async fn prepare_and_run(
         records: &records,
         shares: &shares,
         calibration: &calibration,
+        judge: request.judge,
     };
     schedule::run_all(&mut means, series, events, shutdown).await
 }
@@ -252,6 +253,7 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
     let same_schedule = begun.schedule == info::schedule(&request.study, &request.study.cells[0]);
     if begun.cells != info::cells(&request.study)
         || begun.order != info::order(&request.plan)
+        || begun.find != info::find(&request.study)
         || !same_schedule
     {
         return Err(different("the choice of trials"));

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use waggle_results::{RunFolder, TrialEnd, TrialInfo, TrialKey};
-use waggle_study::{Cell, Plan, PlannedTrial, Study, System};
+use waggle_study::{Cell, LoadModel, Plan, PlannedTrial, Study, System};
 
 use crate::{
     Ended, Event, RunError,
@@ -14,6 +14,8 @@ use crate::{
     events::{Events, Shutdown},
     load::Load,
     records::RecordFiles,
+    request::Judge,
+    search,
     trial::{self, Means, Order},
     web::Web,
 };
@@ -31,6 +33,18 @@ pub(crate) struct Series<'a> {
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
     pub(crate) calibration: &'a Calibration,
+    pub(crate) judge: Judge,
+}
+
+/// One trial that is to be run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task<'a> {
+    pub(crate) cell: &'a Cell,
+    pub(crate) planned: &'a PlannedTrial,
+    /// Of the load, where one is searched for.
+    pub(crate) level: Option<f64>,
+    /// Another trial follows, so that the host must come to rest.
+    pub(crate) has_next: bool,
 }
 
 /// Runs what is left of the plan.
@@ -40,6 +54,9 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
+    if let Some(find) = &series.study.find {
+        return search::run_all(means, series, find, events, shutdown).await;
+    }
     let finished = series.folder.finished()?;
     let left: Vec<&PlannedTrial> = series
         .plan
@@ -47,13 +64,18 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
         .iter()
         .filter(|trial| !finished.contains(&key_of(trial)))
         .collect();
-    events.tell(started(series.plan, left.len())).await;
+    tell_start(series.plan, finished.len(), events).await;
     for (index, planned) in left.iter().enumerate() {
         if shutdown.is_asked() {
             return Ok(Ended::Interrupted);
         }
-        let has_next = index + 1 < left.len();
-        match one(means, series, planned, has_next, events, shutdown).await? {
+        let task = Task {
+            cell: cell_of(series, planned.cell),
+            planned,
+            level: None,
+            has_next: index + 1 < left.len(),
+        };
+        match one(means, series, task, events, shutdown).await? {
             trial::Ended::Told(info) => events.tell(ended(&info)).await,
             trial::Ended::Interrupted => return Ok(Ended::Interrupted),
         }
@@ -61,25 +83,29 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
     Ok(Ended::Finished)
 }
 
-async fn one<D: Driver, L: Load, W: Web>(
+/// The cell of a number in the plan.
+pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
+    let mut cells = series.study.cells.iter();
+    cells
+        .find(|cell| cell.number == number)
+        .expect("a plan is made from the cells of its study")
+}
+
+/// Runs one trial.
+pub(crate) async fn one<D: Driver, L: Load, W: Web>(
     means: &mut Means<D, L, W>,
     series: Series<'_>,
-    planned: &PlannedTrial,
-    has_next: bool,
+    task: Task<'_>,
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<trial::Ended, RunError> {
-    let cell = series
-        .study
-        .cells
-        .iter()
-        .find(|cell| cell.number == planned.cell);
-    let cell = cell.expect("a plan is made from the cells of its study");
+    let Task { cell, planned, .. } = task;
     let key = key_of(planned);
     let started = Event::TrialStarted {
         position: planned.position,
         key,
         levels: levels(cell),
+        level: task.level,
     };
     events.tell(started).await;
     let folder = series.folder.path().join(SYSTEM_FOLDER);
@@ -100,13 +126,14 @@ async fn one<D: Driver, L: Load, W: Web>(
         cell,
         key,
         position: planned.position,
+        level: task.level,
         seed: seed(series.study.seed, key),
         records: series.records,
         shares: series.shares,
-        possible_per_s: series.calibration.possible_per_s(cell),
+        possible_per_s: possible_per_s(series, task),
         folder: &folder,
         logs: &logs,
-        has_next,
+        has_next: task.has_next,
     };
     let ended = trial::run(means, order, writer, events, shutdown).await?;
     if let (trial::Ended::Interrupted, Some(partial)) = (&ended, &partial) {
@@ -115,18 +142,29 @@ async fn one<D: Driver, L: Load, W: Web>(
     Ok(ended)
 }
 
-fn started(plan: &Plan, left: usize) -> Event {
-    let all = u32::try_from(plan.trials.len()).unwrap_or(u32::MAX);
-    let left = u32::try_from(left).unwrap_or(u32::MAX);
-    let share_left = share(f64::from(left), f64::from(all));
-    Event::RunStarted {
-        trials: all,
-        already_done: all - left,
-        expected: plan.expected.mul_f64(share_left),
-    }
+/// What the engine could send at the trial's shape of load. It was tried with the cell's own connections; where a
+/// search tries other numbers of them nothing is known.
+fn possible_per_s(series: Series<'_>, task: Task<'_>) -> Option<f64> {
+    let same_shape = task.level.is_none() || matches!(task.cell.load, LoadModel::Open { .. });
+    series
+        .calibration
+        .possible_per_s(task.cell)
+        .filter(|_| same_shape)
 }
 
-fn ended(info: &TrialInfo) -> Event {
+pub(crate) async fn tell_start(plan: &Plan, finished: usize, events: &Events) {
+    let all = u32::try_from(plan.trials.len()).unwrap_or(u32::MAX);
+    let done = u32::try_from(finished).unwrap_or(u32::MAX).min(all);
+    let share_left = share(f64::from(all - done), f64::from(all));
+    let started = Event::RunStarted {
+        trials: all,
+        already_done: done,
+        expected: plan.expected.mul_f64(share_left),
+    };
+    events.tell(started).await;
+}
+
+pub(crate) fn ended(info: &TrialInfo) -> Event {
     let failure = match &info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed { phase, reason, .. } => Some(format!("{phase:?}: {reason}")),
@@ -139,7 +177,7 @@ fn ended(info: &TrialInfo) -> Event {
     }
 }
 
-fn key_of(planned: &PlannedTrial) -> TrialKey {
+pub(crate) fn key_of(planned: &PlannedTrial) -> TrialKey {
     TrialKey {
         cell: planned.cell,
         repetition: planned.repetition,

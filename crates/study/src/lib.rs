@@ -34,8 +34,8 @@ pub use scenario::{
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, LoadModel, Measure, Order, Protocol,
-    RecordsBody, RecordsFormat, Request, Schedule, Study, Think, Threshold, ThresholdOp,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Find, LoadModel, Measure, Order, Protocol,
+    RecordsBody, RecordsFormat, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp,
     WarmUpUntil, What,
 };
 pub use shelf::{Files, no_files};

@@ -32,7 +32,8 @@ impl fmt::Display for Level {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub trials: Vec<PlannedTrial>,
-    /// Sum of the phases whose length is known (warm-up at its longest, drain at its shortest).
+    /// Sum of the phases whose length is known (warm-up at its longest, drain at its shortest); of a search, if it makes
+    /// every trial that it may.
     pub expected: Duration,
     /// Sum of all deadlines.
     pub at_most: Duration,
@@ -51,25 +52,35 @@ pub struct PlannedTrial {
 
 /// The trials in the order of execution: repetition by repetition, in each of them every cell once. Shuffled, the
 /// order follows from the study's seed alone, and is the same in every version (see `shuffle`).
+///
+/// Of a study that searches: cell by cell, all trials that its search may make, for each step hangs on those before it.
 #[must_use]
 pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
-    let mut trials = Vec::new();
-    let mut position = 0;
-    for repetition in 1..=study.repeat {
+    let mut cells = || {
         let mut cells: Vec<_> = study.cells.iter().map(|cell| cell.number).collect();
         if study.order == Order::Shuffled {
             shuffle.shuffle(&mut cells);
         }
-        trials.extend(cells.into_iter().map(|cell| {
-            position += 1;
-            PlannedTrial {
-                position,
-                cell,
-                repetition,
-            }
-        }));
-    }
+        cells
+    };
+    let each: Vec<(u32, u32)> = match study.find {
+        Some(_) => cells()
+            .into_iter()
+            .flat_map(|cell| (1..=study.repeat).map(move |repetition| (cell, repetition)))
+            .collect(),
+        None => (1..=study.repeat)
+            .flat_map(|repetition| cells().into_iter().map(move |cell| (cell, repetition)))
+            .collect(),
+    };
+    let trials = (1..)
+        .zip(each)
+        .map(|(position, (cell, repetition))| PlannedTrial {
+            position,
+            cell,
+            repetition,
+        })
+        .collect();
     let over_cells = |of: &dyn Fn(&Cell) -> Duration| {
         study.cells.iter().map(of).sum::<Duration>() * study.repeat
     };

@@ -229,6 +229,11 @@ impl Examined {
             }
         }
         let factors = names.into_iter().map(|(name, _)| name).collect();
+        if let Some(find) = self.study.as_ref().and_then(|study| study.find.as_ref()) {
+            for cell in &mut checked {
+                cell.load = cell.load.at_level(find.from);
+            }
+        }
         self.study = self.study.take().map(|study| Study {
             factors,
             cells: checked,
@@ -367,6 +372,9 @@ fn cell(
     let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
     let parameters = system.map(|system| check::parameters(checker, set, levels, system));
     let mut load = raw.load.take();
+    if let (Some(load), Some(find)) = (&mut load, &raw.find) {
+        check::put_highest(checker, find, load);
+    }
     let model = load.as_ref().and_then(|load| check::load(checker, load));
     let load_workers = load
         .as_ref()

@@ -16,6 +16,7 @@ pub struct Study {
     pub factors: Vec<String>,
     /// At least one.
     pub cells: Vec<Cell>,
+    /// Trials of a cell; of one that is searched, at most.
     pub repeat: u32,
     pub order: Order,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is `noisy`.
@@ -23,8 +24,50 @@ pub struct Study {
     pub thresholds: Vec<Threshold>,
     /// The file of the scenario, by the name that the study gives it; `None`: all stands in the study.
     pub scenario_file: Option<Source>,
+    /// What is searched for in every cell; `None`: every cell has the load it is given.
+    pub find: Option<Find>,
     /// Sum of the system's own deadlines: every step of its functional check, and stopping every component.
     pub system_at_most: Duration,
+}
+
+/// The search for the highest level of the load at which conditions hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Find {
+    pub what: Sought,
+    /// A trial holds where all of them do; at least one.
+    pub conditions: Vec<Threshold>,
+    /// `0 < at_least <= from <= at_most`; whole numbers but for a rate.
+    pub from: f64,
+    pub at_least: f64,
+    pub at_most: f64,
+    /// How close the two ends come, as a share of the lower.
+    pub precision: f64,
+    /// Trials that must hold at the level that is the answer.
+    pub confirm: u32,
+    /// Of a cell; the same number as [`Study::repeat`].
+    pub trials_at_most: u32,
+}
+
+/// Which number of the load is searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sought {
+    /// Requests per second, in open load.
+    Rate,
+    Users,
+    /// In closed load.
+    Connections,
+}
+
+impl Sought {
+    /// As it is written in studies and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Users => "users",
+            Self::Connections => "connections",
+        }
+    }
 }
 
 /// The order of trials within each repetition.
@@ -128,6 +171,26 @@ pub enum LoadModel {
         users: u32,
         think: Think,
     },
+}
+
+impl LoadModel {
+    /// The same load at another level: of the rate where it is open, else of the users or the connections.
+    #[must_use]
+    pub fn at_level(&self, level: f64) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "levels of users and connections are whole and at least 1; the cast saturates"
+        )]
+        let whole = level.round() as u32;
+        let mut load = self.clone();
+        match &mut load {
+            Self::Closed { connections, .. } => *connections = whole,
+            Self::Open { rate_per_s, .. } => *rate_per_s = level,
+            Self::Users { users, .. } => *users = whole,
+        }
+        load
+    }
 }
 
 /// When requests of an open load fall due.

@@ -70,6 +70,16 @@ pub fn rate_per_s(text: &str) -> Option<f64> {
     }
 }
 
+/// `5%` or `0.05`, as a share of 1, at most 1.
+#[must_use]
+pub fn share(text: &str) -> Option<f64> {
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    }
+    .filter(|share| *share <= 1.0)
+}
+
 /// A duration as one would write it, for messages and levels.
 #[must_use]
 pub fn show(duration: Duration) -> String {
@@ -193,6 +203,17 @@ mod tests {
         check("10/d", None);
         check("/s", None);
         check("NaN", None);
+    }
+
+    #[test]
+    fn shares() {
+        let check = |text: &str, expected| assert_eq!(share(text), expected, "{text}");
+        check("5%", Some(0.05));
+        check("0.05", Some(0.05));
+        check("100%", Some(1.0));
+        check("101%", None);
+        check("2", None);
+        check("%", None);
     }
 
     #[test]

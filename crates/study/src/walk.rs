@@ -288,7 +288,8 @@ fn fits(schema: &Schema, level: &Level) -> bool {
     let readable = match (schema["x-waggle"].as_str(), level) {
         (Some("duration"), Level::Text(text)) => units::duration(text).is_some(),
         (Some("size"), Level::Text(text)) => units::size(text).is_some(),
-        (Some("rate"), _) => units::rate_per_s(&level.to_string()).is_some(),
+        (Some("rate" | "find level"), _) => units::rate_per_s(&level.to_string()).is_some(),
+        (Some("share"), _) => units::share(&level.to_string()).is_some(),
         (Some("name"), Level::Text(text)) => is_name(text),
         _ => true,
     };
@@ -354,6 +355,10 @@ fn expects(schema: &Schema) -> String {
         }
         Some("size") => return "a size such as 10kB or 4MiB".to_owned(),
         Some("rate") => return "a rate such as 1000/s".to_owned(),
+        Some("share") => return "a share such as 5% or 0.05".to_owned(),
+        Some("find level") => {
+            return "a rate such as 1000/s, or a number of users or connections".to_owned();
+        }
         Some("name") => return NAME.to_owned(),
         _ => {}
     }

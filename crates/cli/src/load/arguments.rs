@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 
 use super::{
     parse,
-    parse::{ArrivalsName, CpuChoice, Expectation, FormatName, StageText, ThinkText},
+    parse::{ArrivalsName, CpuChoice, Expectation, FormatName, SoughtName, StageText, ThinkText},
     target::ConnectTo,
 };
 
@@ -16,7 +16,7 @@ use super::{
 /// Exit codes: 0 fine; 2 a mistake in what was asked, or nobody answers at the URL; 3 a --threshold does not hold; 4 the
 /// result may not be believed (its verdict is not valid), which wins over 3; 130 interrupted, the result so far is
 /// printed.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Load {
     /// Where requests go: http://… or https://…; without a scheme, http is meant
     #[arg(value_name = "URL")]
@@ -36,11 +36,13 @@ pub(crate) struct Load {
     #[command(flatten)]
     pub(crate) judged: Judged,
     #[command(flatten)]
+    pub(crate) search: Search,
+    #[command(flatten)]
     pub(crate) output: Output,
 }
 
 /// How requests come about.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load model (closed unless --rate or --users is given)")]
 pub(crate) struct Model {
     /// Connections kept busy (closed), or over which requests go (open); 50 where nothing is said
@@ -60,7 +62,7 @@ pub(crate) struct Model {
           conflicts_with_all = ["connections", "pipelining", "rate"])]
     pub(crate) users: Option<u32>,
     /// How long a user thinks: 1s, exp:1s (exponential, this mean) or uniform:1s..3s; exp:1s where nothing is said
-    #[arg(long, value_name = "TIME", requires = "users", value_parser = parse::think)]
+    #[arg(long, value_name = "TIME", value_parser = parse::think)]
     pub(crate) think: Option<ThinkText>,
     /// Load that changes, each stage OVER:TO as in k6: 10s:1000,0s:5000,5s:5000 goes to 1000/s in 10 s, jumps to 5000/s and
     /// stays there for 5 s. Begins at 0; open load, or users with --users
@@ -73,7 +75,7 @@ pub(crate) struct Model {
 }
 
 /// Until when.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "How long")]
 pub(crate) struct Until {
     /// How long requests are sent, as in wrk (oha's and hey's -z): 30s, 2m; a bare number is seconds; 10s where nothing is said
@@ -88,7 +90,7 @@ pub(crate) struct Until {
 }
 
 /// What is sent.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct Request {
     /// GET; POST with a body, PUT with records (curl's -X, oha's and hey's -m)
@@ -129,7 +131,7 @@ pub(crate) struct Request {
 }
 
 /// Records in the body, each stamped as it is sent.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Records (each gets a key and a time of its own as it is sent)")]
 pub(crate) struct Records {
     /// A file of records: line protocol, NDJSON, JSON or CSV
@@ -161,7 +163,7 @@ pub(crate) struct Records {
 }
 
 /// The way to the server.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connections and threads")]
 pub(crate) struct Way {
     /// Requests for HOST1:PORT1 go to HOST2:PORT2; an empty part matches or keeps anything (as in curl); may be repeated
@@ -177,7 +179,7 @@ pub(crate) struct Way {
 }
 
 /// HTTP/2 and TLS.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "HTTP/2 and TLS")]
 pub(crate) struct Secure {
     /// HTTP/2: --pipelining is the number of streams on each connection; in the clear the server is taken to speak it
@@ -201,7 +203,7 @@ pub(crate) struct Secure {
 }
 
 /// What the result is held against.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "What counts")]
 pub(crate) struct Judged {
     /// Which answers are good: STATUS[,STATUS…], body=TEXT or contains=TEXT; may be repeated; any 2xx where nothing is said
@@ -212,8 +214,41 @@ pub(crate) struct Judged {
     pub(crate) thresholds: Vec<waggle_study::Threshold>,
 }
 
+/// The search for the highest level at which conditions hold.
+#[derive(Debug, Clone, Args)]
+#[command(
+    next_help_heading = "Search (a short load at each level; exit code 3 where no level holds)"
+)]
+pub(crate) struct Search {
+    /// Searches for the highest rate, number of users or number of connections at which every --where holds
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["stages", "requests", "csv", "hdr", "thresholds", "series"])]
+    pub(crate) find: Option<SoughtName>,
+    /// A condition, such as 'response_time.p99 < 50ms'; may be repeated, all must hold; where none is given: no failures and
+    /// 99 % of what fell due answered. A load that is overloaded never holds
+    #[arg(long = "where", value_name = "CONDITION", requires = "find", value_parser = waggle_study::read_threshold)]
+    pub(crate) conditions: Vec<waggle_study::Threshold>,
+    /// The first level, then doubled or halved: 1000 (a rate) or 10 where nothing is said
+    #[arg(long, value_name = "LEVEL", requires = "find", value_parser = parse::rate)]
+    pub(crate) from: Option<f64>,
+    /// The lowest level to try; a hundredth of --from (a rate) or 1 where nothing is said
+    #[arg(long, value_name = "LEVEL", requires = "find", value_parser = parse::rate)]
+    pub(crate) at_least: Option<f64>,
+    /// The highest level to try; a thousand times --from where nothing is said
+    #[arg(long, value_name = "LEVEL", requires = "find", value_parser = parse::rate)]
+    pub(crate) at_most: Option<f64>,
+    /// How close the two ends of the answer come; 5% where nothing is said
+    #[arg(long, value_name = "SHARE", requires = "find", value_parser = parse::share)]
+    pub(crate) precision: Option<f64>,
+    /// Loads that must hold at the level that is the answer; 3 where nothing is said
+    #[arg(long, value_name = "N", requires = "find", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) confirm: Option<u32>,
+    /// Loads in all; 30 where nothing is said
+    #[arg(long, value_name = "N", requires = "find", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials_at_most: Option<u32>,
+}
+
 /// What is shown and written.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// The result as one JSON object (schema: waggle schema load) instead of text

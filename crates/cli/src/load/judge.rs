@@ -209,6 +209,10 @@ fn number(path: &[String], result: &LoadResult) -> Option<f64> {
         ["service_time", which] => statistic(&result.service_time_us, which),
         ["goodput"] => Some(result.rate_per_s),
         ["throughput"] => Some(result.throughput_per_s),
+        // All that fell due did so within the measured time.
+        ["achieved_share"] if result.due > 0 => {
+            Some(result.throughput_per_s * result.seconds / as_f64(result.due))
+        }
         ["failed"] => Some(as_f64(result.failed)),
         ["error_share"] => Some(result.error_share),
         ["engine", "busy_share"] => Some(result.engine.busy_percent / 100.0),

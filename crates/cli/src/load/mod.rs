@@ -5,6 +5,7 @@
 //! plain value (`summary`), judged by `judge`, which `text` and serde render.
 
 pub(crate) mod arguments;
+pub(crate) mod found;
 mod gather;
 mod job;
 mod judge;
@@ -12,6 +13,7 @@ mod model;
 mod parse;
 mod request;
 mod result;
+mod search;
 mod series;
 pub(crate) mod summary;
 mod target;
@@ -27,8 +29,14 @@ use std::io::{IsTerminal, Write};
 use anyhow::{Context, Result};
 
 use self::{
-    arguments::Load, result::Beside, series::Series, summary::LoadResult, target::Target,
-    text::Colours, view::View,
+    arguments::Load,
+    parse::SoughtName,
+    result::Beside,
+    series::Series,
+    summary::LoadResult,
+    target::{Reached, Target},
+    text::Colours,
+    view::View,
 };
 use crate::exit::Exit;
 
@@ -38,6 +46,9 @@ const REACH: std::time::Duration = std::time::Duration::from_secs(5);
 pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let target = Target::parse(&flags.url)?;
     let reached = target.reach(&flags.way.connect_to, REACH)?;
+    if let Some(what) = flags.search.find {
+        return find(flags, what, (&target, &reached));
+    }
     let planned = job::planned(flags, &target, reached.address)?;
     let output = &flags.output;
     let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
@@ -46,7 +57,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     } else {
         View::Lines
     };
-    let watched = watch::watch(&planned, &mut series, &mut view)?;
+    let watched = watch::watch(&planned, &mut series, &mut view, &watch::listen()?)?;
     let beside = Beside {
         url: &target.url,
         thresholds: &flags.judged.thresholds,
@@ -56,6 +67,25 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
     Ok(exit(&result))
+}
+
+/// `--find`: each step as it goes, then the answer.
+fn find(flags: &Load, what: SoughtName, to: (&Target, &Reached)) -> Result<Exit> {
+    let quiet = flags.output.quiet;
+    let found = search::run(flags, what, to, |step| {
+        if !quiet {
+            view::say(&found::line(what.noun(), step));
+        }
+    })?;
+    let text = if flags.output.json {
+        serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
+    } else {
+        found::text(&found)
+    };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .context("cannot write the result")?;
+    Ok(search::exit(&found))
 }
 
 fn show(result: &LoadResult, as_json: bool) -> Result<()> {

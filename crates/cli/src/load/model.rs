@@ -25,6 +25,9 @@ pub(crate) fn model(
             "--arrivals says when requests of an open load fall due; it needs --rate or --stages"
         );
     }
+    if flags.think.is_some() && flags.users.is_none() {
+        bail!("--think says how long users think; it needs --users");
+    }
     let (model, mut settings) = match flags.users {
         Some(users) => of_users(flags, users, defaults)?,
         None => of_connections(flags, defaults),

@@ -14,6 +14,27 @@ const INTERVAL_MIN: Duration = Duration::from_millis(10);
 const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 const WORKERS_MAX: u32 = 900;
 
+/// What `--find` searches for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SoughtName {
+    /// Requests per second, in open load
+    Rate,
+    /// Users, each with a connection of its own
+    Users,
+    /// Connections, in closed load
+    Connections,
+}
+
+impl SoughtName {
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Users => "users",
+            Self::Connections => "connections",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsName {
     Poisson,
@@ -113,6 +134,13 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     units::rate_per_s(text)
         .filter(|rate| *rate > 0.0)
         .ok_or_else(|| "expected requests per second, such as 1000, 1000/s or 90/m".to_owned())
+}
+
+/// `5%` or `0.05`.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    units::share(text)
+        .filter(|share| *share > 0.0)
+        .ok_or_else(|| "expected a share such as 5% or 0.05".to_owned())
 }
 
 /// `1s`, `exp:1s`, `uniform:1s..3s`.

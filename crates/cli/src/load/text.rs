@@ -417,12 +417,12 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
 }
 
 /// A number in the unit that its condition is written in.
-fn observed_as(condition: &str, value: f64) -> String {
+pub(super) fn observed_as(condition: &str, value: f64) -> String {
     let name = condition.split_whitespace().next().unwrap_or_default();
     match name {
         "failed" => plain(value),
         "goodput" | "throughput" => format!("{}/s", plain(value)),
-        "error_share" | "engine.busy_share" => share(value),
+        "error_share" | "achieved_share" | "engine.busy_share" => share(value),
         _ => time_us(value),
     }
 }

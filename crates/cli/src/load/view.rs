@@ -42,7 +42,7 @@ impl View {
 }
 
 #[expect(clippy::print_stderr, reason = "progress is shown on the error stream")]
-fn say(line: &str) {
+pub(super) fn say(line: &str) {
     eprintln!("{line}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     time::{Duration, Instant, SystemTime},
@@ -158,13 +158,35 @@ impl Watched {
     }
 }
 
-/// Counts the wishes to end.
+/// Counts the wishes to end, and passes the first on to the load that runs.
 #[derive(Debug, Clone, Default)]
-struct Interrupts(Arc<AtomicU32>);
+pub(crate) struct Interrupts {
+    count: Arc<AtomicU32>,
+    running: Arc<Mutex<Option<Stop>>>,
+}
 
 impl Interrupts {
     fn count(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// One that comes before the next load has started ends that one.
+    fn follow(&self, stop: Stop) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.count() > 0 {
+            stop.stop();
+        }
+        *running = Some(stop);
+    }
+
+    fn came(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stop) = &*running {
+            stop.stop();
+        }
+        if self.count.fetch_add(1, Ordering::Relaxed) >= 2 {
+            std::process::exit(INTERRUPTED);
+        }
     }
 }
 
@@ -173,14 +195,18 @@ impl Interrupts {
 ///
 /// # Errors
 /// The engine cannot be started, or a file of the series cannot be written.
-pub(crate) fn watch(planned: &Planned, series: &mut Series, view: &mut View) -> Result<Watched> {
-    let interrupts = Interrupts::default();
+pub(crate) fn watch(
+    planned: &Planned,
+    series: &mut Series,
+    view: &mut View,
+    interrupts: &Interrupts,
+) -> Result<Watched> {
     let mut watching = Watching::new(planned, series, view);
     let running = waggle_load::start(planned.job.clone())?;
     let since = Instant::now();
     watching.watched.started = SystemTime::now();
     watching.series.begin(watching.watched.started)?;
-    listen(running.stop_handle(), interrupts.clone())?;
+    interrupts.follow(running.stop_handle());
     let mut interrupted_at = None;
     loop {
         let asked = interrupts.count();
@@ -310,8 +336,13 @@ impl<'a> Watching<'a> {
     }
 }
 
-/// Stops the load at the first of the signals by which people and machines ask a program to end.
-fn listen(stop: Stop, interrupts: Interrupts) -> Result<()> {
+/// Listens to the signals by which people and machines ask a program to end; the first stops the load that runs.
+///
+/// # Errors
+/// Signals cannot be listened to.
+pub(crate) fn listen() -> Result<Interrupts> {
+    let interrupts = Interrupts::default();
+    let heard = interrupts.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -339,17 +370,14 @@ fn listen(stop: Stop, interrupts: Interrupts) -> Result<()> {
                 _ = terminate.recv() => {}
                 _ = hangup.recv() => {}
             }
-            stop.stop();
-            if interrupts.0.fetch_add(1, Ordering::Relaxed) >= 2 {
-                std::process::exit(INTERRUPTED);
-            }
+            heard.came();
         }
     };
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || runtime.block_on(wait))
         .context("cannot start the thread that listens to signals")?;
-    Ok(())
+    Ok(interrupts)
 }
 
 /// The code of a program that was ended by Ctrl-C.

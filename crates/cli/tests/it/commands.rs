@@ -79,7 +79,7 @@ fn only_and_resume_explain_what_is_wrong() {
 #[test]
 fn schemas_are_those_that_are_published() {
     let desk = Desk::new();
-    for of in ["study", "system", "load"] {
+    for of in ["study", "system", "load", "find"] {
         let output = desk.output(&["schema", of]);
         let published =
             fs::read_to_string(project().join(format!("docs/schema/{of}.schema.json"))).unwrap();

@@ -26,6 +26,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) measure: &'a str,
     pub(crate) repeat: u32,
     pub(crate) noisy_above: f64,
+    /// The keys of a search, which then takes the place of `repeat`.
+    pub(crate) find: Option<&'a str>,
 }
 
 impl Default for Parts<'_> {
@@ -37,6 +39,7 @@ impl Default for Parts<'_> {
             measure: "3s",
             repeat: 1,
             noisy_above: 10.0,
+            find: None,
         }
     }
 }
@@ -88,16 +91,20 @@ impl Desk {
             measure,
             repeat,
             noisy_above,
+            find,
         } = parts;
+        let (repeat, find) = match find {
+            Some(find) => (String::new(), format!("find: {{ {find} }}\n")),
+            None => (format!("  repeat: {repeat}\n"), String::new()),
+        };
         let text = format!(
             "study: faults\n\
              question: Does the report say what went wrong?\n\
              system: {{ use: faulty, set: {{ fault: {fault} }} }}\n\
              load:\n  {}\n  request:\n    name: put-readings\n    put: /records\n    \
              records: {{ from: readings.lp, per_request: {per_request} }}\n    expect: {{ status: 204 }}\n\
-             schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 10s }}\n  \
-             repeat: {repeat}\n\
-             noisy_above: {noisy_above}\n\
+             schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 10s }}\n\
+             {repeat}{find}noisy_above: {noisy_above}\n\
              measure:\n  interval: 250ms\n  resources: 250ms\n  delivery: {{ at: store, poll: 50ms, late_after: 3s }}\n",
             load.split(", ").collect::<Vec<_>>().join("\n  ")
         );

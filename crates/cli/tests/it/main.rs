@@ -9,4 +9,5 @@ mod interrupts;
 mod load;
 mod load_secure;
 mod scenarios;
+mod search;
 mod verdicts;

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use waggle_stats::Estimate;
 
 use crate::{
-    model::{CellModel, Model, Percentile, SpectrumPoint, StepModel, TrialModel},
+    model::{
+        CellModel, CellSearch, FindModel, Model, Percentile, SpectrumPoint, StepModel, TrialModel,
+        kind_of,
+    },
     rows, text, words,
 };
 
@@ -16,6 +19,51 @@ pub(super) fn chart_model(model: &Model) -> Value {
         "cells": model.cells.iter().map(|cell| self::cell(model, cell)).collect::<Vec<_>>(),
         "trials": model.trials.iter().map(trial).collect::<Vec<_>>(),
         "best": model.answer.cell,
+        "search": model.find.as_ref().map(|find| search(model, find)),
+    })
+}
+
+/// Every step as `[trial, level, [number of each condition], what it showed]`.
+fn search(model: &Model, find: &FindModel) -> Value {
+    let conditions: Vec<Value> = find
+        .info
+        .conditions
+        .iter()
+        .map(|condition| {
+            json!({
+                "text": condition.text,
+                "name": condition.number.join("."),
+                "limit": condition.value,
+                "kind": kind_of(&condition.number),
+            })
+        })
+        .collect();
+    let of_cell = |search: &CellSearch| {
+        let cell = model.cells.iter().find(|cell| cell.cell == search.cell);
+        let steps: Vec<Value> = search
+            .steps
+            .iter()
+            .map(|step| {
+                json!([
+                    step.key.repetition,
+                    step.level,
+                    step.numbers,
+                    words::evidence(step.evidence)
+                ])
+            })
+            .collect();
+        json!({
+            "cell": search.cell,
+            "label": cell.map(|cell| text::levels(&cell.levels)),
+            "holds": search.answer.holds.map(|held| held.level),
+            "fails": search.answer.fails,
+            "steps": steps,
+        })
+    };
+    json!({
+        "what": find.info.what,
+        "conditions": conditions,
+        "cells": find.cells.iter().map(of_cell).collect::<Vec<_>>(),
     })
 }
 

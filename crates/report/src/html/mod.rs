@@ -9,13 +9,14 @@ mod table;
 use crate::model::Model;
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/page/page.js"),
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/factors.js"),
     include_str!("../../assets/page/spectrum.js"),
     include_str!("../../assets/page/steps.js"),
     include_str!("../../assets/page/time.js"),
+    include_str!("../../assets/page/search.js"),
     include_str!("../../assets/page/start.js"),
 ];
 const ECHARTS: &str = include_str!("../../assets/vendor/echarts/echarts.min.js");

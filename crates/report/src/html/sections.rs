@@ -17,6 +17,7 @@ pub(super) fn body(out: &mut String, model: &Model) {
     bar(out, model);
     out.push_str("<main id=\"main\">\n");
     summary(out, model);
+    search(out, model);
     factors(out, model);
     spectrum(out, model);
     steps(out, model);
@@ -40,7 +41,11 @@ fn bar(out: &mut String, model: &Model) {
          <span class=\"study\">{}</span><nav aria-label=\"Sections\">",
         escape::text(&model.info.study)
     ));
-    let mut links = vec![("factors", "Cells"), ("percentiles", "Percentiles")];
+    let mut links = Vec::new();
+    if model.find.is_some() {
+        links.push(("searches", "Search"));
+    }
+    links.extend([("factors", "Cells"), ("percentiles", "Percentiles")]);
     if tables::steps(model).is_some() {
         links.push(("steps", "Steps"));
     }
@@ -224,8 +229,36 @@ fn chart(out: &mut String, id: &str, label: &str, class: &str) {
     ));
 }
 
+fn search(out: &mut String, model: &Model) {
+    let (Some(answers), Some(tried)) = (tables::answers(model), tables::tried(model)) else {
+        return;
+    };
+    open(
+        out,
+        "searches",
+        "The search",
+        "Each mark is a trial on a fresh system at one level: a disc where every condition held, a cross where one did not, \
+         a grey diamond where the trial is no evidence. The band lies between the highest level that holds and the lowest that does not.",
+    );
+    table::write(out, &answers);
+    out.push_str("<div class=\"choose js-only\" id=\"search-choice\"></div>\n");
+    chart(
+        out,
+        "search",
+        "Levels tried, against the number of a condition",
+        "wide",
+    );
+    table::write(out, &tried);
+    out.push_str(CLOSE);
+}
+
 fn factors(out: &mut String, model: &Model) {
-    open(out, "factors", "Across the cells", "");
+    let lead = if model.find.is_some() {
+        "Each cell at the highest level that holds."
+    } else {
+        ""
+    };
+    open(out, "factors", "Across the cells", lead);
     out.push_str("<div class=\"js-only\"><div class=\"tabs\" role=\"tablist\" aria-label=\"Number shown\" id=\"metric-tabs\"></div>\n");
     out.push_str("<div class=\"choose\" id=\"factor-choice\"></div></div>\n");
     out.push_str("<div class=\"pair\" role=\"tabpanel\" id=\"metric-panel\" tabindex=\"-1\">\n");

@@ -60,7 +60,11 @@ fn square(field: &Field, align_to: Align) -> String {
 /// A verdict as a badge. Its class is its first word, so that `valid (2 of 3 trials)` keeps the colour.
 pub(super) fn badge(verdict: &str) -> String {
     let class = verdict.split(' ').next().unwrap_or_default();
-    let class = if class == "not" { "none" } else { class };
+    let class = if matches!(class, "not" | "no") {
+        "none"
+    } else {
+        class
+    };
     format!(
         "<span class=\"badge {}\">{}</span>",
         escape::text(class),

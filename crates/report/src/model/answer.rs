@@ -3,7 +3,7 @@
 use waggle_results::RunInfo;
 use waggle_stats::{Estimate, Verdict};
 
-use super::{CellModel, Counted, trial::INSTRUMENT};
+use super::{CellModel, CellSearch, Counted, FindModel, trial::INSTRUMENT};
 use crate::{
     text::{self, Unit},
     words,
@@ -33,7 +33,15 @@ impl Answer {
     }
 }
 
-pub(crate) fn answer(info: &RunInfo, counted: Counted, cells: &[CellModel]) -> Answer {
+pub(crate) fn answer(
+    info: &RunInfo,
+    counted: Counted,
+    cells: &[CellModel],
+    find: Option<&FindModel>,
+) -> Answer {
+    if let Some(find) = find {
+        return of_search(info, cells, find);
+    }
     let believed = |cell: &&CellModel| cell.verdict.is_some_and(words::may_be_believed);
     let highest_of_all = highest(cells.iter());
     let Some(any) = highest_of_all else {
@@ -81,6 +89,56 @@ pub(crate) fn answer(info: &RunInfo, counted: Counted, cells: &[CellModel]) -> A
     }
 }
 
+/// Most cells of a search that are each told in a sentence; of more only the best is.
+const SEARCHES_TOLD: usize = 6;
+
+/// The highest level of all cells first, then those of the others.
+fn of_search(info: &RunInfo, cells: &[CellModel], find: &FindModel) -> Answer {
+    let mut searches: Vec<(&CellModel, &CellSearch)> = cells
+        .iter()
+        .filter_map(|cell| Some((cell, find.of_cell(cell.cell)?)))
+        .collect();
+    let held = |search: &CellSearch| search.answer.holds.map_or(0.0, |held| held.level);
+    searches.sort_by(|a, b| held(b.1).total_cmp(&held(a.1)));
+    let told = if searches.len() > SEARCHES_TOLD {
+        1
+    } else {
+        searches.len()
+    };
+    let mut sentences: Vec<String> = searches[..told]
+        .iter()
+        .map(|(cell, search)| {
+            let at = match cell.levels.as_slice() {
+                [] => String::new(),
+                levels => text::levels(levels),
+            };
+            find.sentence(search, &at)
+        })
+        .collect();
+    let best = searches
+        .first()
+        .map(|(cell, _)| *cell)
+        .filter(|cell| cell.verdict.is_some());
+    if let Some(best) = best {
+        let at = if cells.len() > 1 {
+            format!(
+                "At the highest of them, with {}, ",
+                text::levels(&best.levels)
+            )
+        } else {
+            "At that level, ".to_owned()
+        };
+        let there = [response(best), limit(best, info)];
+        let there = there.into_iter().flatten();
+        sentences.extend(there.map(|sentence| format!("{at}{}", uncapitalised(&sentence))));
+    }
+    Answer {
+        verdict: best.and_then(|cell| cell.verdict),
+        sentences,
+        cell: best.map(|cell| cell.cell),
+    }
+}
+
 fn highest<'a>(cells: impl Iterator<Item = &'a CellModel>) -> Option<&'a CellModel> {
     cells
         .filter(|cell| cell.goodput.is_some())
@@ -93,12 +151,16 @@ fn point(estimate: Option<&Estimate>) -> f64 {
 
 /// The sentence with "There, " before it.
 fn at_that_cell(sentence: &str) -> String {
+    format!("There, {}", uncapitalised(sentence))
+}
+
+fn uncapitalised(sentence: &str) -> String {
     let mut rest = sentence.chars();
     let first = rest
         .next()
         .map(|first| first.to_lowercase().collect::<String>())
         .unwrap_or_default();
-    format!("There, {first}{}", rest.as_str())
+    format!("{first}{}", rest.as_str())
 }
 
 fn at(cell: &CellModel) -> String {

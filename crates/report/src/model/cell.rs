@@ -23,7 +23,9 @@ pub struct CellModel {
     pub planned: u32,
     pub ran: usize,
     pub counted: usize,
-    /// `None`: no trial of it has run.
+    /// It rests on the trials at the highest level that holds.
+    pub is_searched: bool,
+    /// `None`: no trial of it has run, or no level holds.
     pub verdict: Option<Verdict>,
     pub reasons: Vec<Reason>,
     /// Per second, of what [`super::Counted`] says.
@@ -41,6 +43,10 @@ pub struct CellModel {
     pub failures: Vec<(String, u64)>,
     /// Failed ÷ answered, an estimate over trials is of no use for something that should be nothing.
     pub error_share: Option<f64>,
+    /// Answered ÷ due requests, in the trial that achieved least.
+    pub achieved_share: Option<f64>,
+    /// Most records that were accepted and not yet visible at one look, in any trial; `None` where nobody looked.
+    pub backlog_max: Option<f64>,
     /// Sum over trials; `None` where no account was kept.
     pub ledger: Option<LedgerInfo>,
     /// Largest of the trials' poll intervals.
@@ -100,9 +106,10 @@ pub(crate) fn cell(
     CellModel {
         cell: cell.cell,
         levels: cell.levels.clone(),
-        planned: info.schedule.repeat,
+        planned: planned(info, ran.len()),
         ran: ran.len(),
         counted: counted.len(),
+        is_searched: info.find.is_some(),
         verdict,
         reasons,
         goodput,
@@ -115,6 +122,8 @@ pub(crate) fn cell(
         failures: distribution::by_kind(counted.iter().flat_map(|(_, numbers)| &numbers.failures)),
         error_share: (succeeded + failed > 0)
             .then(|| distribution::as_f64(failed) / distribution::as_f64(succeeded + failed)),
+        achieved_share: extreme(&counted, |numbers| numbers.achieved_share, f64::min),
+        backlog_max: extreme(&counted, |numbers| numbers.backlog_max, f64::max),
         ledger: ledger(&counted),
         delay_resolution_ms: counted
             .iter()
@@ -167,6 +176,23 @@ fn steps(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<StepMod
         .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
         .collect();
     step::over_trials(&trials, &raw)
+}
+
+/// Of a search as many trials are planned as it needed.
+fn planned(info: &RunInfo, ran: usize) -> u32 {
+    match info.find {
+        Some(_) => u32::try_from(ran).unwrap_or(u32::MAX),
+        None => info.schedule.repeat,
+    }
+}
+
+fn extreme(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    pick: fn(&TrialNumbers) -> Option<f64>,
+    of_two: fn(f64, f64) -> f64,
+) -> Option<f64> {
+    let values = counted.iter().filter_map(|(_, numbers)| pick(numbers));
+    values.reduce(of_two)
 }
 
 fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {

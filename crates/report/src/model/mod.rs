@@ -5,6 +5,8 @@
 mod answer;
 mod cell;
 mod distribution;
+mod find;
+pub(crate) mod found;
 pub mod judge;
 mod remark;
 mod series;
@@ -21,8 +23,11 @@ pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,
 };
 pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
+pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
+pub use found::sentence;
 pub use series::{CpuSeries, Series, SeriesPoint};
 pub use step::{SessionsModel, StepModel, TrialStep};
+pub(crate) use threshold::kind_of;
 pub use threshold::{ThresholdCell, ThresholdOutcome};
 pub use trial::{Failure, TrialModel, TrialNumbers};
 
@@ -41,6 +46,8 @@ pub struct Model {
     /// By cell, then by repetition; only trials that have run.
     pub trials: Vec<TrialModel>,
     pub thresholds: Vec<ThresholdOutcome>,
+    /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
+    pub find: Option<FindModel>,
     pub answer: Answer,
     /// What a reader must know before believing a number.
     pub warnings: Vec<String>,
@@ -96,21 +103,21 @@ impl Model {
 #[must_use]
 pub fn model(run: &Run) -> Model {
     let info = &run.info;
-    let counted = if info.records_from.is_some() {
-        Counted::Records
-    } else {
-        Counted::Requests
-    };
+    let counted = counted(info);
     let mut trials: Vec<TrialModel> = run
         .trials
         .iter()
         .map(|trial| trial::trial(trial, info, counted))
         .collect();
     trials.sort_by_key(|trial| trial.key);
+    let find = find::find(info, &trials, &run.trials);
     let cells: Vec<CellModel> = info
         .cells
         .iter()
-        .map(|cell| cell::cell(cell, info, &trials, &run.trials))
+        .map(|of| match &find {
+            Some(find) => cell::cell(of, info, &find.holding(of.cell, &trials), &run.trials),
+            None => cell::cell(of, info, &trials, &run.trials),
+        })
         .collect();
     let thresholds = info
         .thresholds
@@ -121,12 +128,21 @@ pub fn model(run: &Run) -> Model {
         study_text: run.study_text.clone(),
         counted,
         factors: factors(info),
-        answer: answer::answer(info, counted, &cells),
-        warnings: remark::warnings(info, &trials),
+        answer: answer::answer(info, counted, &cells, find.as_ref()),
+        warnings: remark::warnings(info, &trials, find.as_ref()),
         info: info.clone(),
         cells,
         trials,
         thresholds,
+        find,
+    }
+}
+
+fn counted(info: &RunInfo) -> Counted {
+    if info.records_from.is_some() {
+        Counted::Records
+    } else {
+        Counted::Requests
     }
 }
 

@@ -2,12 +2,22 @@
 
 use waggle_results::RunInfo;
 
-use super::TrialModel;
+use waggle_stats::End;
 
-pub(crate) fn warnings(info: &RunInfo, trials: &[TrialModel]) -> Vec<String> {
+use super::{FindModel, TrialModel};
+
+pub(crate) fn warnings(
+    info: &RunInfo,
+    trials: &[TrialModel],
+    find: Option<&FindModel>,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if info.host.shared_with_system {
         warnings.push(shared_host(info));
+    }
+    if let Some(find) = find {
+        warnings.extend(of_search(find));
+        return warnings;
     }
     if info.schedule.repeat == 1 {
         warnings.push("Each cell ran once: single run, no uncertainty known.".to_owned());
@@ -17,6 +27,26 @@ pub(crate) fn warnings(info: &RunInfo, trials: &[TrialModel]) -> Vec<String> {
             "{} of {} planned trials have run; the cells of the others show what there is.",
             trials.len(),
             info.order.len()
+        ));
+    }
+    warnings
+}
+
+/// A search makes as many trials as it needs, so that those planned say nothing.
+fn of_search(find: &FindModel) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if find.info.confirm == 1 {
+        warnings.push("One trial is enough at each level: no uncertainty known.".to_owned());
+    }
+    let unfinished = find
+        .cells
+        .iter()
+        .filter(|search| search.answer.end == End::Unfinished)
+        .count();
+    if unfinished > 0 {
+        warnings.push(format!(
+            "{unfinished} of {} searches are not finished; their answers are those so far.",
+            find.cells.len()
         ));
     }
     warnings

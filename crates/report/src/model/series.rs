@@ -146,6 +146,16 @@ pub(crate) fn accepted_by(trial: &Trial, at_s: f64) -> f64 {
         .sum()
 }
 
+/// Most that was accepted and not yet visible at a look within a stretch of time.
+pub(crate) fn backlog_max(trial: &Trial, from_s: f64, to_s: f64) -> Option<f64> {
+    trial
+        .backlog
+        .iter()
+        .filter(|look| (from_s..=to_s).contains(&look.at_s))
+        .map(|look| (accepted_by(trial, look.at_s) - as_f64(look.visible)).max(0.0))
+        .reduce(f64::max)
+}
+
 /// Accepted by the instant of each look, less what was visible then; a store that shows more than was answered so far
 /// is not behind.
 fn backlog(trial: &Trial, points_max: usize) -> Vec<(f64, f64)> {

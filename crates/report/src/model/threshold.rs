@@ -39,10 +39,11 @@ pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> Thresho
     }
 }
 
-fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
+pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
     let number = number(&threshold.number, cell);
     let observed = number.map(|(value, kind)| show(value, kind));
     let reason = match (cell.verdict, number) {
+        (None, _) if cell.is_searched => Some("no level of it holds".to_owned()),
         (None, _) => Some("no trial of it has run".to_owned()),
         (Some(verdict), _) if !words::may_be_believed(verdict) => Some(format!(
             "does not count: the cell is {}",
@@ -105,6 +106,27 @@ fn show(value: f64, kind: Kind) -> String {
     }
 }
 
+/// What the number of a path is counted in: `time`, `share`, `rate` or `count`.
+pub(crate) fn kind_of(path: &[String]) -> &'static str {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["delivery", "delay", _]
+        | ["engine", "lag_p99"]
+        | [_, "response_time" | "service_time", _] => "time",
+        [
+            _,
+            "busy_share" | "missing_share" | "error_share" | "achieved_share",
+        ] => "share",
+        [_, "goodput" | "throughput"] => "rate",
+        _ => "count",
+    }
+}
+
+/// The number a path names in a cell, where it has one.
+pub(crate) fn value(path: &[String], cell: &CellModel) -> Option<f64> {
+    number(path, cell).map(|(value, _)| value)
+}
+
 /// The number a path names in a cell, in the unit thresholds are written in. The names are those that the study's
 /// check lets through.
 fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
@@ -115,6 +137,14 @@ fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
     let time = |times: &Distribution, which: &str| statistic(times, which).map(in_time);
     match path.as_slice() {
         ["delivery", "delay", which] => time(&cell.delay, which),
+        ["delivery", "missing_share"] => {
+            let ledger = cell.ledger.as_ref().filter(|ledger| ledger.accepted > 0)?;
+            Some((
+                as_f64(ledger.missing) / as_f64(ledger.accepted),
+                Kind::Share,
+            ))
+        }
+        ["delivery", "backlog"] => Some((cell.backlog_max?, Kind::Count)),
         ["delivery", count] => Some((as_f64(ledger(cell, count)?), Kind::Count)),
         ["engine", "busy_share"] => Some((cell.engine_busy_share?, Kind::Share)),
         ["sessions", which] => sessions(cell, which),
@@ -123,6 +153,7 @@ fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
         [_, "service_time", which] => time(&cell.service, which),
         [_, "goodput"] => Some((cell.goodput?.point, Kind::Rate)),
         [_, "throughput"] => Some((cell.throughput?.point, Kind::Rate)),
+        [_, "achieved_share"] => Some((cell.achieved_share?, Kind::Share)),
         [_, "failed"] if cell.counted > 0 => Some((as_f64(cell.failed), Kind::Count)),
         [_, "error_share"] => Some((cell.error_share?, Kind::Share)),
         _ => None,

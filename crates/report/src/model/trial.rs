@@ -25,6 +25,8 @@ pub struct TrialModel {
     pub position: u32,
     pub started_utc: String,
     pub levels: Vec<(String, String)>,
+    /// Of the load, in a run that searches for one.
+    pub level: Option<f64>,
     pub verdict: Verdict,
     pub reasons: Vec<Reason>,
     pub failure: Option<Failure>,
@@ -80,6 +82,10 @@ pub struct TrialNumbers {
     /// Largest sum over the system's components at one instant.
     pub system_rss_max_bytes: Option<f64>,
     pub offered_per_s: Option<f64>,
+    /// Answered ÷ due requests; `None` where none was due.
+    pub achieved_share: Option<f64>,
+    /// Most records that were accepted and not yet visible at one look; `None` where nobody looked.
+    pub backlog_max: Option<f64>,
     pub bytes_sent: u64,
     pub bytes_received: u64,
     /// Of a scenario; none where the load is one request.
@@ -124,6 +130,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .cell(trial.info.key.cell)
             .map(|cell| cell.levels.clone())
             .unwrap_or_default(),
+        level: trial.info.level,
         verdict: waggle_stats::verdict_of(&findings.reasons),
         reasons: findings.reasons,
         failure,
@@ -193,6 +200,8 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         component_cores,
         system_rss_max_bytes: system_rss_max(trial, from, to),
         offered_per_s: trial.info.engine.offered_per_s,
+        achieved_share: (measured.due > 0).then(|| answered / as_f64(measured.due)),
+        backlog_max: series::backlog_max(trial, from, to),
         bytes_sent: measured.bytes_sent,
         bytes_received: measured.bytes_received,
         steps: step::of_trial(trial),

@@ -2,6 +2,7 @@
 
 mod numbers;
 mod records;
+mod search;
 mod steps;
 mod trials;
 mod trust;
@@ -16,6 +17,7 @@ use crate::{
 
 pub(crate) use numbers::{cells, cost, failures, spectrum};
 pub(crate) use records::{delay, ledger};
+pub(crate) use search::{answers, tried};
 pub(crate) use steps::{sessions, step_failures, steps};
 pub(crate) use trials::trials;
 pub(crate) use trust::{thresholds, verdicts};

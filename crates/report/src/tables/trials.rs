@@ -9,7 +9,7 @@ use crate::{
 
 /// One row a trial, the numbers one looks for first.
 pub(crate) fn trials(model: &Model) -> Table {
-    let columns = [
+    let mut columns = vec![
         "repetition",
         "order",
         "verdict",
@@ -21,6 +21,9 @@ pub(crate) fn trials(model: &Model) -> Table {
         "delivered",
         "missing",
     ];
+    if model.find.is_some() {
+        columns.insert(1, "level");
+    }
     let mut heads = heads(model, &columns);
     for head in &mut heads {
         if head.text == model.counted.word() {
@@ -41,7 +44,12 @@ pub(crate) fn trials(model: &Model) -> Table {
                     .iter()
                     .find(|cell| cell.cell == trial.key.cell)?;
                 let mut row = place(model, cell);
-                row.extend(trial_fields(trial));
+                let mut fields = trial_fields(trial);
+                if let Some(find) = &model.find {
+                    let level = trial.level.map(|level| find.level(level));
+                    fields.insert(1, Field::plain(level.unwrap_or_else(|| NONE.to_owned())));
+                }
+                row.extend(fields);
                 Some(row)
             })
             .collect(),

@@ -25,7 +25,11 @@ pub(crate) fn verdicts(model: &Model) -> Table {
                 reasons.join("\n")
             };
             let reasons = if cell.verdict.is_none() {
-                "no trial of it has run".to_owned()
+                if cell.is_searched {
+                    "no level of it holds".to_owned()
+                } else {
+                    "no trial of it has run".to_owned()
+                }
             } else {
                 reasons
             };

@@ -6,10 +6,10 @@ use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
     BacklogRow, CellInfo, ComponentInfo, ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo,
-    FORMAT, FailureCount, FeedInfo, FlowInfo, Host, IntervalHistograms, IntervalRow, LedgerInfo,
-    LoadStart, NamedText, PhaseInfo, PhaseName, ResourceRow, RunFolder, RunInfo, ScenarioInfo,
-    ScheduleInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo,
-    Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    FORMAT, FailureCount, FeedInfo, FindInfo, FlowInfo, Host, IntervalHistograms, IntervalRow,
+    LedgerInfo, LoadStart, NamedText, PhaseInfo, PhaseName, ResourceRow, RunFolder, RunInfo,
+    ScenarioInfo, ScheduleInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo,
+    ThresholdInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -72,6 +72,7 @@ pub(crate) fn run_info() -> RunInfo {
         records_from: Some("data/host-metrics.lp (1,000 records)".into()),
         delivery_at: Some("store".into()),
         scenario: None,
+        find: None,
     }
 }
 
@@ -146,6 +147,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
             ..DeliveryInfo::default()
         }),
         remarks: vec!["CPU of the generator's busiest worker: 82 %".into()],
+        level: None,
         steps: Vec::new(),
         sessions: None,
         connecting: None,
@@ -292,6 +294,23 @@ pub(crate) fn scenario_run_info() -> RunInfo {
                 from: Some("users.csv".into()),
             }],
         }),
+        find: Some(FindInfo {
+            what: "rate".into(),
+            conditions: vec![ThresholdInfo {
+                text: "login.response_time.p99 < 50ms".into(),
+                number: ["login", "response_time", "p99"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                op: "<".into(),
+                value: 50_000.0,
+            }],
+            from: 1_000.0,
+            at_least: 0.1,
+            at_most: 1e6,
+            precision: 0.05,
+            confirm: 3,
+            trials_at_most: 30,
+        }),
         ..run_info()
     }
 }
@@ -325,6 +344,7 @@ pub(crate) fn scenario_trial_info() -> TrialInfo {
     TrialInfo {
         ledger: None,
         delivery: None,
+        level: Some(1_410.0),
         steps: STEPS.map(step).to_vec(),
         sessions: Some(SessionsInfo {
             measured: session_counts(400),

@@ -3,6 +3,7 @@
 
 mod faults;
 mod order;
+mod search;
 mod world;
 
 use std::{cell::RefCell, path::Path, rc::Rc};
@@ -93,11 +94,17 @@ struct Bench {
 enum Then {
     Nothing,
     Shutdown(PhaseName),
+    /// In the trial of this number, counted from 1.
+    ShutdownIn(usize, PhaseName),
     Die(PhaseName),
 }
 
 impl Bench {
     fn new() -> Self {
+        Self::with(STUDY)
+    }
+
+    fn with(study: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("records.lp"), "m,host=a value=1 1\n").unwrap();
         let source = |text: &str| Source {
@@ -106,7 +113,7 @@ impl Bench {
         };
         let system = waggle_study::read_system(&source(SYSTEM))
             .unwrap_or_else(|mistakes| panic!("{mistakes}"));
-        let study = waggle_study::read_study(&source(STUDY), &system)
+        let study = waggle_study::read_study(&source(study), &system)
             .unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let plan = waggle_study::plan(&study);
         Self {
@@ -136,13 +143,21 @@ impl Bench {
             records: &records,
             shares: &shares,
             calibration: &calibration,
+            judge: search::judge,
         };
         let (sender, mut receiver) = mpsc::channel(10);
         let (ask, asked) = watch::channel(false);
         let seen = Rc::new(RefCell::new(Vec::new()));
         let watcher = async {
+            let mut begun = 0;
             while let Some(event) = receiver.recv().await {
+                begun += usize::from(matches!(event, Event::TrialStarted { .. }));
                 match (&event, then) {
+                    (Event::Phase { phase, .. }, Then::ShutdownIn(trial, at))
+                        if *phase == at && begun == trial =>
+                    {
+                        ask.send_replace(true);
+                    }
                     (Event::Phase { phase, .. }, Then::Shutdown(at)) if *phase == at => {
                         ask.send_replace(true);
                     }
@@ -185,6 +200,7 @@ impl Bench {
             program_folders: Vec::new(),
             supervisor: "none".into(),
             calibration_file: None,
+            judge: search::judge,
         };
         let found = info::Found {
             host: host::host(&Shares::default()),

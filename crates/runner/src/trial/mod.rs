@@ -53,6 +53,8 @@ pub(crate) struct Order<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) key: TrialKey,
     pub(crate) position: u32,
+    /// Of the load, where one is searched for; the cell's load has it.
+    pub(crate) level: Option<f64>,
     pub(crate) seed: u64,
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
@@ -86,6 +88,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
     let writer = RefCell::new(writer);
     let mut phases = Phases::new(events.clone(), shutdown.clone());
     let mut report = Report::new(order.key, order.position);
+    report.level = order.level;
     let mut cut_short = None;
     let trial = Trial {
         order,

@@ -23,6 +23,8 @@ use crate::{
 pub(crate) struct Report {
     key: TrialKey,
     position: u32,
+    /// Of the load, where one is searched for.
+    pub(crate) level: Option<f64>,
     started_utc: String,
     end: TrialEnd,
     load: Option<LoadFacts>,
@@ -56,6 +58,7 @@ impl Report {
         Self {
             key,
             position,
+            level: None,
             started_utc: now_utc(),
             end: TrialEnd::Completed,
             load: None,
@@ -213,6 +216,7 @@ impl Report {
             ledger: self.ledger.clone(),
             delivery: self.delivery.clone(),
             remarks: self.remarks.clone(),
+            level: self.level,
             steps: self.steps.clone(),
             sessions: self.sessions.clone(),
             connecting: self.connecting,

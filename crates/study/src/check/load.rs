@@ -9,8 +9,10 @@ use crate::{Arrivals, LoadModel, Think, mistake::Finding, nearest::list, raw, un
 const OPEN_CONNECTIONS: u32 = 50;
 /// Most requests under way at once.
 pub(crate) const MAX_UNDER_WAY: u64 = 1_000_000;
+/// Most connections, and most users, of a load.
+pub(crate) const MAX_CONNECTIONS: u32 = 100_000;
 /// Highest rate of an open load, per second.
-const MAX_RATE_PER_S: f64 = 10_000_000.0;
+pub(crate) const MAX_RATE_PER_S: f64 = 10_000_000.0;
 /// Longest thinking time.
 const MAX_THINK: Duration = Duration::from_secs(3600);
 
@@ -46,7 +48,7 @@ pub(crate) fn load_workers(
     Some(workers)
 }
 
-fn name(model: raw::Model) -> &'static str {
+pub(crate) fn name(model: raw::Model) -> &'static str {
     match model {
         raw::Model::Closed => "closed",
         raw::Model::Open => "open",

@@ -18,21 +18,24 @@ enum Unit {
     Count,
 }
 
-const DELIVERY: [(&str, Unit); 10] = [
+const DELIVERY: [(&str, Unit); 12] = [
     ("sent", Unit::Count),
     ("accepted", Unit::Count),
     ("rejected", Unit::Count),
     ("unknown", Unit::Count),
     ("delivered", Unit::Count),
     ("missing", Unit::Count),
+    ("missing_share", Unit::Share),
+    ("backlog", Unit::Count),
     ("duplicates", Unit::Count),
     ("late", Unit::Count),
     ("out_of_order", Unit::Count),
     ("unexpected", Unit::Count),
 ];
-const REQUEST: [(&str, Unit); 4] = [
+const REQUEST: [(&str, Unit); 5] = [
     ("goodput", Unit::Rate),
     ("throughput", Unit::Rate),
+    ("achieved_share", Unit::Share),
     ("error_share", Unit::Share),
     ("failed", Unit::Count),
 ];
@@ -113,17 +116,17 @@ fn known_numbers(sent: &Sent) -> Vec<(String, Unit)> {
     known
 }
 
-/// The thresholds; `delivery` is whether delivery is followed.
-pub(crate) fn thresholds(
+/// The conditions of a list, which stands at the path; `delivery` is whether delivery is followed.
+pub(crate) fn conditions(
     checker: &mut Checker<'_>,
-    raw: &[String],
+    (raw, path): (Option<&Vec<String>>, &[&str]),
     sent: &Sent,
     delivery: bool,
 ) -> Vec<Threshold> {
     let known = known_numbers(sent);
     let mut checked: Vec<Threshold> = Vec::new();
-    for (index, text) in raw.iter().enumerate() {
-        let place = checker.at(&["thresholds", &index.to_string()]);
+    for (index, text) in raw.into_iter().flatten().enumerate() {
+        let place = checker.at(&[path, &[index.to_string().as_str()]].concat());
         match threshold(text, place, &known) {
             Ok(threshold) if threshold.number[0] == "delivery" && !delivery => {
                 let what = format!(

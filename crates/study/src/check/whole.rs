@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::{
     Checker,
+    find::find,
     request::RESERVED_NAMES,
     schedule::repeat_and_order,
-    threshold::{Sent, thresholds},
+    threshold::{Sent, conditions},
 };
 use crate::{
     Study, System,
@@ -34,21 +35,32 @@ pub(crate) fn whole(
         .child("measure")
         .is_some_and(|measure| measure.child("delivery").is_some());
     let is_reserved = |name: &String| RESERVED_NAMES.contains(&name.as_str());
-    let thresholds = match &raw.thresholds {
-        Some(raw) if sent.complete && !sent.names.iter().any(is_reserved) => {
-            thresholds(checker, raw, &sent, delivery)
-        }
-        // What thresholds can name is not known: that was reported.
-        _ => Vec::new(),
+    // Where what conditions can name is not known, that was reported.
+    let is_known = sent.complete && !sent.names.iter().any(is_reserved);
+    let mut conditions = |given: Option<&Vec<String>>, path: &[&str]| match is_known {
+        true => conditions(checker, (given, path), &sent, delivery),
+        false => Vec::new(),
     };
+    let thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
+    let wanted = raw.find.as_ref().and_then(|find| find.conditions.as_ref());
+    let wanted = conditions(wanted, &["find", "where"]);
+    let find = raw.find.as_ref().map(|raw| find(checker, raw, wanted));
+    refuse_repeat(checker, raw);
     let repeat_and_order = raw.schedule.as_ref().map(repeat_and_order);
+    let repeat_and_order = match &find {
+        Some(find) => repeat_and_order
+            .zip(find.as_ref())
+            .map(|((_, order), find)| (find.trials_at_most, order)),
+        None => repeat_and_order,
+    };
     let trials = repeat_and_order.map_or(0, |(repeat, _)| u64::from(repeat) * u64::from(cells));
     if trials > MAX_TRIALS {
         let what = format!("{cells} cells, each repeated, make {trials} trials");
-        checker.report(
-            Finding::new(checker.at(&["schedule", "repeat"]), what)
-                .expected(format!("at most {MAX_TRIALS}")),
-        );
+        let place = match &find {
+            Some(_) => checker.at(&["find", "trials_at_most"]),
+            None => checker.at(&["schedule", "repeat"]),
+        };
+        checker.report(Finding::new(place, what).expected(format!("at most {MAX_TRIALS}")));
     }
     let system = system?;
     check_system(checker, raw, system);
@@ -66,8 +78,22 @@ pub(crate) fn whole(
         noisy_above: raw.noisy_above.unwrap_or(NOISY_ABOVE),
         thresholds,
         scenario_file: None,
+        find: find.flatten(),
         system_at_most: system_at_most(system),
     })
+}
+
+/// A search tries its levels as often as it must; nothing is repeated beside it.
+fn refuse_repeat(checker: &mut Checker<'_>, raw: &raw::Study) {
+    let repeats = raw
+        .schedule
+        .as_ref()
+        .is_some_and(|schedule| schedule.repeat.is_some());
+    if raw.find.is_some() && repeats {
+        let what = "schedule.repeat belongs to studies without find, which tries each level as often as it must";
+        let place = checker.key(&["schedule", "repeat"]);
+        checker.report(Finding::new(place, what).expected("find.confirm and find.trials_at_most"));
+    }
 }
 
 fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {

@@ -7,12 +7,12 @@ mod scenario;
 mod study;
 mod system;
 
-pub(crate) use scalar::{Name, Rate, Size, Span, Status, Think};
+pub(crate) use scalar::{FindLevel, Name, Rate, Share, Size, Span, Status, Think};
 pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
 pub(crate) use study::{
-    Arrivals, Delivery, Expect, Load, Measure, Model, Order, Protocol, Ready, Records,
+    Arrivals, Delivery, Expect, Find, Load, Measure, Model, Order, Protocol, Ready, Records,
     RecordsFormat, Request, Schedule, Study, WarmUpUntil,
 };
 pub(crate) use system::{

@@ -55,6 +55,36 @@ impl TryFrom<Level> for Rate {
     }
 }
 
+/// `5%` or `0.05`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Level")]
+pub(crate) struct Share(pub f64);
+
+impl TryFrom<Level> for Share {
+    type Error = &'static str;
+
+    fn try_from(level: Level) -> Result<Self, Self::Error> {
+        units::share(&level.to_string())
+            .map(Self)
+            .ok_or("not a share")
+    }
+}
+
+/// A level that a search tries: `1000/s`, or a number of users or connections.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Level")]
+pub(crate) struct FindLevel(pub f64);
+
+impl TryFrom<Level> for FindLevel {
+    type Error = &'static str;
+
+    fn try_from(level: Level) -> Result<Self, Self::Error> {
+        units::rate_per_s(&level.to_string())
+            .map(Self)
+            .ok_or("not a level")
+    }
+}
+
 /// One status code or several.
 #[derive(Debug, Clone)]
 pub(crate) struct Status(pub Vec<u16>);
@@ -176,6 +206,12 @@ inline_schema!(Name, _generator => json_schema!({
 }));
 inline_schema!(Rate, _generator => json_schema!({
     "type": ["number", "string"], "x-waggle": "rate", "minimum": 0, "pattern": r"^[0-9]+(\.[0-9]+)?(/[smh])?$"
+}));
+inline_schema!(Share, _generator => json_schema!({
+    "type": ["number", "string"], "x-waggle": "share", "minimum": 0, "maximum": 1, "pattern": r"^[0-9]+(\.[0-9]+)?%?$"
+}));
+inline_schema!(FindLevel, _generator => json_schema!({
+    "type": ["number", "string"], "x-waggle": "find level", "minimum": 0, "pattern": r"^[0-9]+(\.[0-9]+)?(/[smh])?$"
 }));
 inline_schema!(Level, _generator => json_schema!({ "type": ["integer", "number", "boolean", "string"] }));
 inline_schema!(Status, _generator => json_schema!({

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{MethodKeys, Name, Rate, Scenario, Span, Status, Think};
+use super::{FindLevel, MethodKeys, Name, Rate, Scenario, Share, Span, Status, Think};
 use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -43,6 +43,8 @@ pub(crate) struct Study {
     pub schedule: Option<Schedule>,
     /// What is measured besides the answers' times.
     pub measure: Option<Measure>,
+    /// Searches for the highest level of the load at which conditions hold, in every cell.
+    pub find: Option<Find>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
     pub thresholds: Option<Vec<String>>,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is noisy; 0.1 by default.
@@ -51,6 +53,45 @@ pub(crate) struct Study {
     /// Decides every random choice; made from the study's name by default.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
+}
+
+/// The search for the highest rate, number of users or number of connections at which conditions hold.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Find {
+    /// Searches for a rate of requests; for load.model open.
+    pub rate: Option<Extreme>,
+    /// Searches for a number of users; for load.model users.
+    pub users: Option<Extreme>,
+    /// Searches for a number of connections; for load.model closed.
+    pub connections: Option<Extreme>,
+    /// The conditions, as in `thresholds`; all must hold in a trial.
+    #[serde(rename = "where")]
+    #[schemars(required, length(min = 1))]
+    pub conditions: Option<Vec<String>>,
+    /// The first level, e.g. `1000/s` or `50`; then doubled or halved.
+    #[schemars(required)]
+    pub from: Option<FindLevel>,
+    /// The lowest level to try; a hundredth of `from` for a rate, else 1, by default.
+    pub at_least: Option<FindLevel>,
+    /// The highest level to try; a thousand times `from` by default, within what a load can be.
+    pub at_most: Option<FindLevel>,
+    /// How close the two ends of the answer come, as a share of the lower; 5% by default.
+    pub precision: Option<Share>,
+    /// Trials that must hold at the level that is the answer; 3 by default.
+    #[schemars(range(min = 1, max = 100))]
+    pub confirm: Option<u32>,
+    /// Trials of a cell in all; 30 by default.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub trials_at_most: Option<u32>,
+}
+
+/// Which end is searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Extreme {
+    /// The highest level at which the conditions hold.
+    Highest,
 }
 
 /// Which system, with which parameters.

@@ -313,3 +313,69 @@ fn components_start_after_what_they_need() {
         .collect();
     assert_eq!(names, ["store", "front"]);
 }
+
+#[test]
+fn a_search_has_its_levels_and_its_conditions() {
+    let check = |load: (&str, &str), find: &str, expected: (&str, [f64; 3], LoadModel)| {
+        let study = accepted(&[
+            load,
+            ("  repeat: 3\n", ""),
+            (
+                "thresholds:",
+                &format!("find: {{ {find}, where: [order.failed == 0] }}\nthresholds:"),
+            ),
+        ]);
+        let found = study.find.as_ref().unwrap();
+        let levels = [found.from, found.at_least, found.at_most];
+        assert_eq!((found.what.name(), levels), (expected.0, expected.1));
+        assert_eq!(study.cells[0].load, expected.2);
+        assert_eq!(study.repeat, found.trials_at_most);
+        assert_eq!(found.conditions[0].number, ["order", "failed"]);
+    };
+    let open = |rate_per_s| LoadModel::Open {
+        rate_per_s,
+        arrivals: Arrivals::Poisson,
+        connections: 2,
+        pipelining: 1,
+    };
+    let of_rate = ("model: closed", "model: open");
+    check(
+        of_rate,
+        "rate: highest, from: 1000/s",
+        ("rate", [1_000.0, 10.0, 1_000_000.0], open(1_000.0)),
+    );
+    check(
+        of_rate,
+        "rate: highest, from: 90/m, at_least: 1/s, at_most: 2.5, precision: 1%, confirm: 5",
+        ("rate", [1.5, 1.0, 2.5], open(1.5)),
+    );
+    let of_users = (
+        "model: closed\n  connections: ${connections}\n  pipelining: ${pipelining}\n",
+        "model: users\n  think: { exponential: \"${connections}s\" }\n  workers: ${pipelining}\n",
+    );
+    check(
+        of_users,
+        "users: highest, from: 50, at_least: 4",
+        (
+            "users",
+            [50.0, 4.0, 50_000.0],
+            LoadModel::Users {
+                users: 50,
+                think: Think::Exponential(Duration::from_secs(2)),
+            },
+        ),
+    );
+    let found = accepted(&[
+        of_rate,
+        ("  repeat: 3\n", ""),
+        (
+            "thresholds:",
+            "find: { rate: highest, from: 10, where: [order.achieved_share >= 99%] }\nthresholds:",
+        ),
+    ]);
+    let found = found.find.unwrap();
+    assert_eq!(
+        (found.precision, found.confirm, found.trials_at_most),
+        (0.05, 3, 30)
+    );
+}

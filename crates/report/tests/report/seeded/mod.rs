@@ -247,6 +247,7 @@ impl Seeded {
                 .then(|| "host-metrics.lp (10,000 records)".to_owned()),
             delivery_at: self.steps.is_empty().then(|| "store".to_owned()),
             scenario: (!self.steps.is_empty()).then(|| self.scenario()),
+            find: None,
         }
     }
 

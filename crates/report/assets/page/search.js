@@ -1,0 +1,95 @@
+'use strict';
+/* The search: every level that was tried against the number of a condition; what held, what did not, the answer as a band. */
+
+const searchView = { condition: 0 };
+
+/** How a condition's number is written. */
+const NUMBER = { time: timeOf, share, rate: (value) => `${plain(value)}/s`, count: plain };
+
+/** What a trial showed → its symbol; grey where it shows nothing. */
+const SYMBOLS = { met: 'circle', 'not met': 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z' };
+
+/** The level with its unit, as in the tables. */
+const levelOf = (level) => (model.search.what === 'rate' ? `${plain(level)}/s` : `${plain(level)} ${model.search.what}`);
+
+/** The band between the highest level that holds and the lowest that does not. */
+function answerBand(search, colour) {
+  if (search.holds === null || search.fails === null) return undefined;
+  return { silent: true, itemStyle: { color: colour, opacity: 0.22 }, data: [[{ xAxis: search.holds }, { xAxis: search.fails }]] };
+}
+
+/** Where there is no upper end, a line at the level that holds. */
+function answerLine(search, colour, limit, look) {
+  const data = [];
+  if (search.holds !== null) data.push({ xAxis: search.holds, lineStyle: { color: colour, width: 2 }, label: { formatter: levelOf(search.holds), color: look.ink, position: 'end', distance: [0, 4] } });
+  if (limit) data.push(limit);
+  return { silent: true, symbol: 'none', animation: false, data };
+}
+
+function searchOption(look) {
+  const condition = model.search.conditions[searchView.condition];
+  const format = NUMBER[condition.kind];
+  const number = (step) => step[2][searchView.condition];
+  const values = [...model.search.cells.flatMap((search) => search.steps.map(number)).filter((value) => value !== null), condition.limit];
+  const positive = values.every((value) => value > 0);
+  const wide = positive && Math.max(...values) / Math.min(...values) > LOG_FROM_RATIO;
+  const levels = model.search.cells.flatMap((search) => search.steps.map((step) => step[1]));
+  const limit = {
+    yAxis: condition.limit, lineStyle: { color: look.soft, type: 'dashed', width: 1.5 },
+    label: { formatter: condition.text, position: 'insideStartTop', color: look.soft, fontSize: 12 },
+  };
+  return {
+    grid: { left: 8, right: 24, top: 46, bottom: 28, containLabel: true },
+    toolbox: tools(look, 'search'),
+    legend: legend(look, { show: model.search.cells.length > 1, icon: undefined }),
+    tooltip: tooltip(look, { trigger: 'item' }, (point) => {
+      const step = point.data && point.data.step;
+      if (!step) return null;
+      return [[point.seriesName], ['level', levelOf(step[1])], ['trial', String(step[0])], [condition.name, number(step) === null ? '–' : format(number(step))], ['conditions', step[3]]];
+    }),
+    xAxis: axis(look, {
+      type: 'log', min: Math.min(...levels) / 1.15, max: Math.max(...levels) * 1.15, name: `level tried, ${model.search.what === 'rate' ? 'requests/s' : model.search.what}`,
+      nameLocation: 'middle', nameGap: 27, axisLabel: { formatter: (value) => short(plain(value)), showMinLabel: false, showMaxLabel: false, customValues: levelTicks(levels) },
+    }),
+    yAxis: axis(look, {
+      type: wide ? 'log' : 'value', ...(wide ? decades(values) : { min: positive ? undefined : 0 }),
+      axisLabel: { formatter: (value) => short(format(value)) },
+    }),
+    series: model.search.cells.map((search, place) => {
+      const colour = look.series[place % look.series.length];
+      return {
+        type: 'scatter', name: search.label, color: colour, symbolSize: 12,
+        markArea: answerBand(search, colour),
+        markLine: answerLine(search, colour, place === 0 ? limit : null, look),
+        data: search.steps.filter((step) => number(step) !== null).map((step) => ({
+          value: [step[1], wide ? Math.max(number(step), 1e-9) : number(step)], step,
+          symbol: SYMBOLS[step[3]] || 'diamond',
+          itemStyle: step[3] in SYMBOLS ? { opacity: step[3] === 'met' ? 0.8 : 1 } : { color: look.faint },
+        })),
+      };
+    }),
+  };
+}
+
+/** The levels themselves, thinned where they lie too close to be read. */
+function levelTicks(levels) {
+  const sorted = [...new Set(levels)].sort((a, b) => a - b);
+  const apart = (sorted[sorted.length - 1] / sorted[0]) ** (1 / 12);
+  return sorted.filter((level, place) => {
+    const before = sorted.slice(0, place).reverse().find((other) => other.kept !== false);
+    return before === undefined || level / before >= Math.max(apart, 1.08) || place === 0;
+  });
+}
+
+function searchChoice() {
+  const box = byId('search-choice');
+  const { conditions } = model.search;
+  const first = conditions.findIndex((condition) => condition.kind === 'time');
+  const choose = (place) => {
+    searchView.condition = place;
+    const names = conditions.map((condition) => condition.text);
+    box.replaceChildren(...(names.length > 1 ? [chooser('condition', names, place, choose)] : []));
+    draw('search', searchOption);
+  };
+  choose(Math.max(first, 0));
+}

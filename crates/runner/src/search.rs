@@ -1,0 +1,110 @@
+//! The searches of a study that looks for the highest level: cell after cell, each trial at the level that follows from
+//! those before it.
+//!
+//! What a search knows is on disk: each trial that has a result is told to it again, so that one which was interrupted
+//! goes on where it stopped.
+
+use waggle_stats::{Levels, Search, Settings, Step};
+use waggle_study::{Cell, Find, PlannedTrial, Sought};
+
+use crate::{
+    Ended, Event, RunError,
+    driver::Driver,
+    events::{Events, Shutdown},
+    load::Load,
+    schedule::{self, Series, Task},
+    trial::{self, Means},
+    web::Web,
+};
+
+/// Runs what is left of every cell's search, in the plan's order.
+pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
+    means: &mut Means<D, L, W>,
+    series: Series<'_>,
+    find: &Find,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let finished = series.folder.finished()?;
+    schedule::tell_start(series.plan, finished.len(), events).await;
+    let of_cells = series
+        .plan
+        .trials
+        .chunk_by(|one, next| one.cell == next.cell);
+    for planned in of_cells {
+        let cell = schedule::cell_of(series, planned[0].cell);
+        let search = Search::new(settings(find));
+        let mut search = search.expect("the levels of a checked study are in order");
+        for trial in planned {
+            let key = schedule::key_of(trial);
+            if !finished.contains(&key) {
+                break;
+            }
+            search.tell((series.judge)(series.folder.path(), key)?);
+        }
+        let answer = loop {
+            if shutdown.is_asked() {
+                return Ok(Ended::Interrupted);
+            }
+            let level = match search.next() {
+                Step::Done(answer) => break answer,
+                Step::Try(level) | Step::Confirm { level, .. } => level,
+            };
+            let Some(next) = planned.get(search.tried().len()) else {
+                break search.answer();
+            };
+            match one(means, series, (cell, next, level), events, shutdown).await? {
+                trial::Ended::Told(info) => events.tell(schedule::ended(&info)).await,
+                trial::Ended::Interrupted => return Ok(Ended::Interrupted),
+            }
+            let key = schedule::key_of(next);
+            let tried = (series.judge)(series.folder.path(), key)?;
+            search.tell(tried.clone());
+            events.tell(Event::Searched { key, tried }).await;
+        };
+        let not_needed = planned.len() - search.tried().len();
+        let found = Event::Found {
+            cell: cell.number,
+            answer,
+            not_needed: u32::try_from(not_needed).unwrap_or(u32::MAX),
+        };
+        events.tell(found).await;
+    }
+    Ok(Ended::Finished)
+}
+
+async fn one<D: Driver, L: Load, W: Web>(
+    means: &mut Means<D, L, W>,
+    series: Series<'_>,
+    (cell, planned, level): (&Cell, &PlannedTrial, f64),
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<trial::Ended, RunError> {
+    let cell = Cell {
+        load: cell.load.at_level(level),
+        ..cell.clone()
+    };
+    let task = Task {
+        cell: &cell,
+        planned,
+        level: Some(level),
+        // Whether another trial follows is known only after this one, so the host comes to rest in any case.
+        has_next: true,
+    };
+    schedule::one(means, series, task, events, shutdown).await
+}
+
+fn settings(find: &Find) -> Settings {
+    Settings {
+        from: find.from,
+        at_least: find.at_least,
+        at_most: find.at_most,
+        precision: find.precision,
+        confirm: find.confirm,
+        trials_at_most: find.trials_at_most,
+        levels: match find.what {
+            Sought::Rate => Levels::Fine,
+            Sought::Users | Sought::Connections => Levels::Whole,
+        },
+    }
+}

@@ -1,0 +1,136 @@
+//! A study that searches: which levels are tried, what is on disk, and how an interrupted search goes on.
+
+use std::path::Path;
+
+use waggle_results::{PhaseName, ReadError, Run, TrialKey};
+use waggle_stats::{End, Evidence, Tried};
+
+use super::{Bench, STUDY, Then, world, world::Fault};
+use crate::{Ended, Event};
+
+/// The fake system holds so many connections.
+const HOLDS: f64 = 5.0;
+
+/// Judges from disk, as every judge must: a search that is gone on with has nothing else.
+pub(super) fn judge(run: &Path, key: TrialKey) -> Result<Tried, ReadError> {
+    let read = Run::read_with_trial(run, key)?;
+    let info = &read.trials[0].info;
+    let level = info.level.expect("the runner writes each trial's level");
+    let failed = !matches!(info.end, waggle_results::TrialEnd::Completed);
+    let evidence = match level {
+        _ if failed => Evidence::Nothing,
+        level if level <= HOLDS => Evidence::Met,
+        _ => Evidence::NotMet,
+    };
+    Ok(Tried {
+        level,
+        evidence,
+        why: Vec::new(),
+    })
+}
+
+fn bench() -> Bench {
+    let study = STUDY
+        .replace("connections: [1, 2]", "pipelining: [1, 2]")
+        .replace("  connections: ${connections}\n", "")
+        .replace("  pipelining: 1\n", "  pipelining: ${pipelining}\n")
+        .replace("  repeat: 2\n", "");
+    let find = "find: { connections: highest, from: 2, confirm: 2, trials_at_most: 9, where: [put.failed == 0] }\n";
+    Bench::with(&format!("{study}{find}"))
+}
+
+/// The levels on disk, cell by cell, in the order of the trials.
+fn levels(bench: &Bench) -> Vec<Vec<f64>> {
+    let run = bench.results();
+    (1..=2)
+        .map(|cell| {
+            let mut trials: Vec<_> = run
+                .trials
+                .iter()
+                .filter(|trial| trial.info.key.cell == cell)
+                .map(|trial| (trial.info.key.repetition, trial.info.level.unwrap()))
+                .collect();
+            trials.sort_by_key(|(repetition, _)| *repetition);
+            trials.into_iter().map(|(_, level)| level).collect()
+        })
+        .collect()
+}
+
+const WHOLE: [f64; 7] = [2.0, 4.0, 8.0, 6.0, 5.0, 5.0, 6.0];
+
+#[tokio::test(start_paused = true)]
+async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
+    let bench = bench();
+    let (ended, events) = bench.run(&world(None), Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    assert_eq!(levels(&bench), [WHOLE, WHOLE]);
+    let started = events.iter().filter_map(|event| match event {
+        Event::TrialStarted { level, .. } => *level,
+        _ => None,
+    });
+    assert_eq!(started.collect::<Vec<_>>(), [WHOLE, WHOLE].concat());
+    let found: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Found {
+                cell,
+                answer,
+                not_needed,
+            } => Some((*cell, answer.end, answer.holds.unwrap().level, *not_needed)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(found, [(1, End::Found, 5.0, 2), (2, End::Found, 5.0, 2)]);
+    let find = bench.results().info.find.unwrap();
+    assert_eq!(
+        (find.what.as_str(), find.trials_at_most),
+        ("connections", 9)
+    );
+    // The load had the level: the engine was asked for as many connections.
+    for trial in &bench.results().trials {
+        let asked = trial.info.engine.connections_asked;
+        assert_eq!(
+            Some(f64::from(u32::try_from(asked).unwrap())),
+            trial.info.level
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_search_goes_on_where_it_stopped() {
+    let bench = bench();
+    let mut runs = 0;
+    // Each run is interrupted in its third trial, until one comes to its end.
+    loop {
+        runs += 1;
+        let (ended, _) = bench
+            .run(&world(None), Then::ShutdownIn(3, PhaseName::Measure))
+            .await;
+        if ended.unwrap() == Ended::Finished {
+            break;
+        }
+    }
+    assert_eq!(levels(&bench), [WHOLE, WHOLE]);
+    assert_eq!(runs, 7);
+    let (ended, events) = bench.run(&world(None), Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    let started = |event: &&Event| matches!(event, Event::TrialStarted { .. });
+    assert_eq!(events.iter().filter(started).count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn trials_that_fail_are_no_evidence() {
+    let bench = bench();
+    let world = world(Some(Fault::Fails(PhaseName::Ready)));
+    let (ended, events) = bench.run(&world, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    let ends: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Found { answer, .. } => Some((answer.end, answer.holds, answer.trials)),
+            _ => None,
+        })
+        .collect();
+    // Three trials at each of 2 and 1 connections.
+    assert_eq!(ends, [(End::Silent, None, 6); 2]);
+}
