@@ -2,6 +2,7 @@
 
 mod embed;
 mod escape;
+mod search;
 mod sections;
 mod series_table;
 mod table;

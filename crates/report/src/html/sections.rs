@@ -2,7 +2,7 @@
 
 use waggle_stats::{Estimate, Verdict};
 
-use super::{escape, series_table, table};
+use super::{escape, search, series_table, table};
 use crate::{
     facts,
     model::{CellModel, Model},
@@ -17,7 +17,7 @@ pub(super) fn body(out: &mut String, model: &Model) {
     bar(out, model);
     out.push_str("<main id=\"main\">\n");
     summary(out, model);
-    search(out, model);
+    search::section(out, model);
     factors(out, model);
     spectrum(out, model);
     steps(out, model);
@@ -209,7 +209,7 @@ fn of_all(model: &Model) -> Vec<Figure> {
     figures
 }
 
-fn open(out: &mut String, id: &str, title: &str, lead: &str) {
+pub(super) fn open(out: &mut String, id: &str, title: &str, lead: &str) {
     out.push_str(&format!(
         "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n"
     ));
@@ -218,38 +218,15 @@ fn open(out: &mut String, id: &str, title: &str, lead: &str) {
     }
 }
 
-const CLOSE: &str = "</section>\n";
+pub(super) const CLOSE: &str = "</section>\n";
 
 /// An empty place that a script fills; without scripts it does not show.
-fn chart(out: &mut String, id: &str, label: &str, class: &str) {
+pub(super) fn chart(out: &mut String, id: &str, label: &str, class: &str) {
     out.push_str(&format!(
         "<figure class=\"chart js-only {class}\"><figcaption id=\"{id}-label\">{}</figcaption>\
          <div id=\"{id}\" class=\"plot\" role=\"img\" aria-labelledby=\"{id}-label\"></div></figure>\n",
         escape::text(label)
     ));
-}
-
-fn search(out: &mut String, model: &Model) {
-    let (Some(answers), Some(tried)) = (tables::answers(model), tables::tried(model)) else {
-        return;
-    };
-    open(
-        out,
-        "searches",
-        "The search",
-        "Each mark is a trial on a fresh system at one level: a disc where every condition held, a cross where one did not, \
-         a grey diamond where the trial is no evidence. The band lies between the highest level that holds and the lowest that does not.",
-    );
-    table::write(out, &answers);
-    out.push_str("<div class=\"choose js-only\" id=\"search-choice\"></div>\n");
-    chart(
-        out,
-        "search",
-        "Levels tried, against the number of a condition",
-        "wide",
-    );
-    table::write(out, &tried);
-    out.push_str(CLOSE);
 }
 
 fn factors(out: &mut String, model: &Model) {

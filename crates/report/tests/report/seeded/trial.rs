@@ -1,4 +1,5 @@
 //! One made-up trial: half-second warm-up ramp, three measured seconds, finish, drain.
+// long: one trial with everything that a trial can have, each part made from the parts before it.
 
 use hdrhistogram::Histogram;
 use waggle_results::{
