@@ -8,6 +8,7 @@
     reason = "made-up numbers that cannot be written are a failed test"
 )]
 
+mod steps;
 mod trial;
 
 use std::path::Path;

@@ -5,11 +5,13 @@ use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, FailureCount,
     IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, PhaseInfo, PhaseName, ResourceRow,
-    SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, TrialEnd, TrialInfo,
-    TrialKey, TrialWriter,
+    SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
-use super::{Chance, Seeded, Wrong};
+use super::{
+    Chance, Seeded, Wrong,
+    steps::{Steps, add_step, sessions_of},
+};
 
 const INTERVAL_S: f64 = 0.25;
 const WARM_UP: usize = 6;
@@ -78,82 +80,7 @@ impl Sums {
     }
 }
 
-/// The steps of one interval.
-struct Steps {
-    counts: Vec<StepCounts>,
-    /// Of successes and of failures.
-    times: Vec<(Histogram<u64>, Histogram<u64>)>,
-}
-
-impl Steps {
-    /// Each step has its share of the requests; what fails, fails in the last one.
-    fn of(seeded: &Seeded, counts: &CountsRow, mean_us: f64) -> Self {
-        let last = seeded.steps.len().saturating_sub(1);
-        let mut left = counts.succeeded;
-        let mut steps = Self {
-            counts: Vec::new(),
-            times: Vec::new(),
-        };
-        for (place, (_, share, longer)) in seeded.steps.iter().enumerate() {
-            let is_last = place == last;
-            let succeeded = if is_last {
-                left
-            } else {
-                (counts.succeeded as f64 * share) as u64
-            };
-            left -= succeeded;
-            let failed = if is_last { counts.failed } else { 0 };
-            steps.counts.push(StepCounts {
-                sent: succeeded + failed,
-                succeeded,
-                failed,
-                failures: if is_last {
-                    counts.failures.clone()
-                } else {
-                    Vec::new()
-                },
-            });
-            steps
-                .times
-                .push((spread(succeeded, mean_us * longer), spread(failed, 900.0)));
-        }
-        steps
-    }
-
-    fn histograms(&self) -> Vec<StepHistograms<'_>> {
-        let one = |(times, failed_time)| StepHistograms {
-            response_time: times,
-            service_time: times,
-            failed_time,
-        };
-        self.times
-            .iter()
-            .map(|(times, failed)| one((times, failed)))
-            .collect()
-    }
-
-    fn sessions(&self) -> Option<SessionCounts> {
-        self.counts.last().map(sessions_of)
-    }
-}
-
-/// A session sends its last step once.
-fn sessions_of(last: &StepCounts) -> SessionCounts {
-    SessionCounts {
-        started: last.sent,
-        completed: last.succeeded,
-        failed: last.failed,
-    }
-}
-
-fn add_step(sum: &mut StepCounts, one: &StepCounts) {
-    sum.sent += one.sent;
-    sum.succeeded += one.succeeded;
-    sum.failed += one.failed;
-    add_failures(&mut sum.failures, &one.failures);
-}
-
-fn add_failures(sum: &mut Vec<FailureCount>, one: &[FailureCount]) {
+pub(super) fn add_failures(sum: &mut Vec<FailureCount>, one: &[FailureCount]) {
     for failure in one {
         match sum.iter_mut().find(|known| known.kind == failure.kind) {
             Some(known) => known.count += failure.count,
@@ -295,7 +222,7 @@ fn engine_cpu(made: &Made, rate: f64) -> f64 {
 }
 
 /// `count` values around `typical`, skewed as waiting times are, so that their mean is `typical`.
-fn spread(count: u64, typical: f64) -> Histogram<u64> {
+pub(super) fn spread(count: u64, typical: f64) -> Histogram<u64> {
     let mut histogram = Histogram::new(3).unwrap();
     let steps = count.min(400);
     let mut left = count;

@@ -1,0 +1,84 @@
+//! The made-up steps of a scenario: each has its share of an interval's requests.
+
+use hdrhistogram::Histogram;
+use waggle_results::{CountsRow, SessionCounts, StepCounts, StepHistograms};
+
+use super::{
+    Seeded,
+    trial::{add_failures, spread},
+};
+
+/// The steps of one interval.
+pub(super) struct Steps {
+    pub(super) counts: Vec<StepCounts>,
+    /// Of successes and of failures.
+    times: Vec<(Histogram<u64>, Histogram<u64>)>,
+}
+
+impl Steps {
+    /// Each step has its share of the requests; what fails, fails in the last one.
+    pub(super) fn of(seeded: &Seeded, counts: &CountsRow, mean_us: f64) -> Self {
+        let last = seeded.steps.len().saturating_sub(1);
+        let mut left = counts.succeeded;
+        let mut steps = Self {
+            counts: Vec::new(),
+            times: Vec::new(),
+        };
+        for (place, (_, share, longer)) in seeded.steps.iter().enumerate() {
+            let is_last = place == last;
+            let succeeded = if is_last {
+                left
+            } else {
+                (counts.succeeded as f64 * share) as u64
+            };
+            left -= succeeded;
+            let failed = if is_last { counts.failed } else { 0 };
+            steps.counts.push(StepCounts {
+                sent: succeeded + failed,
+                succeeded,
+                failed,
+                failures: if is_last {
+                    counts.failures.clone()
+                } else {
+                    Vec::new()
+                },
+            });
+            steps
+                .times
+                .push((spread(succeeded, mean_us * longer), spread(failed, 900.0)));
+        }
+        steps
+    }
+
+    pub(super) fn histograms(&self) -> Vec<StepHistograms<'_>> {
+        let one = |(times, failed_time)| StepHistograms {
+            response_time: times,
+            service_time: times,
+            failed_time,
+        };
+        self.times
+            .iter()
+            .map(|(times, failed)| one((times, failed)))
+            .collect()
+    }
+
+    pub(super) fn sessions(&self) -> Option<SessionCounts> {
+        self.counts.last().map(sessions_of)
+    }
+}
+
+/// A session sends its last step once.
+pub(super) fn sessions_of(last: &StepCounts) -> SessionCounts {
+    SessionCounts {
+        started: last.sent,
+        completed: last.succeeded,
+        failed: last.failed,
+    }
+}
+
+pub(super) fn add_step(sum: &mut StepCounts, one: &StepCounts) {
+    sum.sent += one.sent;
+    sum.succeeded += one.succeeded;
+    sum.failed += one.failed;
+    add_failures(&mut sum.failures, &one.failures);
+}
