@@ -1,5 +1,5 @@
 //! The engine as a process of its own, for `bench/engine`:
-//! `engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]`.
+//! `engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]`.
 //!
 //! `CPUS`: the CPU of each worker, as in `0` or `0,1`; `-` for one that is not pinned. With a rate the load is open, with
 //! Poisson arrivals; with a think time each connection is a user's, with exponential pauses.
@@ -15,8 +15,8 @@ use std::{error::Error, time::Duration};
 
 use hdrhistogram::Histogram;
 use waggle_load::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Rate, Target, Think,
-    Transport, What, start,
+    Arrivals, BodyCheck, Expect, Job, Limits, Model, Outcome, Prepared, Protocol, Rate, Roots,
+    Target, Think, Tls, TlsOptions, Transport, What, start,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
     let [address, connections, pipelining, seconds, rest @ ..] = arguments else {
         return Err(
-            "usage: engine_bench ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]"
+            "usage: engine_bench [http2:|tls:|http2-tls:]ADDRESS CONNECTIONS PIPELINING SECONDS [CPUS [RATE | think=MS]]"
                 .into(),
         );
     };
@@ -80,13 +80,14 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
             pipelining,
         },
     };
+    let (transport, address) = transport(address)?;
     let bytes = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
     Ok(Job {
         name: "get".to_owned(),
         targets: vec![Target {
             address: address.parse()?,
         }],
-        transport: Transport::default(),
+        transport,
         model,
         what: What::Requests {
             requests: vec![Prepared {
@@ -108,6 +109,27 @@ fn job(arguments: &[String]) -> Result<Job, Box<dyn Error>> {
         account_at_most: None,
         seed: 1,
     })
+}
+
+/// How to go to an address, by what stands before it; over TLS any server is trusted.
+fn transport(address: &str) -> Result<(Transport, &str), Box<dyn Error>> {
+    let ways = [
+        ("http2:", Protocol::Http2, false),
+        ("tls:", Protocol::Http1, true),
+        ("http2-tls:", Protocol::Http2, true),
+    ];
+    for (prefix, protocol, is_tls) in ways {
+        let Some(address) = address.strip_prefix(prefix) else {
+            continue;
+        };
+        let options = TlsOptions {
+            roots: Roots::Unchecked,
+            ..TlsOptions::default()
+        };
+        let tls = is_tls.then(|| Tls::new(options)).transpose()?;
+        return Ok((Transport { protocol, tls }, address));
+    }
+    Ok((Transport::default(), address))
 }
 
 fn print(outcome: &Outcome, response_time: &Histogram<u64>, lag: &Histogram<u64>) {
