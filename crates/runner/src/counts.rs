@@ -190,11 +190,14 @@ impl Measured {
     }
 
     /// One for each step of a scenario; none before the first interval.
-    pub(crate) fn steps(&self) -> Vec<StepCounts> {
+    #[must_use]
+    pub fn steps(&self) -> Vec<StepCounts> {
         self.steps.iter().map(step_counts).collect()
     }
 
-    pub(crate) fn sessions(&self) -> SessionCounts {
+    /// Sessions of a scenario; none were started without one.
+    #[must_use]
+    pub fn sessions(&self) -> SessionCounts {
         self.sessions
     }
 

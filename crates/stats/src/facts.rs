@@ -40,6 +40,10 @@ pub struct TrialFacts<'a> {
     pub bins: SteadyBins<'a>,
     /// Length of a bin, for naming the second of a change.
     pub bin_s: f64,
+    /// When the first bin began, in seconds of the measured phase.
+    pub bins_from_s: f64,
+    /// The intervals of the measured phase, in order.
+    pub served: &'a [Served],
     /// Whether the warm-up ended because the system was steady; `None` where it was not asked.
     pub warm_up_steady: Option<bool>,
 }
@@ -96,6 +100,16 @@ pub struct Ledger {
     pub unexpected: u64,
     /// The first few.
     pub missing_keys: Vec<u64>,
+}
+
+/// What came of requests in one interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Served {
+    pub seconds: f64,
+    pub succeeded: u64,
+    /// Whether an answer was waited for all through it: requests were under way at its start and at its end; or no
+    /// connection was open at its end, over which one could have come.
+    pub waited: bool,
 }
 
 /// Two running totals at the same instants.

@@ -1,6 +1,6 @@
 //! Slices in, numbers out: intervals, steadiness, checks of the instrument, verdicts. No I/O, no serde, no async.
 //!
-//! `estimate` over trials; `steady` and `backlog` over the time of one trial; `checks` from the facts of one trial to
+//! `estimate` over trials; `steady`, `backlog` and `silence` over the time of one trial; `checks` from the facts of one trial to
 //! its reasons; `verdict` from reasons to one word. Histograms stay with who reads them.
 
 mod backlog;
@@ -11,6 +11,7 @@ mod facts;
 mod quantile;
 mod sample;
 mod search;
+mod silence;
 mod steady;
 mod student;
 mod verdict;
@@ -19,7 +20,7 @@ mod words;
 pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
 pub use checks::{Findings, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
-pub use facts::{Counts, Engine, Ledger, LoadModel, RunningTotals, TrialFacts};
+pub use facts::{Counts, Engine, Ledger, LoadModel, RunningTotals, Served, TrialFacts};
 pub use quantile::{MIN_SAMPLES_BEYOND, thin_tail};
 pub use search::{
     Answer, End, Evidence, Held, LevelSummary, Levels, SILENT_AT_MOST, Search, Settings, Step,

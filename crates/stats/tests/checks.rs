@@ -1,8 +1,8 @@
 //! Every check of a trial at its limits, from a healthy trial with one thing changed at a time.
 
 use waggle_stats::{
-    Counts, Engine, Ledger, LoadModel, RunningTotals, SteadyBins, TrialFacts, Verdict, check,
-    verdict_of,
+    Counts, Engine, Ledger, LoadModel, RunningTotals, Served, SteadyBins, TrialFacts, Verdict,
+    check, verdict_of,
 };
 
 const AT_S: [f64; 6] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0];
@@ -136,7 +136,7 @@ fn a_failed_trial_is_failed_and_nothing_else() {
 
 #[test]
 fn nothing_observed_is_nothing_to_complain_about() {
-    let remark = "steadiness was not tested: fewer than 4 intervals in the measured phase";
+    let remark = "steadiness was not tested: it takes at least 4 intervals";
     expect(&TrialFacts::default(), Verdict::Valid, &[], Some(remark));
 }
 
@@ -471,6 +471,98 @@ fn steadiness() {
     };
     let reason = format!("{limit}, and the measured phase is too short to test");
     expect(&untested, Verdict::Unsteady, &[&reason], None);
+}
+
+/// Ten seconds by quarters, of which those in `silent` had no success.
+fn served(silent: &[std::ops::Range<usize>]) -> Vec<Served> {
+    let interval = |place: usize| Served {
+        seconds: 0.25,
+        succeeded: if silent.iter().any(|range| range.contains(&place)) {
+            0
+        } else {
+            2_500
+        },
+        waited: true,
+    };
+    (0..40).map(interval).collect()
+}
+
+#[test]
+fn silences() {
+    let facts = |served: &'static [Served], model| TrialFacts {
+        served,
+        ..match model {
+            LoadModel::Open => open(),
+            _ => healthy(),
+        }
+    };
+    let check = |silent: &[std::ops::Range<usize>], verdict, text: Option<&str>| {
+        let served: &'static [Served] = served(silent).leak();
+        for model in [LoadModel::Closed, LoadModel::Open] {
+            let facts = facts(served, model);
+            match verdict {
+                Verdict::Valid => expect(&facts, verdict, &[], text),
+                _ => expect(&facts, verdict, &[text.unwrap_or_default()], None),
+            }
+        }
+    };
+    let for_s = |text: &str| format!("no request succeeded for {text}");
+    check(&[], Verdict::Valid, None);
+    // A stall of 1 s is what the system does; it is named.
+    let second =
+        for_s("1 s of 10 s, from 2.5 s of the measured phase on, while answers were waited for");
+    check(&[10..14], Verdict::Valid, Some(&second));
+    let often = for_s(
+        "1 s of 10 s, from 2.5 s of the measured phase on, while answers were waited for; with all such stretches 1.75 s",
+    );
+    check(&[10..14, 20..23], Verdict::Valid, Some(&often));
+    let at_end = for_s(
+        "1.75 s of 10 s, from 8.25 s of the measured phase on, until its end, while answers were waited for",
+    );
+    check(&[33..40], Verdict::Valid, Some(&at_end));
+    let fifth =
+        for_s("2 s of 10 s, from 5 s of the measured phase on, while answers were waited for");
+    check(&[20..28], Verdict::Unsteady, Some(&fifth));
+    let hung = for_s(
+        "9.75 s of 10 s, from 0.25 s of the measured phase on, until its end, while answers were waited for",
+    );
+    check(&[1..40], Verdict::Unsteady, Some(&hung));
+    let half = for_s(
+        "1.75 s of 10 s, from 1.25 s of the measured phase on, while answers were waited for; with all such stretches 5.25 s",
+    );
+    check(&[5..12, 13..20, 21..28], Verdict::Unsteady, Some(&half));
+}
+
+/// One connection and 400 ms an answer: gaps of a second and more are how it works.
+#[test]
+fn few_and_slow_answers_are_no_silence() {
+    let slow = |silent: &[std::ops::Range<usize>]| {
+        let served: &'static [Served] = served(silent).leak();
+        let mut facts = with_engine(healthy(), |engine| {
+            engine.in_flight_mean = 1.0;
+            engine.connections_asked = 1;
+            engine.connections_open_min = 1;
+            engine.connections_open_median = 1;
+        });
+        let counts = Counts {
+            seconds: 10.0,
+            due: 25,
+            sent: 25,
+            succeeded: 25,
+            records_succeeded: 25,
+            ..Counts::default()
+        };
+        (facts.measured, facts.totals) = (counts, counts);
+        (facts.ledger, facts.delivery) = (None, RunningTotals::default());
+        facts.service_mean_us = Some(400_000.0);
+        TrialFacts { served, ..facts }
+    };
+    let check = |silent, expected| {
+        let silences = check(&slow(silent)).reasons.len();
+        assert_eq!(silences, expected, "{:?}", check(&slow(silent)));
+    };
+    check(&[3..6, 10..17], 0);
+    check(&[3..6, 10..18], 1);
 }
 
 #[test]

@@ -93,6 +93,10 @@ pub(crate) struct Until {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct Request {
+    /// Sessions of several requests in place of one request: a file as `load.scenario` of a study has it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "content_type", "body_from", "user", "timeout",
+          "disable_keepalive", "expect", "http2"])]
+    pub(crate) scenario: Option<PathBuf>,
     /// GET; POST with a body, PUT with records (curl's -X, oha's and hey's -m)
     #[arg(short = 'X', short_alias = 'm', long, alias = "request", value_name = "METHOD", value_parser = parse::method)]
     pub(crate) method: Option<String>,

@@ -15,6 +15,7 @@ use super::{
     model::model,
     parse::Expectation,
     request::{prepared, request},
+    scenario,
     summary::Settings,
     target::Target,
     transport::transport,
@@ -36,6 +37,8 @@ pub(crate) struct Planned {
     pub(crate) job: Job,
     pub(crate) settings: Settings,
     pub(crate) records_per_request: u32,
+    /// The steps of a scenario; empty where each request stands for itself.
+    pub(crate) step_names: Vec<String>,
     /// What is left out of the numbers.
     pub(crate) warm_up: Duration,
     /// How long is measured; `None`: until the count is reached.
@@ -51,9 +54,7 @@ pub(crate) struct Planned {
 pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Result<Planned> {
     let mut defaults = Vec::new();
     let (model, model_settings) = model(&flags.model, &mut defaults)?;
-    let request = request(flags, target)?;
-    let expect = expect(flags, &request)?;
-    let (requests, body) = prepared(flags, &request, target)?;
+    let sent = sent(flags, target)?;
     let measure = measure(flags, &mut defaults);
     let interval = interval(flags, measure);
     let warm_up = whole_intervals(flags.until.warm_up.unwrap_or_default(), interval);
@@ -68,22 +69,24 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
         }
         .to_owned(),
         tls: transport.tls.is_some(),
-        method: request.method.clone(),
-        body_bytes: body,
+        method: sent.method,
+        scenario: sent.scenario,
+        body_bytes: sent.body_bytes,
         duration_s: measure.map(|time| time.as_secs_f64()),
         requests_at_most: flags.until.requests,
         warm_up_s: warm_up.as_secs_f64(),
-        timeout_s: request.timeout.as_secs_f64(),
-        expect_status: expect.status.clone(),
+        timeout_s: sent.timeout.as_secs_f64(),
+        expect_status: sent.expect_status,
         workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
         pinned_cpus: workers.iter().flatten().copied().collect(),
-        records_per_request: requests[0].records,
+        records_per_request: sent.records_per_request,
         interval_s: interval.as_secs_f64(),
         defaults,
         ..model_settings
     };
     Ok(Planned {
-        records_per_request: requests[0].records,
+        records_per_request: sent.records_per_request,
+        step_names: sent.step_names,
         warm_up,
         measure,
         row: flags.output.interval.unwrap_or(Duration::from_secs(1)),
@@ -93,10 +96,10 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
             targets: vec![load::Target { address }],
             transport,
             model,
-            what: What::Requests { requests, expect },
+            what: sent.what,
             limits: Limits {
-                finish: request.timeout.max(Limits::default().finish),
-                request_timeout: request.timeout,
+                finish: sent.timeout.max(Limits::default().finish),
+                request_timeout: sent.timeout,
                 ..Limits::default()
             },
             workers,
@@ -106,6 +109,47 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
             account_at_most: None,
             seed,
         },
+    })
+}
+
+/// What is sent, with its part of the settings.
+struct Sent {
+    what: What,
+    method: Option<String>,
+    scenario: Option<String>,
+    step_names: Vec<String>,
+    body_bytes: u64,
+    records_per_request: u32,
+    expect_status: Vec<u16>,
+    timeout: Duration,
+}
+
+fn sent(flags: &Load, target: &Target) -> Result<Sent> {
+    if let Some(file) = &flags.request.scenario {
+        let read = scenario::scenario(flags, target, file)?;
+        return Ok(Sent {
+            what: scenario::what(&read, target),
+            method: None,
+            body_bytes: 0,
+            records_per_request: 0,
+            expect_status: Vec::new(),
+            timeout: read.timeout(),
+            scenario: Some(read.name),
+            step_names: read.steps,
+        });
+    }
+    let request = request(flags, target)?;
+    let expect = expect(flags, &request)?;
+    let (requests, body_bytes) = prepared(flags, &request, target)?;
+    Ok(Sent {
+        body_bytes,
+        records_per_request: requests[0].records,
+        expect_status: expect.status.clone(),
+        timeout: request.timeout,
+        method: Some(request.method),
+        scenario: None,
+        step_names: Vec::new(),
+        what: What::Requests { requests, expect },
     })
 }
 

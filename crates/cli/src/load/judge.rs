@@ -49,6 +49,8 @@ pub(crate) fn findings(planned: &Planned, watched: &Watched) -> Findings {
             cpu: &series.cpu,
         },
         bin_s: series.bin_s,
+        bins_from_s: watched.bins_from_s,
+        served: &watched.served,
         ..TrialFacts::default()
     });
     if changes {
@@ -65,6 +67,8 @@ pub(crate) fn findings(planned: &Planned, watched: &Watched) -> Findings {
 /// Requests per second that should have fallen due all the time; `None` where that is not one number.
 pub(crate) fn offered_per_s(planned: &Planned) -> Option<f64> {
     match &planned.job.model {
+        // A schedule asks for sessions, of whose requests only the first falls due by it.
+        Model::Open { .. } if !planned.step_names.is_empty() => None,
         // A load that ends by its count waits for the last answers while nothing falls due.
         Model::Open {
             rate: Rate::Constant(per_s),

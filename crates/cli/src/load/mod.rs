@@ -1,7 +1,7 @@
 //! `waggle load`: one quick load on one URL, judged like a trial of a study.
 //!
-//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` and `transport`);
-//! `watch` follows it, `gather` adds its intervals up, `series` writes them, `view` shows them; `result` makes the one
+//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and `transport`);
+//! `watch` follows it, `gather` adds its intervals up, `steps` does so for those of a scenario, `series` writes them, `view` shows them; `result` makes the one
 //! plain value (`summary`), judged by `judge`, which `text` and serde render.
 
 pub(crate) mod arguments;
@@ -13,8 +13,10 @@ mod model;
 mod parse;
 mod request;
 mod result;
+mod scenario;
 mod search;
 mod series;
+mod steps;
 pub(crate) mod summary;
 mod target;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use waggle_study::Threshold;
 use super::{
     gather::{as_f64, quantile},
     job::Planned,
-    judge,
+    judge, steps,
     summary::{Bar, EngineFacts, FORMAT, HostFacts, LoadResult, Times, Totals},
     watch::Watched,
 };
@@ -36,6 +36,9 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
     let answered = |row: &CountsRow| row.succeeded + row.failed;
     let mut remarks = beside.remarks;
     remarks.extend(findings.remarks);
+    for feed in &watched.feeds_used_up {
+        remarks.push(format!("the rows of feed {feed} were used up"));
+    }
     let mut result = LoadResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -69,6 +72,10 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         handshakes: watched.totals.handshakes,
         handshakes_resumed: watched.totals.handshakes_resumed,
         handshake_time_us: times(&watched.handshake_time),
+        sessions: (!planned.step_names.is_empty()).then(|| steps::sessions(watched.all.sessions())),
+        steps: watched
+            .steps
+            .results(&planned.step_names, watched.all.steps()),
         engine: engine(planned, &watched),
         totals: totals(&watched),
         verdict: verdict.name().to_owned(),
@@ -182,7 +189,8 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-fn times(histogram: &Histogram<u64>) -> Times {
+/// What a histogram says.
+pub(crate) fn times(histogram: &Histogram<u64>) -> Times {
     if histogram.is_empty() {
         return Times::default();
     }

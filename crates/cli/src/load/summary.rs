@@ -80,6 +80,10 @@ pub(crate) struct LoadResult {
     pub(crate) handshakes_resumed: u64,
     /// From the open connection until TLS stood, in µs.
     pub(crate) handshake_time_us: Times,
+    /// Sessions of a scenario; null where each request stands for itself.
+    pub(crate) sessions: Option<SessionsResult>,
+    /// The steps of a scenario, in the order of its file; empty where each request stands for itself.
+    pub(crate) steps: Vec<StepResult>,
     /// What the load generator says of itself.
     pub(crate) engine: EngineFacts,
     /// The whole run, warm-up included: what the server should have counted.
@@ -143,13 +147,15 @@ pub(crate) struct Settings {
     pub(crate) protocol: String,
     /// Whether connections are by TLS.
     pub(crate) tls: bool,
-    /// Method of the request.
-    pub(crate) method: String,
+    /// Method of the request; null with a scenario.
+    pub(crate) method: Option<String>,
+    /// Name of the scenario; null where there is none.
+    pub(crate) scenario: Option<String>,
     /// Length of its body.
     pub(crate) body_bytes: u64,
     /// Records in its body; 0 where it carries none.
     pub(crate) records_per_request: u32,
-    /// Longest wait for an answer, in seconds.
+    /// Longest wait for an answer, in seconds; with a scenario, that of its most patient step.
     pub(crate) timeout_s: f64,
     /// Statuses that are good; empty: any 2xx.
     pub(crate) expect_status: Vec<u16>,
@@ -211,6 +217,41 @@ pub(crate) struct Bar {
     pub(crate) up_to_us: u64,
     /// Samples in it.
     pub(crate) count: u64,
+}
+
+/// Sessions of a scenario, of the measured time and until the last answer.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct SessionsResult {
+    /// Begun.
+    pub(crate) started: u64,
+    /// Gone through their flow to its end.
+    pub(crate) completed: u64,
+    /// Ended early by a request that failed, or with their connection. What is left was under way when sending stopped.
+    pub(crate) failed: u64,
+}
+
+/// The requests of one step of a scenario.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct StepResult {
+    /// As the file names it.
+    pub(crate) name: String,
+    /// Requests that were sent.
+    pub(crate) sent: u64,
+    /// Requests whose answer was as expected, with checks that hold and captures that were found.
+    pub(crate) succeeded: u64,
+    /// Requests that were sent and failed.
+    pub(crate) failed: u64,
+    /// Failures by kind.
+    pub(crate) failures: BTreeMap<String, u64>,
+    /// From due to the whole answer, of requests that succeeded, in µs. A step is due when the one before it has ended, and
+    /// its pause.
+    pub(crate) response_time_us: Times,
+    /// From sent to the whole answer, of requests that succeeded, in µs.
+    pub(crate) service_time_us: Times,
+    /// From due to the failure, of requests that failed with an answer or in time, in µs.
+    pub(crate) failed_time_us: Times,
 }
 
 /// What the load generator says of itself, over the measured time.

@@ -45,6 +45,7 @@ pub(crate) fn text(result: &LoadResult, colours: Colours) -> String {
     head(&mut out, result, colours);
     numbers(&mut out, result, colours);
     times(&mut out, result, colours);
+    steps(&mut out, result);
     spectrum(&mut out, result, colours);
     failures(&mut out, result, colours);
     verdict(&mut out, result, colours);
@@ -59,7 +60,11 @@ fn head(out: &mut String, result: &LoadResult, colours: Colours) {
         ""
     };
     let url = colours.bold(&result.url);
-    let _ = writeln!(out, "{} {url}{over}", settings.method);
+    let what = match (&settings.scenario, &settings.method) {
+        (Some(scenario), _) => format!("scenario {scenario} on"),
+        (None, method) => method.clone().unwrap_or_default(),
+    };
+    let _ = writeln!(out, "{what} {url}{over}");
     let _ = writeln!(out, "{}", load(result.model, settings));
     if !settings.defaults.is_empty() {
         let _ = writeln!(
@@ -173,6 +178,15 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
                 count(result.due_unsent)
             ),
         );
+    }
+    if let Some(sessions) = &result.sessions {
+        let told = format!(
+            "{} started, {} completed, {} ended by a failure",
+            count(sessions.started),
+            count(sessions.completed),
+            count(sessions.failed)
+        );
+        line(out, "sessions", &told);
     }
     connections(out, result);
     engine(out, result);
@@ -291,6 +305,60 @@ fn times(out: &mut String, result: &LoadResult, colours: Colours) {
             "  {}",
             colours.dim("(…): fewer than ten samples lie beyond it")
         );
+    }
+}
+
+/// Steps of a scenario, a line each.
+fn steps(out: &mut String, result: &LoadResult) {
+    let names = result.steps.iter().map(|step| step.name.chars().count());
+    let width = names.max().unwrap_or(0).max("step".len());
+    if result.steps.is_empty() {
+        return;
+    }
+    let titles = [
+        "succeeded",
+        "failed",
+        "p50",
+        "p90",
+        "p99",
+        "max",
+        "service p99",
+    ];
+    let _ = write!(out, "\n  {:<width$}", "step");
+    for title in titles {
+        let _ = write!(out, "{title:>13}");
+    }
+    out.push('\n');
+    for step in &result.steps {
+        let (response, service) = (&step.response_time_us, &step.service_time_us);
+        let _ = write!(out, "  {:<width$}", step.name);
+        let _ = write!(
+            out,
+            "{:>13}{:>13}",
+            count(step.succeeded),
+            count(step.failed)
+        );
+        for (times, name, value) in [
+            (response, "p50", response.p50),
+            (response, "p90", response.p90),
+            (response, "p99", response.p99),
+            (response, "max", response.max),
+            (service, "p99", service.p99),
+        ] {
+            let shown = value.map_or_else(|| "–".to_owned(), |us| time_us(as_f64(us)));
+            let is_thin = times.thin.iter().any(|thin| thin == name);
+            let cell = if is_thin { format!("({shown})") } else { shown };
+            let _ = write!(out, "{cell:>13}");
+        }
+        out.push('\n');
+        if step.failed > 0 {
+            let kinds: Vec<String> = step
+                .failures
+                .iter()
+                .map(|(kind, number)| format!("{} × {}", count(*number), kind.replace('_', " ")))
+                .collect();
+            let _ = writeln!(out, "  {:<width$}    failed: {}", "", kinds.join(", "));
+        }
     }
 }
 

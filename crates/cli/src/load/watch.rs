@@ -12,13 +12,16 @@ use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use tokio::signal::unix::{SignalKind, signal};
 use waggle_load::{Counts, Interval, Stop};
-use waggle_results::CountsRow;
+use waggle_report::judge::served;
+use waggle_results::{CountsRow, IntervalRow};
 use waggle_runner::counts::{Measured, interval_row, row};
+use waggle_stats::Served;
 
 use super::{
     gather::{Gather, Gathered, histogram},
     job::Planned,
     series::Series,
+    steps::Steps,
     summary::{Phase, Row},
     view::View,
 };
@@ -49,15 +52,23 @@ pub(crate) struct Watched {
     pub(crate) failed_time: Histogram<u64>,
     pub(crate) connect_time: Histogram<u64>,
     pub(crate) handshake_time: Histogram<u64>,
+    /// From the measured time on until the end; none without a scenario.
+    pub(crate) steps: Steps,
     /// Open at the end of each measured interval.
     pub(crate) connections_open: Vec<u64>,
     /// Of each measured interval: its end, and due and answered up to it.
     pub(crate) answers: Vec<(f64, u64, u64)>,
-    /// Each measured interval, and each whole second of them.
+    /// What came of requests in each measured interval.
+    pub(crate) served: Vec<Served>,
+    /// When the first bin began, in seconds of the measured time.
+    pub(crate) bins_from_s: f64,
+    /// Each measured interval that is tested for steadiness, and each whole second of them.
     pub(crate) bins: Vec<Bin>,
     pub(crate) second_bins: Vec<Bin>,
     pub(crate) rows: Vec<Row>,
     pub(crate) interrupted: bool,
+    /// Feeds of a scenario whose rows did not last.
+    pub(crate) feeds_used_up: Vec<String>,
 }
 
 /// One value of each series that is tested for steadiness.
@@ -100,12 +111,16 @@ impl Watched {
             failed_time: histogram(),
             connect_time: histogram(),
             handshake_time: histogram(),
+            steps: Steps::default(),
             connections_open: Vec::new(),
             answers: Vec::new(),
+            served: Vec::new(),
+            bins_from_s: 0.0,
             bins: Vec::new(),
             second_bins: Vec::new(),
             rows: Vec::new(),
             interrupted: false,
+            feeds_used_up: Vec::new(),
         }
     }
 
@@ -129,8 +144,9 @@ impl Watched {
             self.in_flight_at_start = counts.in_flight;
             return;
         }
-        let row = interval_row(interval, before, self.records_per_request).counts;
-        self.all.add(interval, &row);
+        let row = interval_row(interval, before, self.records_per_request);
+        self.all.add(interval, &row.counts);
+        self.steps.add(&interval.steps);
         for (sum, part) in [
             (&mut self.response_time, &interval.response_time),
             (&mut self.service_time, &interval.service_time),
@@ -143,7 +159,9 @@ impl Watched {
         }
     }
 
-    fn measured(&mut self, interval: &Interval, row: &CountsRow) {
+    fn measured(&mut self, interval: &Interval, row: &IntervalRow) {
+        self.served.push(served(row));
+        let row = &row.counts;
         self.measured.add(interval, row);
         self.service_time_measured
             .add(&interval.service_time)
@@ -227,6 +245,7 @@ pub(crate) fn watch(
     let outcome = running.join();
     watching.watched.totals = outcome.totals;
     watching.watched.ran_for = outcome.ran_for;
+    watching.watched.feeds_used_up = outcome.feeds_used_up;
     watching.end()
 }
 
@@ -277,7 +296,11 @@ impl<'a> Watching<'a> {
         }
         self.watched.add(interval, phase);
         // A load that ends by a count ends within an interval, which says nothing about its level.
-        if phase == Phase::Measured && interval.length >= self.planned.job.interval {
+        let is_whole = interval.length >= self.planned.job.interval;
+        if phase == Phase::Measured && interval.start.is_zero() {
+            // In it the connections were opened: a start and no level.
+            self.watched.bins_from_s = interval.length.as_secs_f64();
+        } else if phase == Phase::Measured && is_whole {
             let fine = self.fine.add(interval);
             self.watched.bins.extend(fine.as_ref().map(Bin::of));
             let second = self.seconds.add(interval);

@@ -7,6 +7,7 @@ mod commands;
 mod desk;
 mod interrupts;
 mod load;
+mod load_scenario;
 mod load_secure;
 mod scenarios;
 mod search;

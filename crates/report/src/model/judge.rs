@@ -4,8 +4,8 @@ use waggle_results::{
     CountsRow, EngineInfo, IntervalRow, PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
-    Counts, Engine, Estimate, Findings, Ledger, LoadModel, Reason, RunningTotals, SteadyBins,
-    TrialFacts, Verdict,
+    Counts, Engine, Estimate, Findings, Ledger, LoadModel, Reason, RunningTotals, Served,
+    SteadyBins, TrialFacts, Verdict,
 };
 
 use super::{TrialModel, distribution::as_f64, series::accepted_by, trial::INSTRUMENT};
@@ -65,6 +65,8 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             cpu: &span.bins.cpu,
         },
         bin_s: span.bins.length_s,
+        bins_from_s: 0.0,
+        served: &span.served,
         warm_up_steady: trial.info.warm_up_steady,
     })
 }
@@ -130,12 +132,27 @@ pub fn engine(engine: &EngineInfo, connections_open_median: u64) -> Engine {
     }
 }
 
+/// An interval, as the search for silences takes it.
+#[must_use]
+pub fn served(row: &IntervalRow) -> Served {
+    let before = row
+        .in_flight
+        .checked_add_signed(row.counts.in_flight_change.saturating_neg());
+    Served {
+        seconds: row.counts.seconds,
+        succeeded: row.counts.succeeded,
+        waited: row.connections_open == 0
+            || (row.in_flight > 0 && before.is_some_and(|before| before > 0)),
+    }
+}
+
 /// The measured phase as series; empty where the trial did not get that far.
 #[derive(Default)]
 struct Span {
     connections_open_median: Option<u64>,
     delivery: Totals,
     answers: Totals,
+    served: Vec<Served>,
     bins: Bins,
 }
 
@@ -206,6 +223,7 @@ impl Span {
             connections_open_median: open.get(open.len() / 2).copied(),
             delivery,
             answers,
+            served: rows.iter().map(|row| served(row)).collect(),
             bins: Bins::of(trial, &rows),
         }
     }

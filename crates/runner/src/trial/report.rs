@@ -89,7 +89,11 @@ impl Report {
                 connections,
                 rate_per_s,
                 ..
-            } => (connections, Some(rate_per_s)),
+                // A schedule asks for sessions, of whose requests only the first falls due by it.
+            } => (
+                connections,
+                Some(rate_per_s).filter(|_| cell.scenario().is_none()),
+            ),
             LoadModel::Users { users, .. } => (users, None),
         };
         if let Some(scenario) = cell.scenario() {

@@ -48,6 +48,7 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     instrument::probe(facts, &mut found);
     system::keeping_up(facts, &mut found);
     system::steadiness(facts, &mut found);
+    system::silence(facts, &mut found);
     found
 }
 

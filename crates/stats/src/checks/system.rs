@@ -6,9 +6,18 @@ use crate::{
     backlog::backlog_grows,
     facts::{LoadModel, RunningTotals, TrialFacts},
     sample::size,
+    silence,
     steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, steady},
     words::{count, number, percent, time_us},
 };
+
+/// Silences shorter than this are not worth a line.
+const SILENCE_MIN_S: f64 = 0.2;
+/// Nor are those that are no longer than so many mean service times: few and slow requests leave gaps.
+const SILENCE_IN_SERVICE_TIMES: f64 = 5.0;
+/// The measured phase has no one level where one silence takes so much of it, or all of them together so much.
+const SILENCE_SHARE: f64 = 0.20;
+const SILENCES_SHARE: f64 = 0.50;
 
 /// Due against answered, and backlogs that grow.
 pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
@@ -55,24 +64,78 @@ fn grows(what: &str, totals: &RunningTotals<'_>, found: &mut Findings) {
 pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     let warm_up = "the warm-up ended at its limit, before the system was steady";
     match steady(&facts.bins) {
-        Steadiness::Unsteady { what, shape, at_bin, from, to } => {
+        Steadiness::Unsteady {
+            what,
+            shape,
+            at_bin,
+            from,
+            to,
+        } => {
             let when = match shape {
-                Shape::Step => format!("at {} s of the measured phase", number(size(at_bin) * facts.bin_s)),
+                Shape::Step => format!(
+                    "at {} s of the measured phase",
+                    number(facts.bins_from_s + size(at_bin) * facts.bin_s)
+                ),
                 Shape::Drift => "over the measured phase, bit by bit".to_owned(),
             };
-            let text = format!("{} went from {} to {} {when}", name(what), level(what, from), level(what, to));
+            let text = format!(
+                "{} went from {} to {} {when}",
+                name(what),
+                level(what, from),
+                level(what, to)
+            );
             found.reason(Verdict::Unsteady, text);
         }
         Steadiness::TooShort if facts.warm_up_steady == Some(false) => {
-            found.reason(Verdict::Unsteady, format!("{warm_up}, and the measured phase is too short to test"));
+            found.reason(
+                Verdict::Unsteady,
+                format!("{warm_up}, and the measured phase is too short to test"),
+            );
         }
         Steadiness::TooShort => found.remarks.push(format!(
-            "steadiness was not tested: fewer than {MIN_STEADY_BINS} intervals in the measured phase"
+            "steadiness was not tested: it takes at least {MIN_STEADY_BINS} intervals"
         )),
         Steadiness::Steady if facts.warm_up_steady == Some(false) => {
-            found.remarks.push(format!("{warm_up}; the measured phase was"));
+            found
+                .remarks
+                .push(format!("{warm_up}; the measured phase was"));
         }
         Steadiness::Steady => {}
+    }
+}
+
+/// Nothing succeeded for a while, though it was waited for. The rate over the phase then says how much of the phase the
+/// silence took, and not what the system does.
+pub(super) fn silence(facts: &TrialFacts<'_>, found: &mut Findings) {
+    let Some(silence) = silence::silence(facts.served) else {
+        return;
+    };
+    let usual_s = facts.service_mean_us.unwrap_or(0.0) / 1e6;
+    if silence.longest_s < SILENCE_MIN_S.max(SILENCE_IN_SERVICE_TIMES * usual_s) {
+        return;
+    }
+    let until = if silence.to_the_end {
+        ", until its end"
+    } else {
+        ""
+    };
+    let in_all = if silence.in_all_s > silence.longest_s {
+        format!("; with all such stretches {} s", number(silence.in_all_s))
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "no request succeeded for {} s of {} s, from {} s of the measured phase on{until}, while answers were waited for{in_all}",
+        number(silence.longest_s),
+        number(silence.phase_s),
+        number(silence.from_s),
+    );
+    let is_large = silence.longest_s >= SILENCE_SHARE * silence.phase_s
+        || silence.in_all_s >= SILENCES_SHARE * silence.phase_s;
+    if is_large {
+        found.reason(Verdict::Unsteady, text);
+    } else {
+        found.remarks.push(text);
     }
 }
 

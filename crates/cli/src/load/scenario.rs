@@ -1,0 +1,44 @@
+//! A file with a scenario → what the engine sends in place of one request.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::{Context, Result, bail};
+use waggle_load as load;
+use waggle_study::{Scenario, Source};
+
+use super::{arguments::Load, target::Target};
+
+/// Reads and checks the scenario that `--scenario` names, with the feeds beside it.
+///
+/// # Errors
+/// Every mistake in it, and what makes no sense beside it.
+pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Scenario> {
+    if target.path != "/" {
+        bail!(
+            "--scenario: each step names its own path, so the URL ends with the host and not with {:?}",
+            target.path
+        );
+    }
+    if target.user.is_some() {
+        bail!(
+            "--scenario: name and password in the URL reach no step; write the step's Authorization header"
+        );
+    }
+    if flags.model.pipelining.is_some_and(|requests| requests > 1) {
+        bail!("--scenario: a session sends one request at a time, so --pipelining is 1");
+    }
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let source = Source {
+        name: file.display().to_string(),
+        text,
+    };
+    let files = waggle_runner::files_beside(file);
+    Ok(waggle_study::read_scenario(&source, &files)?)
+}
+
+/// The scenario as the engine takes it.
+pub(crate) fn what(scenario: &Scenario, target: &Target) -> load::What {
+    let scenario = waggle_runner::load_scenario(scenario, &target.authority);
+    load::What::Scenario(Arc::new(scenario))
+}

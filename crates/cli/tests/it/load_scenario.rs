@@ -1,0 +1,307 @@
+//! `waggle load --scenario` against a shop that gives each session a token of its own: what it counts is what was counted
+//! there, step by step; and a server that falls silent for good.
+
+use std::{
+    collections::HashSet,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::{Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde_json::Value;
+
+use crate::desk::{Desk, shown};
+
+const SCENARIO: &str = r#"
+name: shopping
+feeds:
+  - { name: people, file: people.csv, order: cycle }
+flows:
+  - name: buy
+    steps:
+      - name: login
+        post: /login
+        headers: { Content-Type: application/json }
+        body: '{"name":"{{people.name}}"}'
+        check: [ { json: $.name, equals: "{{people.name}}" } ]
+        capture: { token: { json: $.token } }
+      - repeat: 2
+        steps:
+          - name: order
+            post: /orders/{{token}}
+            expect: { status: 201 }
+"#;
+const PEOPLE: &str = "name\nann\nbob\n";
+
+/// What the shop has seen.
+#[derive(Debug, Default)]
+struct Seen {
+    logins: AtomicU64,
+    orders: AtomicU64,
+    /// Orders by a token that was given to nobody.
+    strangers: AtomicU64,
+    tokens: Mutex<HashSet<u64>>,
+}
+
+/// A shop that runs until the tests end.
+fn shop() -> (SocketAddr, Arc<Seen>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let seen = Arc::new(Seen::default());
+    let shared = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let seen = Arc::clone(&shared);
+            std::thread::spawn(move || serve(&stream.unwrap(), &seen));
+        }
+    });
+    (address, seen)
+}
+
+/// Answers until the other side closes.
+fn serve(stream: &TcpStream, seen: &Seen) {
+    let mut reader = BufReader::new(stream);
+    while let Some((path, body)) = request(&mut reader) {
+        let answer = answer(&path, &body, seen);
+        let mut writer = stream;
+        if writer.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Path and body of the next request.
+fn request(reader: &mut impl BufRead) -> Option<(String, String)> {
+    let mut first = String::new();
+    if reader.read_line(&mut first).ok()? == 0 {
+        return None;
+    }
+    let path = first.split(' ').nth(1)?.to_owned();
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((path, String::from_utf8(body).ok()?))
+}
+
+fn answer(path: &str, body: &str, seen: &Seen) -> String {
+    if path == "/login" {
+        let token = seen.logins.fetch_add(1, Ordering::Relaxed);
+        seen.tokens.lock().unwrap().insert(token);
+        let name: Value = serde_json::from_str(body).unwrap();
+        let body = format!(r#"{{"name":{},"token":{token}}}"#, name["name"]);
+        return format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+    }
+    let token = path
+        .strip_prefix("/orders/")
+        .and_then(|token| token.parse().ok());
+    let is_known = token.is_some_and(|token: u64| seen.tokens.lock().unwrap().contains(&token));
+    if is_known {
+        seen.orders.fetch_add(1, Ordering::Relaxed);
+        "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n".to_owned()
+    } else {
+        seen.strangers.fetch_add(1, Ordering::Relaxed);
+        "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned()
+    }
+}
+
+fn desk(scenario: &str) -> Desk {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path().join("shop")).unwrap();
+    std::fs::write(desk.path().join("shop/shopping.yaml"), scenario).unwrap();
+    std::fs::write(desk.path().join("shop/people.csv"), PEOPLE).unwrap();
+    desk
+}
+
+fn count(result: &Value, pointer: &str) -> u64 {
+    result
+        .pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("{pointer} of {result}"))
+}
+
+#[test]
+fn each_step_counts_what_the_server_counts() {
+    let check = |flags: &[&str], model: &str| {
+        let (desk, (address, seen)) = (desk(SCENARIO), shop());
+        let flags = [
+            &[
+                "load",
+                &format!("http://{address}"),
+                "--scenario",
+                "shop/shopping.yaml",
+                "--json",
+                "--quiet",
+                "--threshold",
+                "failed == 0",
+            ],
+            flags,
+        ]
+        .concat();
+        let output = desk.output(&flags);
+        // A busy machine may make the generator the limit; that is not what is looked at here.
+        assert!(
+            matches!(output.status.code(), Some(0 | 4)),
+            "{}",
+            shown(&output)
+        );
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let (logins, orders) = (
+            seen.logins.load(Ordering::Relaxed),
+            seen.orders.load(Ordering::Relaxed),
+        );
+        assert_eq!(result["model"], model);
+        assert_eq!(result["settings"]["scenario"], "shopping");
+        assert_eq!(result["steps"][0]["name"], "login");
+        assert_eq!(count(&result, "/steps/0/succeeded"), logins, "{result}");
+        assert_eq!(count(&result, "/steps/1/succeeded"), orders, "{result}");
+        assert_eq!(count(&result, "/sent"), logins + orders);
+        assert_eq!(count(&result, "/sessions/started"), logins);
+        assert!(count(&result, "/sessions/completed") > 0, "{result}");
+        assert_eq!(count(&result, "/sessions/failed"), 0, "{result}");
+        assert_eq!(seen.strangers.load(Ordering::Relaxed), 0);
+        for step in ["/steps/0", "/steps/1"] {
+            let succeeded = count(&result, &format!("{step}/succeeded"));
+            for times in ["response_time_us", "service_time_us"] {
+                assert_eq!(count(&result, &format!("{step}/{times}/count")), succeeded);
+            }
+        }
+        assert_eq!(result["thresholds"][0]["observed"], 0.0);
+        result
+    };
+    let result = check(&["-c", "2", "-n", "30"], "closed");
+    assert_eq!(count(&result, "/sent"), 30);
+    check(&["-c", "2", "-d", "400ms"], "closed");
+    check(&["--users", "3", "--think", "5ms", "-d", "400ms"], "users");
+    check(&["-R", "100", "-c", "8", "-d", "500ms"], "open");
+}
+
+#[test]
+fn a_step_that_fails_ends_its_session_and_is_told() {
+    let wrong = SCENARIO.replace("/orders/{{token}}", "/orders/x{{token}}");
+    let (desk, (address, seen)) = (desk(&wrong), shop());
+    let url = format!("http://{address}");
+    let flags = ["load", &url, "--scenario", "shop/shopping.yaml"];
+    let output = desk.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(seen.strangers.load(Ordering::Relaxed), 5, "{text}");
+    for part in [
+        "scenario shopping on http://",
+        "5 started, 0 completed, 5 ended by a failure",
+        "failed: 5 × status 404",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_beside_a_scenario_is_refused() {
+    let (desk, (address, seen)) = (desk(SCENARIO), shop());
+    let check = |path: &str, flags: &[&str], expected: &str| {
+        let url = format!("http://{address}{path}");
+        let all = [&["load", &url, "--scenario", "shop/shopping.yaml"], flags].concat();
+        let output = desk.output(&all);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+        assert!(text.contains(expected), "{expected}: {text}");
+    };
+    for flags in [
+        &["-X", "PUT"][..],
+        &["-H", "A: b"],
+        &["--body", "x"],
+        &["--data", "x"],
+        &["--records", "r.lp"],
+        &["--expect", "200"],
+        &["--timeout", "1s"],
+        &["--http2"],
+    ] {
+        check("", flags, "cannot be used with");
+    }
+    check("", &["-p", "4"], "--pipelining is 1");
+    check("/shop", &[], "each step names its own path");
+    check("", &["--scenario", "shop/none.yaml"], "cannot be used");
+    let broken = SCENARIO.replace("{{token}}", "{{tokn}}");
+    std::fs::write(desk.path().join("shop/shopping.yaml"), broken).unwrap();
+    check("", &[], "tokn");
+    assert_eq!(seen.logins.load(Ordering::Relaxed), 0);
+}
+
+/// Twenty answers, then none any more, on any connection.
+fn falls_silent() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answered = Arc::new(AtomicU64::new(0));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let answered = Arc::clone(&answered);
+            std::thread::spawn(move || {
+                let stream = stream.unwrap();
+                let mut reader = BufReader::new(&stream);
+                while request(&mut reader).is_some() {
+                    if answered.fetch_add(1, Ordering::Relaxed) < 20 {
+                        let ok = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+                        (&stream).write_all(ok).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_falls_silent_is_not_valid() {
+    let desk = Desk::new();
+    let url = format!("http://{}", falls_silent());
+    let mut child = desk
+        .waggle(&[
+            "load",
+            &url,
+            "-c",
+            "2",
+            "-d",
+            "60s",
+            "--timeout",
+            "5s",
+            "--json",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    for _ in 0..2 {
+        lines.next().unwrap().unwrap();
+    }
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.unwrap().success());
+    // Whoever writes progress must find a reader until the end.
+    lines.by_ref().for_each(drop);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", shown(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(count(&result, "/succeeded"), 20);
+    let reasons = result["verdict_reasons"].to_string();
+    assert!(
+        reasons.contains("unsteady: no request succeeded for"),
+        "{result}"
+    );
+    assert_ne!(result["verdict"], "valid");
+}
