@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashSet,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Command, Stdio},
     sync::{
@@ -140,10 +140,11 @@ fn count(result: &Value, pointer: &str) -> u64 {
 fn each_step_counts_what_the_server_counts() {
     let check = |flags: &[&str], model: &str| {
         let (desk, (address, seen)) = (desk(SCENARIO), shop());
+        let url = format!("http://{address}");
         let flags = [
             &[
                 "load",
-                &format!("http://{address}"),
+                &url,
                 "--scenario",
                 "shop/shopping.yaml",
                 "--json",
