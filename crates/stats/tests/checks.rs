@@ -1,4 +1,5 @@
 //! Every check of a trial at its limits, from a healthy trial with one thing changed at a time.
+// long: one table of facts and what is found in them, so that each check is seen beside the others.
 
 use waggle_stats::{
     Counts, Engine, Ledger, LoadModel, RunningTotals, Served, SteadyBins, TrialFacts, Verdict,

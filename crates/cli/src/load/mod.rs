@@ -1,8 +1,8 @@
 //! `waggle load`: one quick load on one URL, judged like a trial of a study.
 //!
-//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and `transport`);
-//! `watch` follows it, `gather` adds its intervals up, `steps` does so for those of a scenario, `series` writes them, `view` shows them; `result` makes the one
-//! plain value (`summary`), judged by `judge`, which `text` and serde render.
+//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and
+//! `transport`); `watch` follows it, `gather` adds its intervals up (`steps`: those of a scenario), `series` writes them,
+//! `view` shows them; `result` makes the one plain value (`summary`), judged by `judge`, which `text` and serde render.
 
 pub(crate) mod arguments;
 pub(crate) mod found;
