@@ -273,4 +273,7 @@ pub(crate) struct Output {
     /// No progress, only the result
     #[arg(short = 's', alias = "silent", long, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
+    /// Lines of progress at a terminal too, instead of the live view
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) no_live: bool,
 }

@@ -15,6 +15,18 @@ use super::{
 
 /// Every check that a single load allows.
 pub(crate) fn findings(planned: &Planned, watched: &Watched) -> Findings {
+    found(planned, watched, &watched.totals_row())
+}
+
+/// The same in mid-run, as if the load ended now: what waits to be sent would be given up.
+pub(crate) fn findings_so_far(planned: &Planned, watched: &Watched) -> Findings {
+    let totals = watched.totals_row();
+    let waiting = totals.due.saturating_sub(totals.sent + totals.skipped);
+    let skipped = totals.skipped + waiting;
+    found(planned, watched, &CountsRow { skipped, ..totals })
+}
+
+fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
     let job = &planned.job;
     let offered = offered_per_s(planned);
     let (workers, connections) = workers_and_connections(planned);
@@ -31,7 +43,7 @@ pub(crate) fn findings(planned: &Planned, watched: &Watched) -> Findings {
         },
         failed: nothing_succeeded(&watched.all.counts()),
         measured: judge::counts(&watched.measured.counts()),
-        totals: judge::counts(&watched.totals_row()),
+        totals: judge::counts(totals),
         engine: judge::engine(&engine, median),
         offered_per_s: offered,
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),

@@ -2,13 +2,15 @@
 //!
 //! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and
 //! `transport`); `watch` follows it, `gather` adds its intervals up (`steps`: those of a scenario), `series` writes them,
-//! `view` shows them; `result` makes the one plain value (`summary`), judged by `judge`, which `text` and serde render.
+//! `view` shows them (at a terminal by `live`); `result` makes the one plain value (`summary`), judged by `judge`, which
+//! `text` and serde render.
 
 pub(crate) mod arguments;
 pub(crate) mod found;
 mod gather;
 mod job;
 mod judge;
+mod live;
 mod model;
 mod parse;
 mod request;
@@ -32,6 +34,7 @@ use anyhow::{Context, Result};
 
 use self::{
     arguments::Load,
+    live::Live,
     parse::SoughtName,
     result::Beside,
     series::Series,
@@ -54,11 +57,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let planned = job::planned(flags, &target, reached.address)?;
     let output = &flags.output;
     let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
-    let mut view = if output.quiet {
-        View::Quiet
-    } else {
-        View::Lines
-    };
+    let mut view = view(output, &target);
     let watched = watch::watch(&planned, &mut series, &mut view, &watch::listen()?)?;
     let beside = Beside {
         url: &target.url,
@@ -69,6 +68,18 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
     Ok(exit(&result))
+}
+
+/// Where JSON goes to the terminal itself, nobody is taken to look on.
+fn view(output: &arguments::Output, target: &Target) -> View {
+    let is_looked_at = !output.json || !std::io::stdout().is_terminal();
+    if output.quiet {
+        View::Quiet
+    } else if !output.no_live && is_looked_at && live::fits() {
+        View::Live(Box::new(Live::new(&target.url)))
+    } else {
+        View::Lines
+    }
 }
 
 /// `--find`: each step as it goes, then the answer.

@@ -111,7 +111,7 @@ fn failures(row: &CountsRow) -> BTreeMap<String, u64> {
 }
 
 /// Which of several good statuses an answer had is not kept.
-fn statuses(row: &CountsRow, expected: &[u16]) -> BTreeMap<String, u64> {
+pub(super) fn statuses(row: &CountsRow, expected: &[u16]) -> BTreeMap<String, u64> {
     let good = match expected {
         [] => "2xx".to_owned(),
         codes => codes

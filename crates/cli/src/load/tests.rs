@@ -31,23 +31,23 @@ struct Flags {
 
 /// Requests of one interval.
 #[derive(Clone, Copy)]
-struct Made {
-    answers: u64,
-    failures: u64,
+pub(super) struct Made {
+    pub(super) answers: u64,
+    pub(super) failures: u64,
     /// Fell due and were not sent in time.
-    late: u64,
+    pub(super) late: u64,
     /// Mean response time in µs.
-    us: u64,
+    pub(super) us: u64,
 }
 
-const CALM: Made = Made {
+pub(super) const CALM: Made = Made {
     answers: 2_000,
     failures: 0,
     late: 0,
     us: 500,
 };
 
-fn planned(flags: &[&str]) -> (Load, Planned) {
+pub(super) fn planned(flags: &[&str]) -> (Load, Planned) {
     let flags = [
         &[
             "load",
@@ -67,7 +67,7 @@ fn planned(flags: &[&str]) -> (Load, Planned) {
 }
 
 /// An interval whose books are right.
-fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
+pub(super) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
     let (mut times, mut lag, mut failed_time) = (histogram(), histogram(), histogram());
     let mut service = histogram();
     let mut sum_us = 0;
@@ -160,7 +160,7 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
 }
 
 /// Compares with a golden file, or writes it where UPDATE_GOLDEN is set.
-fn golden(name: &str, text: &str) {
+pub(super) fn golden(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/golden")
         .join(name);

@@ -54,16 +54,9 @@ pub(crate) fn text(result: &LoadResult, colours: Colours) -> String {
 
 fn head(out: &mut String, result: &LoadResult, colours: Colours) {
     let settings = &result.settings;
-    let over = if settings.protocol == "h2" {
-        " over HTTP/2"
-    } else {
-        ""
-    };
+    let over = over(settings);
     let url = colours.bold(&result.url);
-    let what = match (&settings.scenario, &settings.method) {
-        (Some(scenario), _) => format!("scenario {scenario} on"),
-        (None, method) => method.clone().unwrap_or_default(),
-    };
+    let what = what(settings);
     let _ = writeln!(out, "{what} {url}{over}");
     let _ = writeln!(out, "{}", load(result.model, settings));
     if !settings.defaults.is_empty() {
@@ -76,8 +69,25 @@ fn head(out: &mut String, result: &LoadResult, colours: Colours) {
     out.push('\n');
 }
 
+/// `GET`, or `scenario shop.yaml on`: what goes to the URL.
+pub(super) fn what(settings: &Settings) -> String {
+    match (&settings.scenario, &settings.method) {
+        (Some(scenario), _) => format!("scenario {scenario} on"),
+        (None, method) => method.clone().unwrap_or_default(),
+    }
+}
+
+/// What is worth saying of the protocol.
+pub(super) fn over(settings: &Settings) -> &'static str {
+    if settings.protocol == "h2" {
+        " over HTTP/2"
+    } else {
+        ""
+    }
+}
+
 /// `closed load: 50 connections × 4 in a pipeline, for 10 s`.
-fn load(model: ModelName, settings: &Settings) -> String {
+pub(super) fn load(model: ModelName, settings: &Settings) -> String {
     let many = |number: u32, of: &str| match number {
         1 => format!("1 {of}"),
         number => format!("{} {of}s", count(number.into())),

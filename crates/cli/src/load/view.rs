@@ -4,8 +4,10 @@ use waggle_load::Interval;
 use waggle_report::text::plain;
 
 use super::{
+    job::Planned,
+    live::Live,
     summary::{Phase, Row},
-    watch::Watched,
+    watch::{Interrupts, Watched},
 };
 use crate::table::microseconds;
 
@@ -14,13 +16,37 @@ use crate::table::microseconds;
 pub(crate) enum View {
     /// A line a row on the error stream.
     Lines,
+    /// The whole terminal.
+    Live(Box<Live>),
     Quiet,
 }
 
 impl View {
-    /// One more interval, which `watched` has already.
-    pub(crate) fn interval(&mut self, _interval: &Interval, _phase: Phase, _watched: &Watched) {
+    /// The load has started; who looks at it may ask for its end.
+    ///
+    /// # Errors
+    /// The terminal does not do what is needed.
+    pub(crate) fn begin(
+        &mut self,
+        planned: &Planned,
+        interrupts: &Interrupts,
+    ) -> anyhow::Result<()> {
         match self {
+            Self::Live(live) => live.begin(planned, interrupts.clone()),
+            Self::Lines | Self::Quiet => Ok(()),
+        }
+    }
+
+    /// One more interval, which `watched` has already.
+    pub(crate) fn interval(
+        &mut self,
+        interval: &Interval,
+        phase: Phase,
+        planned: &Planned,
+        watched: &Watched,
+    ) {
+        match self {
+            Self::Live(live) => live.interval(interval, phase, planned, watched),
             Self::Lines | Self::Quiet => {}
         }
     }
@@ -29,13 +55,14 @@ impl View {
     pub(crate) fn row(&mut self, row: &Row) {
         match self {
             Self::Lines => say(&line(row)),
-            Self::Quiet => {}
+            Self::Live(_) | Self::Quiet => {}
         }
     }
 
     /// Nothing more comes; the result follows.
     pub(crate) fn end(&mut self) {
         match self {
+            Self::Live(live) => live.end(),
             Self::Lines | Self::Quiet => {}
         }
     }

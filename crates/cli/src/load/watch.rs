@@ -20,6 +20,7 @@ use waggle_stats::Served;
 use super::{
     gather::{Gather, Gathered, histogram},
     job::Planned,
+    live,
     series::Series,
     steps::Steps,
     summary::{Phase, Row},
@@ -184,7 +185,7 @@ pub(crate) struct Interrupts {
 }
 
 impl Interrupts {
-    fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count.load(Ordering::Relaxed)
     }
 
@@ -197,12 +198,14 @@ impl Interrupts {
         *running = Some(stop);
     }
 
-    fn came(&self) {
+    /// One more wish to end, by signal or key. The third ends the program.
+    pub(crate) fn came(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stop) = &*running {
             stop.stop();
         }
         if self.count.fetch_add(1, Ordering::Relaxed) >= 2 {
+            live::give_back();
             std::process::exit(INTERRUPTED);
         }
     }
@@ -225,6 +228,7 @@ pub(crate) fn watch(
     watching.watched.started = SystemTime::now();
     watching.series.begin(watching.watched.started)?;
     interrupts.follow(running.stop_handle());
+    watching.view.begin(planned, interrupts)?;
     let mut interrupted_at = None;
     loop {
         let asked = interrupts.count();
@@ -308,7 +312,8 @@ impl<'a> Watching<'a> {
                 .second_bins
                 .extend(second.as_ref().map(Bin::of));
         }
-        self.view.interval(interval, phase, &self.watched);
+        self.view
+            .interval(interval, phase, self.planned, &self.watched);
         match self.rows.add(interval) {
             Some(gathered) => self.row(&gathered),
             None => Ok(()),

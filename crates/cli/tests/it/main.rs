@@ -6,6 +6,7 @@ mod calibration;
 mod commands;
 mod desk;
 mod interrupts;
+mod live;
 mod load;
 mod load_scenario;
 mod load_secure;

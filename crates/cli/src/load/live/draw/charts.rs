@@ -1,0 +1,233 @@
+//! Time from left to right: which column shows which time, and the rate as bars.
+
+use waggle_report::text::plain;
+
+use super::{BAD, DIM, Look, RATE, room::Room};
+use crate::load::{
+    gather::as_f64,
+    live::{
+        history::{LATEST_S, Slice, Span},
+        shown::ratio,
+        spectrum::whole,
+    },
+    summary::Phase,
+};
+
+/// Columns for the marks of an axis on the left, the axis itself included.
+pub(super) const MARKS: u16 = 7;
+/// What an axis of time without a known end ends with: the next of these, in seconds.
+const ENDS_S: [f64; 12] = [
+    10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 14_400.0, 43_200.0, 172_800.0,
+];
+/// Bars in eighths of a letter, from below.
+pub(super) const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// Which time is drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TimeAxis {
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+}
+
+impl TimeAxis {
+    pub(super) fn of(look: &Look<'_>) -> Self {
+        let seen = look.shown.seen_until.as_secs_f64();
+        match look.span {
+            Span::Latest => {
+                let from_s = (seen - LATEST_S).max(0.0);
+                Self {
+                    from_s,
+                    to_s: from_s + LATEST_S,
+                }
+            }
+            Span::Whole => {
+                let wanted = match look.shown.length {
+                    // A count may be reached long before the time.
+                    Some(length) if look.shown.requests_at_most.is_none() => {
+                        seen.max(length.as_secs_f64())
+                    }
+                    _ => ENDS_S.into_iter().find(|end| *end >= seen).unwrap_or(seen),
+                };
+                Self {
+                    from_s: 0.0,
+                    to_s: wanted,
+                }
+            }
+        }
+    }
+
+    /// From when to when a column of so many reaches.
+    pub(super) fn column(&self, column: u16, columns: u16) -> (f64, f64) {
+        let width = (self.to_s - self.from_s) / f64::from(columns.max(1));
+        let from = self.from_s + width * f64::from(column);
+        (from, from + width)
+    }
+
+    /// The row of times below a chart.
+    pub(super) fn marks(&self, room: &mut Room<'_>) {
+        let mut room = room.bottom(1);
+        room.left(MARKS);
+        let text = |seconds: f64| {
+            crate::table::duration(std::time::Duration::from_secs_f64(seconds.max(0.0)))
+        };
+        room.put(0, 0, &text(self.from_s), DIM);
+        let middle = text(f64::midpoint(self.from_s, self.to_s));
+        let half = room.width() / 2;
+        room.put(
+            half.saturating_sub(u16::try_from(middle.chars().count() / 2).unwrap_or(0)),
+            0,
+            &middle,
+            DIM,
+        );
+        room.put_right(0, &text(self.to_s), DIM);
+    }
+}
+
+/// The slices that lie in a time, each with its overlap in seconds.
+pub(super) fn within<'a>(
+    slices: &'a [&'a Slice],
+    (from, to): (f64, f64),
+) -> impl Iterator<Item = (&'a Slice, f64)> {
+    let first = slices.partition_point(|slice| slice.end_s() <= from);
+    slices[first..]
+        .iter()
+        .take_while(move |slice| slice.start_s < to)
+        .map(move |slice| (*slice, slice.end_s().min(to) - slice.start_s.max(from)))
+}
+
+/// What of the load is in one column.
+#[derive(Debug, Clone, Copy, Default)]
+struct Column {
+    succeeded_per_s: f64,
+    failed_per_s: f64,
+    is_warm_up: bool,
+}
+
+fn columns(look: &Look<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
+    let slices: Vec<&Slice> = look.shown.history.slices(look.span).collect();
+    let column = |place: u16| {
+        let (mut seconds, mut succeeded, mut failed, mut is_warm_up) = (0.0, 0.0, 0.0, false);
+        for (slice, overlap) in within(&slices, axis.column(place, count)) {
+            let part = ratio(overlap, slice.seconds);
+            seconds += overlap;
+            succeeded += part * as_f64(slice.succeeded);
+            failed += part * as_f64(slice.failed);
+            is_warm_up |= slice.phase == Phase::WarmUp;
+        }
+        (seconds > 0.0).then(|| Column {
+            succeeded_per_s: ratio(succeeded, seconds),
+            failed_per_s: ratio(failed, seconds),
+            is_warm_up,
+        })
+    };
+    (0..count).map(column).collect()
+}
+
+/// Requests per second: those that succeeded, and those that failed on top of them.
+pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
+    let shown = look.shown;
+    let now = shown.history.last().map_or(0.0, Slice::rate_per_s);
+    let mut beside = format!("{}/s now", plain(now));
+    if shown.overall.seconds > 0.0 {
+        beside += &format!(", {}/s overall", plain(shown.overall.rate_per_s));
+    }
+    room.title("rate", &beside);
+    let axis = TimeAxis::of(look);
+    let columns = columns(look, axis, room.width().saturating_sub(MARKS));
+    let highest = columns
+        .iter()
+        .flatten()
+        .map(|column| column.succeeded_per_s + column.failed_per_s)
+        .fold(0.0, f64::max);
+    let top = round_up(highest);
+    left_axis(room, top);
+    room.left(MARKS);
+    let eighths = |per_s: f64| whole((ratio(per_s, top) * 8.0 * f64::from(room.height())).round());
+    let bars: Vec<Option<(usize, usize, bool)>> = columns
+        .iter()
+        .map(|column| {
+            column.map(|column| {
+                let good = eighths(column.succeeded_per_s);
+                let all = eighths(column.succeeded_per_s + column.failed_per_s);
+                // What failed is always seen.
+                let good = if column.failed_per_s > 0.0 {
+                    good.min(all.saturating_sub(1))
+                } else {
+                    good
+                };
+                (good, all, column.is_warm_up)
+            })
+        })
+        .collect();
+    for (bar, place) in bars.into_iter().zip(0..) {
+        let Some((good, all, is_warm_up)) = bar else {
+            continue;
+        };
+        let height = room.height();
+        for row in 0..height {
+            let below = 8 * usize::from(height - 1 - row);
+            let filled = all.saturating_sub(below).min(8);
+            if filled == 0 {
+                continue;
+            }
+            let of_good = good.saturating_sub(below).min(8);
+            let style = match (of_good, is_warm_up) {
+                (good, true) if good == filled => DIM,
+                (good, false) if good == filled => look.ink.colour(RATE),
+                _ => look.ink.colour(BAD),
+            };
+            room.dot(place, row, EIGHTHS[filled], style);
+        }
+    }
+}
+
+/// The largest and the smallest value of an axis from 0 on.
+fn left_axis(room: &mut Room<'_>, top: f64) {
+    let rows = room.height();
+    let mut marks = Room::new(room.area, room.buffer);
+    let mut marks = marks.left(MARKS - 1);
+    marks.put_right(0, &plain(top), DIM);
+    if rows >= 5 {
+        // The middle of a row's height is what its mark stands for.
+        marks.put_right(
+            rows / 2,
+            &plain(top * (1.0 - f64::from(rows / 2) / f64::from(rows))),
+            DIM,
+        );
+    }
+    marks.put_right(rows.saturating_sub(1), "0", DIM);
+    for row in 0..rows {
+        room.dot(MARKS - 1, row, "│", DIM);
+    }
+}
+
+/// The next number that is easily read.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 1.0;
+    }
+    let power = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
+    steps
+        .into_iter()
+        .map(|step| step * power)
+        .find(|top| *top >= value)
+        .unwrap_or(10.0 * power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_with_round_numbers() {
+        let check = |value: f64, expected: f64| {
+            assert!((round_up(value) / expected - 1.0).abs() < 1e-9, "{value}");
+        };
+        check(0.0, 1.0);
+        check(44_900.0, 50_000.0);
+        check(10.0, 10.0);
+        check(0.33, 0.4);
+        check(9_100.0, 10_000.0);
+    }
+}

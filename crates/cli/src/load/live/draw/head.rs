@@ -1,0 +1,158 @@
+//! What stands above and below every page: what is loaded and how far it is, and the keys.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Color, Style},
+};
+use waggle_report::text::count;
+
+use super::{BAD, BOLD, DIM, GOOD, Look, Page, RATE, room::Room, words::clock};
+use crate::load::{live::history::Span, summary::Phase};
+
+/// Three rows: the request, the settings, the bar.
+pub(super) fn head(look: &Look<'_>, room: &mut Room<'_>) {
+    let shown = look.shown;
+    let (state, colour) = state(look);
+    let state_width = u16::try_from(state.chars().count()).unwrap_or(0) + 1;
+    let width = room.width();
+    let mut first = room.top(1);
+    first.put_right(0, &state, look.ink.colour(colour).patch(BOLD));
+    first
+        .left(width.saturating_sub(state_width))
+        .put(0, 0, &shown.request, BOLD);
+    room.top(1).put(0, 0, &shown.settings, DIM);
+    bar(look, &mut room.top(1));
+}
+
+fn state(look: &Look<'_>) -> (String, Color) {
+    let (text, colour) = match (look.asked_to_end, look.shown.phase) {
+        (0, None) => ("starting", Color::Cyan),
+        (0, Some(Phase::WarmUp)) => ("warm-up, not counted", Color::Magenta),
+        (0, Some(Phase::Measured)) => ("measuring", GOOD),
+        (0, Some(Phase::Finish)) => ("last answers", Color::Cyan),
+        (1, _) => ("ending: waits for the last answers", BAD),
+        _ => ("ending", BAD),
+    };
+    let paused = if look.is_paused {
+        "display paused · "
+    } else {
+        ""
+    };
+    (format!("{paused}{text}"), colour)
+}
+
+fn bar(look: &Look<'_>, room: &mut Room<'_>) {
+    let elapsed = look.elapsed.as_secs_f64();
+    let shown = look.shown;
+    let text = match (shown.length, shown.requests_at_most) {
+        (_, Some(most)) => format!(
+            "{} · {} of {} requests",
+            clock(elapsed),
+            count(shown.sent.min(most)),
+            count(most)
+        ),
+        (Some(length), None) => {
+            let length = length.as_secs_f64();
+            let left = (length - elapsed).max(0.0);
+            format!(
+                "{} of {} · {} left",
+                clock(elapsed),
+                clock(length),
+                clock(left)
+            )
+        }
+        (None, None) => clock(elapsed),
+    };
+    let text_width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+    room.put_right(0, &text, Style::new());
+    let width = room.width().saturating_sub(text_width + 2);
+    let done = shown.done(look.elapsed).unwrap_or(0.0);
+    // In halves of a letter.
+    let halves = crate::load::live::spectrum::whole(f64::from(width) * 2.0 * done);
+    for column in 0..width {
+        let (letter, style) = match halves.saturating_sub(2 * usize::from(column)) {
+            0 => ("╌", DIM),
+            1 => ("╸", look.ink.colour(RATE)),
+            _ => ("━", look.ink.colour(RATE)),
+        };
+        room.dot(column, 0, letter, style);
+    }
+}
+
+/// The last row.
+pub(super) fn keys(look: &Look<'_>, room: &mut Room<'_>) {
+    let mut column = 0;
+    let mut say = |room: &mut Room<'_>, key: &str, text: &str, key_style: Style| {
+        room.put(column, 0, key, key_style);
+        column += u16::try_from(key.chars().count() + 1).unwrap_or(0);
+        room.put(column, 0, text, DIM);
+        column += u16::try_from(text.chars().count() + 2).unwrap_or(0);
+    };
+    let end = match look.asked_to_end {
+        0 => "end",
+        1 => "end at once",
+        _ => "leave",
+    };
+    say(room, "q", end, BOLD);
+    let pause = if look.is_paused { "go on" } else { "pause" };
+    say(room, "space", pause, BOLD);
+    for (key, name, page) in [
+        ("1", "overview", Page::Overview),
+        ("2", "times", Page::Times),
+        ("3", "details", Page::Details),
+    ] {
+        let style = if look.page == page {
+            look.ink.colour(RATE).patch(BOLD)
+        } else {
+            BOLD
+        };
+        say(room, key, name, style);
+    }
+    let span = match look.span {
+        Span::Whole => "last minute",
+        Span::Latest => "whole load",
+    };
+    say(room, "w", span, BOLD);
+    say(room, "?", "help", BOLD);
+}
+
+const HELP: [(&str, &str); 7] = [
+    ("q, Ctrl-C", "end, with the result so far; again: at once"),
+    ("space", "pause the display; the load goes on"),
+    ("1 2 3, tab", "overview, response times, details"),
+    ("w", "the whole load, or its last minute"),
+    ("?", "this help"),
+    ("", ""),
+    ("", "What is said of the load is said as if it ended now."),
+];
+
+/// A box in the middle.
+pub(super) fn help(area: Rect, buffer: &mut Buffer) {
+    const WIDTH: u16 = 62;
+    let height = u16::try_from(HELP.len()).unwrap_or(0) + 2;
+    let (width, height) = (WIDTH.min(area.width), height.min(area.height));
+    let place = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
+    let mut room = Room::new(place, buffer);
+    for row in 0..height {
+        room.put(0, row, &" ".repeat(usize::from(width)), Style::reset());
+        room.dot(0, row, "│", DIM);
+        room.dot(width - 1, row, "│", DIM);
+    }
+    for (row, left, right) in [(0, "┌", "┐"), (height - 1, "└", "┘")] {
+        room.put(0, row, &"─".repeat(usize::from(width)), DIM);
+        room.dot(0, row, left, DIM);
+        room.dot(width - 1, row, right, DIM);
+    }
+    room.put(2, 0, " keys ", BOLD);
+    for ((key, text), row) in HELP.iter().zip(1..) {
+        room.put(2, row, key, BOLD);
+        let column = if key.is_empty() { 2 } else { 14 };
+        room.put(column, row, text, Style::new());
+    }
+}

@@ -1,0 +1,166 @@
+//! A part of the screen from which smaller parts are cut, and in which letters are put. Nothing is ever put outside.
+
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+
+use super::{BOLD, DIM};
+
+/// A part of the screen.
+#[derive(Debug)]
+pub(super) struct Room<'a> {
+    pub(super) area: Rect,
+    pub(super) buffer: &'a mut Buffer,
+}
+
+impl<'a> Room<'a> {
+    pub(super) fn new(area: Rect, buffer: &'a mut Buffer) -> Self {
+        Self {
+            area: area.intersection(buffer.area),
+            buffer,
+        }
+    }
+
+    pub(super) fn width(&self) -> u16 {
+        self.area.width
+    }
+
+    pub(super) fn height(&self) -> u16 {
+        self.area.height
+    }
+
+    /// Cuts rows off the top.
+    pub(super) fn top(&mut self, rows: u16) -> Room<'_> {
+        let rows = rows.min(self.area.height);
+        let area = Rect {
+            height: rows,
+            ..self.area
+        };
+        self.area.y += rows;
+        self.area.height -= rows;
+        Room::new(area, self.buffer)
+    }
+
+    /// Cuts rows off the bottom.
+    pub(super) fn bottom(&mut self, rows: u16) -> Room<'_> {
+        let rows = rows.min(self.area.height);
+        self.area.height -= rows;
+        let area = Rect {
+            y: self.area.y + self.area.height,
+            height: rows,
+            ..self.area
+        };
+        Room::new(area, self.buffer)
+    }
+
+    /// Cuts columns off the left.
+    pub(super) fn left(&mut self, columns: u16) -> Room<'_> {
+        let columns = columns.min(self.area.width);
+        let area = Rect {
+            width: columns,
+            ..self.area
+        };
+        self.area.x += columns;
+        self.area.width -= columns;
+        Room::new(area, self.buffer)
+    }
+
+    /// Cuts columns off the right.
+    pub(super) fn right(&mut self, columns: u16) -> Room<'_> {
+        let columns = columns.min(self.area.width);
+        self.area.width -= columns;
+        let area = Rect {
+            x: self.area.x + self.area.width,
+            width: columns,
+            ..self.area
+        };
+        Room::new(area, self.buffer)
+    }
+
+    /// Puts text, cut off at the right edge, with a sign that it was.
+    pub(super) fn put(&mut self, column: u16, row: u16, text: &str, style: Style) {
+        if column >= self.area.width || row >= self.area.height {
+            return;
+        }
+        let left = usize::from(self.area.width - column);
+        let (x, y) = (self.area.x + column, self.area.y + row);
+        let (end, _) = self.buffer.set_stringn(x, y, text, left, style);
+        if text.chars().count() > left && end > x {
+            self.buffer[(end - 1, y)].set_char('…');
+        }
+    }
+
+    /// Puts text so that it ends at the right edge.
+    pub(super) fn put_right(&mut self, row: u16, text: &str, style: Style) {
+        let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+        self.put(self.area.width.saturating_sub(length), row, text, style);
+    }
+
+    /// One letter.
+    pub(super) fn dot(&mut self, column: u16, row: u16, letter: &str, style: Style) {
+        if column < self.area.width && row < self.area.height {
+            let at = (self.area.x + column, self.area.y + row);
+            self.buffer[at].set_symbol(letter).set_style(style);
+        }
+    }
+
+    /// Cuts off the first row for a title, with what is worth saying beside it: `─ rate  45.2k/s now ──────`.
+    pub(super) fn title(&mut self, name: &str, beside: &str) {
+        self.titled(name, beside, Style::new());
+    }
+
+    /// The same, where what stands beside has a colour.
+    pub(super) fn titled(&mut self, name: &str, beside: &str, style: Style) {
+        let mut row = self.top(1);
+        let width = row.width();
+        row.put(0, 0, &"─".repeat(usize::from(width)), DIM);
+        let name = format!(" {name} ");
+        row.put(1, 0, &name, BOLD);
+        if !beside.is_empty() {
+            let column = 1 + u16::try_from(name.chars().count()).unwrap_or(u16::MAX);
+            row.put(column, 0, &format!("{beside} "), style);
+        }
+    }
+}
+
+/// Text in lines of this many letters at most, broken between words.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole() {
+        let check = |text: &str, width: usize, expected: &[&str]| {
+            assert_eq!(wrapped(text, width), expected, "{text:?} in {width}");
+        };
+        check("", 10, &[]);
+        check("one two three", 7, &["one two", "three"]);
+        check("one two three", 100, &["one two three"]);
+        check("µµµ µµµ", 7, &["µµµ µµµ"]);
+        check("immeasurable x", 5, &["immeasurable", "x"]);
+    }
+
+    #[test]
+    fn nothing_is_put_outside() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 2));
+        let mut room = Room::new(Rect::new(0, 0, 60, 20), &mut buffer);
+        room.put(0, 0, "too long for it", Style::new());
+        room.put(0, 9, "below", Style::new());
+        room.put(9, 0, "beside", Style::new());
+        room.top(9).put(0, 1, "row", Style::new());
+        assert_eq!((room.height(), room.width()), (0, 6));
+        assert_eq!(buffer, Buffer::with_lines(["too l…", "row   "]));
+    }
+}

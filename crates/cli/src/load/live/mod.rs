@@ -1,0 +1,260 @@
+//! The live view: a thread of its own draws what the engine's intervals say, some times a second, and listens to keys.
+//!
+//! The thread that follows the load folds each interval into `shown` (with `history` and `spectrum`); `draw` makes a
+//! buffer of it; `screen` has the terminal, which it gives back whatever happens.
+
+mod draw;
+mod history;
+mod screen;
+mod shown;
+mod spectrum;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use waggle_load::Interval;
+use waggle_runner::cpus;
+
+use self::{
+    draw::{Ink, Look, Page},
+    history::Span,
+    screen::Screen,
+    shown::Shown,
+};
+use super::{
+    job::Planned,
+    summary::Phase,
+    watch::{Interrupts, Watched},
+};
+
+pub(crate) use screen::{fits, give_back};
+
+/// Time from one drawing to the next, at least.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+/// The load so far is judged so often at most,
+const JUDGE_EVERY: Duration = Duration::from_secs(1);
+/// and so seldom that judging takes no more than this part of the time of the thread that follows the load.
+const JUDGE_AT_MOST_ONE_IN: u32 = 200;
+/// How nice the drawing thread is to the threads of the engine.
+const NICE: i32 = 15;
+
+/// The view of one load.
+#[derive(Debug)]
+pub(crate) struct Live {
+    url: String,
+    running: Option<Running>,
+    judge_next: Instant,
+}
+
+#[derive(Debug)]
+struct Running {
+    shown: Arc<Mutex<Shown>>,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Live {
+    pub(crate) fn new(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            running: None,
+            judge_next: Instant::now(),
+        }
+    }
+
+    /// The load starts; a wish to end goes to `interrupts`.
+    ///
+    /// # Errors
+    /// The terminal does not do what is needed.
+    pub(crate) fn begin(&mut self, planned: &Planned, interrupts: Interrupts) -> Result<()> {
+        let shown = Arc::new(Mutex::new(Shown::new(&self.url, planned)));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let screen = Screen::take().context("cannot show the live view; --no-live does without")?;
+        let mut drawing = Drawing {
+            shown: Arc::clone(&shown),
+            is_over: Arc::clone(&is_over),
+            interrupts,
+            began: Instant::now(),
+            paused: None,
+            page: Page::default(),
+            span: Span::default(),
+            ink: if std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty()) {
+                Ink::Coloured
+            } else {
+                Ink::Plain
+            },
+            with_help: false,
+        };
+        let engine_cpus: Vec<usize> = planned.job.workers.iter().copied().flatten().collect();
+        let thread = std::thread::Builder::new()
+            .name("view".to_owned())
+            .spawn(move || {
+                out_of_the_way(&engine_cpus);
+                drawing.run(screen);
+            })
+            .context("cannot start the thread of the live view")?;
+        self.running = Some(Running {
+            shown,
+            is_over,
+            thread,
+        });
+        Ok(())
+    }
+
+    /// One more interval, which `watched` has already.
+    pub(crate) fn interval(
+        &mut self,
+        interval: &Interval,
+        phase: Phase,
+        planned: &Planned,
+        watched: &Watched,
+    ) {
+        let Some(running) = &self.running else { return };
+        let mut shown = lock(&running.shown);
+        shown.add(interval, phase, planned, watched);
+        let begin = Instant::now();
+        if phase != Phase::WarmUp && begin >= self.judge_next {
+            shown.judge(planned, watched);
+            let pause = (begin.elapsed() * JUDGE_AT_MOST_ONE_IN).max(JUDGE_EVERY);
+            self.judge_next = begin + pause;
+        }
+    }
+
+    /// Nothing more comes: the terminal is given back.
+    pub(crate) fn end(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.is_over.store(true, Ordering::Relaxed);
+            running.thread.thread().unpark();
+            // It has nothing to say at its end; where it panicked, that was shown.
+            let _ = running.thread.join();
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+    // Half a fold is still better to look at than nothing.
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The engine goes first: nowhere on its CPUs where there are others, and elsewhere only when nobody else wants to run.
+/// Neither is worth a word where the system refuses.
+fn out_of_the_way(engine_cpus: &[usize]) {
+    let _ = rustix::process::setpriority_process(None, NICE);
+    let mut others = rustix::thread::CpuSet::new();
+    let free: Vec<usize> = cpus::allowed()
+        .into_iter()
+        .filter(|cpu| !engine_cpus.contains(cpu))
+        .collect();
+    for cpu in &free {
+        others.set(*cpu);
+    }
+    if !free.is_empty() && !engine_cpus.is_empty() {
+        let _ = rustix::thread::sched_setaffinity(None, &others);
+    }
+}
+
+/// What the drawing thread has.
+struct Drawing {
+    shown: Arc<Mutex<Shown>>,
+    is_over: Arc<AtomicBool>,
+    interrupts: Interrupts,
+    began: Instant,
+    /// What is looked at while the display is paused, and since when.
+    paused: Option<(Shown, Duration)>,
+    page: Page,
+    span: Span,
+    ink: Ink,
+    with_help: bool,
+}
+
+impl Drawing {
+    /// Draws until the load is over. A terminal that has gone away ends the view alone: the load goes on.
+    fn run(&mut self, mut screen: Screen) {
+        while !self.is_over.load(Ordering::Relaxed) {
+            let drawn_at = Instant::now();
+            if self.draw(&mut screen).is_err() || self.keys(drawn_at + DRAW_EVERY).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn draw(&self, screen: &mut Screen) -> std::io::Result<()> {
+        let guard;
+        let (shown, elapsed) = match &self.paused {
+            Some((shown, since)) => (shown, *since),
+            None => {
+                guard = lock(&self.shown);
+                (&*guard, self.began.elapsed())
+            }
+        };
+        let look = Look {
+            shown,
+            elapsed,
+            page: self.page,
+            span: self.span,
+            ink: self.ink,
+            is_paused: self.paused.is_some(),
+            asked_to_end: self.interrupts.count(),
+            with_help: self.with_help,
+        };
+        screen.draw(|area, buffer| draw::draw(&look, area, buffer))
+    }
+
+    /// Takes keys until it is time to draw again.
+    fn keys(&mut self, until: Instant) -> std::io::Result<()> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if self.is_over.load(Ordering::Relaxed) || !event::poll(left)? {
+                return Ok(());
+            }
+            if let Event::Key(key) = event::read()?
+                && key.kind != KeyEventKind::Release
+            {
+                self.key(key);
+            }
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c' | 'd') if is_control => self.interrupts.came(),
+            KeyCode::Char('q' | 'Q') => self.interrupts.came(),
+            KeyCode::Char(' ') => {
+                self.paused = match self.paused.take() {
+                    Some(_) => None,
+                    None => Some((lock(&self.shown).clone(), self.began.elapsed())),
+                };
+            }
+            KeyCode::Char('1') => self.page = Page::Overview,
+            KeyCode::Char('2') => self.page = Page::Times,
+            KeyCode::Char('3') => self.page = Page::Details,
+            KeyCode::Tab => self.page = self.page.next(),
+            KeyCode::Char('w' | 'W') => {
+                self.span = match self.span {
+                    Span::Whole => Span::Latest,
+                    Span::Latest => Span::Whole,
+                };
+            }
+            KeyCode::Char('?' | 'h') => self.with_help = !self.with_help,
+            KeyCode::Esc => self.with_help = false,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Everything the live view shows, as plain values: folded from the engine's intervals, drawn by `draw`. Knows no terminal.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use waggle_load::{Interval, Model, StepCounts, What};
+use waggle_results::CountsRow;
+use waggle_stats::Verdict;
+
+use super::{
+    history::{History, Slice},
+    spectrum::Spectrum,
+};
+use crate::load::{
+    gather::{as_f64, histogram, quantile},
+    job::Planned,
+    judge,
+    result::statuses,
+    summary::Phase,
+    text,
+    watch::Watched,
+};
+
+/// Steps of a scenario that are shown at most.
+const STEPS_MAX: usize = 64;
+/// Percentiles of the response time in figures.
+pub(super) const FIGURES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("max", 1.0),
+];
+
+/// What is known of a load while it runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shown {
+    /// `GET http://127.0.0.1:8080/hello`.
+    pub(super) request: String,
+    /// `closed load: 4 connections, for 10 s`.
+    pub(super) settings: String,
+    pub(super) is_open: bool,
+    /// Warm-up and measured time; `None`: until the count is reached.
+    pub(super) length: Option<Duration>,
+    pub(super) requests_at_most: Option<u64>,
+    pub(super) phase: Option<Phase>,
+    /// Where the intervals end that were seen.
+    pub(super) seen_until: Duration,
+    pub(super) history: History,
+    /// Of the measured time on.
+    pub(super) spectrum: Spectrum,
+    pub(super) now: Figures,
+    pub(super) overall: Figures,
+    pub(super) connections_asked: u64,
+    pub(super) connections_open: u64,
+    pub(super) in_flight: u64,
+    /// Sent since the start, warm-up included.
+    pub(super) sent: u64,
+    pub(super) failures: Vec<(String, u64)>,
+    pub(super) statuses: Vec<(String, u64)>,
+    pub(super) steps: Vec<Step>,
+    pub(super) said: Option<Said>,
+}
+
+/// The figures of an interval, or of all from the measured time on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Figures {
+    pub(super) seconds: f64,
+    pub(super) succeeded: u64,
+    pub(super) failed: u64,
+    pub(super) due_unsent: u64,
+    pub(super) rate_per_s: f64,
+    pub(super) bytes_per_s: f64,
+    /// In µs, in the order of [`FIGURES`].
+    pub(super) response_us: [Option<u64>; 5],
+    /// Of its CPU, the busiest thread; a share.
+    pub(super) busy: f64,
+    pub(super) cpu_us_per_request: f64,
+    pub(super) lag_p99_us: f64,
+}
+
+/// One step of a scenario.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) counts: StepCounts,
+    pub(super) rate_now_per_s: f64,
+    pub(super) rate_per_s: f64,
+    pub(super) p50_us: Option<u64>,
+    pub(super) p99_us: Option<u64>,
+    response_time: Histogram<u64>,
+}
+
+impl Step {
+    pub(super) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            counts: StepCounts::default(),
+            rate_now_per_s: 0.0,
+            rate_per_s: 0.0,
+            p50_us: None,
+            p99_us: None,
+            response_time: histogram(),
+        }
+    }
+}
+
+/// What would be said of the load if it ended now.
+#[derive(Debug, Clone)]
+pub(super) struct Said {
+    pub(super) verdict: Verdict,
+    pub(super) reasons: Vec<String>,
+    pub(super) remarks: Vec<String>,
+}
+
+impl Shown {
+    /// Before the first interval.
+    pub(super) fn new(url: &str, planned: &Planned) -> Self {
+        let job = &planned.job;
+        let settings = &planned.settings;
+        let steps = match &job.what {
+            What::Requests { .. } => Vec::new(),
+            What::Scenario(scenario) => scenario.steps.iter().take(STEPS_MAX).collect(),
+        };
+        Self {
+            request: format!("{} {url}{}", text::what(settings), text::over(settings)),
+            settings: text::load(settings.model, settings),
+            is_open: matches!(job.model, Model::Open { .. }),
+            length: planned.measure.map(|measure| planned.warm_up + measure),
+            requests_at_most: job.requests_at_most,
+            connections_asked: judge::workers_and_connections(planned).1,
+            steps: steps.into_iter().map(|name| Step::new(name)).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// One more interval, which `watched` has already.
+    pub(super) fn add(
+        &mut self,
+        interval: &Interval,
+        phase: Phase,
+        planned: &Planned,
+        watched: &Watched,
+    ) {
+        let counts = &interval.counts;
+        let slice = Slice::of(interval, phase);
+        if phase != Phase::WarmUp {
+            self.spectrum.add(&slice.response_time);
+        }
+        self.history.add(slice);
+        self.phase = Some(phase);
+        self.seen_until = interval.start + interval.length;
+        self.now = now(interval);
+        self.connections_open = counts.connections_open;
+        self.in_flight = counts.in_flight;
+        self.sent = watched.totals.sent;
+        let row = if phase == Phase::WarmUp {
+            watched.totals_row()
+        } else {
+            watched.all.counts()
+        };
+        self.failures = failures(&row);
+        self.statuses = statuses(&row, &planned.settings.expect_status)
+            .into_iter()
+            .collect();
+        self.overall = overall(&row, planned, watched);
+        self.add_steps(interval, phase);
+    }
+
+    fn add_steps(&mut self, interval: &Interval, phase: Phase) {
+        for (step, seen) in self.steps.iter_mut().zip(&interval.steps) {
+            let per_s = |count: u64, seconds: f64| ratio(as_f64(count), seconds);
+            let seconds = interval.length.as_secs_f64();
+            step.rate_now_per_s = per_s(seen.counts.succeeded, seconds);
+            if phase == Phase::WarmUp {
+                continue;
+            }
+            step.counts.join(&seen.counts);
+            step.response_time
+                .add(&seen.response_time)
+                .expect("all histograms have the same bounds");
+            step.rate_per_s = per_s(step.counts.succeeded, self.overall.seconds);
+            step.p50_us = quantile(&step.response_time, 0.5);
+            step.p99_us = quantile(&step.response_time, 0.99);
+        }
+    }
+
+    /// What is judged now.
+    pub(super) fn judge(&mut self, planned: &Planned, watched: &Watched) {
+        let findings = judge::findings_so_far(planned, watched);
+        self.said = Some(Said {
+            verdict: waggle_stats::verdict_of(&findings.reasons),
+            reasons: findings
+                .reasons
+                .into_iter()
+                .map(|reason| reason.text)
+                .collect(),
+            remarks: findings.remarks,
+        });
+    }
+
+    /// How much of the load is done, 0 to 1, at a time since its start; `None` where it has no known end.
+    pub(super) fn done(&self, elapsed: Duration) -> Option<f64> {
+        let by_time = self
+            .length
+            .map(|length| ratio(elapsed.as_secs_f64(), length.as_secs_f64()));
+        let by_count = self
+            .requests_at_most
+            .map(|most| ratio(as_f64(self.sent), as_f64(most)));
+        let done = match (by_time, by_count) {
+            (Some(time), Some(count)) => time.max(count),
+            (time, count) => time.or(count)?,
+        };
+        Some(done.min(1.0))
+    }
+}
+
+fn now(interval: &Interval) -> Figures {
+    let counts = &interval.counts;
+    let seconds = interval.length.as_secs_f64();
+    Figures {
+        seconds,
+        succeeded: counts.succeeded,
+        failed: counts.failed,
+        due_unsent: counts.skipped,
+        rate_per_s: ratio(as_f64(counts.succeeded), seconds),
+        bytes_per_s: ratio(as_f64(counts.bytes_received), seconds),
+        response_us: FIGURES.map(|(_, at)| quantile(&interval.response_time, at)),
+        busy: ratio(counts.engine_cpu_busiest.as_secs_f64(), seconds),
+        cpu_us_per_request: ratio(counts.engine_cpu.as_secs_f64() * 1e6, as_f64(counts.sent)),
+        lag_p99_us: quantile(&interval.lag, 0.99).map_or(0.0, as_f64),
+    }
+}
+
+/// Rates and the engine's figures are those of the measured time, as in the result.
+fn overall(row: &CountsRow, planned: &Planned, watched: &Watched) -> Figures {
+    let (workers, connections) = judge::workers_and_connections(planned);
+    let offered = judge::offered_per_s(planned);
+    let engine = watched.measured.engine(workers, connections, offered);
+    let measured = watched.measured.counts();
+    Figures {
+        seconds: measured.seconds,
+        succeeded: row.succeeded,
+        failed: row.failed,
+        due_unsent: row.skipped,
+        rate_per_s: ratio(as_f64(measured.succeeded), measured.seconds),
+        bytes_per_s: ratio(as_f64(measured.bytes_received), measured.seconds),
+        response_us: FIGURES.map(|(_, at)| quantile(&watched.response_time, at)),
+        busy: engine.busy_share,
+        cpu_us_per_request: engine.cpu_us_per_request,
+        lag_p99_us: engine.lag_p99_us,
+    }
+}
+
+/// The most frequent kind first.
+fn failures(row: &CountsRow) -> Vec<(String, u64)> {
+    let mut failures: Vec<(String, u64)> = row
+        .failures
+        .iter()
+        .map(|failure| (failure.kind.replace('_', " "), failure.count))
+        .collect();
+    failures.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    failures
+}
+
+/// `part ÷ whole`; 0 where there is no whole.
+pub(super) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}

@@ -1,0 +1,236 @@
+//! Whole screens of seeded loads, letter for letter, and that no size and no state makes drawing fail.
+
+use std::sync::LazyLock;
+
+use ratatui::{Terminal, backend::TestBackend, style::Color};
+use waggle_load::{Interval, StepCounts, StepInterval};
+
+use super::{
+    draw::{Ink, Look, Page, draw},
+    history::Span,
+    shown::Shown,
+};
+use crate::load::{
+    gather::histogram,
+    job::Planned,
+    tests::{CALM, Made, golden, interval, planned},
+    watch,
+};
+
+/// What would be shown of a load with these intervals.
+fn shown(planned: &Planned, intervals: &[Interval]) -> Shown {
+    let mut shown = Shown::new("http://127.0.0.1:8080/hello", planned);
+    for (place, interval) in intervals.iter().enumerate() {
+        let watched = watch::replayed(planned, &intervals[..=place]);
+        let phase = watched.rows.last().expect("an interval makes a row").phase;
+        shown.add(interval, phase, planned, &watched);
+        if place + 1 == intervals.len() {
+            shown.judge(planned, &watched);
+        }
+    }
+    shown
+}
+
+fn made(flags: &[&str], intervals: &[Made]) -> Shown {
+    let (_, planned) = planned(flags);
+    let mut waiting = 0;
+    let intervals: Vec<Interval> = (0..)
+        .zip(intervals)
+        .map(|(index, made)| interval(index, *made, &mut waiting))
+        .collect();
+    shown(&planned, &intervals)
+}
+
+fn look(shown: &Shown, page: Page) -> Look<'_> {
+    Look {
+        shown,
+        elapsed: shown.seen_until,
+        page,
+        span: Span::Whole,
+        ink: Ink::Coloured,
+        is_paused: false,
+        asked_to_end: 0,
+        with_help: false,
+    }
+}
+
+fn screen(look: &Look<'_>, width: u16, height: u16) -> TestBackend {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal
+        .draw(|frame| draw(look, frame.area(), frame.buffer_mut()))
+        .unwrap();
+    terminal.backend().clone()
+}
+
+/// The letters alone, without spaces at the ends of lines.
+fn letters(screen: &TestBackend) -> String {
+    let buffer = screen.buffer();
+    let mut text = String::new();
+    for row in 0..buffer.area.height {
+        let line: String = (0..buffer.area.width)
+            .map(|column| buffer[(column, row)].symbol())
+            .collect();
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Slower in the middle, with failures in the end. Made once: each of its intervals is replayed with all before it.
+fn eventful() -> Shown {
+    static SHOWN: LazyLock<Shown> = LazyLock::new(make_eventful);
+    SHOWN.clone()
+}
+
+fn make_eventful() -> Shown {
+    let slow = Made {
+        answers: 900,
+        us: 3_000,
+        ..CALM
+    };
+    let failing = Made {
+        answers: 1_400,
+        failures: 90,
+        ..CALM
+    };
+    let intervals: Vec<Made> = [CALM; 12]
+        .into_iter()
+        .chain([slow; 4])
+        .chain([CALM; 6])
+        .chain([failing; 6])
+        .collect();
+    made(&["-c", "4", "-d", "9s", "--warm-up", "1s"], &intervals)
+}
+
+#[test]
+fn screens_are_as_they_were() {
+    let shown = eventful();
+    let check = |name: &str, page: Page, (width, height): (u16, u16)| {
+        golden(name, &letters(&screen(&look(&shown, page), width, height)));
+    };
+    check("live-overview-80x24.txt", Page::Overview, (80, 24));
+    check("live-overview-140x45.txt", Page::Overview, (140, 45));
+    check("live-times-80x24.txt", Page::Times, (80, 24));
+    check("live-details-80x24.txt", Page::Details, (80, 24));
+    check("live-narrow-40x16.txt", Page::Overview, (40, 16));
+}
+
+#[test]
+fn a_server_that_falls_behind_is_seen_to() {
+    let behind = Made { late: 250, ..CALM };
+    let flags = ["-R", "9000", "--arrivals", "uniform", "-c", "4", "-d", "9s"];
+    let shown = made(&flags, &[behind; 20]);
+    let text = letters(&screen(&look(&shown, Page::Overview), 100, 30));
+    golden("live-overloaded-100x30.txt", &text);
+    assert!(text.contains("verdict so far overloaded"), "{text}");
+}
+
+#[test]
+fn steps_have_figures_of_their_own() {
+    let mut shown = eventful();
+    let (_, planned) = planned(&["-c", "4", "-d", "9s"]);
+    let mut waiting = 0;
+    let mut scenario = interval(0, CALM, &mut waiting);
+    let mut response_time = histogram();
+    response_time.record_n(700, 500).unwrap();
+    scenario.steps = vec![StepInterval {
+        counts: StepCounts {
+            sent: 510,
+            succeeded: 500,
+            failed: 10,
+            ..StepCounts::default()
+        },
+        service_time: response_time.clone(),
+        failed_time: histogram(),
+        response_time,
+    }];
+    shown.steps = vec![super::shown::Step::new("log in")];
+    let watched = watch::replayed(&planned, std::slice::from_ref(&scenario));
+    shown.add(
+        &scenario,
+        crate::load::summary::Phase::Measured,
+        &planned,
+        &watched,
+    );
+    let text = letters(&screen(&look(&shown, Page::Details), 120, 30));
+    let line = text.lines().find(|line| line.contains("log in"));
+    let words: Vec<&str> = line.unwrap().split_whitespace().rev().take(6).collect();
+    assert_eq!(words, ["10", "µs", "700", "µs", "700", "2.00k/s"], "{text}");
+}
+
+#[test]
+fn no_size_and_no_state_is_too_much() {
+    let nothing = made(&["-n", "100"], &[]);
+    let refused = Made {
+        answers: 0,
+        failures: 40,
+        ..CALM
+    };
+    let refused = made(&["-c", "4", "-n", "160"], &[refused; 4]);
+    let eventful = eventful();
+    for shown in [&nothing, &refused, &eventful] {
+        for page in [Page::Overview, Page::Times, Page::Details] {
+            for span in [Span::Whole, Span::Latest] {
+                for size in [
+                    (1, 1),
+                    (10, 3),
+                    (63, 19),
+                    (64, 20),
+                    (80, 24),
+                    (200, 20),
+                    (64, 90),
+                ] {
+                    let look = Look {
+                        span,
+                        with_help: true,
+                        is_paused: true,
+                        asked_to_end: 2,
+                        ..look(shown, page)
+                    };
+                    screen(&look, size.0, size.1);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colours_there_are_none() {
+    let shown = eventful();
+    for page in [Page::Overview, Page::Times, Page::Details] {
+        let colours = |ink: Ink| {
+            let screen = screen(
+                &Look {
+                    ink,
+                    ..look(&shown, page)
+                },
+                100,
+                40,
+            );
+            let cells = screen.buffer().content().iter();
+            cells
+                .filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
+                .count()
+        };
+        assert_eq!(colours(Ink::Plain), 0, "{page:?}");
+        assert!(colours(Ink::Coloured) > 20, "{page:?}");
+    }
+}
+
+#[test]
+fn what_is_left_is_told_by_time_or_count() {
+    let check = |flags: &[&str], expected: &str| {
+        let shown = made(flags, &[CALM; 4]);
+        let text = letters(&screen(&look(&shown, Page::Overview), 80, 24));
+        assert!(text.contains(expected), "{text}");
+    };
+    check(&["-c", "4", "-d", "9s"], "1.0 s of 9.0 s · 8.0 s left");
+    check(
+        &["-c", "4", "-d", "9s", "--warm-up", "2s"],
+        "warm-up, not counted",
+    );
+    check(
+        &["-c", "4", "-n", "16000"],
+        "1.0 s · 8,000 of 16,000 requests",
+    );
+}
