@@ -2,6 +2,7 @@
 
 use crate::{
     Level,
+    environment::is_of_environment,
     mistake::Place,
     tree::{Entry, Node, Value},
 };
@@ -112,7 +113,9 @@ fn fill_text<'a>(
     let Some(parts) = parts(text) else {
         return wild;
     };
-    if let [Part::Name(name)] = parts[..] {
+    if let [Part::Name(name)] = parts[..]
+        && !is_of_environment(name)
+    {
         return level(name).map_or(wild, |(level, place)| Node {
             value: Value::Scalar(level.clone()),
             place,
@@ -123,6 +126,10 @@ fn fill_text<'a>(
     for part in parts {
         match part {
             Part::Literal(literal) => filled.push_str(literal),
+            // Stays as it is: its value is no part of the study.
+            Part::Name(name) if is_of_environment(name) => {
+                filled.push_str(&format!("${{{name}}}"));
+            }
             Part::Name(name) => match level(name) {
                 Some((level, _)) => filled.push_str(&level.to_string()),
                 None => return wild,

@@ -3,6 +3,7 @@
 mod cells;
 mod check;
 mod de;
+mod environment;
 mod feed_text;
 mod fill;
 mod mistake;
@@ -23,10 +24,11 @@ mod uses;
 mod walk;
 
 pub use check::{MIN_STEADY_INTERVALS, read_threshold};
+pub use environment::EnvironmentError;
 pub use mistake::{Mistake, Mistakes, Source};
 pub use plan::{Level, Plan, PlannedTrial, plan};
 pub use read::{
-    read_scenario, read_study, read_study_and_files, read_system, system_name, unknown_system,
+    Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
 pub use scenario::{
     Action, Capture, CheckOf, Condition, Feed, FeedOrder, FeedTable, Flow, Found, OnFailure,
@@ -40,6 +42,6 @@ pub use settings::{
 };
 pub use shelf::{Files, no_files};
 pub use system::{
-    Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver,
-    ReadyCheck, System,
+    Check, CheckExpect, Component, Endpoint, External, Parameter, ParameterKind, Probe,
+    ProcessDriver, ReadyCheck, System,
 };

@@ -9,6 +9,7 @@ use crate::{
     cells::{self, Cells, Levels},
     check::{self, Around, Carries, Checker},
     de::NodeReader,
+    environment::PREFIX,
     fill::{fill, uses},
     mistake::{Finding, Findings, Place},
     nearest::{list, nearest},
@@ -16,23 +17,33 @@ use crate::{
     schema::{OF_STUDY, SCENARIO, STUDY, SYSTEM},
     shelf::{Shelf, no_files},
     tree::{Entry, Node, Value, parse},
-    uses::check_uses,
+    uses::{check_uses, misuse_of_environment},
     walk::walk,
 };
 
 /// Most bytes of a study's text over all its cells; keeps memory and time bounded whatever the file says.
 const MAX_EXPANDED_BYTES: usize = 64 * 1024 * 1024;
 
-/// The system a study names, so that the caller can find its file.
+/// What a study says its system is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Named {
+    /// A name, by which the caller finds the system's file.
+    System(String),
+    /// A server that runs already.
+    Server(Box<System>),
+}
+
+/// The system a study names.
 ///
 /// # Errors
 /// The mistakes in the text, as far as they show without the system.
-pub fn system_name(study: &Source) -> Result<String, Mistakes> {
+pub fn system_of(study: &Source) -> Result<Named, Mistakes> {
     let mut examined = Examined::default();
     examined.read(study, None, None);
-    match examined.system {
-        Some((name, _)) => Ok(name),
-        None => Err(examined.findings.into_mistakes(one(study), examined.cells)),
+    match (examined.system, examined.server) {
+        (_, Some(server)) => Ok(Named::Server(Box::new(server))),
+        (Some((name, _)), None) => Ok(Named::System(name)),
+        (None, None) => Err(examined.findings.into_mistakes(one(study), examined.cells)),
     }
 }
 
@@ -122,6 +133,11 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
         .ok()
         .and_then(|mut root| {
             for used in uses(&root) {
+                if let Some(name) = used.name.as_deref().filter(|name| name.starts_with(PREFIX)) {
+                    let path: Vec<_> = used.path.iter().map(String::as_str).collect();
+                    found.extend(misuse_of_environment(&used, name, &path));
+                    continue;
+                }
                 let what = "${…} is filled in by a study, and this scenario stands alone";
                 found.push(Finding::new(used.place, what).expected("a value"));
             }
@@ -165,6 +181,8 @@ struct Examined {
     cells: u32,
     /// `system.use` with its place.
     system: Option<(String, Place)>,
+    /// What `system.url` stands for.
+    server: Option<System>,
 }
 
 impl Examined {
@@ -253,6 +271,12 @@ impl Examined {
         self.findings.add_all(own.findings);
         let name = raw.system.as_ref().and_then(|system| system.name.clone());
         self.system = name.map(|raw::Name(name)| (name, checker.at(&["system", "use"])));
+        let mut own = Checker::new(checker.root());
+        self.server = raw
+            .system
+            .as_ref()
+            .and_then(|system| check::server(&mut own, system));
+        self.findings.add_all(own.findings);
     }
 }
 

@@ -20,6 +20,23 @@ pub struct System {
     pub probes: Vec<Probe>,
     /// The functional check, run in this order before any load.
     pub verify: Vec<Check>,
+    /// A server that runs already; its one component is neither started nor stopped.
+    pub external: Option<External>,
+}
+
+/// A server that runs already, by its URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct External {
+    /// Scheme, host and port as they were written.
+    pub url: String,
+    /// Host and port as they stand in the URL, for the Host header.
+    pub authority: String,
+    /// A name or an address, without brackets.
+    pub host: String,
+    pub port: u16,
+    pub is_tls: bool,
+    /// Its certificate is taken unchecked.
+    pub insecure: bool,
 }
 
 /// What a study may set.

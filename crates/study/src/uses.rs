@@ -2,6 +2,7 @@
 
 use crate::{
     System,
+    environment::{PREFIX, is_of_environment},
     fill::{Use, uses},
     mistake::{Finding, MAX_MISTAKES, Place},
     nearest::{list, nearest},
@@ -56,6 +57,9 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
     let Some(name) = &used.name else {
         return Some(Finding::new(used.place, "a ${ without its }").expected("${factor}"));
     };
+    if name.starts_with(PREFIX) {
+        return misuse_of_environment(used, name, &path);
+    }
     let varies = path
         .first()
         .is_some_and(|part| PARTS_PER_CELL.contains(part));
@@ -81,4 +85,17 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
             .expected(expected)
             .meant(nearest(name, words())),
     )
+}
+
+/// What is wrong with a `${env.NAME}`, if anything is. In a header alone: there it goes into requests and nowhere else.
+pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
+    if !is_of_environment(name) {
+        let what = format!("{} is no environment variable", quoted(name));
+        return Some(Finding::new(used.place, what).expected("${env.NAME}"));
+    }
+    let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
+    (!is_header).then(|| {
+        let what = format!("${{{name}}} stands in {}", path.join("."));
+        Finding::new(used.place, what).expected("values from the environment in headers only")
+    })
 }

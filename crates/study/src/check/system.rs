@@ -73,6 +73,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         endpoints,
         probes,
         verify,
+        external: None,
     })
 }
 

@@ -13,7 +13,8 @@ pub(crate) use scenario::{
 };
 pub(crate) use study::{
     Arrivals, Delivery, Expect, Find, Load, Measure, Model, Order, Protocol, Ready, Records,
-    RecordsFormat, Request, Schedule, Study, WarmUpUntil,
+    RecordsFormat, Request, Schedule, Study, UseSystem,
+    WarmUpUntil,
 };
 pub(crate) use system::{
     Component, Parameter, Probe, Process, ReadyCheck, Replicas, System, Verify,

@@ -94,14 +94,17 @@ pub(crate) enum Extreme {
     Highest,
 }
 
-/// Which system, with which parameters.
+/// Which system, with which parameters; or the URL of a server that runs already.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UseSystem {
     /// Name of the system: a folder in `systems/`.
     #[serde(rename = "use")]
-    #[schemars(required)]
     pub name: Option<Name>,
+    /// In place of `use`: a server that runs already, e.g. `http://127.0.0.1:8080`. It is neither started nor stopped.
+    pub url: Option<String>,
+    /// Take the server's certificate unchecked. For `url` with https.
+    pub insecure: Option<bool>,
     /// Values for the system's parameters; the others keep their defaults.
     pub set: Option<IndexMap<String, Level>>,
 }

@@ -3,8 +3,13 @@
 use std::time::Duration;
 
 use waggle_study::{
+<<<<<<< HEAD
     Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Order, Protocol, RecordsFormat, Request,
     Study, Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_name,
+=======
+    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Named, Order, RecordsFormat, Request,
+    Study, Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_of,
+>>>>>>> 94ddbb7 (Study: a server that runs already in place of a system; header values from the environment)
 };
 
 use super::{STUDY, changed, read, root, source, system};
@@ -36,7 +41,10 @@ fn the_published_study_fits_its_system() {
 
 #[test]
 fn a_study_names_its_system() {
-    assert_eq!(system_name(&source("study.yaml", STUDY)).unwrap(), "shop");
+    assert_eq!(
+        system_of(&source("study.yaml", STUDY)).unwrap(),
+        Named::System("shop".to_owned())
+    );
 }
 
 #[test]

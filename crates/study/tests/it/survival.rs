@@ -1,7 +1,7 @@
 //! Whatever the text: no panic, and a message for every refusal.
 
 use proptest::prelude::*;
-use waggle_study::{plan, read_study, read_system, system_name, unknown_system};
+use waggle_study::{plan, read_study, read_system, system_of, unknown_system};
 
 use super::{STUDY, SYSTEM, changed, headlines, source, system};
 
@@ -24,7 +24,7 @@ fn check(text: &str) {
     if let Err(mistakes) = read_system(&text) {
         place_is_inside(&mistakes);
     }
-    if let Err(mistakes) = system_name(&text) {
+    if let Err(mistakes) = system_of(&text) {
         place_is_inside(&mistakes);
     } else {
         place_is_inside(&unknown_system(&text, &[]));

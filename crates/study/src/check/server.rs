@@ -1,0 +1,180 @@
+//! `system.url`: a server that runs already, in place of a system's folder.
+
+use super::Checker;
+use crate::{
+    Component, Endpoint, External, ProcessDriver, ReadyCheck, System, mistake::Finding, raw,
+};
+
+const PATH: [&str; 2] = ["system", "url"];
+/// Longest URL of a server.
+const URL_MAX_BYTES: usize = 2_000;
+/// The one component and endpoint of such a system.
+const NAME: &str = "server";
+const PORT: &str = "http";
+
+/// The system that a URL stands for.
+pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<System> {
+    let Some(url) = raw.url.as_deref() else {
+        if raw.name.is_none() && !checker.is_wild(&["system", "use"]) && !checker.is_wild(&PATH) {
+            let what = "system lacks the key \"use\", or \"url\" in its place";
+            checker.report(
+                Finding::new(checker.key(&["system"]), what)
+                    .expected("use: NAME of a system, or url: http://HOST:PORT"),
+            );
+        }
+        if raw.insecure.is_some() {
+            let what = "system.insecure belongs to system.url";
+            checker.report(
+                Finding::new(checker.key(&["system", "insecure"]), what)
+                    .expected("url: https://HOST"),
+            );
+        }
+        return None;
+    };
+    if let Some(key) = [("use", raw.name.is_some()), ("set", raw.set.is_some())]
+        .into_iter()
+        .find_map(|(key, given)| given.then_some(key))
+    {
+        let what = format!("system has both url and {key}");
+        checker.report(
+            Finding::new(checker.key(&["system", key]), what)
+                .expected("url for a server that runs already, or use for one of the systems"),
+        );
+        return None;
+    }
+    match parse(url) {
+        Ok(external) => Some(system(External {
+            insecure: raw.insecure.unwrap_or(false),
+            ..external
+        })),
+        Err(why) => {
+            let what = format!("system.url is {url:?}: {why}");
+            checker.report(
+                Finding::new(checker.at(&PATH), what)
+                    .expected("http://HOST:PORT or https://HOST:PORT"),
+            );
+            None
+        }
+    }
+}
+
+fn system(external: External) -> System {
+    System {
+        name: NAME.to_owned(),
+        summary: format!("{}, which runs already", external.url),
+        parameters: Vec::new(),
+        components: vec![Component {
+            name: NAME.to_owned(),
+            replicas: "1".to_owned(),
+            needs: Vec::new(),
+            ports: vec![PORT.to_owned()],
+            process: ProcessDriver {
+                command: Vec::new(),
+                environment: Vec::new(),
+                version: Vec::new(),
+            },
+            ready: ReadyCheck::Tcp {
+                port: PORT.to_owned(),
+            },
+            stop_within: std::time::Duration::ZERO,
+        }],
+        endpoints: vec![Endpoint {
+            name: NAME.to_owned(),
+            component: NAME.to_owned(),
+            port: PORT.to_owned(),
+        }],
+        probes: Vec::new(),
+        verify: Vec::new(),
+        external: Some(external),
+    }
+}
+
+fn parse(url: &str) -> Result<External, &'static str> {
+    if url.len() > URL_MAX_BYTES {
+        return Err("it is too long");
+    }
+    let (scheme, rest) = url.split_once("://").ok_or("it has no scheme")?;
+    let (is_tls, standard_port) = match scheme {
+        "http" => (false, 80),
+        "https" => (true, 443),
+        _ => return Err("its scheme is neither http nor https"),
+    };
+    let authority = rest.strip_suffix('/').unwrap_or(rest);
+    if authority.contains(['/', '?', '#']) {
+        return Err("it has a path, which belongs to the requests");
+    }
+    if authority.contains('@') {
+        return Err("it has a name or password, which belongs into a header from the environment");
+    }
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, port) = rest.split_once(']').ok_or("its [ is not closed")?;
+            let is_address = host.parse::<std::net::Ipv6Addr>().is_ok();
+            let port = port.strip_prefix(':').map_or(port, |port| port);
+            (is_address.then_some(host), port)
+        }
+        None => match authority.split_once(':') {
+            Some((_, "")) => return Err("it has no port after the colon"),
+            Some((host, port)) => (Some(host), port),
+            None => (Some(authority), ""),
+        },
+    };
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
+    let host = host
+        .filter(|host| !host.is_empty() && host.bytes().all(is_letter))
+        .ok_or("its host is no name and no address")?;
+    let port = match port {
+        "" => standard_port,
+        port => port
+            .parse()
+            .ok()
+            .filter(|port| *port > 0)
+            .ok_or("its port is no number from 1 to 65535")?,
+    };
+    Ok(External {
+        url: format!("{scheme}://{authority}"),
+        authority: authority.to_owned(),
+        host: host.to_owned(),
+        port,
+        is_tls,
+        insecure: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let check = |url: &str, host: &str, port: u16, is_tls: bool| {
+            let found = parse(url).unwrap();
+            assert_eq!(
+                (&*found.host, found.port, found.is_tls),
+                (host, port, is_tls),
+                "{url}"
+            );
+        };
+        check("http://127.0.0.1:8080", "127.0.0.1", 8080, false);
+        check("https://api.example.org/", "api.example.org", 443, true);
+        check("http://localhost", "localhost", 80, false);
+        check("http://[::1]:81", "::1", 81, false);
+        check("http://[::1]", "::1", 80, false);
+        for url in [
+            "api.example.org",
+            "ftp://h",
+            "http://",
+            "http://h:",
+            "http://h:0",
+            "http://h:65536",
+            "http://h/path",
+            "http://h?x",
+            "http://u:p@h",
+            "http://[::1",
+            "http://[x]:1",
+            "http://a b",
+        ] {
+            assert!(parse(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `${env.NAME}` in the values of headers: what may not stand in a file comes from the environment.
+//!
+//! The text keeps the name; the value is put in after the study was checked, and goes nowhere but into requests.
+
+use std::sync::Arc;
+
+use crate::{Action, Scenario, Study, What};
+
+/// How such a name begins.
+pub(crate) const PREFIX: &str = "env.";
+/// Longest value.
+const VALUE_MAX_BYTES: usize = 16 * 1024;
+
+/// Why a value from the environment cannot be used. Never shows the value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvironmentError {
+    #[error(
+        "the header {header} takes its value from the environment variable {name}, which is not set"
+    )]
+    NotSet { header: String, name: String },
+    #[error(
+        "the environment variable {name} cannot be the value of a header: it is empty, too long or has a control character"
+    )]
+    Unusable { name: String },
+}
+
+impl Study {
+    /// Puts the values of environment variables into the headers of every cell's requests.
+    ///
+    /// # Errors
+    /// A variable that is not set, or whose value cannot stand in a header.
+    pub fn take_from_environment(
+        &mut self,
+        value_of: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), EnvironmentError> {
+        for cell in &mut self.cells {
+            match &mut cell.what {
+                What::Request(request) => fill(&mut request.headers, value_of)?,
+                What::Scenario(scenario) => {
+                    Arc::make_mut(scenario).take_from_environment(value_of)?
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Scenario {
+    /// The same for a scenario that stands alone.
+    ///
+    /// # Errors
+    /// A variable that is not set, or whose value cannot stand in a header.
+    pub fn take_from_environment(
+        &mut self,
+        value_of: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), EnvironmentError> {
+        self.flows
+            .iter_mut()
+            .try_for_each(|flow| in_actions(&mut flow.actions, value_of))
+    }
+}
+
+fn in_actions(
+    actions: &mut [Action],
+    value_of: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), EnvironmentError> {
+    for action in actions {
+        match action {
+            Action::Request(step) => fill(&mut step.headers, value_of)?,
+            Action::Pause(_) => {}
+            Action::Repeat { actions, .. } => in_actions(actions, value_of)?,
+        }
+    }
+    Ok(())
+}
+
+fn fill(
+    headers: &mut [(String, String)],
+    value_of: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), EnvironmentError> {
+    for (header, value) in headers {
+        let mut filled = String::new();
+        let mut rest = value.as_str();
+        while let Some((before, name, after)) = next(rest) {
+            let found = value_of(name).ok_or_else(|| EnvironmentError::NotSet {
+                header: header.clone(),
+                name: name.to_owned(),
+            })?;
+            let is_usable = !found.is_empty()
+                && found.len() <= VALUE_MAX_BYTES
+                && !found.chars().any(char::is_control);
+            if !is_usable {
+                return Err(EnvironmentError::Unusable {
+                    name: name.to_owned(),
+                });
+            }
+            filled.push_str(before);
+            filled.push_str(&found);
+            rest = after;
+        }
+        filled.push_str(rest);
+        *value = filled;
+    }
+    Ok(())
+}
+
+/// The first `${env.NAME}`: what stands before it, its name, and what comes after.
+fn next(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("${env.")?;
+    let (name, after) = rest.split_once('}')?;
+    Some((before, name, after))
+}
+
+/// Whether what stands in `${…}` names an environment variable.
+pub(crate) fn is_of_environment(name: &str) -> bool {
+    name.strip_prefix(PREFIX).is_some_and(|name| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EnvironmentError, fill};
+
+    #[test]
+    fn values_come_from_the_environment() {
+        let value_of = |name: &str| match name {
+            "TOKEN" => Some("abc".to_owned()),
+            "BAD" => Some("a\r\nb".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let check = |value: &str, expected: Result<&str, EnvironmentError>| {
+            let mut headers = [("h".to_owned(), value.to_owned())];
+            let filled = fill(&mut headers, &value_of);
+            let [(_, value)] = headers;
+            assert_eq!(filled.map(|()| value), expected.map(str::to_owned));
+        };
+        let unusable = |name: &str| {
+            Err(EnvironmentError::Unusable {
+                name: name.to_owned(),
+            })
+        };
+        check("plain", Ok("plain"));
+        check("Bearer ${env.TOKEN}!", Ok("Bearer abc!"));
+        check("${env.TOKEN}${env.TOKEN}", Ok("abcabc"));
+        check("${env.BAD}", unusable("BAD"));
+        check("${env.EMPTY}", unusable("EMPTY"));
+        check(
+            "${env.NONE}",
+            Err(EnvironmentError::NotSet {
+                header: "h".to_owned(),
+                name: "NONE".to_owned(),
+            }),
+        );
+    }
+}
