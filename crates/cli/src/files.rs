@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use waggle_study::{Source, Study, System};
+use waggle_study::{Named, Source, Study, System};
 
 use crate::{arguments::Choice, narrow};
 
@@ -23,10 +23,7 @@ pub(crate) struct Loaded {
 /// Reads and checks what `choice` names, and narrows it as asked.
 pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     let study_source = read(&choice.study)?;
-    let name = waggle_study::system_name(&study_source)?;
-    let system_file = system_file(&name, &study_source, &choice.study)?;
-    let system_source = read(&system_file)?;
-    let system = waggle_study::read_system(&system_source)?;
+    let (system, system_source, system_folder) = system(&study_source, &choice.study)?;
     let files = waggle_runner::files_beside(&choice.study);
     let mut study = waggle_study::read_study_and_files(&study_source, &system, &files)?;
     if let Some(seed) = choice.seed {
@@ -36,10 +33,6 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     if choice.quick {
         narrow::quick(&mut study);
     }
-    let system_folder = system_file
-        .parent()
-        .map(Path::to_path_buf)
-        .unwrap_or_default();
     Ok(Loaded {
         study,
         study_source,
@@ -47,6 +40,25 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
         system_source,
         system_folder,
     })
+}
+
+/// The system that a study names, with its text and the folder it lies in.
+fn system(study: &Source, file: &Path) -> Result<(System, Source, PathBuf)> {
+    let name = match waggle_study::system_of(study)? {
+        Named::System(name) => name,
+        Named::Server(server) => {
+            let source = Source {
+                name: "system.url".to_owned(),
+                text: format!("# {}: {}\n", server.name, server.summary),
+            };
+            return Ok((*server, source, PathBuf::new()));
+        }
+    };
+    let system_file = system_file(&name, study, file)?;
+    let source = read(&system_file)?;
+    let system = waggle_study::read_system(&source)?;
+    let folder = system_file.parent().map(Path::to_path_buf);
+    Ok((system, source, folder.unwrap_or_default()))
 }
 
 fn read(file: &Path) -> Result<Source> {

@@ -21,7 +21,10 @@ use crate::{
 const EVENTS_MAX: usize = 1024;
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
-    let loaded = files::load(&arguments.choice)?;
+    let mut loaded = files::load(&arguments.choice)?;
+    loaded
+        .study
+        .take_from_environment(&|name| std::env::var(name).ok())?;
     let folder = match &arguments.resume {
         Some(Some(folder)) => folder.clone(),
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,

@@ -101,6 +101,7 @@ fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
         .ok()?;
     let parts = Parts {
         targets: vec![NOWHERE],
+        tls: None,
         what: What::Requests {
             requests,
             expect: job::expect(&request.expect),

@@ -14,6 +14,7 @@ const SPARE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) targets: Vec<SocketAddr>,
+    pub(crate) tls: Option<load::Tls>,
     pub(crate) what: What,
     pub(crate) workers: Vec<Option<usize>>,
     pub(crate) seed: u64,
@@ -33,7 +34,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
                 study::Protocol::Http1 => load::Protocol::Http1,
                 study::Protocol::Http2 => load::Protocol::Http2,
             },
-            tls: None,
+            tls: parts.tls,
         },
         model: model(&cell.load),
         account_at_most: cell

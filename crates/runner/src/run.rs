@@ -3,19 +3,20 @@
 //!
 //! The thread is put onto the load's CPUs, and so is everything else of this process: the system has its own.
 
-use std::{fs, path::Path, sync::Arc, thread};
+use std::{fs, net::IpAddr, path::Path, sync::Arc, thread};
 
 use tokio::{
     runtime,
     sync::{mpsc, oneshot, watch},
 };
 use waggle_results::RunFolder;
+use waggle_study::External;
 
 use crate::{
     Ended, Event, RunError, RunRequest,
     calibration::{self, Basis, Calibration},
     cpus::{self, Shares},
-    driver::{ProcessDriver, Programs},
+    driver::{Driver, ExternalDriver, ProcessDriver, Programs},
     engine::Engine,
     events::{Events, Shutdown},
     host,
@@ -108,13 +109,6 @@ async fn prepare_and_run(
         events.tell(Event::Warning(warning)).await;
     }
     let _pinned = Pinned::onto(&shares.load());
-    let system = Arc::new(request.system.clone());
-    let driver = ProcessDriver::new(
-        system,
-        programs,
-        request.supervisor.clone(),
-        shares.system.clone(),
-    );
     let calibration = match &request.calibration_file {
         Some(file) => {
             let basis = Basis {
@@ -128,11 +122,6 @@ async fn prepare_and_run(
         }
         None => Calibration::default(),
     };
-    let mut means = Means {
-        driver,
-        load: Engine,
-        web: Network,
-    };
     let series = Series {
         study: &request.study,
         system: &request.system,
@@ -143,7 +132,29 @@ async fn prepare_and_run(
         calibration: &calibration,
         judge: request.judge,
     };
-    schedule::run_all(&mut means, series, events, shutdown).await
+    match &request.system.external {
+        Some(server) => {
+            let mut means = with_driver(ExternalDriver::new(server.clone()));
+            schedule::run_all(&mut means, series, events, shutdown).await
+        }
+        None => {
+            let mut means = with_driver(ProcessDriver::new(
+                Arc::new(request.system.clone()),
+                programs,
+                request.supervisor.clone(),
+                shares.system.clone(),
+            ));
+            schedule::run_all(&mut means, series, events, shutdown).await
+        }
+    }
+}
+
+fn with_driver<D: Driver>(driver: D) -> Means<D, Engine, Network> {
+    Means {
+        driver,
+        load: Engine,
+        web: Network,
+    }
 }
 
 /// Puts this process onto the load's CPUs for as long as it lives.
@@ -200,8 +211,15 @@ async fn open(
     programs: &Programs,
     shares: &Shares,
 ) -> Result<RunFolder, RunError> {
+    let mut host = host::host(shares);
+    if let Some(server) = &request.system.external
+        && !is_on_this_machine(server)
+    {
+        host.shared_with_system = false;
+        host.system_cpus.clear();
+    }
     let found = Found {
-        host: host::host(shares),
+        host,
         components: programs.versions(&request.system).await,
     };
     if request.resume {
@@ -217,6 +235,14 @@ async fn open(
         study,
         system,
     )?)
+}
+
+/// By its URL: a name of this machine other than localhost is taken for another machine.
+fn is_on_this_machine(server: &External) -> bool {
+    let address: Option<IpAddr> = server.host.parse().ok();
+    address.map_or(server.host.eq_ignore_ascii_case("localhost"), |address| {
+        address.is_loopback()
+    })
 }
 
 /// Trials of one run are comparable only if nothing has changed in between.

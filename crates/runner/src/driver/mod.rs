@@ -1,6 +1,7 @@
 //! How a system is brought up and down: the trait the trial knows, and what it tells.
 
 mod child;
+mod external;
 mod log;
 mod ports;
 mod process;
@@ -15,7 +16,7 @@ use tokio::{sync::watch, time::Instant};
 use waggle_study::Cell;
 
 pub use self::program::ProgramError;
-pub(crate) use self::{process::ProcessDriver, program::Programs};
+pub(crate) use self::{external::ExternalDriver, process::ProcessDriver, program::Programs};
 
 /// What a driver needs to know of a trial.
 #[derive(Debug, Clone, Copy)]

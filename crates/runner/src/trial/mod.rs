@@ -3,6 +3,7 @@
 mod delivery;
 mod phases;
 mod places;
+mod rehearsal;
 mod report;
 mod resources;
 mod start;

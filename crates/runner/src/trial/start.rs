@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use tokio::sync::watch;
 use waggle_load as load;
 use waggle_results::LoadStart;
-use waggle_study::{self as study, Delivery as DeliveryAsked, Probe};
+use waggle_study::{self as study, Delivery as DeliveryAsked, External, Probe};
 
 use crate::{
     clock::Clock,
@@ -40,25 +40,14 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
 ) -> Result<Started<'a, L::Run, W::Line>, Cut> {
     let order = trial.order;
     let cell = order.cell;
-    let targets = endpoints(order.system, &means.driver, &cell.endpoint)?;
     let followed = match &cell.measure.delivery {
         Some(asked) => Some(store(trial, &means.driver, asked)?),
         None => None,
     };
     let clock = Clock::start();
     let run = mark(clock, order.position);
-    let what = what(order, &run, &targets[0].to_string())?;
-    let workers = order.shares.workers(cell.load_workers);
-    let count = workers.len();
-    let job = job::job(
-        cell,
-        Parts {
-            targets,
-            what,
-            workers,
-            seed: order.seed,
-        },
-    );
+    let job = job_of(order, &means.driver, &run)?;
+    let count = job.workers.len();
     let started = means
         .load
         .start(job)
@@ -99,6 +88,48 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         clock,
         workers: count,
     })
+}
+
+/// What the engine is told; `run` marks the records.
+pub(crate) fn job_of<D: Driver>(
+    order: Order<'_>,
+    driver: &D,
+    run: &str,
+) -> Result<load::Job, Failure> {
+    let targets = endpoints(order.system, driver, &order.cell.endpoint)?;
+    let external = order.system.external.as_ref();
+    let host = external.map_or_else(
+        || targets[0].to_string(),
+        |server| server.authority.clone(),
+    );
+    let parts = Parts {
+        targets,
+        tls: external.map(tls).transpose()?.flatten(),
+        what: what(order, run, &host)?,
+        workers: order.shares.workers(order.cell.load_workers),
+        seed: order.seed,
+    };
+    Ok(job::job(order.cell, parts))
+}
+
+/// For a server whose URL says https.
+fn tls(server: &External) -> Result<Option<load::Tls>, Failure> {
+    if !server.is_tls {
+        return Ok(None);
+    }
+    let roots = if server.insecure {
+        load::Roots::Unchecked
+    } else {
+        load::Roots::System
+    };
+    let tls = load::Tls::new(load::TlsOptions {
+        server_name: server.host.clone(),
+        roots,
+        client: None,
+        resumes: true,
+    });
+    tls.map(Some)
+        .map_err(|problem| Failure::new(format!("{}: {problem}", server.url)))
 }
 
 /// What is sent; `run` marks its records, `host` goes into its heads.

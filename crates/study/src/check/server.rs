@@ -60,8 +60,8 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
 
 fn system(external: External) -> System {
     System {
-        name: NAME.to_owned(),
-        summary: format!("{}, which runs already", external.url),
+        name: external.url.clone(),
+        summary: "a server that runs already".to_owned(),
         parameters: Vec::new(),
         components: vec![Component {
             name: NAME.to_owned(),
