@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Print the JSON Schema of a study, system or scenario file, for editors, or of the result of a load
     Schema(Schema),
+    /// Write a study of a server that runs already: from its URL, a curl command, a HAR file or an OpenAPI document
+    Init(Init),
     #[command(name = "__supervise", hide = true)]
     Supervise(Supervise),
 }
@@ -93,6 +95,35 @@ pub(crate) enum SchemaOf {
     Scenario,
     /// The object that `waggle load --find … --json` prints
     Find,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The server's URL; with --from, the file to read (- is the standard input)
+    #[arg(value_name = "URL|FILE")]
+    pub(crate) source: String,
+    /// What the file is: a command line of curl, an HTTP archive as browsers save it, or an OpenAPI 3 document
+    #[arg(long, value_name = "KIND")]
+    pub(crate) from: Option<InitFrom>,
+    /// Where the study goes; by default a file in this folder, named after what is called; - is the standard output
+    #[arg(long, short, value_name = "STUDY.yaml")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// OpenAPI: take the operations that change something too (POST, PUT, PATCH, DELETE)
+    #[arg(long)]
+    pub(crate) include_writes: bool,
+    /// OpenAPI: the server, in place of the document's own
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InitFrom {
+    Curl,
+    Har,
+    Openapi,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 mod arguments;
 mod exit;
 mod files;
+mod init;
 mod load;
 mod narrow;
 mod plan;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
     };
     match outcome {

@@ -1,0 +1,200 @@
+//! What every source is turned into: calls of one server, ready to be written as a study.
+
+use anyhow::{Result, bail};
+
+/// Names of header fields that carry secrets; their values are never written.
+const SECRET_FIELDS: [&str; 8] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "x-auth-token",
+    "x-csrf-token",
+    "x-amz-security-token",
+    "api-key",
+];
+/// Names of query parameters and of forms' fields that carry secrets.
+const SECRET_PARAMETERS: [&str; 9] = [
+    "access_token",
+    "api_key",
+    "apikey",
+    "auth",
+    "key",
+    "password",
+    "secret",
+    "sig",
+    "token",
+];
+/// Header fields that the engine writes itself, or that belong to one connection or browser only.
+const OWN_FIELDS: [&str; 14] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "upgrade",
+    "te",
+    "trailer",
+    "keep-alive",
+    "expect",
+    "proxy-connection",
+    "upgrade-insecure-requests",
+    "if-none-match",
+    "if-modified-since",
+    "priority",
+];
+
+/// One call of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// Letters, digits, `-` and `_`; not unique yet.
+    pub(crate) name: String,
+    pub(crate) method: String,
+    /// `http://host:port`.
+    pub(crate) origin: String,
+    /// Path and query.
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Option<String>,
+    /// The status that was seen, where one was.
+    pub(crate) status: Option<u16>,
+    /// The pause before it, in milliseconds, where one was seen.
+    pub(crate) pause_ms: Option<u64>,
+}
+
+/// What was found in a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) calls: Vec<Call>,
+    /// Calls that belong together in their order (one session), or each for itself.
+    pub(crate) is_session: bool,
+    /// What was left out, and why; a line each.
+    pub(crate) left_out: Vec<String>,
+    /// Options of the source that mean something for the whole study: a certificate that is not checked.
+    pub(crate) is_insecure: bool,
+}
+
+/// Splits a URL into its origin and path with query. Without a scheme, http is meant.
+pub(crate) fn split_url(text: &str) -> Result<(String, String, Option<String>)> {
+    let whole = if text.contains("://") {
+        text.to_owned()
+    } else {
+        format!("http://{text}")
+    };
+    let without_fragment = whole.split('#').next().unwrap_or_default();
+    let (scheme, rest) = without_fragment
+        .split_once("://")
+        .unwrap_or(("http", without_fragment));
+    let scheme = scheme.to_ascii_lowercase();
+    if scheme != "http" && scheme != "https" {
+        bail!("the scheme of {text:?} is {scheme:?}; expected http or https");
+    }
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (Some(user.to_owned()), host),
+        None => (None, authority),
+    };
+    if host.is_empty() {
+        bail!("{text:?} names no host");
+    }
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    };
+    Ok((
+        format!("{scheme}://{}", host.to_ascii_lowercase()),
+        path,
+        user,
+    ))
+}
+
+/// Whether a header field's value is a secret.
+pub(crate) fn is_secret_field(name: &str) -> bool {
+    SECRET_FIELDS
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+/// Whether a parameter's value is a secret.
+pub(crate) fn is_secret_parameter(name: &str) -> bool {
+    SECRET_PARAMETERS
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+/// Whether the engine writes this field itself, or it means nothing outside a browser.
+pub(crate) fn is_own_field(name: &str) -> bool {
+    name.starts_with(':')
+        || name.to_ascii_lowercase().starts_with("sec-")
+        || OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
+/// A name for a call: its method and the words of its path, as thresholds and tables can use it.
+pub(crate) fn name_of(method: &str, path: &str) -> String {
+    let path = path.split('?').next().unwrap_or_default();
+    let words: Vec<String> = path
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty() && word.len() <= 24)
+        .filter(|word| !word.chars().all(|character| character.is_ascii_digit()))
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let tail = words.iter().rev().take(3).rev().cloned();
+    let mut name = vec![method.to_ascii_lowercase()];
+    name.extend(tail);
+    name.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_split() {
+        let check = |text: &str, origin: &str, path: &str, user: Option<&str>| {
+            let (found_origin, found_path, found_user) = split_url(text).unwrap();
+            assert_eq!(
+                (&*found_origin, &*found_path, found_user.as_deref()),
+                (origin, path, user),
+                "{text}"
+            );
+        };
+        check(
+            "http://a.example/b?c=d#e",
+            "http://a.example",
+            "/b?c=d",
+            None,
+        );
+        check(
+            "https://A.example:8443",
+            "https://a.example:8443",
+            "/",
+            None,
+        );
+        check("localhost:80?x", "http://localhost:80", "/?x", None);
+        check("http://u:p@h/", "http://h", "/", Some("u:p"));
+        check("http://[::1]:80/x", "http://[::1]:80", "/x", None);
+        assert!(split_url("ftp://h/").is_err() && split_url("http:///x").is_err());
+    }
+
+    #[test]
+    fn calls_are_named_by_what_they_do() {
+        let check = |method: &str, path: &str, expected: &str| {
+            assert_eq!(name_of(method, path), expected);
+        };
+        check("GET", "/", "get");
+        check("GET", "/orders/17", "get-orders");
+        check(
+            "PUT",
+            "/api/v1/topics/plant/records?x=1",
+            "put-topics-plant-records",
+        );
+    }
+
+    #[test]
+    fn fields_are_known_for_what_they_are() {
+        assert!(is_secret_field("Authorization") && !is_secret_field("Accept"));
+        assert!(is_own_field(":authority") && is_own_field("Sec-Fetch-Mode"));
+        assert!(!is_own_field("content-type"));
+    }
+}

@@ -1,0 +1,211 @@
+//! `waggle init`: a study that runs, from a URL, a curl command, a HAR file or an OpenAPI document.
+//!
+//! Each source becomes calls (`curl`, `har`, `openapi`), secrets are taken out (`secrets`), and one writer makes the
+//! text, which is read as a study again before it is written anywhere.
+
+mod call;
+mod curl;
+mod har;
+mod openapi;
+mod secrets;
+mod shell;
+mod write;
+mod yaml;
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use waggle_study::{Named, Source};
+
+use crate::{
+    arguments::{Init, InitFrom},
+    exit::Exit,
+};
+use call::{Call, Found, name_of, split_url};
+
+/// Longest source that is read.
+const SOURCE_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Calls of one study; what comes after them is left out.
+const CALLS_MAX: usize = 100;
+
+pub(crate) fn run(arguments: &Init) -> Result<Exit> {
+    let mut found = found(arguments)?;
+    one_server(&mut found)?;
+    if found.calls.len() > CALLS_MAX {
+        let beyond = found.calls.len() - CALLS_MAX;
+        found
+            .left_out
+            .push(format!("{beyond} calls after the first {CALLS_MAX}"));
+        found.calls.truncate(CALLS_MAX);
+    }
+    let wanted = secrets::take_out(&mut found);
+    let written = write::study(&found, &wanted);
+    check(&written.text)?;
+    let file = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", written.name)));
+    if arguments.output.as_deref() == Some(Path::new("-")) {
+        say(written.text.trim_end());
+        return Ok(Exit::Fine);
+    }
+    put(&file, &written.text, arguments.force)?;
+    say(&told(&file, &found, &wanted));
+    Ok(Exit::Fine)
+}
+
+#[expect(clippy::print_stdout, reason = "this command's output")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+fn found(arguments: &Init) -> Result<Found> {
+    let Some(from) = arguments.from else {
+        let (origin, path, user) = split_url(&arguments.source)?;
+        if user.is_some() {
+            bail!(
+                "the URL has a name or password; expected it in a header: write it as a curl command with -u"
+            );
+        }
+        return Ok(Found {
+            calls: vec![Call {
+                name: name_of("GET", &path),
+                method: "GET".to_owned(),
+                origin,
+                path,
+                headers: Vec::new(),
+                body: None,
+                status: None,
+                pause_ms: None,
+            }],
+            ..Found::default()
+        });
+    };
+    let text = text_of(&arguments.source)?;
+    let beside = Path::new(&arguments.source)
+        .parent()
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
+    match from {
+        InitFrom::Curl => curl::read(&text, &|file| text_of_path(&beside.join(file))),
+        InitFrom::Har => har::read(&text),
+        InitFrom::Openapi => openapi::read(
+            &text,
+            openapi::Wishes {
+                with_writes: arguments.include_writes,
+                server: arguments.server.as_deref(),
+            },
+        ),
+    }
+    .with_context(|| format!("cannot make a study of {}", arguments.source))
+}
+
+fn text_of(source: &str) -> Result<String> {
+    if source != "-" {
+        return text_of_path(Path::new(source));
+    }
+    let mut text = String::new();
+    let read = std::io::stdin()
+        .take(SOURCE_MAX_BYTES + 1)
+        .read_to_string(&mut text);
+    read.context("cannot read the standard input")?;
+    bounded(text, "the standard input")
+}
+
+fn text_of_path(path: &Path) -> Result<String> {
+    let shown = path.display().to_string();
+    let file = fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
+    let mut text = String::new();
+    file.take(SOURCE_MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .with_context(|| format!("cannot read {shown} as text"))?;
+    bounded(text, &shown)
+}
+
+fn bounded(text: String, shown: &str) -> Result<String> {
+    if text.len() as u64 > SOURCE_MAX_BYTES {
+        bail!("{shown} is longer than {SOURCE_MAX_BYTES} bytes");
+    }
+    Ok(text)
+}
+
+/// A study has one system: the server that most calls go to.
+fn one_server(found: &mut Found) -> Result<()> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for call in &found.calls {
+        match counts.iter_mut().find(|(origin, _)| *origin == call.origin) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((call.origin.clone(), 1)),
+        }
+    }
+    // The first of those with most calls.
+    let most = counts.iter().map(|(_, count)| *count).max();
+    let chosen = counts.iter().find(|(_, count)| Some(*count) == most);
+    let Some((origin, count)) = chosen.cloned() else {
+        bail!("there is no call in it");
+    };
+    if count < found.calls.len() {
+        let others = found.calls.len() - count;
+        found.left_out.push(format!(
+            "{others} calls of other servers than {origin}; a study has one"
+        ));
+        found.calls.retain(|call| call.origin == origin);
+    }
+    Ok(())
+}
+
+/// What is written must be a study; if it is not, that is our bug or a source that no study can say.
+fn check(text: &str) -> Result<()> {
+    let source = Source {
+        name: "the study".to_owned(),
+        text: text.to_owned(),
+    };
+    let checked = waggle_study::system_of(&source).and_then(|named| match named {
+        Named::Server(server) => waggle_study::read_study(&source, &server).map(drop),
+        Named::System(_) => Ok(()),
+    });
+    checked.context("what was found cannot be said in a study")
+}
+
+fn put(file: &Path, text: &str, replace: bool) -> Result<()> {
+    let shown = file.display();
+    let opened = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .create_new(!replace)
+        .open(file);
+    let mut opened = match opened {
+        Err(problem) if problem.kind() == std::io::ErrorKind::AlreadyExists => {
+            bail!("{shown} exists; --force replaces it")
+        }
+        opened => opened.with_context(|| format!("cannot write {shown}"))?,
+    };
+    std::io::Write::write_all(&mut opened, text.as_bytes())
+        .with_context(|| format!("cannot write {shown}"))
+}
+
+fn told(file: &Path, found: &Found, wanted: &[String]) -> String {
+    let shown = file.display();
+    let calls = found.calls.len();
+    let mut lines = vec![format!(
+        "{shown}: {calls} request{} to {}",
+        if calls == 1 { "" } else { "s" },
+        found.calls[0].origin
+    )];
+    if !found.left_out.is_empty() {
+        lines.push("left out:".to_owned());
+        lines.extend(found.left_out.iter().map(|line| format!("  {line}")));
+    }
+    if !wanted.is_empty() {
+        lines.push("to be set in the environment, since secrets are not written:".to_owned());
+        lines.extend(wanted.iter().map(|name| format!("  {name}")));
+    }
+    lines.push(format!("see what it does: waggle plan {shown}"));
+    lines.push(format!("run it:           waggle run {shown}"));
+    lines.join("\n")
+}

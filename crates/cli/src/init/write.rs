@@ -1,0 +1,173 @@
+//! Calls → the text of a study: small, closed or with users, safe to run as it is, and meant to be edited.
+
+use std::{collections::BTreeSet, fmt::Write};
+
+use super::call::{Call, Found};
+
+/// A study's text and its name.
+pub(crate) struct Written {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
+    let names = unique(&found.calls);
+    let name = match &found.calls[..] {
+        [only] => only.name.clone(),
+        calls => host_of(&calls[0].origin),
+    };
+    let mut text = String::new();
+    let origin = &found.calls[0].origin;
+    let _ = writeln!(
+        text,
+        "# Written by waggle init; look at it before you run it."
+    );
+    for line in wanted {
+        let _ = writeln!(text, "# Needs in the environment: {}", one_line(line));
+    }
+    for line in &found.left_out {
+        let _ = writeln!(text, "# Left out: {}", one_line(line));
+    }
+    let _ = writeln!(text, "study: {name}");
+    let question = format!(
+        "How many requests per second does {origin} take, and how long do its answers take?"
+    );
+    let _ = writeln!(text, "question: {}", quoted(&question));
+    let _ = writeln!(text, "system:\n  url: {}", quoted(origin));
+    if found.is_insecure && origin.starts_with("https:") {
+        let _ = writeln!(text, "  insecure: true");
+    }
+    text.push_str("load:\n");
+    let first = match &found.calls[..] {
+        [only] => {
+            text.push_str("  model: closed # also: open (with rate: 100/s), users (with think: 1s)\n  connections: 2\n");
+            text.push_str("  request:\n");
+            call(&mut text, only, &names[0], Place::Request);
+            &names[0]
+        }
+        calls => {
+            if found.is_session {
+                text.push_str(
+                    "  model: users # each goes through the session again and again\n  users: 2\n",
+                );
+            } else {
+                text.push_str("  model: closed\n  connections: 2\n");
+            }
+            text.push_str("  scenario:\n    name: all\n    flows:\n");
+            flows(&mut text, calls, &names, found.is_session);
+            &names[0]
+        }
+    };
+    text.push_str(
+        "schedule:\n  warm_up: { until: time, at_most: 2s }\n  measure: 10s\n  repeat: 3\n",
+    );
+    text.push_str("measure:\n  interval: 250ms\n");
+    let _ = writeln!(
+        text,
+        "# thresholds:\n#   - {first}.response_time.p99 < 100ms\n#   - {first}.failed == 0"
+    );
+    Written { name, text }
+}
+
+fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) {
+    if is_session {
+        text.push_str("      - name: session\n        steps:\n");
+    }
+    for (one, name) in calls.iter().zip(names) {
+        if !is_session {
+            let _ = writeln!(
+                text,
+                "      - name: {name}\n        weight: 1\n        steps:"
+            );
+        }
+        if let Some(pause) = one.pause_ms {
+            let _ = writeln!(text, "          - think: {pause}ms");
+        }
+        call(text, one, name, Place::Step);
+    }
+}
+
+/// Where a call stands, which decides how it is indented and which braces mean something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Request,
+    Step,
+}
+
+fn call(text: &mut String, call: &Call, name: &str, place: Place) {
+    let (first, indent) = match place {
+        Place::Request => ("    ", "    "),
+        Place::Step => ("          - ", "            "),
+    };
+    let value = |value: &str| {
+        let value = value.replace("${", "$${");
+        quoted(&match place {
+            Place::Request => value,
+            // In a scenario two braces begin a variable.
+            Place::Step => value.replace("{{", "{{{{"),
+        })
+    };
+    let _ = writeln!(text, "{first}name: {name}");
+    let _ = writeln!(
+        text,
+        "{indent}{}: {}",
+        call.method.to_ascii_lowercase(),
+        value(&call.path)
+    );
+    if !call.headers.is_empty() {
+        let _ = writeln!(text, "{indent}headers:");
+        for (field, content) in &call.headers {
+            // Already in the study's own words: names of environment variables stand in it.
+            let content = match place {
+                Place::Request => content.clone(),
+                Place::Step => content.replace("{{", "{{{{"),
+            };
+            let _ = writeln!(text, "{indent}  {}: {}", quoted(field), quoted(&content));
+        }
+    }
+    if let Some(body) = &call.body {
+        let _ = writeln!(text, "{indent}body: {}", value(body));
+    }
+    if let Some(status) = call.status {
+        let _ = writeln!(text, "{indent}expect: {{ status: {status} }}");
+    }
+}
+
+/// Names that tell the calls apart: a number is put behind those that come again.
+fn unique(calls: &[Call]) -> Vec<String> {
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut names = Vec::new();
+    for call in calls {
+        let mut name = call.name.clone();
+        let mut count = 1;
+        while !taken.insert(name.clone()) {
+            count += 1;
+            name = format!("{}-{count}", call.name);
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// A name made of an origin's host: `api-example-org`.
+fn host_of(origin: &str) -> String {
+    let host = origin.split("://").nth(1).unwrap_or(origin);
+    let letters = host.chars().map(|letter| {
+        if letter.is_ascii_alphanumeric() {
+            letter
+        } else {
+            '-'
+        }
+    });
+    letters.collect::<String>().trim_matches('-').to_owned()
+}
+
+/// A comment ends with its line.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+/// A string as JSON writes it, which is YAML too.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,201 @@
+//! A YAML document of others' making as plain values: anchors and aliases are followed, tags are ignored.
+//!
+//! Study files are read by crate `study`, which knows places and refuses more; here a document only has to be understood.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use saphyr_parser::{Event, Parser, ScalarStyle};
+use serde_json::{Map, Value};
+
+/// Deepest nesting.
+const DEPTH_MAX: usize = 100;
+/// Values in all, those that aliases repeat included, so that a small text cannot grow without bound.
+const VALUES_MAX: usize = 5_000_000;
+
+/// Reads the first document of a text.
+pub(super) fn read(text: &str) -> Result<Value> {
+    let mut reader = Reader::default();
+    for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
+        let (event, span) = match event {
+            Ok(event) => event,
+            Err(error) => bail!("line {}: {}", error.marker().line(), error.info()),
+        };
+        if matches!(event, Event::DocumentEnd) {
+            break;
+        }
+        if let Err(why) = reader.take(event) {
+            bail!("line {}: {why}", span.start.line());
+        }
+    }
+    Ok(reader.root.unwrap_or(Value::Null))
+}
+
+#[derive(Default)]
+struct Reader {
+    open: Vec<Open>,
+    root: Option<Value>,
+    anchors: BTreeMap<usize, Value>,
+    values: usize,
+}
+
+/// A map or list that is being read.
+struct Open {
+    value: Value,
+    key: Option<String>,
+    anchor: usize,
+}
+
+impl Reader {
+    fn take(&mut self, event: Event<'_>) -> Result<()> {
+        match event {
+            Event::Scalar(text, style, anchor, _) => {
+                let value = if style == ScalarStyle::Plain {
+                    plain(&text)
+                } else {
+                    Value::String(text.into_owned())
+                };
+                self.place(value, anchor)
+            }
+            Event::SequenceStart(anchor, _) => self.begin(Value::Array(Vec::new()), anchor),
+            Event::MappingStart(anchor, _) => self.begin(Value::Object(Map::new()), anchor),
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some(done) => self.place(done.value, done.anchor),
+                None => bail!("something is closed that was not opened"),
+            },
+            Event::Alias(anchor) => {
+                let Some(value) = self.anchors.get(&anchor) else {
+                    bail!("an alias of nothing");
+                };
+                // Counted before it is copied.
+                self.values += size(value);
+                if self.values > VALUES_MAX {
+                    bail!("more than {VALUES_MAX} values");
+                }
+                let value = value.clone();
+                self.place(value, 0)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, value: Value, anchor: usize) -> Result<()> {
+        if self.open.len() == DEPTH_MAX {
+            bail!("nested deeper than {DEPTH_MAX} levels");
+        }
+        self.open.push(Open {
+            value,
+            key: None,
+            anchor,
+        });
+        Ok(())
+    }
+
+    fn place(&mut self, value: Value, anchor: usize) -> Result<()> {
+        self.values += 1;
+        if self.values > VALUES_MAX {
+            bail!("more than {VALUES_MAX} values");
+        }
+        if anchor != 0 {
+            self.anchors.insert(anchor, value.clone());
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(value);
+            return Ok(());
+        };
+        match (&mut open.value, open.key.take()) {
+            (Value::Array(items), _) => items.push(value),
+            (Value::Object(members), Some(key)) => {
+                members.insert(key, value);
+            }
+            (Value::Object(_), None) => open.key = Some(key_of(value)?),
+            _ => bail!("a value stands where none can"),
+        }
+        Ok(())
+    }
+}
+
+/// Statuses are often written as numbers.
+fn key_of(value: Value) -> Result<String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Object(_) | Value::Array(_) => bail!("a key is a mapping or a list"),
+        Value::Null => Ok("null".to_owned()),
+        other => Ok(other.to_string()),
+    }
+}
+
+fn size(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(members) => members.values().map(size).sum(),
+        _ => 0,
+    }
+}
+
+/// A plain scalar by YAML's core schema.
+fn plain(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
+        _ => {}
+    }
+    let starts = text.trim_start_matches(['-', '+']);
+    if !starts.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+        return Value::String(text.to_owned());
+    }
+    if let Ok(whole) = text.parse::<i64>() {
+        return Value::from(whole);
+    }
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .and_then(serde_json::Number::from_f64);
+    number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::read;
+
+    #[test]
+    fn documents_are_understood() {
+        let check = |text: &str, expected: serde_json::Value| {
+            assert_eq!(read(text).unwrap(), expected, "{text}");
+        };
+        check("", json!(null));
+        check(
+            "a: 1\nb: [x, 2.5, true, ~]\n",
+            json!({"a": 1, "b": ["x", 2.5, true, null]}),
+        );
+        check("200: '3.0'\n", json!({"200": "3.0"}));
+        check(
+            "a: &x {b: 1}\nc: *x\n",
+            json!({"a": {"b": 1}, "c": {"b": 1}}),
+        );
+        check(
+            "a: 3.0.1\nb: -x\nc: |\n  t\n",
+            json!({"a": "3.0.1", "b": "-x", "c": "t\n"}),
+        );
+        check("--- a\n--- b\n", json!("a"));
+        for text in ["a: [", "? {a: 1}\n: 2\n", "a: *b", &"[".repeat(1_000)] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_small_text_does_not_grow_without_bound() {
+        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = format!("*a{}, ", level - 1).repeat(10);
+            text.push_str(&format!(
+                "a{level}: &a{level} [{}]\n",
+                before.trim_end_matches(", ")
+            ));
+        }
+        assert!(read(&text).is_err());
+    }
+}
