@@ -98,10 +98,7 @@ pub(crate) fn job_of<D: Driver>(
 ) -> Result<load::Job, Failure> {
     let targets = endpoints(order.system, driver, &order.cell.endpoint)?;
     let external = order.system.external.as_ref();
-    let host = external.map_or_else(
-        || targets[0].to_string(),
-        |server| server.authority.clone(),
-    );
+    let host = external.map_or_else(|| targets[0].to_string(), |server| server.authority.clone());
     let parts = Parts {
         targets,
         tls: external.map(tls).transpose()?.flatten(),

@@ -13,8 +13,7 @@ pub(crate) use scenario::{
 };
 pub(crate) use study::{
     Arrivals, Delivery, Expect, Find, Load, Measure, Model, Order, Protocol, Ready, Records,
-    RecordsFormat, Request, Schedule, Study, UseSystem,
-    WarmUpUntil,
+    RecordsFormat, Request, Schedule, Study, UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{
     Component, Parameter, Probe, Process, ReadyCheck, Replicas, System, Verify,

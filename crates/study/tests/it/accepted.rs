@@ -3,13 +3,8 @@
 use std::time::Duration;
 
 use waggle_study::{
-<<<<<<< HEAD
-    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Order, Protocol, RecordsFormat, Request,
-    Study, Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_name,
-=======
-    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Named, Order, RecordsFormat, Request,
-    Study, Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_of,
->>>>>>> 94ddbb7 (Study: a server that runs already in place of a system; header values from the environment)
+    Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Named, Order, Protocol, RecordsFormat,
+    Request, Study, Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_of,
 };
 
 use super::{STUDY, changed, read, root, source, system};
