@@ -410,7 +410,7 @@ fn cell(
         .and_then(|load| what(checker, load, (system, model.as_ref())));
     let protocol = load
         .as_ref()
-        .and_then(|load| protocol(checker, load, what.as_ref()));
+        .and_then(|load| check::protocol(checker, load, what.as_ref()));
     let measure = check::measure(checker, raw.measure.as_ref(), system, carries);
     let delivery = measure.delivery.as_ref();
     let schedule = raw
@@ -465,7 +465,7 @@ fn what(
             Some((What::Request(Box::new(request)), endpoint))
         }
         (None, Some(raw)) => {
-            refuse_pipelining(checker, model);
+            check::refuse_pipelining(checker, model);
             let endpoint = check::endpoint(checker, raw.to.as_deref(), system, &PATH);
             let around = Around { path: &PATH, model };
             let scenario = check::scenario(checker, raw, around);
@@ -479,36 +479,5 @@ fn what(
             }
             None
         }
-    }
-}
-
-/// The version of HTTP; sessions of a scenario go over HTTP/1.1 only.
-fn protocol(
-    checker: &mut Checker<'_>,
-    load: &raw::Load,
-    what: Option<&(What, String)>,
-) -> Option<Protocol> {
-    let path = ["load", "protocol"];
-    match checker.or(load.protocol, &path, raw::Protocol::Http1)? {
-        raw::Protocol::Http1 => Some(Protocol::Http1),
-        raw::Protocol::Http2 => {
-            if matches!(what, Some((What::Scenario(_), _))) {
-                let what = "load.protocol is http2, and a scenario goes over HTTP/1.1";
-                checker.report(Finding::new(checker.at(&path), what).expected("http1"));
-            }
-            Some(Protocol::Http2)
-        }
-    }
-}
-
-/// A session sends its next request when it has the answer to the one before.
-fn refuse_pipelining(checker: &mut Checker<'_>, model: Option<&LoadModel>) {
-    if let Some(LoadModel::Closed { pipelining, .. } | LoadModel::Open { pipelining, .. }) = model
-        && *pipelining > 1
-    {
-        let what =
-            format!("load.pipelining is {pipelining}, and a session sends one request at a time");
-        let place = checker.at(&["load", "pipelining"]);
-        checker.report(Finding::new(place, what).expected("pipelining: 1"));
     }
 }

@@ -46,7 +46,12 @@ impl Programs {
         path: &OsStr,
     ) -> Result<Self, ProgramError> {
         let mut found = BTreeMap::new();
-        for component in &system.components {
+        // What runs already is not looked for.
+        let started = match &system.external {
+            Some(_) => &[][..],
+            None => &system.components[..],
+        };
+        for component in started {
             for name in names(component)? {
                 let place =
                     look_for(&name, folders, path).ok_or_else(|| ProgramError::NotFound {
@@ -76,6 +81,9 @@ impl Programs {
     /// What each component's program says of its version.
     pub(crate) async fn versions(&self, system: &System) -> Vec<ComponentInfo> {
         let mut versions = Vec::new();
+        if system.external.is_some() {
+            return versions;
+        }
         for component in &system.components {
             let version = self
                 .version(component)

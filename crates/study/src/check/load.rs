@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::{Checker, shown};
-use crate::{Arrivals, LoadModel, Think, mistake::Finding, nearest::list, raw, units};
+use crate::{
+    Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, nearest::list, raw, units,
+};
 
 /// Connections of an open load that names none.
 const OPEN_CONNECTIONS: u32 = 50;
@@ -235,5 +237,36 @@ pub(crate) fn think(checker: &mut Checker<'_>, raw: &raw::Think, path: &[&str]) 
             }
             None
         }
+    }
+}
+
+/// The version of HTTP; sessions of a scenario go over HTTP/1.1 only.
+pub(crate) fn protocol(
+    checker: &mut Checker<'_>,
+    load: &raw::Load,
+    what: Option<&(What, String)>,
+) -> Option<Protocol> {
+    let path = ["load", "protocol"];
+    match checker.or(load.protocol, &path, raw::Protocol::Http1)? {
+        raw::Protocol::Http1 => Some(Protocol::Http1),
+        raw::Protocol::Http2 => {
+            if matches!(what, Some((What::Scenario(_), _))) {
+                let what = "load.protocol is http2, and a scenario goes over HTTP/1.1";
+                checker.report(Finding::new(checker.at(&path), what).expected("http1"));
+            }
+            Some(Protocol::Http2)
+        }
+    }
+}
+
+/// A session sends its next request when it has the answer to the one before.
+pub(crate) fn refuse_pipelining(checker: &mut Checker<'_>, model: Option<&LoadModel>) {
+    if let Some(LoadModel::Closed { pipelining, .. } | LoadModel::Open { pipelining, .. }) = model
+        && *pipelining > 1
+    {
+        let what =
+            format!("load.pipelining is {pipelining}, and a session sends one request at a time");
+        let place = checker.at(&["load", "pipelining"]);
+        checker.report(Finding::new(place, what).expected("pipelining: 1"));
     }
 }

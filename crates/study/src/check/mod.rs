@@ -15,7 +15,7 @@ mod threshold;
 mod whole;
 
 pub(crate) use find::put_highest;
-pub(crate) use load::{load, load_workers};
+pub(crate) use load::{load, load_workers, protocol, refuse_pipelining};
 pub(crate) use measure::{Carries, measure};
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Around, scenario};
