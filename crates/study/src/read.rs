@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::{
-    Cell, Files, Level, LoadModel, Mistakes, Protocol, Scenario, Source, Study, System, What,
+    Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
     cells::{self, Cells, Levels},
     check::{self, Around, Carries, Checker},
     de::NodeReader,

@@ -34,7 +34,9 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
         text,
     };
     let files = waggle_runner::files_beside(file);
-    Ok(waggle_study::read_scenario(&source, &files)?)
+    let mut scenario = waggle_study::read_scenario(&source, &files)?;
+    scenario.take_from_environment(&|name| std::env::var(name).ok())?;
+    Ok(scenario)
 }
 
 /// The scenario as the engine takes it.
