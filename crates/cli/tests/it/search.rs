@@ -68,7 +68,7 @@ fn the_answer_lies_at_the_capacity() {
             held.is_some_and(|level| level >= CAPACITY_PER_S / 2.0),
             "{said}"
         );
-        assert!(said.contains("The highest rate lies between"), "{said}");
+        assert!(said.contains("highest rate lies between"), "{said}");
         // The cell's numbers are those at the answer.
         let cell = &model.cells[0];
         assert_eq!((cell.ran, cell.counted), (2, 2));

@@ -10,7 +10,10 @@ const NUMBER = { time: timeOf, share, rate: (value) => `${plain(value)}/s`, coun
 const SYMBOLS = { met: 'circle', 'not met': 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z' };
 
 /** The level with its unit, as in the tables. */
-const levelOf = (level) => (model.search.what === 'rate' ? `${plain(level)}/s` : `${plain(level)} ${model.search.what}`);
+const searchLevel = (level) => {
+  const number = Number.isInteger(level) ? level.toLocaleString('en') : three(level);
+  return model.search.what === 'rate' ? `${number}/s` : `${number} ${model.search.what}`;
+};
 
 /** The band between the highest level that holds and the lowest that does not. */
 function answerBand(search, colour) {
@@ -21,7 +24,7 @@ function answerBand(search, colour) {
 /** Where there is no upper end, a line at the level that holds. */
 function answerLine(search, colour, limit, look) {
   const data = [];
-  if (search.holds !== null) data.push({ xAxis: search.holds, lineStyle: { color: colour, width: 2 }, label: { formatter: levelOf(search.holds), color: look.ink, position: 'end', distance: [0, 4] } });
+  if (search.holds !== null) data.push({ xAxis: search.holds, lineStyle: { color: colour, width: 2 }, label: { formatter: searchLevel(search.holds), color: look.ink, position: 'end', distance: [0, 4] } });
   if (limit) data.push(limit);
   return { silent: true, symbol: 'none', animation: false, data };
 }
@@ -41,15 +44,15 @@ function searchOption(look) {
   return {
     grid: { left: 8, right: 24, top: 46, bottom: 28, containLabel: true },
     toolbox: tools(look, 'search'),
-    legend: legend(look, { show: model.search.cells.length > 1, icon: undefined }),
+    legend: legend(look, { show: model.search.cells.length > 1, icon: 'circle', itemHeight: 10 }),
     tooltip: tooltip(look, { trigger: 'item' }, (point) => {
       const step = point.data && point.data.step;
       if (!step) return null;
-      return [[point.seriesName], ['level', levelOf(step[1])], ['trial', String(step[0])], [condition.name, number(step) === null ? '–' : format(number(step))], ['conditions', step[3]]];
+      return [[point.seriesName], ['level', searchLevel(step[1])], ['trial', String(step[0])], [condition.name, number(step) === null ? '–' : format(number(step))], ['conditions', step[3]]];
     }),
     xAxis: axis(look, {
       type: 'log', min: Math.min(...levels) / 1.15, max: Math.max(...levels) * 1.15, name: `level tried, ${model.search.what === 'rate' ? 'requests/s' : model.search.what}`,
-      nameLocation: 'middle', nameGap: 27, axisLabel: { formatter: (value) => short(plain(value)), showMinLabel: false, showMaxLabel: false, customValues: levelTicks(levels) },
+      nameLocation: 'middle', nameGap: 27, axisLabel: { formatter: (value) => short(plain(value)), customValues: levelTicks(levels) },
     }),
     yAxis: axis(look, {
       type: wide ? 'log' : 'value', ...(wide ? decades(values) : { min: positive ? undefined : 0 }),
@@ -74,11 +77,10 @@ function searchOption(look) {
 /** The levels themselves, thinned where they lie too close to be read. */
 function levelTicks(levels) {
   const sorted = [...new Set(levels)].sort((a, b) => a - b);
-  const apart = (sorted[sorted.length - 1] / sorted[0]) ** (1 / 12);
-  return sorted.filter((level, place) => {
-    const before = sorted.slice(0, place).reverse().find((other) => other.kept !== false);
-    return before === undefined || level / before >= Math.max(apart, 1.08) || place === 0;
-  });
+  const apart = Math.max((sorted[sorted.length - 1] / sorted[0]) ** (1 / 14), 1.08);
+  const kept = [];
+  sorted.forEach((level) => { if (!kept.length || level / kept[kept.length - 1] >= apart) kept.push(level); });
+  return kept;
 }
 
 function searchChoice() {

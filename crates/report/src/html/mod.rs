@@ -61,6 +61,25 @@ fn script(out: &mut String, text: &str) {
 mod tests {
     use super::*;
 
+    /// One name twice at the top level, and the browser refuses the whole second script.
+    #[test]
+    fn no_two_scripts_declare_the_same_name() {
+        let mut names: Vec<&str> = SCRIPTS
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter_map(|line| {
+                let rest = ["const ", "let ", "function ", "class "]
+                    .iter()
+                    .find_map(|word| line.strip_prefix(word))?;
+                rest.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                    .next()
+            })
+            .collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None);
+    }
+
     #[test]
     fn no_embedded_file_ends_its_own_element() {
         for text in SCRIPTS.into_iter().chain([ECHARTS, STYLE]) {

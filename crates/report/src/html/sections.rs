@@ -188,7 +188,10 @@ fn of_all(model: &Model) -> Vec<Figure> {
         figures.push((
             "Records missing".to_owned(),
             text::count(missing),
-            format!("{} delivered, all trials", text::count(delivered)),
+            match model.find {
+                Some(_) => format!("{} delivered, at those levels", text::count(delivered)),
+                None => format!("{} delivered, all trials", text::count(delivered)),
+            },
         ));
     }
     let believed = model

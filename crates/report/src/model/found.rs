@@ -17,61 +17,50 @@ impl FindModel {
 #[must_use]
 pub fn sentence(what: &str, answer: &Answer, at: &str) -> String {
     let level = |level: f64| super::level(what, level);
-    let place = if at.is_empty() {
-        String::new()
-    } else {
-        format!(" at {at}")
-    };
     let trials = trials(answer.trials);
+    let why = because(answer);
+    let stopped = answer.stopped_at.map_or_else(String::new, level);
     let Some(held) = answer.holds else {
-        return without_level(answer, &place, &level);
+        return at_place(at, &without_level(answer, &trials, &level));
     };
     let holds = format!(
-        "every condition holds{place} at {} (in {})",
+        "every condition holds at {} (in {})",
         level(held.level),
         all_of(held.trials)
     );
     let fails = answer
         .fails
-        .map(|fails| format!(" and not at {}{}", level(fails), because(answer)))
+        .map(|fails| format!(" and not at {}{why}", level(fails)))
         .unwrap_or_default();
-    let stopped = answer.stopped_at.map_or_else(String::new, level);
-    match answer.end {
+    let wavering = wavering(answer, held.level, &level);
+    let said = match answer.end {
         End::Found => format!(
-            "The highest {} lies between {} and {}: {holds}{fails}; {trials}.",
+            "the highest {} lies between {} and {}: {holds}{fails}{wavering}; {trials}",
             noun(what),
             level(held.level),
             answer.fails.map_or_else(String::new, level),
         ),
         End::MetUpToMost => format!(
-            "{}, the highest that was to be tried: the limit lies above it; {trials}.",
-            capital(&holds)
+            "{holds}, the highest that was to be tried, so that the limit lies above it{wavering}; {trials}"
         ),
         End::InstrumentLimited => format!(
-            "{}; at {stopped} the load generator was the limit{}, so that the system may hold more; {trials}.",
-            capital(&holds),
-            because(answer)
+            "{holds}; at {stopped} the load generator was the limit{why}, so that the system may hold more{wavering}; {trials}"
         ),
         End::Silent => format!(
-            "{}; trials at {stopped} say nothing{}, which is no evidence that the system cannot; {trials}.",
-            capital(&holds),
-            because(answer)
+            "{holds}; trials at {stopped} say nothing{why}, which is no evidence that the system cannot{wavering}; {trials}"
         ),
         End::TrialsSpent => format!(
-            "{}{fails}; the search ended because its {trials} were all made, so that the answer is wider or less sure than was asked.",
-            capital(&holds)
+            "{holds}{fails}{wavering}; the search ended because its {trials} were all made, so that the answer is wider or \
+             less sure than was asked"
         ),
         End::Unfinished | End::NeverMet => {
-            format!(
-                "{}{fails}, so far; {trials}, and the search is not finished.",
-                capital(&holds)
-            )
+            format!("{holds}{fails}{wavering}, so far; {trials}, and the search is not finished")
         }
-    }
+    };
+    at_place(at, &said)
 }
 
-fn without_level(answer: &Answer, place: &str, level: &dyn Fn(f64) -> String) -> String {
-    let trials = trials(answer.trials);
+fn without_level(answer: &Answer, trials: &str, level: &dyn Fn(f64) -> String) -> String {
     let lowest = answer
         .levels
         .first()
@@ -79,24 +68,53 @@ fn without_level(answer: &Answer, place: &str, level: &dyn Fn(f64) -> String) ->
     let why = because(answer);
     match answer.end {
         End::NeverMet => format!(
-            "No level holds{place}: the conditions are not met even at {lowest}, the lowest that was to be tried{why}; {trials}."
+            "no level holds: the conditions are not met even at {lowest}, the lowest that was to be tried{why}; {trials}"
         ),
         End::InstrumentLimited => format!(
-            "There is no answer{place}: the load generator was the limit even at {lowest}{why}; {trials}."
+            "there is no answer: the load generator was the limit even at {lowest}{why}; {trials}"
         ),
         End::Silent => format!(
-            "There is no answer{place}: trials at {lowest} say nothing{why}, which is no evidence that the system cannot; {trials}."
+            "there is no answer: trials at {lowest} say nothing{why}, which is no evidence that the system cannot; {trials}"
         ),
         End::Unfinished if answer.trials == 0 => {
-            format!("There is no answer{place}: no trial of it has run.")
+            "there is no answer: no trial of it has run".to_owned()
         }
         End::Unfinished => format!(
-            "No level holds{place} so far, down to {lowest}{why}; {trials}, and the search is not finished."
+            "no level holds so far, down to {lowest}{why}; {trials}, and the search is not finished"
         ),
         End::TrialsSpent | End::Found | End::MetUpToMost => format!(
-            "No level was found that holds{place}, down to {lowest}{why}; the search ended because its {trials} were all made."
+            "no level was found that holds, down to {lowest}{why}; the search ended because its {trials} were all made"
         ),
     }
+}
+
+/// Levels above the one that holds at which some trials held and some did not.
+fn wavering(answer: &Answer, above: f64, level: &dyn Fn(f64) -> String) -> String {
+    let between = answer.levels.iter().filter(|seen| {
+        seen.level > above && seen.met > 0 && answer.fails.is_none_or(|fails| seen.level < fails)
+    });
+    between
+        .map(|seen| {
+            let spoke = seen.met + seen.not_met + seen.instrument_limited;
+            format!("; {} held in {} of {spoke}", level(seen.level), seen.met)
+        })
+        .collect()
+}
+
+fn at_place(at: &str, said: &str) -> String {
+    let whole = if at.is_empty() {
+        said.to_owned()
+    } else {
+        format!("at {at} {said}")
+    };
+    let mut letters = whole.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first
+        .into_iter()
+        .flatten()
+        .chain(letters)
+        .collect::<String>()
+        + "."
 }
 
 /// `rate`, `number of users`.
@@ -141,12 +159,4 @@ fn all_of(count: u32) -> String {
         1 => "one trial".to_owned(),
         other => format!("all of {other} trials"),
     }
-}
-
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters
-        .next()
-        .map(|first| first.to_uppercase().chain(letters).collect())
-        .unwrap_or_default()
 }

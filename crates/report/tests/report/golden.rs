@@ -3,7 +3,9 @@
 use std::{fs, path::PathBuf};
 
 use crate::{seeded::Seeded, seeded_model};
-use waggle_report::{CellRow, Model, cell_columns, cell_rows, csv, html, markdown, step_rows};
+use waggle_report::{
+    CellRow, Model, SearchRow, cell_columns, cell_rows, csv, html, markdown, search_rows, step_rows,
+};
 
 fn check(written: &str, golden: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -90,6 +92,42 @@ fn a_scenario() {
     assert!(page.contains("id=\"steps\"") && page.contains("id=\"step-spectrum\""));
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("id=\"steps\"") && !other.contains("table-steps"));
+}
+
+#[test]
+fn a_search() {
+    let model = seeded_model(&Seeded::search());
+    check(&csv(&model), "search.csv");
+    check(&markdown(&model), "search.md");
+    check(&searches(&model), "search.rows.txt");
+    let ends: Vec<_> = model
+        .find
+        .iter()
+        .flat_map(|find| &find.cells)
+        .map(|search| search.answer.end.name())
+        .collect();
+    assert_eq!(ends, ["found", "found", "instrument-limited", "never-met"]);
+}
+
+/// The answers as plain text.
+fn searches(model: &Model) -> String {
+    let rows = search_rows(model).expect("the run searches");
+    let lines = rows.into_iter().map(|row| {
+        let SearchRow {
+            levels,
+            holds,
+            fails,
+            trials,
+            end,
+        } = row;
+        let figures = [holds, fails, trials, end];
+        levels
+            .into_iter()
+            .chain(figures)
+            .collect::<Vec<_>>()
+            .join(" | ")
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 #[test]

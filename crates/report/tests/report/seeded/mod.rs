@@ -14,9 +14,10 @@ mod trial;
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FlowInfo, Host, NamedText, RunFolder, RunInfo,
-    ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunFolder,
+    RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
 };
+use waggle_stats::{Levels, Search, Settings};
 
 /// What to make up.
 pub(crate) struct Seeded {
@@ -34,6 +35,8 @@ pub(crate) struct Seeded {
     /// The steps of a scenario in place of the request, each with its share of the requests and how much longer than
     /// the mean it takes.
     pub(crate) steps: Vec<(&'static str, f64, f64)>,
+    /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
+    pub(crate) is_searched: bool,
 }
 
 /// What is wrong in a cell.
@@ -83,6 +86,17 @@ impl Seeded {
                 (12, Wrong::FallsBehind),
             ],
             steps: Vec::new(),
+            is_searched: false,
+        }
+    }
+
+    /// A search of the highest number of connections, whose cells end in different ways.
+    pub(crate) fn search() -> Self {
+        Self {
+            question: "How many connections can one gateway serve within 10 ms?".to_owned(),
+            wrong: vec![(3, Wrong::Starved)],
+            is_searched: true,
+            ..Self::plain(&[("pipelining", &["1", "10", "25", "50"])], 14)
         }
     }
 
@@ -152,6 +166,9 @@ impl Seeded {
     pub(crate) fn write(&self, folder: &Path) {
         let info = self.info();
         let run = RunFolder::create(folder, &info, &self.study_text(), "system: ingest\n").unwrap();
+        if self.is_searched {
+            return self.write_search(folder, &run, &info);
+        }
         let ran = self.ran.unwrap_or(info.order.len());
         for (place, key) in info.order.iter().enumerate().take(ran) {
             let wrong = self
@@ -166,6 +183,57 @@ impl Seeded {
                 &trial::Made::of(cell, *key, place, wrong),
             );
         }
+    }
+
+    /// Each trial at the level that follows from those before it, as the runner does it.
+    fn write_search(&self, folder: &Path, run: &RunFolder, info: &RunInfo) {
+        let find = info.find.as_ref().unwrap();
+        for cell in &info.cells {
+            let mut search = Search::new(Settings {
+                from: find.from,
+                at_least: find.at_least,
+                at_most: find.at_most,
+                precision: find.precision,
+                confirm: find.confirm,
+                trials_at_most: find.trials_at_most,
+                levels: Levels::Whole,
+            })
+            .unwrap();
+            while let Some(level) = search.next().level() {
+                let repetition = u32::try_from(search.tried().len() + 1).unwrap();
+                let key = TrialKey {
+                    cell: cell.cell,
+                    repetition,
+                };
+                let place = usize::try_from(info.position(key).unwrap()).unwrap() - 1;
+                let wrong = self.wrong.iter().find(|(cell, _)| *cell == key.cell);
+                let made = trial::Made::of(cell, key, place, wrong.map(|(_, wrong)| *wrong));
+                trial::write(run.begin(key).unwrap(), self, &made.at_level(level));
+                search.tell(waggle_report::evidence(folder, key).unwrap());
+            }
+        }
+    }
+
+    fn find(&self) -> Option<FindInfo> {
+        let condition = |number: &str, op: &str, value: f64, shown: &str| ThresholdInfo {
+            text: format!("{number} {op} {shown}"),
+            number: number.split('.').map(str::to_owned).collect(),
+            op: op.to_owned(),
+            value,
+        };
+        self.is_searched.then(|| FindInfo {
+            what: "connections".to_owned(),
+            conditions: vec![
+                condition("put-readings.response_time.p99", "<", 10e3, "10ms"),
+                condition("delivery.missing_share", "<=", 0.01, "1%"),
+            ],
+            from: 16.0,
+            at_least: 8.0,
+            at_most: 512.0,
+            precision: 0.1,
+            confirm: 2,
+            trials_at_most: self.repeat,
+        })
     }
 
     fn cells(&self) -> Vec<CellInfo> {
@@ -248,7 +316,7 @@ impl Seeded {
                 .then(|| "host-metrics.lp (10,000 records)".to_owned()),
             delivery_at: self.steps.is_empty().then(|| "store".to_owned()),
             scenario: (!self.steps.is_empty()).then(|| self.scenario()),
-            find: None,
+            find: self.find(),
         }
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Made {
     in_flight: f64,
     connections: u64,
     wrong: Option<Wrong>,
+    /// Where one is searched for.
+    level: Option<f64>,
     seed: u64,
 }
 
@@ -43,7 +45,19 @@ impl Made {
             in_flight: connections * level("pipelining", 1.0),
             connections: connections as u64,
             wrong,
+            level: None,
             seed: u64::from(key.cell) * 1000 + u64::from(key.repetition),
+        }
+    }
+
+    /// The same with so many connections, which are searched for.
+    pub(crate) fn at_level(self, connections: f64) -> Self {
+        let pipelining = self.in_flight / self.connections as f64;
+        Self {
+            in_flight: connections * pipelining,
+            connections: connections as u64,
+            level: Some(connections),
+            ..self
         }
     }
 
@@ -415,7 +429,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         measured: sums.measured.clone(),
         totals: sums.totals.clone(),
         remarks: Vec::new(),
-        level: None,
+        level: made.level,
         steps: Vec::new(),
         sessions: None,
         connecting: None,
@@ -469,7 +483,7 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         ledger: None,
         delivery: None,
         remarks: vec!["its log says why".to_owned()],
-        level: None,
+        level: made.level,
         steps: Vec::new(),
         sessions: None,
         connecting: None,
