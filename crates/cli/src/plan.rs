@@ -76,12 +76,15 @@ fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Pl
     );
     let _ = writeln!(
         text,
-        "from {}, between {} and {}, to within {} %, confirmed in {} trials",
+        "from {}, between {} and {}, to within {} %; {} must hold at the answer",
         level(find.from),
         level(find.at_least),
         level(find.at_most),
         find.precision * 100.0,
-        find.confirm
+        match find.confirm {
+            1 => "1 trial".to_owned(),
+            more => format!("{more} trials"),
+        }
     );
     let _ = writeln!(
         text,

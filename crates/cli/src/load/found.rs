@@ -70,7 +70,8 @@ pub(crate) struct FindStep {
     pub(crate) evidence: String,
     /// Why it is not met.
     pub(crate) why: Vec<String>,
-    /// The load itself, as `waggle load --json` prints it; its thresholds are the conditions.
+    /// The load itself, as `waggle load --json` prints it (schema: waggle schema load); its thresholds are the conditions.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub(crate) result: LoadResult,
     #[serde(skip)]
     pub(super) tried: Tried,

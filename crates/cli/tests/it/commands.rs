@@ -41,6 +41,19 @@ fn the_plan_of_the_main_job_is_listed() {
 }
 
 #[test]
+fn the_plan_of_a_search_tells_how_far_it_may_go() {
+    let desk = Desk::new();
+    let check = |flags: &[&str], name: &str| {
+        let mut command = desk.waggle(&[&["plan", "studies/ingest-capacity.yaml"], flags].concat());
+        let output = command.current_dir(project()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+        golden(name, &String::from_utf8(output.stdout).unwrap());
+    };
+    check(&[], "plan-search.txt");
+    check(&["--quick", "--only", "workers=2"], "plan-search-quick.txt");
+}
+
+#[test]
 fn mistakes_are_shown_together_and_nothing_starts() {
     let desk = Desk::new();
     desk.study(&Parts {

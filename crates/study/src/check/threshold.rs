@@ -32,14 +32,15 @@ const DELIVERY: [(&str, Unit); 12] = [
     ("out_of_order", Unit::Count),
     ("unexpected", Unit::Count),
 ];
-const REQUEST: [(&str, Unit); 5] = [
+const REQUEST: [(&str, Unit); 4] = [
     ("goodput", Unit::Rate),
     ("throughput", Unit::Rate),
-    ("achieved_share", Unit::Share),
     ("error_share", Unit::Share),
     ("failed", Unit::Count),
 ];
 const ENGINE: [(&str, Unit); 2] = [("busy_share", Unit::Share), ("lag_p99", Unit::Time)];
+/// Of all that is sent; what fell due for one step of it is known to nobody.
+const WHOLE: [(&str, Unit); 1] = [("achieved_share", Unit::Share)];
 const SESSIONS: [(&str, Unit); 4] = [
     ("started", Unit::Count),
     ("completed", Unit::Count),
@@ -52,7 +53,7 @@ const STATISTICS: [&str; 6] = ["p50", "p90", "p99", "p99_9", "max", "mean"];
 /// What a load sends, as thresholds name it.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// The request; or the scenario and its steps.
+    /// The request; or the scenario, and then its steps.
     pub names: Vec<String>,
     /// Whether there are sessions.
     pub sessions: bool,
@@ -102,8 +103,11 @@ fn known_numbers(sent: &Sent) -> Vec<(String, Unit)> {
     };
     let [delivery, engine, sessions] = RESERVED_NAMES;
     let mut known = Vec::new();
-    for name in &sent.names {
+    for (place, name) in sent.names.iter().enumerate() {
         known.extend(plain(name, &REQUEST));
+        if place == 0 {
+            known.extend(plain(name, &WHOLE));
+        }
         let both = TIMES.iter();
         known.extend(both.flat_map(|time| times(format!("{name}.{time}"))));
     }
