@@ -27,7 +27,7 @@ const SIZE_UNITS: [(&str, f64); 7] = [
     ("GiB", 1024.0 * 1024.0 * 1024.0),
 ];
 
-/// `250ms`, `10s`, `1.5s`, `2m`, `1h`, at most [`MAX_DURATION`]; a bare `0` is zero. Exact to the nanosecond.
+/// `250ms`, `10s`, `1.5s`, `2m`, `1h`, at most `MAX_DURATION`; a bare `0` is zero. Exact to the nanosecond.
 #[must_use]
 pub fn duration(text: &str) -> Option<Duration> {
     if text == "0" {
