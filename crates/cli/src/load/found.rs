@@ -98,8 +98,8 @@ pub(super) fn line(what: &str, step: &FindStep) -> String {
     line
 }
 
-/// The whole result: what was looked for, and the answer; the steps were told as they came.
-pub(super) fn text(found: &FindResult) -> String {
+/// The result: what was looked for, the steps that were not told yet, and the answer.
+pub(super) fn text(found: &FindResult, steps: &[FindStep]) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -108,7 +108,7 @@ pub(super) fn text(found: &FindResult) -> String {
         found.find,
         found.conditions.join(" and ")
     );
-    for step in &found.steps {
+    for step in steps {
         let _ = writeln!(out, "{}", line(&found.find, step));
     }
     let _ = writeln!(out, "{}", found.answer);

@@ -93,7 +93,9 @@ fn find(flags: &Load, what: SoughtName, to: (&Target, &Reached)) -> Result<Exit>
     let text = if flags.output.json {
         serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
     } else {
-        found::text(&found)
+        // What was told on the way to the same screen is not said again.
+        let told = !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+        found::text(&found, if told { &[] } else { &found.steps })
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())

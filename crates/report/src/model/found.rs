@@ -91,11 +91,14 @@ fn without_level(answer: &Answer, trials: &str, level: &dyn Fn(f64) -> String) -
 /// Levels above the one that holds at which some trials held and some did not.
 fn wavering(answer: &Answer, above: f64, level: &dyn Fn(f64) -> String) -> String {
     let between = answer.levels.iter().filter(|seen| {
-        seen.level > above && seen.met > 0 && answer.fails.is_none_or(|fails| seen.level < fails)
+        seen.level > above
+            && seen.met > 0
+            && seen.not_met > 0
+            && answer.fails.is_none_or(|fails| seen.level < fails)
     });
     between
         .map(|seen| {
-            let spoke = seen.met + seen.not_met + seen.instrument_limited;
+            let spoke = seen.met + seen.not_met;
             format!("; {} held in {} of {spoke}", level(seen.level), seen.met)
         })
         .collect()

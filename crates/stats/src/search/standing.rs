@@ -26,9 +26,9 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// Every trial that says something held, and one did.
+    /// Every trial that says something of the system held, and one did.
     pub(super) fn holds(&self) -> bool {
-        self.met > 0 && self.stopped() == 0 && self.stop.is_none()
+        self.met > 0 && self.not_met == 0 && self.stop.is_none()
     }
 
     /// Nothing is known of it yet: every trial so far said nothing.
@@ -92,12 +92,13 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
         }
     }
     let stopped = seen.stopped();
-    // Stopped once and then held twice: that one trial was no evidence of a limit. There is nothing above the highest
-    // level to go on with, so there it stays one.
-    let rescued = held_first == Some(false)
-        && stopped == 1
+    // Stopped once and held twice: that one trial was no evidence of a limit. What the generator stopped says nothing of the
+    // system and is forgotten; what the system did not hold is so only where it came first, for a level that fails at its
+    // confirmation is no answer; and not at the highest level, above which there is nothing to go on with.
+    let only_limited = seen.not_met == 0;
+    let rescued = stopped == 1
         && seen.met >= 2
-        && !same(level, settings.at_most);
+        && (only_limited || (held_first == Some(false) && !same(level, settings.at_most)));
     seen.stop = match stopped {
         0 if seen.silent >= SILENT_AT_MOST => Some(Stop::Silent),
         0 => None,
@@ -108,7 +109,7 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
     seen.settled = seen.silent >= SILENT_AT_MOST
         || settings.confirm == 1
         || stopped >= 2
-        || held_first == Some(true)
+        || (held_first == Some(true) && !only_limited)
         || (stopped == 1 && seen.met >= 2);
     seen
 }

@@ -176,6 +176,24 @@ fn the_generator_may_be_the_limit() {
 }
 
 #[test]
+fn a_generator_that_was_the_limit_once_is_forgotten() {
+    let coarse = Settings {
+        precision: 0.5,
+        ..RATE
+    };
+    // At first, and at a confirmation: the level holds all the same.
+    let tried = [
+        1e3, 500.0, 700.0, 700.0, 700.0, 1e3, 1e3, 2e3, 4e3, 3e3, 3e3, 3e3, 4e3,
+    ];
+    let show = but(3_333.0, &[0], Evidence::InstrumentLimited);
+    check(coarse, show, ("found: 3000 in 3; not 4000", &tried));
+    let search = searched(coarse, but(3_333.0, &[4], Evidence::InstrumentLimited));
+    let answer = search.answer();
+    assert_eq!((answer.end, answer.fails), (End::Found, Some(4_000.0)));
+    assert!(answer.holds.is_some_and(|held| held.level >= 2_000.0));
+}
+
+#[test]
 fn trials_that_say_nothing_are_made_again_and_then_given_up() {
     let tried = [
         1e3, 1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, 3_250.0, 3_400.0,
