@@ -1,7 +1,8 @@
 //! The HTTP load engine: a job in, measured intervals and counts out.
 //!
-//! Knows no study, no file and no terminal. Five parts and one joint: *when* (schedule), *what* (prepared
-//! requests), *how* (connection, layers), *until when* (stop), *where it is noted* (recorder). The worker joins them.
+//! Knows no study, no file and no terminal. Five parts and one joint: *when* (schedule), *what* (prepared requests, or
+//! sessions of a scenario), *how* (connection, layers), *until when* (stop), *where it is noted* (recorder). The worker
+//! joins them.
 //!
 //! A request is never sent twice: where a connection ends with answers missing, or the server says
 //! `Connection: close` while more was in the pipeline, what was not answered counts as reset and its fate as unknown.

@@ -12,7 +12,7 @@ use support::{
     shop::Shop,
 };
 use waggle_load::{
-    Action, Arrivals, Condition, Failure, FeedOrder, Model, OnFailure, Pattern, Rate,
+    Action, Arrivals, Condition, Failure, FeedOrder, Model, OnFailure, Pattern, Protocol, Rate,
     SessionCounts, Source, StepRequest, Subject, Think, start,
 };
 
@@ -263,11 +263,12 @@ fn what_was_not_cut_is_counted_exactly() {
     }
 }
 
-/// A job that is possible but for its model, and what is said of it.
-fn check_refused(model: Model, expected: &str) {
+/// A job that is possible but for its model and its protocol, and what is said of it.
+fn check_refused(model: Model, protocol: Protocol, expected: &str) {
     let mut scenario = shopping();
     scenario.feeds = vec![feed("rows", 2, FeedOrder::PerUser)];
-    let job = job(([127, 0, 0, 1], 9).into(), model, scenario);
+    let mut job = job(([127, 0, 0, 1], 9).into(), model, scenario);
+    job.transport.protocol = protocol;
     let found = start(job).err().map(|error| error.to_string());
     assert_eq!(found.as_deref(), Some(expected));
 }
@@ -276,10 +277,17 @@ fn check_refused(model: Model, expected: &str) {
 fn impossible_scenarios_are_refused() {
     check_refused(
         closed(2, 2),
+        Protocol::Http1,
         "sessions of a scenario send one request at a time: pipelining must be 1, not 2",
     );
     check_refused(
         closed(3, 1),
+        Protocol::Http1,
         "feed 'rows' has 2 rows, and each of 3 users needs one of its own",
+    );
+    check_refused(
+        closed(2, 1),
+        Protocol::Http2,
+        "a scenario goes over HTTP/1.1, not over HTTP/2",
     );
 }

@@ -1,0 +1,121 @@
+//! What a scenario costs against requests made ahead: `scenario_bench SECONDS CONNECTIONS [CPU]`.
+//!
+//! Both in turn, against a null server of its own, so that one machine state serves for both: a GET of the same bytes each
+//! time, and sessions of a login whose token is captured by JSONPath and a GET that carries it. Prints CPU µs per request.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a program for measurements, whose output is read"
+)]
+
+use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+
+use waggle_load::{
+    Action, Capture, Expect, Flow, Job, Limits, Model, NullServer, OnFailure, Prepared, Query,
+    Scenario, Source, StepRequest, Target, Template, Transport, What, start,
+};
+
+const ANSWER: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Length: 31\r\n\r\n{\"token\": \"0123456789abcdef01\"}";
+const ROUNDS: usize = 5;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [seconds, connections, rest @ ..] = arguments.as_slice() else {
+        return Err("usage: scenario_bench SECONDS CONNECTIONS [CPU]".into());
+    };
+    let cpu = rest.first().map(|cpu| cpu.parse()).transpose()?;
+    let server = NullServer::start("127.0.0.1:0".parse()?, ANSWER)?;
+    let job = |what| Job {
+        name: "get".to_owned(),
+        targets: vec![Target {
+            address: server.address(),
+        }],
+        transport: Transport::default(),
+        model: Model::Closed {
+            connections: connections.parse().unwrap_or(1),
+            pipelining: 1,
+        },
+        what,
+        limits: Limits::default(),
+        workers: vec![cpu],
+        interval: Duration::from_secs(1),
+        at_most: Duration::from_secs_f64(seconds.parse().unwrap_or(1.0)),
+        requests_at_most: None,
+        account_at_most: None,
+        seed: 1,
+    };
+    for _ in 0..ROUNDS {
+        let plain = cost(job(plain(server.address())))?;
+        let scenario = cost(job(What::Scenario(Arc::new(scenario()?))))?;
+        println!(
+            "plain_us={plain:.3} scenario_us={scenario:.3} ratio={:.3}",
+            scenario / plain
+        );
+    }
+    Ok(())
+}
+
+fn cost(job: Job) -> Result<f64, Box<dyn Error>> {
+    let totals = start(job)?.join().totals;
+    if totals.failed > 0 {
+        return Err(format!("{} requests failed: {:?}", totals.failed, totals.failures).into());
+    }
+    Ok(totals.engine_cpu.as_secs_f64() * 1e6 / totals.succeeded as f64)
+}
+
+fn plain(address: SocketAddr) -> What {
+    What::Requests {
+        requests: vec![Prepared {
+            bytes: format!("GET /items HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes(),
+            slots: Vec::new(),
+            records: 0,
+            is_head: false,
+        }],
+        expect: Expect::default(),
+    }
+}
+
+fn scenario() -> Result<Scenario, Box<dyn Error>> {
+    let step = |number, method: &str, path| -> Result<StepRequest, Box<dyn Error>> {
+        Ok(StepRequest {
+            step: number,
+            method: method.to_owned(),
+            path: Template::parse(path)?,
+            headers: Vec::new(),
+            body: Template::default(),
+            expect: Expect::default(),
+            checks: Vec::new(),
+            captures: Vec::new(),
+            on_failure: OnFailure::End,
+            timeout: None,
+        })
+    };
+    let login = StepRequest {
+        body: Template::parse(r#"{"name": "user {{user}}"}"#)?,
+        captures: vec![Capture {
+            variable: "token".to_owned(),
+            from: Source::Json(Query::parse("$.token")?),
+        }],
+        ..step(0, "POST", "/login")?
+    };
+    let get = StepRequest {
+        headers: vec![(
+            "Authorization".to_owned(),
+            Template::parse("Bearer {{token}}")?,
+        )],
+        ..step(1, "GET", "/items")?
+    };
+    Ok(Scenario {
+        host: "localhost".to_owned(),
+        steps: vec!["login".to_owned(), "items".to_owned()],
+        flows: vec![Flow {
+            name: "one".to_owned(),
+            weight: 1,
+            actions: [login, get]
+                .map(|step| Action::Request(Box::new(step)))
+                .into(),
+        }],
+        feeds: Vec::new(),
+    })
+}
