@@ -1,5 +1,8 @@
 //! The sessions of one worker, one for each of its connections: where each stands, what it sends next, and what an answer
 //! makes of it. The worker says what happens on connections, the pace when a session may begin.
+//!
+//! What the worker's loop calls per request is never inlined there: requests made ahead go through the same loop, which is to
+//! stay small.
 
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
@@ -144,6 +147,7 @@ impl Sessions {
     }
 
     /// Takes one request for a connection with room: since when it was due; `None` if there is none for it now.
+    #[inline(never)]
     pub(crate) fn take(
         &mut self,
         id: u32,
@@ -235,6 +239,7 @@ impl Sessions {
     }
 
     /// Writes the request that was taken; gives whether it is a HEAD. `unix`: nanoseconds since 1970.
+    #[inline(never)]
     pub(crate) fn append(
         &mut self,
         out: &mut Vec<u8>,
@@ -261,6 +266,7 @@ impl Sessions {
     }
 
     /// Takes the next piece of the body of the answer under way.
+    #[inline(never)]
     pub(crate) fn body(&mut self, id: u32, piece: &[u8]) {
         let session = &mut self.sessions[id as usize];
         let request = &self.program.requests[session.request];
@@ -268,6 +274,7 @@ impl Sessions {
     }
 
     /// Takes an answer that is whole: judges it, notes it for its step, and lets the session go on or end.
+    #[inline(never)]
     pub(crate) fn answered(
         &mut self,
         id: u32,
