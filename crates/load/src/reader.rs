@@ -111,11 +111,26 @@ impl Reader {
         input: &mut &'a [u8],
         is_head: bool,
     ) -> Result<Option<Event<'a>>, ReadError> {
+        if self.kept.is_none() {
+            self.next_keeping::<false>(heads, input, is_head)
+        } else {
+            self.next_keeping::<true>(heads, input, is_head)
+        }
+    }
+
+    /// The same, for one who knows whether heads are kept.
+    #[inline]
+    pub(crate) fn next_keeping<'a, const KEEPING: bool>(
+        &mut self,
+        heads: &mut Heads,
+        input: &mut &'a [u8],
+        is_head: bool,
+    ) -> Result<Option<Event<'a>>, ReadError> {
         if matches!(self.state, State::Head) {
             let Some(head) = heads.read(&mut self.partial, input)? else {
                 return Ok(None);
             };
-            if let Some(kept) = &mut self.kept {
+            if KEEPING && let Some(kept) = &mut self.kept {
                 kept.clear();
                 kept.extend_from_slice(heads.last_bytes());
             }
@@ -166,7 +181,8 @@ impl Reader {
         Ok(None)
     }
 
-    #[inline]
+    // The loop that calls it is compiled twice, and only a single caller would be inlined without a word.
+    #[inline(always)]
     fn body<'a>(
         &mut self,
         heads: &Heads,

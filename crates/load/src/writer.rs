@@ -26,7 +26,8 @@ impl Writer {
     }
 
     /// Appends the worker's request number `index`, sent at `unix_now` nanoseconds since 1970; gives whether it is a HEAD.
-    #[inline]
+    // The loop that calls it is compiled twice, and only a single caller would be inlined without a word.
+    #[inline(always)]
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, index: u64, unix_now: u64) -> bool {
         let request = &self.requests[self.next];
         self.next = if self.next + 1 == self.requests.len() {

@@ -82,8 +82,24 @@ impl Worker {
         }
     }
 
+    /// Takes what answers there are in the first `length` bytes of the input.
     #[inline]
     pub(super) fn take_answers(&mut self, id: u32, length: usize, done: u64) -> Result<(), Ending> {
+        if self.sessions.is_none() {
+            self.take_answers_of::<false>(id, length, done)
+        } else {
+            self.take_answers_of::<true>(id, length, done)
+        }
+    }
+
+    /// Compiled twice, so that requests made ahead pay nothing for sessions in their loop.
+    #[inline]
+    fn take_answers_of<const SESSIONS: bool>(
+        &mut self,
+        id: u32,
+        length: usize,
+        done: u64,
+    ) -> Result<(), Ending> {
         let connection = &mut self.connections[id as usize];
         let mut input = &self.input[..length];
         loop {
@@ -94,25 +110,22 @@ impl Worker {
                     Err(Ending::Malformed)
                 };
             };
-            match connection
-                .reader
-                .next(&mut self.heads, &mut input, flight.is_head)
-            {
+            match connection.reader.next_keeping::<SESSIONS>(
+                &mut self.heads,
+                &mut input,
+                flight.is_head,
+            ) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Event::Body(piece))) => match &mut self.sessions {
-                    None => self.judge.body(&mut connection.agreement, piece),
-                    Some(sessions) => sessions.body(id, piece),
+                    Some(sessions) if SESSIONS => sessions.body(id, piece),
+                    _ => self.judge.body(&mut connection.agreement, piece),
                 },
                 Ok(Some(Event::Whole(answer))) => {
                     connection.flight.pop_front();
                     connection.has_answered = true;
                     connection.room_since = self.seen;
                     let judged = match &mut self.sessions {
-                        None => {
-                            self.pace.ended(id, done);
-                            self.judge.judge(&mut connection.agreement, answer)
-                        }
-                        Some(sessions) => {
+                        Some(sessions) if SESSIONS => {
                             let (head, unix) = (connection.reader.head(), self.clock.unix(done));
                             let whole = Whole {
                                 answer,
@@ -121,6 +134,10 @@ impl Worker {
                                 instants: flight.until(done),
                             };
                             sessions.answered(id, whole, &mut self.pace, &mut self.recorder)
+                        }
+                        _ => {
+                            self.pace.ended(id, done);
+                            self.judge.judge(&mut connection.agreement, answer)
                         }
                     };
                     note(&mut self.recorder, &mut self.account, flight, judged, done);

@@ -79,6 +79,16 @@ impl Worker {
     /// Writes requests into the buffer and notes them as sent; gives how many.
     #[inline]
     pub(super) fn write(&mut self, id: u32, most: usize) -> usize {
+        if self.sessions.is_none() {
+            self.write_of::<false>(id, most)
+        } else {
+            self.write_of::<true>(id, most)
+        }
+    }
+
+    /// Compiled twice, so that requests made ahead pay nothing for sessions in their loop.
+    #[inline]
+    fn write_of<const SESSIONS: bool>(&mut self, id: u32, most: usize) -> usize {
         let now = self.clock.now();
         self.recorder.advance(now);
         self.out.clear();
@@ -89,8 +99,10 @@ impl Worker {
             && self.out.len() < OUT_BYTES
             && self.sent < self.requests_at_most.min(self.account_at_most)
             && let Some(due) = match &mut self.sessions {
-                None => self.pace.take(id, now),
-                Some(sessions) => sessions.take(id, now, &mut self.pace, &mut self.recorder),
+                Some(sessions) if SESSIONS => {
+                    sessions.take(id, now, &mut self.pace, &mut self.recorder)
+                }
+                _ => self.pace.take(id, now),
             }
         {
             let index = self.sent;
@@ -100,8 +112,10 @@ impl Worker {
             }
             let unix = self.clock.unix(now);
             let is_head = match &mut self.sessions {
-                None => self.writer.append(&mut self.out, index, unix),
-                Some(sessions) => sessions.append(&mut self.out, id, unix, &mut self.recorder),
+                Some(sessions) if SESSIONS => {
+                    sessions.append(&mut self.out, id, unix, &mut self.recorder)
+                }
+                _ => self.writer.append(&mut self.out, index, unix),
             };
             connection.flight.push_back(Flight {
                 due,
