@@ -177,15 +177,20 @@ impl Pace {
         }
     }
 
-    /// Whether the schedule has come to its last request and all of them are sent or given up, or the stages have ended.
-    pub(crate) fn is_exhausted(&self, now: u64) -> bool {
+    /// Whether the schedule has come to its last request, and all of them are sent or given up.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        match self {
+            Self::Closed | Self::Users(_) => false,
+            Self::Open(open) => open.ahead.index() >= open.requests_at_most && open.waiting() == 0,
+        }
+    }
+
+    /// Whether the stages have ended.
+    pub(crate) fn has_ended(&self, now: u64) -> bool {
         match self {
             Self::Closed => false,
             Self::Users(users) => now >= users.habits.presence.end(),
-            Self::Open(open) => {
-                let is_last = open.ahead.index() >= open.requests_at_most;
-                (is_last && open.waiting() == 0) || now >= open.ahead.end()
-            }
+            Self::Open(open) => now >= open.ahead.end(),
         }
     }
 

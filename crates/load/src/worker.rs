@@ -268,16 +268,24 @@ impl Worker {
         let must_stop = self.shared.stop.load(Ordering::Relaxed)
             || self.seen >= self.limits.at_most
             || self.sent >= self.requests_at_most
-            || self.pace.is_exhausted(self.seen)
-            || self
-                .sessions
-                .as_ref()
-                .is_some_and(|sessions| sessions.have_ended());
+            || self.pace.has_ended(self.seen)
+            || self.is_exhausted();
         if must_stop {
             self.finish();
         }
         if self.ticks.is_multiple_of(self.limits.scan_ticks) {
             self.end_overdue();
+        }
+    }
+
+    /// Whether nothing will be sent any more. Sessions that have begun go on to their ends.
+    fn is_exhausted(&self) -> bool {
+        match &self.sessions {
+            None => self.pace.is_exhausted(),
+            Some(sessions) => {
+                !sessions.are_under_way()
+                    && (self.pace.is_exhausted() || sessions.used_up().is_some())
+            }
         }
     }
 

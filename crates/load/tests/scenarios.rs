@@ -280,17 +280,23 @@ fn sessions_of_an_open_load_are_due_by_the_clock_and_their_steps_by_each_other()
     assert_eq!(counts.due, counts.sent + counts.skipped);
 }
 
+/// The schedule ends with its last session, which is pausing then.
 #[test]
-fn a_session_that_begins_with_a_pause_has_its_first_request_counted_once() {
-    let shop = shop();
-    let pause = || Action::Pause(Think::Fixed(Duration::from_millis(1)));
+fn a_session_that_has_begun_sends_what_it_has_to_send() {
+    let pause = || Action::Pause(Think::Fixed(Duration::from_millis(50)));
     let actions = vec![pause(), plain(0, "GET /open"), pause()];
     for model in [closed(1, 1), open(500.0)] {
+        let shop = shop();
         let ended = run_changed(&shop, one_flow(1, actions.clone()), |job| {
             job.model = model.clone();
-            job.requests_at_most = Some(20);
+            job.requests_at_most = Some(3);
         });
-        assert_eq!(ended.counts().sent, 20, "{model:?}");
-        assert!(ended.counts().sessions.started >= 20, "{model:?}");
+        let counts = ended.counts();
+        assert_eq!(
+            (counts.due, counts.sent, counts.skipped),
+            (3, 3, 0),
+            "{model:?}"
+        );
+        assert_eq!(shop.server.answered(), 3, "{model:?}");
     }
 }

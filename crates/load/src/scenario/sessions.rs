@@ -104,9 +104,9 @@ impl Sessions {
         self.sessions[id as usize].standing == Standing::Idle && self.used_up.is_none()
     }
 
-    /// Whether the last session has ended, because a feed is used up.
-    pub(crate) fn have_ended(&self) -> bool {
-        self.used_up.is_some() && self.under_way == 0
+    /// Whether a session has begun and not ended.
+    pub(crate) fn are_under_way(&self) -> bool {
+        self.under_way > 0
     }
 
     /// The name of the feed that was used up.
