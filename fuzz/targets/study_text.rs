@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::{Corpus, fuzz_target};
-use waggle_study::{Mistakes, Source, System, plan, read_study, read_system, system_name};
+use waggle_study::{Mistakes, Named, Source, System, plan, read_study, read_system, system_of};
 
 static INGEST: LazyLock<System> = LazyLock::new(|| {
     let text = include_str!("../../systems/ingest/system.yaml");
@@ -21,14 +21,18 @@ fuzz_target!(|text: &[u8]| -> Corpus {
             let plan = plan(&study);
             let trials = study.cells.len() * study.repeat as usize;
             assert_eq!(plan.trials.len(), trials);
-            assert_eq!(system_name(&source).as_ref(), Ok(&study.system));
+            match system_of(&source) {
+                Ok(Named::System(name)) => assert_eq!(name, study.system),
+                Ok(Named::Server(_)) => {}
+                Err(mistakes) => panic!("a study that is taken names no system: {mistakes}"),
+            }
         }
         Err(mistakes) => check(&mistakes, text),
     }
     if let Err(mistakes) = read_system(&source) {
         check(&mistakes, text);
     }
-    if let Err(mistakes) = system_name(&source) {
+    if let Err(mistakes) = system_of(&source) {
         check(&mistakes, text);
     }
     Corpus::Keep
