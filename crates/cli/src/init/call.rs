@@ -109,6 +109,20 @@ pub(crate) fn split_url(text: &str) -> Result<(String, String, Option<String>)> 
     ))
 }
 
+/// The origin that most calls go to, the first of them where several have as many; `None` without calls.
+pub(crate) fn most_called<'a>(calls: impl Iterator<Item = &'a Call>) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for call in calls {
+        match counts.iter_mut().find(|(origin, _)| *origin == call.origin) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((&call.origin, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let (origin, _) = counts.iter().find(|(_, count)| *count == most)?;
+    Some((*origin).to_owned())
+}
+
 /// Whether a header field's value is a secret.
 pub(crate) fn is_secret_field(name: &str) -> bool {
     SECRET_FIELDS

@@ -1,11 +1,9 @@
 //! A HAR file, as browsers save it (HTTP Archive 1.2) → the calls of one session, in their order.
 
-use std::collections::BTreeMap;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::call::{Call, Found, name_of, split_url};
+use super::call::{Call, Found, most_called, name_of, split_url};
 
 /// Pauses shorter than this are the browser's own and no person's.
 const PAUSE_MIN_MS: f64 = 200.0;
@@ -43,7 +41,8 @@ pub(crate) fn read(text: &str) -> Result<Found> {
             "{assets} calls for what a page is made of (styles, scripts, pictures, fonts)"
         ));
     }
-    let origin = most_called(&seen)?;
+    let origin = most_called(seen.iter().map(|one| &one.call))
+        .context("the HAR has no call that a study could make")?;
     let before = seen.len();
     seen.retain(|one| one.call.origin == origin);
     if seen.len() < before {
@@ -171,17 +170,6 @@ fn is_asset(call: &Call) -> bool {
         .unwrap_or_default()
         .to_ascii_lowercase();
     call.method == "GET" && ASSETS.iter().any(|ending| path.ends_with(ending))
-}
-
-fn most_called(seen: &[Seen]) -> Result<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for one in seen {
-        *counts.entry(&one.call.origin).or_default() += 1;
-    }
-    match counts.into_iter().max_by_key(|(_, count)| *count) {
-        Some((origin, _)) => Ok(origin.to_owned()),
-        None => bail!("the HAR has no call that a study could make"),
-    }
 }
 
 #[expect(

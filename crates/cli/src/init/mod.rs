@@ -25,7 +25,7 @@ use crate::{
     arguments::{Init, InitFrom},
     exit::Exit,
 };
-use call::{Call, Found, name_of, split_url};
+use call::{Call, Found, most_called, name_of, split_url};
 
 /// Longest source that is read.
 const SOURCE_MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -135,25 +135,14 @@ fn bounded(text: String, shown: &str) -> Result<String> {
 
 /// A study has one system: the server that most calls go to.
 fn one_server(found: &mut Found) -> Result<()> {
-    let mut counts: Vec<(String, usize)> = Vec::new();
-    for call in &found.calls {
-        match counts.iter_mut().find(|(origin, _)| *origin == call.origin) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((call.origin.clone(), 1)),
-        }
-    }
-    // The first of those with most calls.
-    let most = counts.iter().map(|(_, count)| *count).max();
-    let chosen = counts.iter().find(|(_, count)| Some(*count) == most);
-    let Some((origin, count)) = chosen.cloned() else {
-        bail!("there is no call in it");
-    };
-    if count < found.calls.len() {
-        let others = found.calls.len() - count;
+    let origin = most_called(found.calls.iter()).context("there is no call in it")?;
+    let before = found.calls.len();
+    found.calls.retain(|call| call.origin == origin);
+    let others = before - found.calls.len();
+    if others > 0 {
         found.left_out.push(format!(
             "{others} calls of other servers than {origin}; a study has one"
         ));
-        found.calls.retain(|call| call.origin == origin);
     }
     Ok(())
 }
