@@ -36,16 +36,16 @@ const ARROWS: [(&str, &[&str]); 5] = [
     (
         "waggle-cli",
         &[
-            "record", "study", "load", "stats", "results", "runner", "report", "ui",
+            "record", "study", "load", "stats", "results", "runner", "report", "ui", "testbed",
         ],
     ),
     ("waggle-ui", &["runner", "study", "results", "report"]),
     (
         "waggle-runner",
-        &["study", "load", "results", "stats", "record"],
+        &["study", "load", "results", "stats", "record", "testbed"],
     ),
     ("waggle-report", &["results", "stats"]),
-    ("waggle-gateway", &["record"]),
+    ("waggle-gateway", &["record", "testbed"]),
 ];
 
 /// Every rule that is about one file.

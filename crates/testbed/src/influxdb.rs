@@ -1,0 +1,162 @@
+//! An InfluxDB 2 with one organisation, one bucket and one token.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use crate::{Process, process::free_port, program};
+
+const ORG: &str = "lab";
+const BUCKET: &str = "readings";
+const TOKEN: &str = "token-of-a-test";
+/// One answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// A server that is set up and empty.
+#[derive(Debug)]
+pub struct Influxdb {
+    process: Process,
+    folder: TempDir,
+    address: SocketAddr,
+}
+
+impl Influxdb {
+    pub fn start() -> Self {
+        let folder = TempDir::with_prefix("influxdb-").expect("a folder");
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let process = launch(&folder, address);
+        let server = Self {
+            process,
+            folder,
+            address,
+        };
+        let (status, answer) = server.post(
+            "/api/v2/setup",
+            &format!(
+                r#"{{"username":"test","password":"test-password","org":"{ORG}","bucket":"{BUCKET}","token":"{TOKEN}","retentionPeriodSeconds":0}}"#
+            ),
+        );
+        assert_eq!(status, 201, "{answer}");
+        server
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    #[expect(clippy::unused_self, reason = "they belong to the server")]
+    pub fn org(&self) -> &'static str {
+        ORG
+    }
+
+    #[expect(clippy::unused_self, reason = "they belong to the server")]
+    pub fn bucket(&self) -> &'static str {
+        BUCKET
+    }
+
+    #[expect(clippy::unused_self, reason = "they belong to the server")]
+    pub fn token(&self) -> &'static str {
+        TOKEN
+    }
+
+    /// Status and body of a POST.
+    pub fn post(&self, path: &str, body: &str) -> (u16, String) {
+        let content_type = if body.starts_with('{') {
+            "application/json"
+        } else {
+            "application/vnd.flux"
+        };
+        let head = format!(
+            "POST {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Token {TOKEN}\r\nAccept: application/csv\r\n\
+             Content-Type: {content_type}\r\nContent-Length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        exchange(self.address, &(head + body))
+    }
+
+    /// What a Flux query answers, as CSV; panics where it is refused.
+    pub fn query(&self, flux: &str) -> String {
+        let (status, answer) = self.post(&format!("/api/v2/query?org={ORG}"), flux);
+        assert_eq!(status, 200, "{flux}: {answer}");
+        answer
+    }
+
+    /// SIGKILL: the server is gone until [`Self::restart`].
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Starts it again, on the same address, with what it held.
+    pub fn restart(&mut self) {
+        self.process.kill();
+        self.process = launch(&self.folder, self.address);
+    }
+
+    pub fn log_end(&self) -> String {
+        self.process.log_end()
+    }
+}
+
+fn launch(folder: &TempDir, address: SocketAddr) -> Process {
+    let program = program("influxdb", "influxd");
+    let program = program.to_str().expect("a path in UTF-8");
+    let bind = address.to_string();
+    let command = [
+        program,
+        "--http-bind-address",
+        &bind,
+        "--bolt-path",
+        "influxd.bolt",
+        "--sqlite-path",
+        "influxd.sqlite",
+        "--engine-path",
+        "engine",
+        "--reporting-disabled",
+        "--log-level",
+        "warn",
+    ];
+    // A configuration of the machine's own is not looked at.
+    let none = folder.path().join("none.yaml");
+    fs::write(&none, "{}\n").expect("an empty configuration");
+    let mut process = Process::start(
+        "influxdb",
+        folder.path(),
+        &command,
+        &[("INFLUXD_CONFIG_PATH", none.to_str().expect("a path in UTF-8"))],
+    );
+    process.wait_until("be healthy", || {
+        TcpStream::connect(address).is_ok()
+            && exchange(address, "GET /health HTTP/1.0\r\n\r\n").0 == 200
+    });
+    process
+}
+
+/// Sends a request by HTTP/1.0, and reads until the end; status 0 where there was no answer.
+fn exchange(address: SocketAddr, request: &str) -> (u16, String) {
+    let mut answer = Vec::new();
+    let done = TcpStream::connect(address).and_then(|mut stream| {
+        stream.set_read_timeout(Some(ANSWER_WITHIN))?;
+        stream.write_all(request.as_bytes())?;
+        stream.read_to_end(&mut answer)
+    });
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let status = answer
+        .split_ascii_whitespace()
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (
+        status.filter(|_| done.is_ok()).unwrap_or(0),
+        body.to_owned(),
+    )
+}

@@ -1,0 +1,150 @@
+//! A server's process: its end is tied to its guard's, and to that of the test program.
+
+use std::{
+    fs::{self, File},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A server must take connections within this time.
+const UP_WITHIN: Duration = Duration::from_secs(120);
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// From SIGTERM to SIGKILL.
+const STOP_WITHIN: Duration = Duration::from_secs(20);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A running program, killed when this is dropped.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    log: PathBuf,
+    name: String,
+}
+
+impl Process {
+    /// Starts a command, its output in `folder/NAME.log`.
+    pub fn start(name: &str, folder: &Path, command: &[&str], environment: &[(&str, &str)]) -> Self {
+        let log = folder.join(format!("{name}.log"));
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .expect("a log file");
+        let mut start = Command::new("setpriv");
+        start
+            .args(["--pdeathsig", "KILL", "--"])
+            .args(command)
+            .current_dir(folder)
+            .env("HOME", folder)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().expect("a second handle of the log"))
+            .stderr(file);
+        let child = spawn(start).unwrap_or_else(|why| panic!("{name} cannot be started: {why}"));
+        Self {
+            child,
+            log,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Returns when a connection to `address` is taken.
+    pub fn wait_for(&mut self, address: SocketAddr) {
+        self.wait_until("take connections", || TcpStream::connect(address).is_ok());
+    }
+
+    /// Returns when `is_so` does; panics, with the end of the log, where the process ends before or time is up.
+    pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            let ended = self.child.try_wait().expect("a child of ours");
+            let late = begun.elapsed() > UP_WITHIN;
+            assert!(
+                ended.is_none() && !late,
+                "{} did not come to {what} ({ended:?}):\n{}",
+                self.name,
+                self.log_end()
+            );
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        // One that is gone already misses nothing.
+        let _ = kill_process(pid, signal);
+    }
+
+    /// SIGKILL, and waits for its end.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// SIGTERM, and waits for its end; SIGKILL where it takes too long.
+    pub fn stop(&mut self) {
+        self.signal(Signal::TERM);
+        let asked = Instant::now();
+        while asked.elapsed() < STOP_WITHIN {
+            if self.child.try_wait().expect("a child of ours").is_some() {
+                return;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        self.kill();
+    }
+
+    /// The last lines that it wrote.
+    pub fn log_end(&self) -> String {
+        let text = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(30)..].join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts children from one thread that lives as long as the test program: a child's death is tied to the thread that started it,
+/// and tests end before what they share.
+fn spawn(mut command: Command) -> std::io::Result<Child> {
+    static STARTER: Mutex<Option<mpsc::Sender<Job>>> = Mutex::new(None);
+    let (answer, answered) = mpsc::channel();
+    let job: Job = Box::new(move || {
+        // Nobody waits any more where the test has given up.
+        let _ = answer.send(command.spawn());
+    });
+    let mut starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);
+    starter
+        .get_or_insert_with(|| {
+            let (jobs, to_do) = mpsc::channel::<Job>();
+            thread::spawn(move || to_do.into_iter().for_each(|job| job()));
+            jobs
+        })
+        .send(job)
+        .expect("the starter never ends");
+    drop(starter);
+    answered.recv().expect("the starter answers")
+}
+
+/// A port of 127.0.0.1 that is free now.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("its address").port()
+}

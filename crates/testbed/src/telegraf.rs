@@ -1,0 +1,48 @@
+//! Telegraf with a configuration of the test's own.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use crate::{Process, program};
+
+/// A running Telegraf.
+#[derive(Debug)]
+pub struct Telegraf {
+    process: Process,
+    folder: TempDir,
+}
+
+impl Telegraf {
+    /// `configuration` is the text of its file.
+    pub fn start(configuration: &str) -> Self {
+        let folder = TempDir::with_prefix("telegraf-").expect("a folder");
+        fs::write(folder.path().join("telegraf.conf"), configuration).expect("its configuration");
+        let process = launch(&folder);
+        Self { process, folder }
+    }
+
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    pub fn restart(&mut self) {
+        self.process.kill();
+        self.process = launch(&self.folder);
+    }
+
+    pub fn log_end(&self) -> String {
+        self.process.log_end()
+    }
+}
+
+fn launch(folder: &TempDir) -> Process {
+    let program = program("telegraf", "telegraf");
+    let program = program.to_str().expect("a path in UTF-8");
+    Process::start(
+        "telegraf",
+        folder.path(),
+        &[program, "--config", "telegraf.conf"],
+        &[],
+    )
+}
