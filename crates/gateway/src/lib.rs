@@ -1,7 +1,8 @@
 //! The gateway: takes readings by HTTP, makes them durable before it says so, and gives them back.
 //!
 //! Bytes come in through [`http1`] (pure, fuzzed), records are read by `waggle-record`, kept by [`store`] in group
-//! commits, and given back by calls that a router serves. Arguments and exit codes are `main`'s.
+//! commits, and given back by calls that a router serves. The [`sink`](sink()) is the other half of a pipeline: it moves records
+//! from Kafka to InfluxDB. Arguments and exit codes are `main`'s.
 
 mod answer;
 mod call;
@@ -15,9 +16,11 @@ mod metrics;
 mod problem;
 mod render;
 mod settings;
+mod sink;
 pub mod store;
 mod worker;
 
 pub use calls::openapi;
 pub use gateway::{ServeError, serve};
 pub use settings::Settings;
+pub use sink::{SinkError, SinkSettings, TOKEN_VARIABLE, sink};

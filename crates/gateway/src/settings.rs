@@ -80,7 +80,7 @@ pub struct Settings {
 }
 
 /// A count within bounds.
-fn bytes(
+pub(crate) fn bytes(
     min: usize,
     max: usize,
 ) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {

@@ -1,0 +1,203 @@
+//! The sink as a whole: what its threads share, how they start and end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rdkafka::error::KafkaError;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::back_off::BackOff;
+use super::backlog::Backlog;
+use super::batch::BatchLimits;
+use super::consumer::{self, Group};
+use super::dead_letters::DeadLetters;
+use super::health::{Health, Place};
+use super::influxdb::Influxdb;
+use super::lag;
+use super::lane::Lane;
+use super::metrics::Metrics;
+use super::operators;
+use super::settings::SinkSettings;
+
+/// After what was read had its time to be written: for the last commit and for leaving the group.
+const LEAVE_WITHIN: Duration = Duration::from_secs(15);
+/// For dead letters still under way at the end.
+const FLUSH_WITHIN: Duration = Duration::from_secs(1);
+
+/// Why the sink could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    #[error("{0}")]
+    Setting(String),
+    #[error("listening on {address}: {source}")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("{tried}: {source}")]
+    Kafka {
+        tried: &'static str,
+        source: KafkaError,
+    },
+    #[error("starting a thread: {0}")]
+    Thread(std::io::Error),
+    #[error("{0} ended by a panic")]
+    Ended(&'static str),
+}
+
+pub(super) fn kafka_error(tried: &'static str) -> impl FnOnce(KafkaError) -> SinkError {
+    move |source| SinkError::Kafka { tried, source }
+}
+
+/// What all parts share.
+pub(super) struct Shared {
+    pub(super) settings: SinkSettings,
+    pub(super) backlog: Backlog,
+    pub(super) health: Health,
+    pub(super) metrics: Metrics,
+    pub(super) influxdb: Influxdb,
+    pub(super) dead_letters: DeadLetters,
+    pub(super) back_off: BackOff,
+    has_written: AtomicBool,
+}
+
+impl Shared {
+    fn new(settings: SinkSettings, token: Option<String>) -> Result<Self, SinkError> {
+        if let Some(problem) = settings.problem() {
+            return Err(SinkError::Setting(problem));
+        }
+        let limits = BatchLimits {
+            lines: settings.batch_max_records,
+            bytes: settings.batch_max_bytes,
+            delay: settings.batch_delay,
+        };
+        let back_off = BackOff {
+            first: settings.back_off_min,
+            most: settings.back_off_max,
+        };
+        Ok(Self {
+            backlog: Backlog::new(limits, settings.unwritten_max_bytes),
+            health: Health::default(),
+            metrics: Metrics::default(),
+            influxdb: Influxdb::new(&settings, token)?,
+            dead_letters: DeadLetters::new(&settings)?,
+            back_off,
+            has_written: AtomicBool::new(false),
+            settings,
+        })
+    }
+
+    /// The database has taken something.
+    pub(super) fn database_works(&self) {
+        self.has_written.store(true, Ordering::Relaxed);
+        self.health.right(Place::Database);
+        self.health.right(Place::Access);
+    }
+
+    /// Whether the database has ever taken something from us.
+    pub(super) fn has_written(&self) -> bool {
+        self.has_written.load(Ordering::Relaxed)
+    }
+
+    /// As far as we know.
+    pub(super) fn database_is_there(&self) -> bool {
+        !self.health.is_wrong(Place::Database) && !self.health.is_wrong(Place::Access)
+    }
+}
+
+/// Moves records until `shutdown` is ready; then writes what was read, within the time set for it, commits, and leaves the group.
+/// `token` is that of the environment.
+///
+/// # Errors
+/// When a setting is wrong, or the address, a thread or a client of Kafka cannot be had; nothing is read then. When a part
+/// panics. Servers that are away or refuse us are no error: they are waited for.
+pub async fn sink(
+    settings: SinkSettings,
+    token: Option<String>,
+    listening: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), SinkError> {
+    let shared = Arc::new(Shared::new(settings, token)?);
+    let address = shared.settings.listen;
+    let listen = |source| SinkError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    shared
+        .health
+        .set(Place::Group, "the group has not been joined yet");
+    let group = Arc::new(consumer::join(&shared)?);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (lag, _lag_ends) = start("lag", &shared, &group, &stop, lag::run)?;
+    let (reader, reader_ends) = start("reader", &shared, &group, &stop, consumer::run)?;
+    let mut lanes = JoinSet::new();
+    for _ in 0..shared.settings.writes_in_flight {
+        lanes.spawn(Lane::new(Arc::clone(&shared)).run());
+    }
+    let operators = tokio::spawn(axum::serve(listener, operators::router(&shared)).into_future());
+    listening(address);
+    let mut reader_ends = std::pin::pin!(reader_ends);
+    let outcome = tokio::select! {
+        () = shutdown => Ok(()),
+        _ = &mut reader_ends => Err(SinkError::Ended("the reader")),
+        _ = lanes.join_next() => Err(SinkError::Ended("a lane of writes")),
+    };
+    crate::log::note(format_args!("draining"));
+    shared
+        .health
+        .set(Place::Draining, "the sink is shutting down");
+    stop.store(true, Ordering::Relaxed);
+    let within = shared.settings.drain_timeout + LEAVE_WITHIN;
+    let begun = Instant::now();
+    if outcome.is_ok() && tokio::time::timeout(within, reader_ends).await.is_err() {
+        crate::log::warning(format_args!(
+            "Kafka did not let us go within {:?}",
+            begun.elapsed()
+        ));
+    }
+    shared.backlog.end();
+    lanes.abort_all();
+    shared.dead_letters.flush(FLUSH_WITHIN);
+    operators.abort();
+    leave(group, [lag, reader], within.saturating_sub(begun.elapsed())).await;
+    outcome
+}
+
+/// Starts a thread, and tells when it has ended.
+fn start(
+    name: &'static str,
+    shared: &Arc<Shared>,
+    group: &Arc<Group>,
+    stop: &Arc<AtomicBool>,
+    run: fn(&Shared, &Group, &AtomicBool),
+) -> Result<(JoinHandle<()>, oneshot::Receiver<()>), SinkError> {
+    let (shared, group, stop) = (Arc::clone(shared), Arc::clone(group), Arc::clone(stop));
+    let (ended, ends) = oneshot::channel::<()>();
+    let thread = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            run(&shared, &group, &stop);
+            // The group is left before anybody is told; then dropped too when the thread panics.
+            drop((shared, group));
+            drop(ended);
+        });
+    Ok((thread.map_err(SinkError::Thread)?, ends))
+}
+
+/// Leaves the group, so that others get our partitions at once; not longer than that, as a broker that is away is waited for.
+async fn leave(group: Arc<Group>, threads: [JoinHandle<()>; 2], at_most: Duration) {
+    let leaving = tokio::task::spawn_blocking(move || {
+        for thread in threads {
+            // A panic has shown on stderr.
+            let _ = thread.join();
+        }
+        drop(group);
+    });
+    if tokio::time::timeout(at_most, leaving).await.is_err() {
+        crate::log::warning(format_args!("the group was not left in time"));
+    }
+}
