@@ -96,9 +96,10 @@ pub(super) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) {
         group,
         reading: Reading::default(),
         is_paused: false,
+        is_over: false,
         committed: Instant::now(),
     };
-    while !stop.load(Ordering::Relaxed) {
+    while !stop.load(Ordering::Relaxed) && !reader.is_over {
         reader.turn();
     }
     reader.drain();
@@ -109,6 +110,8 @@ struct Reader<'a> {
     group: &'a Group,
     reading: Reading,
     is_paused: bool,
+    /// The group will have nothing to do with us any more.
+    is_over: bool,
     committed: Instant,
 }
 
@@ -156,15 +159,23 @@ impl Reader<'_> {
         self.shared.backlog.add(&arrived, Instant::now())
     }
 
-    fn failed(&self, error: &KafkaError) {
+    fn failed(&mut self, error: &KafkaError) {
         let health = &self.shared.health;
         let problem = format!("reading from Kafka: {error}");
+        self.is_over |= matches!(error, KafkaError::MessageConsumptionFatal(_));
         match error.rdkafka_error_code() {
             Some(
                 RDKafkaErrorCode::UnknownTopicOrPartition
                 | RDKafkaErrorCode::UnknownTopic
                 | RDKafkaErrorCode::TopicAuthorizationFailed,
             ) => health.wrong(Place::Topics, &problem),
+            // Of connections; see `Context::error`.
+            Some(
+                RDKafkaErrorCode::AllBrokersDown
+                | RDKafkaErrorCode::BrokerTransportFailure
+                | RDKafkaErrorCode::OperationTimedOut
+                | RDKafkaErrorCode::Resolve,
+            ) => {}
             _ => health.wrong(Place::Kafka, &problem),
         }
     }
@@ -250,9 +261,10 @@ pub(super) struct Context {
 
 impl ClientContext for Context {
     fn error(&self, error: KafkaError, reason: &str) {
-        self.shared
-            .health
-            .wrong(Place::Kafka, &format!("Kafka: {error}: {reason}"));
+        // One connection that ends is none: the next is tried, and asking for offsets tells whether Kafka is there.
+        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
+            (self.shared.health).wrong(Place::Kafka, &format!("Kafka is away: {reason}"));
+        }
     }
 }
 
@@ -266,7 +278,6 @@ impl ConsumerContext for Context {
                     shared.backlog.assign(&topic, partition);
                 }
                 shared.health.right(Place::Group);
-                shared.health.right(Place::Topics);
             }
             Rebalance::Revoke(taken) => {
                 let taken = partitions(taken);

@@ -60,6 +60,24 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
         lags.insert(key, (high - at.max(low)).max(0));
     }
     shared.metrics.set_lags(lags);
+    look_for_topics(shared, group)
+}
+
+/// Notices that topics have come that were not there.
+fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
+    if !shared.health.is_wrong(Place::Topics) {
+        return Ok(());
+    }
+    for topic in &shared.settings.topic {
+        let answer = group.fetch_metadata(Some(topic), ANSWER_WITHIN)?;
+        let found = (answer.topics().iter()).any(|found| {
+            found.name() == topic && found.error().is_none() && !found.partitions().is_empty()
+        });
+        if !found {
+            return Ok(());
+        }
+    }
+    shared.health.right(Place::Topics);
     Ok(())
 }
 

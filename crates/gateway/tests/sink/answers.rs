@@ -1,0 +1,167 @@
+//! Answers that a small InfluxDB does not give: too large, too busy.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use crate::lab::{log, messages};
+use crate::process::{Sink, until};
+
+/// Decides by a body, and by how many came before, what is answered: a status line and headers.
+type Decide = fn(usize, &str) -> &'static str;
+
+/// A database that answers as it is told, and keeps the lines that it took.
+struct Fake {
+    address: SocketAddr,
+    taken: Arc<Mutex<Vec<String>>>,
+}
+
+impl Fake {
+    fn start(decide: Decide) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let taken = Arc::<Mutex<Vec<String>>>::default();
+        let (kept, count) = (Arc::clone(&taken), Arc::new(Mutex::new(0)));
+        // It ends with the test program.
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (kept, count) = (Arc::clone(&kept), Arc::clone(&count));
+                thread::spawn(move || serve(stream.unwrap(), decide, &kept, &count));
+            }
+        });
+        Self { address, taken }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.taken
+            .lock()
+            .unwrap()
+            .iter()
+            .flat_map(|body| body.lines())
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+fn serve(
+    stream: TcpStream,
+    decide: Decide,
+    kept: &Mutex<Vec<String>>,
+    count: &Mutex<usize>,
+) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut stream = stream;
+    loop {
+        let (mut length, mut line) = (0, String::new());
+        loop {
+            line.clear();
+            reader
+                .read_line(&mut line)
+                .ok()
+                .filter(|bytes| *bytes > 0)?;
+            if line == "\r\n" {
+                break;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let body = String::from_utf8(body).unwrap();
+        let before = {
+            let mut count = count.lock().unwrap();
+            *count += 1;
+            *count - 1
+        };
+        let answer = decide(before, &body);
+        if answer.starts_with("204") {
+            kept.lock().unwrap().push(body);
+        }
+        let length = if answer.starts_with("204") {
+            ""
+        } else {
+            "Content-Length: 0\r\n"
+        };
+        write!(stream, "HTTP/1.1 {answer}\r\n{length}\r\n").ok()?;
+    }
+}
+
+/// Everything of a topic arrives, each line at least once.
+fn check(topic: &str, decide: Decide, messages: &[String]) -> (Sink, Fake) {
+    let log = log();
+    let fake = Fake::start(decide);
+    log.make(topic, 1);
+    log.put(topic, 1, messages);
+    log.flush();
+    let mut flags = log.flags_to(topic, &format!("http://{}", fake.address), "bucket");
+    flags.push("--back-off-min=10ms".into());
+    let sink = Sink::start(&flags, "token");
+    until("commit of all", || {
+        log.committed(&format!("group-of-{topic}"), topic, 1) == log.ends(topic, 1)
+    });
+    (sink, fake)
+}
+
+fn lines(messages: &[String]) -> BTreeSet<String> {
+    messages
+        .iter()
+        .flat_map(|message| message.lines())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn bodies_become_as_small_as_the_database_takes() {
+    let messages = messages("small", 0..5_000, 5_000);
+    let decide: Decide = |_, body| {
+        if body.len() > 20_000 {
+            "413 Content Too Large"
+        } else {
+            "204 No Content"
+        }
+    };
+    let (sink, fake) = check("small", decide, &messages);
+    assert_eq!(
+        fake.lines().into_iter().collect::<BTreeSet<_>>(),
+        lines(&messages)
+    );
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
+}
+
+#[test]
+fn a_busy_database_is_asked_again() {
+    let messages = messages("busy", 0..1_000, 10);
+    let decide: Decide = |before, _| match before {
+        0 => "429 Too Many Requests\r\nRetry-After: 1",
+        1 => "503 Service Unavailable",
+        2 => "500 Internal Server Error",
+        _ => "204 No Content",
+    };
+    let (sink, fake) = check("busy", decide, &messages);
+    assert_eq!(
+        fake.lines().into_iter().collect::<BTreeSet<_>>(),
+        lines(&messages)
+    );
+    assert_eq!(sink.metric("waggle_sink_retries_total"), 3.0);
+}
+
+#[test]
+fn a_request_that_is_refused_as_such_puts_no_line_aside() {
+    let messages = messages("asked", 0..100, 10);
+    let decide: Decide = |before, _| {
+        if before < 5 {
+            "400 Bad Request"
+        } else {
+            "204 No Content"
+        }
+    };
+    let (sink, fake) = check("asked", decide, &messages);
+    assert_eq!(
+        fake.lines().into_iter().collect::<BTreeSet<_>>(),
+        lines(&messages)
+    );
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
+}

@@ -1,0 +1,103 @@
+//! Everything arrives, and what has arrived is committed.
+
+use crate::lab::{database, log, messages, wait_for_keys};
+use crate::process::{Sink, until};
+
+#[test]
+fn everything_arrives_and_is_committed() {
+    let (log, database) = (log(), database());
+    log.make("all", 4);
+    log.put("all", 4, &messages("all", 0..10_000, 1));
+    log.put("all", 4, &messages("all", 10_000..30_000, 7));
+    log.flush();
+    let mut flags = log.flags("all", database);
+    flags.push("--gzip=1".into());
+    let sink = Sink::start(&flags, database.token());
+    sink.wait_for_readyz(200, "ready");
+    wait_for_keys(database, "all", 0..30_000);
+    let ends = log.ends("all", 4);
+    until("commit of all", || {
+        log.committed("group-of-all", "all", 4) == ends
+    });
+    assert_eq!(sink.metric("waggle_sink_records_written_total"), 30_000.0);
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
+    until("lag of 0 in 4 partitions", || {
+        sink.series("waggle_sink_lag_messages") == 4
+            && sink.metric("waggle_sink_lag_messages") == 0.0
+    });
+    let sent = sink.metric("waggle_sink_sent_bytes_total");
+    assert!(
+        sent < sink.metric("waggle_sink_written_bytes_total") / 2.0,
+        "{sent} bytes sent"
+    );
+    assert_eq!(sink.get("/healthz"), (200, "alive\n".into()));
+    assert!(!sink.said().contains("warning"), "{}", sink.said());
+}
+
+#[test]
+fn what_gathers_is_written_and_committed_before_it_ends() {
+    let (log, database) = (log(), database());
+    log.make("drained", 2);
+    log.put("drained", 2, &messages("drained", 0..100, 1));
+    log.flush();
+    let mut flags = log.flags("drained", database);
+    flags.extend(["--batch-delay=1h".into(), "--commit-interval=1h".into()]);
+    let mut sink = Sink::start(&flags, database.token());
+    until("all read", || {
+        sink.metric("waggle_sink_records_read_total") == 100.0
+    });
+    assert_eq!(log.committed("group-of-drained", "drained", 2), [0, 0]);
+    sink.stop();
+    wait_for_keys(database, "drained", 0..100);
+    assert_eq!(log.committed("group-of-drained", "drained", 2), [50, 50]);
+    assert!(!sink.said().contains("warning"), "{}", sink.said());
+}
+
+#[test]
+fn two_share_the_partitions_and_one_takes_over() {
+    let (log, database) = (log(), database());
+    log.make("shared", 4);
+    let flags = log.flags("shared", database);
+    let mut one = Sink::start(&flags, database.token());
+    let other = Sink::start(&flags, database.token());
+    until("two partitions for each", || {
+        [&one, &other].map(|sink| sink.series("waggle_sink_lag_messages")) == [2, 2]
+    });
+    log.put("shared", 4, &messages("shared", 0..10_000, 3));
+    log.flush();
+    until("work for both", || {
+        one.metric("waggle_sink_records_written_total") > 0.0
+            && other.metric("waggle_sink_records_written_total") > 0.0
+    });
+    one.kill();
+    log.put("shared", 4, &messages("shared", 10_000..20_000, 3));
+    log.flush();
+    wait_for_keys(database, "shared", 0..20_000);
+    until("four partitions for the other", || {
+        other.series("waggle_sink_lag_messages") == 4
+    });
+    let ends = log.ends("shared", 4);
+    until("commit of all", || {
+        log.committed("group-of-shared", "shared", 4) == ends
+    });
+}
+
+#[test]
+fn topics_by_prefix_come_later_and_dead_letters_are_left_out() {
+    let (log, database) = (log(), database());
+    log.make("prefix-a", 1);
+    let mut flags = log.flags("prefix-a", database);
+    flags.retain(|flag| !flag.starts_with("--topic="));
+    flags.push("--topic-prefix=prefix-".into());
+    let sink = Sink::start(&flags, database.token());
+    log.put("prefix-a", 1, &["nonsense".to_owned()]);
+    log.put("prefix-a", 1, &messages("prefix", 0..10, 1));
+    log.flush();
+    wait_for_keys(database, "prefix", 0..10);
+    log.make("prefix-b", 1);
+    log.put("prefix-b", 1, &messages("prefix", 10..20, 1));
+    log.flush();
+    wait_for_keys(database, "prefix", 0..20);
+    assert_eq!(log.messages("prefix-a.dead", 1).len(), 1);
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 1.0);
+}

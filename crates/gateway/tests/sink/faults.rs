@@ -1,0 +1,114 @@
+//! What dies and comes back: nothing is lost, and nothing grows without bound.
+
+use std::fs;
+
+use waggle_testbed::{Influxdb, Kafka};
+
+use crate::lab::{Log, database, keys, log, messages, wait_for_keys};
+use crate::process::{Sink, until};
+
+#[test]
+fn a_sink_that_is_killed_loses_nothing() {
+    let (log, database) = (log(), database());
+    log.make("killed", 2);
+    log.put("killed", 2, &messages("killed", 0..60_000, 5));
+    log.flush();
+    let mut flags = log.flags("killed", database);
+    flags.extend(["--batch-max-records=200".into(), "--instance=one".into()]);
+    for written in [1.0, 10_000.0, 20_000.0] {
+        let mut sink = Sink::start(&flags, database.token());
+        until("some written", || {
+            sink.metric("waggle_sink_records_written_total") >= written
+        });
+        sink.kill();
+    }
+    let _sink = Sink::start(&flags, database.token());
+    wait_for_keys(database, "killed", 0..60_000);
+    let ends = log.ends("killed", 2);
+    until("commit of all", || {
+        log.committed("group-of-killed", "killed", 2) == ends
+    });
+}
+
+#[test]
+fn a_database_that_dies_is_waited_for_with_bounded_memory() {
+    let log = log();
+    let mut database = Influxdb::start();
+    log.make("waits", 2);
+    let mut flags = log.flags("waits", &database);
+    flags.push("--unwritten-max-bytes=65536".into());
+    let sink = Sink::start(&flags, database.token());
+    log.put("waits", 2, &messages("waits", 0..1_000, 1));
+    wait_for_keys(&database, "waits", 0..1_000);
+    database.kill();
+    log.put("waits", 2, &messages("waits", 1_000..41_000, 2));
+    log.flush();
+    sink.wait_for_readyz(503, "the database does not take records");
+    until("as much read as may", || {
+        sink.metric("waggle_sink_unwritten_bytes") >= 65_536.0
+    });
+    until("a few retries", || {
+        sink.metric("waggle_sink_retries_total") > 10.0
+    });
+    let held = sink.metric("waggle_sink_unwritten_bytes");
+    assert!(held < 2.0 * 65_536.0, "{held} bytes");
+    assert!(sink.metric("waggle_sink_oldest_unwritten_seconds") > 0.0);
+    // All that was sent before, and nothing of what was not.
+    let committed: i64 = log.committed("group-of-waits", "waits", 2).iter().sum();
+    assert_eq!(committed, 1_000);
+    database.restart();
+    wait_for_keys(&database, "waits", 0..41_000);
+    sink.wait_for_readyz(200, "ready");
+    let ends = log.ends("waits", 2);
+    until("commit of all", || {
+        log.committed("group-of-waits", "waits", 2) == ends
+    });
+}
+
+#[test]
+fn a_wrong_token_commits_nothing_and_tells() {
+    let (log, database) = (log(), database());
+    log.make("token", 1);
+    log.put("token", 1, &messages("token", 0..100, 1));
+    log.flush();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    fs::write(&file, "wrong-token\n").unwrap();
+    let mut flags = log.flags("token", database);
+    flags.push(format!("--token-file={}", file.display()));
+    let sink = Sink::start(&flags, database.token());
+    sink.wait_for_readyz(503, "the database refuses us: 401");
+    until("a few retries", || {
+        sink.metric("waggle_sink_retries_total") > 10.0
+    });
+    assert_eq!(log.committed("group-of-token", "token", 1), [0]);
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
+    let refusals = sink.said().matches("refuses us").count();
+    assert!(refusals <= 3, "{}", sink.said());
+    assert!(!sink.said().contains("wrong-token"), "{}", sink.said());
+    fs::write(&file, database.token()).unwrap();
+    wait_for_keys(database, "token", 0..100);
+    sink.wait_for_readyz(200, "ready");
+}
+
+#[test]
+fn a_broker_that_dies_is_waited_for() {
+    let database = database();
+    let log = Log::new(Kafka::start());
+    log.make("broker", 2);
+    let sink = Sink::start(&log.flags("broker", database), database.token());
+    log.put("broker", 2, &messages("broker", 0..5_000, 1));
+    log.flush();
+    until("some written", || !keys(database, "broker").is_empty());
+    log.kafka().kill();
+    sink.wait_for_readyz(503, "Kafka");
+    log.kafka().restart();
+    log.put("broker", 2, &messages("broker", 5_000..10_000, 1));
+    log.flush();
+    wait_for_keys(database, "broker", 0..10_000);
+    sink.wait_for_readyz(200, "ready");
+    let ends = log.ends("broker", 2);
+    until("commit of all", || {
+        log.committed("group-of-broker", "broker", 2) == ends
+    });
+}

@@ -1,0 +1,223 @@
+//! The servers of these tests, and what is put into the one and found in the other.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::message::{Headers, Message};
+use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
+use waggle_testbed::{Influxdb, Kafka};
+
+use crate::process::{PATIENCE, until};
+
+/// The log of all tests that leave it running.
+pub(crate) fn log() -> &'static Log {
+    static SHARED: OnceLock<Log> = OnceLock::new();
+    SHARED.get_or_init(|| Log::new(Kafka::start()))
+}
+
+/// The database of all tests that leave it running.
+pub(crate) fn database() -> &'static Influxdb {
+    static SHARED: OnceLock<Influxdb> = OnceLock::new();
+    SHARED.get_or_init(Influxdb::start)
+}
+
+/// Kafka, and a producer for it.
+pub(crate) struct Log {
+    pub(crate) kafka: Mutex<Kafka>,
+    brokers: String,
+    producer: ThreadedProducer<DefaultProducerContext>,
+}
+
+impl Log {
+    pub(crate) fn new(kafka: Kafka) -> Self {
+        let brokers = kafka.brokers();
+        let producer = config(&brokers)
+            .set("enable.idempotence", "true")
+            .set("linger.ms", "2")
+            .set("message.timeout.ms", PATIENCE.as_millis().to_string())
+            .create()
+            .unwrap();
+        Self {
+            kafka: Mutex::new(kafka),
+            brokers,
+            producer,
+        }
+    }
+
+    pub(crate) fn kafka(&self) -> MutexGuard<'_, Kafka> {
+        self.kafka.lock().unwrap()
+    }
+
+    /// Makes a topic.
+    pub(crate) fn make(&self, topic: &str, partitions: i32) {
+        let admin: AdminClient<DefaultClientContext> = config(&self.brokers).create().unwrap();
+        let new = [NewTopic::new(topic, partitions, TopicReplication::Fixed(1))];
+        let options = AdminOptions::new()
+            .operation_timeout(Some(PATIENCE))
+            .request_timeout(Some(PATIENCE));
+        let made = admin.create_topics(&new, &options);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(made).unwrap()[0].as_ref().unwrap();
+    }
+
+    /// Puts messages into a topic, in turn into each of its partitions.
+    pub(crate) fn put(&self, topic: &str, partitions: i32, messages: &[String]) {
+        for (partition, message) in (0..partitions).cycle().zip(messages) {
+            let record = BaseRecord::<(), _>::to(topic)
+                .partition(partition)
+                .payload(message);
+            let sent = self.producer.send(record);
+            assert!(sent.is_ok(), "{:?}", sent.err().map(|(error, _)| error));
+        }
+    }
+
+    /// Waits until Kafka has all that was put.
+    pub(crate) fn flush(&self) {
+        self.producer.flush(PATIENCE).unwrap();
+    }
+
+    /// The offset that the group has committed in each partition; 0 where none.
+    pub(crate) fn committed(&self, group: &str, topic: &str, partitions: i32) -> Vec<i64> {
+        let consumer = self.consumer(group);
+        let mut asked = TopicPartitionList::new();
+        asked.add_partition_range(topic, 0, partitions - 1);
+        let answered = consumer.committed_offsets(asked, PATIENCE).unwrap();
+        let offset = |offset| match offset {
+            Offset::Offset(offset) => offset,
+            _ => 0,
+        };
+        answered
+            .elements()
+            .iter()
+            .map(|element| offset(element.offset()))
+            .collect()
+    }
+
+    /// The offset after the last message of each partition.
+    pub(crate) fn ends(&self, topic: &str, partitions: i32) -> Vec<i64> {
+        let consumer = self.consumer("ends");
+        let end = |partition| {
+            consumer
+                .fetch_watermarks(topic, partition, PATIENCE)
+                .unwrap()
+                .1
+        };
+        (0..partitions).map(end).collect()
+    }
+
+    /// The first messages of a topic with one partition: value and headers, as `key=value`.
+    pub(crate) fn messages(&self, topic: &str, count: usize) -> Vec<(String, Vec<String>)> {
+        let consumer = self.consumer("messages");
+        let mut all = TopicPartitionList::new();
+        all.add_partition_offset(topic, 0, Offset::Beginning)
+            .unwrap();
+        consumer.assign(&all).unwrap();
+        let mut found = Vec::new();
+        until(&format!("{count} messages in {topic}"), || {
+            while let Some(Ok(message)) = consumer.poll(Duration::from_millis(200)) {
+                let text = |bytes: Option<&[u8]>| {
+                    String::from_utf8(bytes.unwrap_or_default().to_vec()).unwrap()
+                };
+                let headers = message.headers().unwrap().iter();
+                let headers =
+                    headers.map(|header| format!("{}={}", header.key, text(header.value)));
+                found.push((text(message.payload()), headers.collect()));
+            }
+            found.len() >= count
+        });
+        found
+    }
+
+    fn consumer(&self, group: &str) -> BaseConsumer {
+        config(&self.brokers)
+            .set("group.id", group)
+            .set("enable.auto.commit", "false")
+            .create()
+            .unwrap()
+    }
+
+    /// The flags of a sink of this log.
+    pub(crate) fn flags(&self, topic: &str, database: &Influxdb) -> Vec<String> {
+        self.flags_to(topic, &database.url(), database.bucket())
+    }
+
+    /// The same, for a database by its address.
+    pub(crate) fn flags_to(&self, topic: &str, url: &str, bucket: &str) -> Vec<String> {
+        [
+            format!("--kafka-brokers={}", self.brokers),
+            format!("--topic={topic}"),
+            format!("--group=group-of-{topic}"),
+            format!("--influxdb-url={url}"),
+            "--org=lab".to_owned(),
+            format!("--bucket={bucket}"),
+            "--session-timeout=6s".to_owned(),
+        ]
+        .into()
+    }
+}
+
+fn config(brokers: &str) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    config
+        .set("bootstrap.servers", brokers)
+        .set("reconnect.backoff.max.ms", "200");
+    config
+}
+
+/// Messages with `lines` lines each, with these keys in order. Each line has a time of its own.
+pub(crate) fn messages(
+    measurement: &str,
+    keys: std::ops::Range<usize>,
+    lines: usize,
+) -> Vec<String> {
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_nanos();
+    let line = |key: &usize| {
+        format!(
+            "{measurement},host=h{} v={key}.5,waggle_key={key}i {}",
+            key % 10,
+            now + *key as u128
+        )
+    };
+    let keys: Vec<usize> = keys.collect();
+    keys.chunks(lines)
+        .map(|some| some.iter().map(line).collect::<Vec<_>>().join("\n"))
+        .collect()
+}
+
+/// The keys that can be queried.
+pub(crate) fn keys(database: &Influxdb, measurement: &str) -> BTreeSet<usize> {
+    let answer = database.query(&format!(
+        "from(bucket: \"{}\") |> range(start: 0, stop: 2100-01-01T00:00:00Z) |> filter(fn: (r) => r._measurement == \"{measurement}\" and r._field == \"waggle_key\") |> keep(columns: [\"_value\"])",
+        database.bucket()
+    ));
+    let values = answer.lines().filter_map(|line| line.rsplit(',').next());
+    values
+        .filter_map(|value| value.trim().parse().ok())
+        .collect()
+}
+
+/// Waits until exactly these keys can be queried.
+pub(crate) fn wait_for_keys(
+    database: &Influxdb,
+    measurement: &str,
+    expected: std::ops::Range<usize>,
+) {
+    let expected: BTreeSet<usize> = expected.collect();
+    let mut missing = expected.len();
+    until(&format!("{} keys of {measurement}", expected.len()), || {
+        let found = keys(database, measurement);
+        assert!(found.is_subset(&expected), "more than was put");
+        missing = expected.len() - found.len();
+        missing == 0
+    });
+}

@@ -1,0 +1,14 @@
+//! The sink from outside: real processes, a real Kafka, a real InfluxDB, and one that is made up for answers the real one never gives.
+
+#[cfg(test)]
+mod answers;
+#[cfg(test)]
+mod delivery;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod lab;
+#[cfg(test)]
+mod poison;
+#[cfg(test)]
+mod process;

@@ -1,0 +1,158 @@
+//! Lines that cannot be written, among others that can.
+
+use crate::lab::{database, log, messages, wait_for_keys};
+use crate::process::{Sink, until};
+
+/// The dead letters of a topic: value, and what of the headers is wanted.
+fn check_letters(topic: &str, expected: &[(&str, &str, &str)]) {
+    let letters = log().messages(&format!("{topic}.dead"), expected.len());
+    assert_eq!(letters.len(), expected.len(), "{letters:?}");
+    for (text, place, reason) in expected {
+        let found = letters.iter().find(|(value, _)| value == text);
+        let Some((_, headers)) = found else {
+            panic!("no letter {text:?} in {letters:?}")
+        };
+        let headers = headers.join(" ");
+        assert!(
+            headers.contains(&format!("waggle-topic={topic} waggle-partition=0 {place}")),
+            "{headers}"
+        );
+        assert!(headers.contains(reason), "{headers}");
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_put_aside() {
+    let (log, database) = (log(), database());
+    log.make("unreadable", 1);
+    let good = messages("unreadable", 0..300, 100);
+    let mixed = format!("{}\nunreadable v=\n# a comment\nunreadable v=1", good[1]);
+    log.put(
+        "unreadable",
+        1,
+        &[
+            good[0].clone(),
+            mixed,
+            String::new(),
+            "{\"json\": true}".into(),
+            good[2].clone(),
+        ],
+    );
+    log.flush();
+    let sink = Sink::start(&log.flags("unreadable", database), database.token());
+    wait_for_keys(database, "unreadable", 0..300);
+    check_letters(
+        "unreadable",
+        &[
+            (
+                "unreadable v=",
+                "waggle-offset=1 waggle-line=101",
+                "waggle-reason=line 101, column 14",
+            ),
+            (
+                "unreadable v=1",
+                "waggle-offset=1 waggle-line=103",
+                "expected a time",
+            ),
+            (
+                "{\"json\": true}",
+                "waggle-offset=3 waggle-line=1",
+                "waggle-reason=line 1",
+            ),
+        ],
+    );
+    until("commit of all", || {
+        log.committed("group-of-unreadable", "unreadable", 1) == [5]
+    });
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 3.0);
+}
+
+#[test]
+fn lines_that_the_database_refuses_are_found_among_the_others() {
+    let (log, database) = (log(), database());
+    log.make("refused", 1);
+    // Two conflicts of different kinds, so that one reason does not explain all.
+    let mut lines = messages("refused", 0..1000, 1);
+    lines.insert(500, "refused,host=x v=\"text\" 1700000000000000000".into());
+    lines.insert(
+        10,
+        "refused,host=x waggle_key=true 1700000000000000000".into(),
+    );
+    let first = lines.remove(0);
+    log.put("refused", 1, std::slice::from_ref(&first));
+    log.flush();
+    // A time of the same shard, where the types are known before the others come.
+    lines
+        .iter_mut()
+        .filter(|line| line.ends_with(" 1700000000000000000"))
+        .for_each(|line| {
+            let time = first.rsplit(' ').next().unwrap();
+            *line = line.replace("1700000000000000000", time);
+        });
+    let sink = Sink::start(&log.flags("refused", database), database.token());
+    wait_for_keys(database, "refused", 0..1);
+    log.put("refused", 1, &[lines[..600].join("\n")]);
+    log.put("refused", 1, &lines[600..]);
+    log.flush();
+    wait_for_keys(database, "refused", 0..1000);
+    let (text, key) = (&lines[499], &lines[9]);
+    check_letters(
+        "refused",
+        &[
+            (
+                text,
+                "waggle-offset=1 waggle-line=500",
+                "field type conflict",
+            ),
+            (key, "waggle-offset=1 waggle-line=10", "field type conflict"),
+        ],
+    );
+    until("commit of all", || {
+        log.committed("group-of-refused", "refused", 1) == log.ends("refused", 1)
+    });
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 2.0);
+}
+
+#[test]
+fn lines_older_than_the_database_keeps_take_one_write_more() {
+    let (log, database) = (log(), database());
+    let answer = database.query("buckets() |> limit(n: 1) |> keep(columns: [\"organizationID\"])");
+    let org = answer
+        .lines()
+        .nth(1)
+        .unwrap()
+        .rsplit(',')
+        .next()
+        .unwrap()
+        .trim();
+    let (status, answer) = database.post(
+        "/api/v2/buckets",
+        &format!(r#"{{"orgID":"{org}","name":"short","retentionRules":[{{"type":"expire","everySeconds":3600}}]}}"#),
+    );
+    assert_eq!(status, 201, "{answer}");
+    log.make("old", 1);
+    let old: Vec<String> = (0..500)
+        .map(|time| format!("old v=1 {}", 1_700_000_000_000_000_000_u64 + time))
+        .collect();
+    log.put(
+        "old",
+        1,
+        &[old.join("\n") + "\n" + &messages("old", 0..500, 500)[0]],
+    );
+    log.flush();
+    let flags = log.flags_to("old", &database.url(), "short");
+    let sink = Sink::start(&flags, database.token());
+    until("commit of all", || {
+        log.committed("group-of-old", "old", 1) == [1]
+    });
+    assert_eq!(sink.metric("waggle_sink_records_dead_total"), 500.0);
+    assert_eq!(sink.metric("waggle_sink_records_written_total"), 500.0);
+    assert_eq!(sink.metric("waggle_sink_answers_total"), 2.0);
+    assert!(
+        log.messages("old.dead", 500)[0]
+            .1
+            .join(" ")
+            .ends_with("waggle-line=1"),
+        "in order"
+    );
+}
