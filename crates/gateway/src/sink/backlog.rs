@@ -129,7 +129,7 @@ impl Backlog {
             let (next, more) = {
                 let mut inner = self.lock();
                 let next = inner.batcher.next(Instant::now());
-                let more = inner.batcher.has_full();
+                let more = !inner.batcher.is_empty();
                 (
                     if inner.ended && matches!(next, Next::Nothing) {
                         None
@@ -141,7 +141,7 @@ impl Backlog {
             };
             match next? {
                 Next::Batch(batch) => {
-                    // Another lane may have slept through this one's fullness.
+                    // What is left, full or gathering, is another lane's to wait for: this one is busy now.
                     if more {
                         self.filled.notify_one();
                     }

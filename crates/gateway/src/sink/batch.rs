@@ -239,6 +239,11 @@ impl Batcher {
         !self.full.is_empty()
     }
 
+    /// Whether nothing waits and nothing gathers.
+    pub(super) fn is_empty(&self) -> bool {
+        self.full.is_empty() && self.gathering.is_none()
+    }
+
     /// From now on nothing gathers longer than needed.
     pub(super) fn hurry(&mut self) {
         self.limits.delay = Duration::ZERO;

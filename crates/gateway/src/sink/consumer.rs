@@ -301,6 +301,16 @@ impl ConsumerContext for Context {
         }
     }
 
+    fn post_rebalance(&self, group: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        // A partition that was paused when it was taken from us may come back so; where reading stands still, it is paused again.
+        if let Rebalance::Assign(given) = rebalance
+            && let Err(error) = group.resume(given)
+        {
+            let problem = format!("resuming partitions: {error}");
+            self.shared.health.wrong(Place::Group, &problem);
+        }
+    }
+
     fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
         if let Err(error) = result {
             // Nothing to commit is no failure.

@@ -88,7 +88,12 @@ impl Log {
         let consumer = self.consumer(group);
         let mut asked = TopicPartitionList::new();
         asked.add_partition_range(topic, 0, partitions - 1);
-        let answered = consumer.committed_offsets(asked, PATIENCE).unwrap();
+        // A coordinator that has just come up says so by an error.
+        let mut answered = TopicPartitionList::new();
+        until("answer about committed offsets", || {
+            let asking = consumer.committed_offsets(asked.clone(), PATIENCE);
+            asking.map(|list| answered = list).is_ok()
+        });
         let offset = |offset| match offset {
             Offset::Offset(offset) => offset,
             _ => 0,

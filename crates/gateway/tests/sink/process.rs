@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use waggle_testbed::Process;
 
 /// Whatever is waited for comes within this time, on a machine with much else to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running sink; killed when dropped.
 pub(crate) struct Sink {
