@@ -240,6 +240,8 @@ impl Shared {
             }
         }
         if offsets.count() == 0 {
+            // What failed was of partitions that are another's now.
+            self.health.right(Place::Commit);
             return;
         }
         if let Err(error) = group.commit(&offsets, mode) {
@@ -307,7 +309,7 @@ impl ConsumerContext for Context {
             && let Err(error) = group.resume(given)
         {
             let problem = format!("resuming partitions: {error}");
-            self.shared.health.wrong(Place::Group, &problem);
+            self.shared.health.wrong(Place::Kafka, &problem);
         }
     }
 

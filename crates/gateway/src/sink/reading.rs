@@ -62,7 +62,7 @@ impl Reading {
                 Err(mistake) => {
                     let (text, number) = breaks.wrong_text(after, &mistake);
                     after = text.end;
-                    (text, number, format!("line {mistake}"))
+                    (text, number, mistake.to_string())
                 }
             };
             if self.wrong.len() == WRONG_MAX {

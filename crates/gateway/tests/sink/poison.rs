@@ -95,13 +95,13 @@ fn lines_that_the_database_refuses_are_found_among_the_others() {
     log.put("refused", 1, &lines[600..]);
     log.flush();
     wait_for_keys(database, "refused", 0..1000);
-    let (text, key) = (&lines[499], &lines[9]);
+    let (text, key) = (&lines[500], &lines[9]);
     check_letters(
         "refused",
         &[
             (
                 text,
-                "waggle-offset=1 waggle-line=500",
+                "waggle-offset=1 waggle-line=501",
                 "field type conflict",
             ),
             (key, "waggle-offset=1 waggle-line=10", "field type conflict"),

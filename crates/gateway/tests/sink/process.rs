@@ -86,11 +86,19 @@ impl Sink {
 
     /// Until it says that it is ready, or not, for that reason.
     pub(crate) fn wait_for_readyz(&self, status: u16, reason: &str) {
-        let mut last = (0, String::new());
-        until(&format!("readyz {status} {reason:?}"), || {
-            last = self.get("/readyz");
-            last.0 == status && last.1.contains(reason)
-        });
+        let begun = Instant::now();
+        loop {
+            let last = self.get("/readyz");
+            if last.0 == status && last.1.contains(reason) {
+                return;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{last:?} and not {status} {reason:?}:\n{}",
+                self.said()
+            );
+            thread::sleep(Duration::from_millis(50));
+        }
     }
 }
 
