@@ -9,12 +9,14 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::answer::Stock;
+use crate::backend::Backend;
 use crate::calls;
 use crate::ingest::UniqueClock;
+use crate::kafka::OpenError;
 use crate::metrics::{Gauges, WorkerMetrics};
 use crate::problem::Problem;
 use crate::settings::Settings;
-use crate::store::{Store, StoreError, StoreSettings};
+use crate::store::StoreError;
 use crate::worker::{self, Start};
 
 /// Connections dealt to a worker that it has not looked at yet.
@@ -27,8 +29,12 @@ const READERS_END: Duration = Duration::from_secs(1);
 /// Why the gateway could not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
+    #[error("{0}")]
+    Settings(&'static str),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Kafka(#[from] OpenError),
     #[error("listening on {address}: {source}")]
     Listen {
         address: SocketAddr,
@@ -38,12 +44,14 @@ pub enum ServeError {
     Worker(std::io::Error),
     #[error("the store's committer ended by a panic")]
     Committer,
+    #[error("nothing can be sent to Kafka any more: {0}")]
+    Log(String),
 }
 
 /// What all threads share.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
-    pub(crate) store: Store,
+    pub(crate) backend: Backend,
     pub(crate) clock: UniqueClock,
     pub(crate) gauges: Gauges,
     pub(crate) workers: Vec<Arc<WorkerMetrics>>,
@@ -78,15 +86,15 @@ impl Shared {
 /// Serves until `shutdown` is ready; then answers what is open, within the time set for it, and closes the store.
 ///
 /// # Errors
-/// When the store, the address or a thread cannot be had; nothing is served then. When the store's committer panics;
-/// what is open is answered, and nothing more is taken.
+/// When settings do not go together; when the log, the address or a thread cannot be had; nothing is served then. When the
+/// log falls (the committer panics, Kafka's client fails for good): what is open is answered, and nothing more is taken.
 pub async fn serve(
     settings: Settings,
     listening: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
-    let (store, writer) = Store::open(&store_settings(&settings), settled.clone())?;
+    let (backend, ending) = Backend::open(&settings, &settled)?;
     let listen = |source| ServeError::Listen {
         address: settings.listen,
         source,
@@ -95,7 +103,7 @@ pub async fn serve(
     let address = listener.local_addr().map_err(listen)?;
     let shared = Arc::new(Shared {
         workers: settled.iter().map(|_| Arc::default()).collect(),
-        store,
+        backend,
         clock: UniqueClock::default(),
         gauges: Gauges::default(),
         draining: AtomicBool::new(false),
@@ -107,13 +115,13 @@ pub async fn serve(
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
         () = shutdown => {}
-        () = shared.store.ended() => crate::log::warning(format_args!("the committer is gone")),
+        () = shared.backend.ended() => crate::log::warning(format_args!("the log is gone")),
     }
     crate::log::note(format_args!("draining"));
     drop(listener);
     drop(dealers);
     shared.draining.store(true, Ordering::Relaxed);
-    shared.store.hurry();
+    shared.backend.hurry();
     // Workers that are gone need not be told.
     let _ = begin_draining.send(true);
     for thread in threads {
@@ -121,20 +129,8 @@ pub async fn serve(
             crate::log::warning(format_args!("a worker ended by a panic"));
         }
     }
-    shared.store.close();
-    writer.wait().map_err(|_| ServeError::Committer)
-}
-
-fn store_settings(settings: &Settings) -> StoreSettings {
-    StoreSettings {
-        file: settings.store.clone(),
-        queue_max_records: settings.queue_max_records,
-        commit_delay: settings.commit_delay,
-        file_max_bytes: settings.store_max_bytes,
-        wal_max_bytes: settings.wal_max_bytes,
-        topics_max: settings.topics_max,
-        readers: settings.readers,
-    }
+    shared.backend.close();
+    ending.wait()
 }
 
 type Dealers = Vec<mpsc::Sender<std::net::TcpStream>>;

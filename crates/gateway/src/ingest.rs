@@ -3,13 +3,14 @@
 //! This is the gateway's hot path: in the steady state a body of line protocol is checked and copied once,
 //! without allocation.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use waggle_record::{MISTAKES_MAX, Mistake, Precision, Record, line_protocol};
+use waggle_record::line_protocol::{self, Line};
+use waggle_record::{MISTAKES_MAX, Mistake, Precision, Record};
 
 use crate::http1;
 use crate::problem::Problem;
-use crate::store::{Chunk, measurement_bit};
 
 /// Longest name of a topic.
 pub(crate) const TOPIC_MAX_BYTES: usize = 200;
@@ -88,13 +89,20 @@ enum Format {
     Ndjson,
 }
 
-/// Adds the body's records to the chunk; on a problem the chunk may hold some of them, to be taken back.
-pub(crate) fn read_into(
-    chunk: &mut Chunk,
-    query: &str,
-    request: &http1::Request<'_, '_>,
-    clock: &UniqueClock,
-) -> Result<(), Problem> {
+/// Where checked records go, one by one: `'a` is the body that they are read from.
+pub(crate) trait Intake<'a> {
+    /// Takes a record whose time is known.
+    fn add(&mut self, line: &Line<'a>, time_ns: i64) -> Result<(), Problem>;
+}
+
+/// The records of a body, as text with one line for each.
+pub(crate) struct Body<'a> {
+    text: Cow<'a, [u8]>,
+    precision: Precision,
+}
+
+/// Reads the request's form: what is not line protocol is checked and made such.
+pub(crate) fn body<'a>(query: &str, request: &http1::Request<'a, '_>) -> Result<Body<'a>, Problem> {
     let precision = precision(query)?;
     if let Some(encoding) = request.head.content_encoding
         && !encoding.eq_ignore_ascii_case(b"identity")
@@ -104,33 +112,77 @@ pub(crate) fn read_into(
             "the only Content-Encoding taken is identity",
         ));
     }
-    let before = chunk.count;
-    match format(request.head.content_type) {
-        Format::LineProtocol => lines_into(chunk, request.body, precision, clock)?,
-        Format::Json => {
-            records_into(
-                chunk,
-                &waggle_record::json::read(request.body, precision).map_err(Problem::mistakes)?,
-                clock,
-            )?;
+    let records = match format(request.head.content_type) {
+        Format::LineProtocol => {
+            return Ok(Body {
+                text: Cow::Borrowed(request.body),
+                precision,
+            });
         }
-        Format::Ndjson => {
-            records_into(
-                chunk,
-                &waggle_record::ndjson::read(request.body, precision).map_err(Problem::mistakes)?,
-                clock,
-            )?;
+        Format::Json => waggle_record::json::read(request.body, precision),
+        Format::Ndjson => waggle_record::ndjson::read(request.body, precision),
+    };
+    Ok(Body {
+        text: Cow::Owned(as_lines(&records.map_err(Problem::mistakes)?)?),
+        precision: Precision::Nanoseconds,
+    })
+}
+
+fn as_lines(records: &[Record]) -> Result<Vec<u8>, Problem> {
+    let mut text = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        line_protocol::write(record, &mut text)
+            .map_err(|reason| Problem::new(400, format!("record {}: {reason}", index + 1)))?;
+    }
+    Ok(text)
+}
+
+impl Body<'_> {
+    /// Gives every record to `intake`; on a problem it may have got some of them. How many there are.
+    pub(crate) fn give<'a>(
+        &'a self,
+        intake: &mut impl Intake<'a>,
+        clock: &UniqueClock,
+    ) -> Result<u32, Problem> {
+        let mut mistakes = Vec::new();
+        let mut count = 0;
+        for line in line_protocol::lines(&self.text) {
+            let read = line.and_then(|line| line.time_ns(self.precision).map(|time| (line, time)));
+            match read {
+                Ok((line, time)) if mistakes.is_empty() => {
+                    intake.add(&line, time.unwrap_or_else(|| clock.next()))?;
+                    count += 1;
+                }
+                Ok(_) => {}
+                Err(mistake) => mistakes.push(mistake),
+            }
+            if mistakes.len() == MISTAKES_MAX {
+                break;
+            }
+        }
+        if mistakes.is_empty() && count == 0 {
+            let problem = "expected at least one record, found none".to_owned();
+            mistakes.push(Mistake {
+                line: 1,
+                column: 1,
+                problem,
+            });
+        }
+        if mistakes.is_empty() {
+            Ok(count)
+        } else {
+            Err(Problem::mistakes(mistakes))
         }
     }
-    if chunk.count == before {
-        let problem = "expected at least one record, found none".to_owned();
-        return Err(Problem::mistakes(vec![Mistake {
-            line: 1,
-            column: 1,
-            problem,
-        }]));
+}
+
+/// Takes nothing: for a body that is to be checked only.
+pub(crate) struct Nowhere;
+
+impl<'a> Intake<'a> for Nowhere {
+    fn add(&mut self, _: &Line<'a>, _: i64) -> Result<(), Problem> {
+        Ok(())
     }
-    Ok(())
 }
 
 fn format(content_type: Option<&[u8]>) -> Format {
@@ -170,64 +222,4 @@ fn precision(query: &str) -> Result<Precision, Problem> {
         }
     }
     Ok(found.unwrap_or_default())
-}
-
-fn lines_into(
-    chunk: &mut Chunk,
-    body: &[u8],
-    precision: Precision,
-    clock: &UniqueClock,
-) -> Result<(), Problem> {
-    let mut mistakes = Vec::new();
-    // Neighbours are often of one measurement.
-    let (mut measurement, mut bit) = ("", 0);
-    for line in line_protocol::lines(body) {
-        let read = line.and_then(|line| line.time_ns(precision).map(|time| (line, time)));
-        match read {
-            Ok((line, time)) if mistakes.is_empty() => {
-                if bit == 0 || line.measurement() != measurement {
-                    measurement = line.measurement();
-                    bit = measurement_bit(&line_protocol::measurement_text(measurement));
-                }
-                let time = time.unwrap_or_else(|| clock.next());
-                chunk.push(time, bit, line.series(), line.fields_raw());
-            }
-            Ok(_) => {}
-            Err(mistake) => mistakes.push(mistake),
-        }
-        if mistakes.len() == MISTAKES_MAX {
-            break;
-        }
-    }
-    if mistakes.is_empty() {
-        Ok(())
-    } else {
-        Err(Problem::mistakes(mistakes))
-    }
-}
-
-fn records_into(chunk: &mut Chunk, records: &[Record], clock: &UniqueClock) -> Result<(), Problem> {
-    let mut text = Vec::new();
-    for (index, record) in records.iter().enumerate() {
-        text.clear();
-        line_protocol::write(record, &mut text)
-            .map_err(|reason| Problem::new(400, format!("record {}: {reason}", index + 1)))?;
-        let line = line_protocol::lines(&text)
-            .next()
-            .and_then(Result::ok)
-            .ok_or_else(|| {
-                Problem::new(
-                    400,
-                    format!("record {} cannot be written as line protocol", index + 1),
-                )
-            })?;
-        let time = record.time_ns.unwrap_or_else(|| clock.next());
-        chunk.push(
-            time,
-            measurement_bit(&record.measurement),
-            line.series(),
-            line.fields_raw(),
-        );
-    }
-    Ok(())
 }

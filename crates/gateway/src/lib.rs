@@ -1,16 +1,18 @@
 //! The gateway: takes readings by HTTP, makes them durable before it says so, and gives them back.
 //!
 //! Bytes come in through [`http1`] (pure, fuzzed), records are read by `waggle-record`, kept by [`store`] in group
-//! commits, and given back by calls that a router serves. The [`sink`](sink()) is the other half of a pipeline: it moves records
-//! from Kafka to InfluxDB. Arguments and exit codes are `main`'s.
+//! commits and given back by calls that a router serves; or sent to Kafka by `kafka`. The [`sink`](sink()) is the other half of a
+//! pipeline: it moves records from Kafka to InfluxDB. Arguments and exit codes are `main`'s.
 
 mod answer;
+mod backend;
 mod call;
 mod calls;
 mod connection;
 mod gateway;
 pub mod http1;
 mod ingest;
+mod kafka;
 mod log;
 mod metrics;
 mod problem;
@@ -18,9 +20,12 @@ mod render;
 mod settings;
 mod sink;
 pub mod store;
+mod ticket;
+mod turn;
 mod worker;
 
 pub use calls::openapi;
 pub use gateway::{ServeError, serve};
-pub use settings::Settings;
+pub use kafka::{KafkaSettings, OpenError};
+pub use settings::{BackendName, Settings};
 pub use sink::{SinkError, SinkSettings, TOKEN_VARIABLE, sink};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::backend::Backend;
+
 /// The calls told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
@@ -89,6 +91,48 @@ impl CommitMetrics {
             add(&self.commit[at], 1);
         }
     }
+
+    fn write(&self, page: &mut String) {
+        write_singles(
+            page,
+            &[
+                counter(
+                    "stored_records_total",
+                    "Records made durable.",
+                    load(&self.records),
+                ),
+                counter(
+                    "stored_bytes_total",
+                    "Bytes of records made durable.",
+                    load(&self.bytes),
+                ),
+                counter(
+                    "commit_failures_total",
+                    "Commits that failed.",
+                    load(&self.failures),
+                ),
+            ],
+        );
+        let count = load(&self.commits);
+        let batches = Histogram {
+            name: "waggle_gateway_batch_records",
+            help: "Records in a commit.",
+            buckets: &self.batch,
+            bounds: &BATCH_BOUNDS,
+            per_unit: 1.0,
+            sum: load(&self.records),
+        };
+        batches.write(page, count);
+        let times = Histogram {
+            name: "waggle_gateway_commit_seconds",
+            help: "Time a commit took, sync included.",
+            buckets: &self.commit,
+            bounds: &COMMIT_BOUNDS_US,
+            per_unit: 1e6,
+            sum: load(&self.micros),
+        };
+        times.write(page, count);
+    }
 }
 
 /// What all workers share.
@@ -108,48 +152,33 @@ pub(crate) struct Gauges {
 /// Everything as Prometheus text.
 pub(crate) fn exposition(
     workers: &[Arc<WorkerMetrics>],
-    commits: &CommitMetrics,
+    backend: &Backend,
     gauges: &Gauges,
 ) -> String {
     let mut page = String::with_capacity(8 * 1024);
     requests(&mut page, workers);
-    for (name, kind, help, value) in singles(workers, commits, gauges) {
+    write_singles(&mut page, &singles(workers, gauges));
+    match backend {
+        Backend::Embedded(store) => store.metrics.write(&mut page),
+        Backend::Kafka(log) => log.write_metrics(&mut page),
+    }
+    page
+}
+
+pub(crate) fn write_singles(page: &mut String, singles: &[Single]) {
+    for (name, kind, help, value) in singles {
         // Writing to a String cannot fail.
         let _ = writeln!(
             page,
             "# HELP waggle_gateway_{name} {help}\n# TYPE waggle_gateway_{name} {kind}\nwaggle_gateway_{name} {value}"
         );
     }
-    let count = load(&commits.commits);
-    let batches = Histogram {
-        name: "waggle_gateway_batch_records",
-        help: "Records in a commit.",
-        buckets: &commits.batch,
-        bounds: &BATCH_BOUNDS,
-        per_unit: 1.0,
-        sum: load(&commits.records),
-    };
-    batches.write(&mut page, count);
-    let times = Histogram {
-        name: "waggle_gateway_commit_seconds",
-        help: "Time a commit took, sync included.",
-        buckets: &commits.commit,
-        bounds: &COMMIT_BOUNDS_US,
-        per_unit: 1e6,
-        sum: load(&commits.micros),
-    };
-    times.write(&mut page, count);
-    page
 }
 
 /// Name without its prefix, kind, help, value.
-type Single = (&'static str, &'static str, &'static str, u64);
+pub(crate) type Single = (&'static str, &'static str, &'static str, u64);
 
-fn singles(
-    workers: &[Arc<WorkerMetrics>],
-    commits: &CommitMetrics,
-    gauges: &Gauges,
-) -> [Single; 11] {
+fn singles(workers: &[Arc<WorkerMetrics>], gauges: &Gauges) -> [Single; 8] {
     let sum = |pick: fn(&WorkerMetrics) -> &AtomicU64| {
         workers.iter().map(|worker| load(pick(worker))).sum::<u64>()
     };
@@ -162,7 +191,6 @@ fn singles(
     let connections = gauges.connections.load(Ordering::Relaxed) as u64;
     let refused = load(&gauges.connections_refused);
     let (read, looked_at) = (load(&gauges.records_read), load(&gauges.records_looked_at));
-    let (stored, bytes) = (load(&commits.records), load(&commits.bytes));
     [
         counter(
             "records_accepted_total",
@@ -179,17 +207,6 @@ fn singles(
             "records_looked_at_total",
             "Records that queries looked at.",
             looked_at,
-        ),
-        counter("stored_records_total", "Records made durable.", stored),
-        counter(
-            "stored_bytes_total",
-            "Bytes of records made durable.",
-            bytes,
-        ),
-        counter(
-            "commit_failures_total",
-            "Commits that failed.",
-            load(&commits.failures),
         ),
         gauge(
             "in_flight_bytes",
@@ -245,14 +262,14 @@ fn requests(page: &mut String, workers: &[Arc<WorkerMetrics>]) {
     }
 }
 
-struct Histogram<'a> {
-    name: &'a str,
-    help: &'a str,
-    buckets: &'a [AtomicU64],
-    bounds: &'a [u64],
+pub(crate) struct Histogram<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) help: &'a str,
+    pub(crate) buckets: &'a [AtomicU64],
+    pub(crate) bounds: &'a [u64],
     /// How many units of bounds and sum make one of the unit shown.
-    per_unit: f64,
-    sum: u64,
+    pub(crate) per_unit: f64,
+    pub(crate) sum: u64,
 }
 
 impl Histogram<'_> {
@@ -260,7 +277,7 @@ impl Histogram<'_> {
         clippy::cast_precision_loss,
         reason = "sums beyond 2^53 µs or records may lose their last digits on this page"
     )]
-    fn write(&self, page: &mut String, count: u64) {
+    pub(crate) fn write(&self, page: &mut String, count: u64) {
         let Self { name, help, .. } = self;
         let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} histogram");
         let mut below = 0;

@@ -1,8 +1,10 @@
 //! What an operator can set: every limit is a flag with a default.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use crate::kafka::KafkaSettings;
 
 /// Flags of `waggle-gateway serve`.
 #[derive(Debug, Clone, clap::Args)]
@@ -11,9 +13,12 @@ pub struct Settings {
     /// they are
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// The store's file; made where there is none
+    /// Where records become durable: in a file of the gateway's own, or in a Kafka cluster
+    #[arg(long, value_enum, default_value_t = BackendName::Embedded)]
+    pub backend: BackendName,
+    /// The embedded store's file; made where there is none
     #[arg(long, value_name = "FILE")]
-    pub store: PathBuf,
+    pub store: Option<PathBuf>,
     /// Threads that serve connections
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub workers: u32,
@@ -26,7 +31,7 @@ pub struct Settings {
     /// Bytes of bodies received and not yet answered, over all connections; beyond it 503
     #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = bytes(1, 1 << 40))]
     pub in_flight_max_bytes: usize,
-    /// Records that wait for the next commit; beyond it 503
+    /// Records that wait for the next commit or batch; beyond it 503
     #[arg(long, default_value_t = 1_000_000, value_parser = bytes(1, 1 << 31))]
     pub queue_max_records: usize,
     /// Open connections; beyond it 503
@@ -51,32 +56,73 @@ pub struct Settings {
     #[arg(long, default_value = "5s", value_parser = duration)]
     pub drain_timeout: Duration,
     /// Time a commit waits for more records after the first one; batches form without it
-    #[arg(long, default_value = "0s", value_parser = duration)]
+    #[arg(long, default_value = "0s", value_parser = duration, requires = "store")]
     pub commit_delay: Duration,
     /// Size at which the write-ahead log is folded into the file at the latest, in bytes
-    #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = clap::value_parser!(u64).range(64 * 1024..))]
+    #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = clap::value_parser!(u64).range(64 * 1024..), requires = "store")]
     pub wal_max_bytes: u64,
     /// Size beyond which the store's file does not grow, in bytes; then 503; 0 is no limit
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, requires = "store")]
     pub store_max_bytes: u64,
     /// Topics that may exist
     #[arg(long, default_value_t = 10_000, value_parser = bytes(1, crate::store::TOPICS_MAX))]
     pub topics_max: usize,
     /// Reads and queries worked on at once, by all workers together; more wait, too many are answered 429
-    #[arg(long, default_value_t = 2, value_parser = bytes(1, 64))]
+    #[arg(long, default_value_t = 2, value_parser = bytes(1, 64), requires = "store")]
     pub readers: usize,
     /// Records in one answer to a read, and rows in one answer to a query
-    #[arg(long, default_value_t = 100_000, value_parser = bytes(1, 10_000_000))]
+    #[arg(long, default_value_t = 100_000, value_parser = bytes(1, 10_000_000), requires = "store")]
     pub answer_max_records: usize,
     /// Bytes of one answer to a read or a query, over which it stops at the next record
-    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 30))]
+    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 30), requires = "store")]
     pub answer_max_bytes: usize,
     /// Bytes of answers to reads and queries that clients have not taken yet, over all connections; beyond it 503
-    #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = bytes(1, 1 << 40))]
+    #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = bytes(1, 1 << 40), requires = "store")]
     pub answers_max_bytes: usize,
     /// Records that one query or read looks at
-    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40))]
+    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40), requires = "store")]
     pub query_max_records: usize,
+    #[command(flatten)]
+    pub kafka: KafkaSettings,
+}
+
+/// The logs there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum BackendName {
+    Embedded,
+    Kafka,
+}
+
+/// The log that was chosen, with what it cannot do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BackendKind<'a> {
+    /// The store's file.
+    Embedded(&'a Path),
+    /// Brokers.
+    Kafka(&'a str),
+}
+
+impl Settings {
+    /// The log that was chosen; why flags do not go together.
+    pub(crate) fn chosen(&self) -> Result<BackendKind<'_>, &'static str> {
+        let brokers = self.kafka.kafka_brokers.as_deref();
+        match (self.backend, self.store.as_deref(), brokers) {
+            (BackendName::Embedded, Some(store), None) => Ok(BackendKind::Embedded(store)),
+            (BackendName::Kafka, None, Some(brokers)) => Ok(BackendKind::Kafka(brokers)),
+            (BackendName::Embedded, None, None) => Err(
+                "--backend embedded needs --store FILE (or --backend kafka with --kafka-brokers)",
+            ),
+            (BackendName::Embedded, _, Some(_)) => {
+                Err("--kafka-brokers needs --backend kafka; the backend is embedded")
+            }
+            (BackendName::Kafka, None, None) => {
+                Err("--backend kafka needs --kafka-brokers HOST:PORT")
+            }
+            (BackendName::Kafka, Some(_), _) => {
+                Err("--store is of the embedded backend; with --backend kafka there is none")
+            }
+        }
+    }
 }
 
 /// A count within bounds.

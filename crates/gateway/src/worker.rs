@@ -12,11 +12,11 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::answer::Stock;
+use crate::backend::Staged;
 use crate::connection::Connection;
 use crate::gateway::Shared;
 use crate::metrics::WorkerMetrics;
-use crate::problem::Problem;
-use crate::store::{Fate, Staged, Ticket, TopicSlot};
+use crate::turn::Turn;
 
 /// What all connections of one worker use. Only its own thread touches it, so nothing here is locked.
 pub(crate) struct Worker {
@@ -28,64 +28,41 @@ pub(crate) struct Worker {
     pub(crate) stock: RefCell<Stock>,
     /// Answer what is open, take nothing new.
     pub(crate) draining: Cell<bool>,
-    topics: RefCell<TopicCache>,
-    waiting: RefCell<Vec<(Ticket, Waker)>>,
+    /// The turn at hand.
+    turn: RefCell<Rc<Turn>>,
+    turn_is_open: Cell<bool>,
+    turn_is_whole: Notify,
+    /// Turns whose fate is not known yet.
+    waiting: RefCell<Vec<Rc<Turn>>>,
     everyone: RefCell<HashMap<u64, Waker>>,
     next_connection: Cell<u64>,
 }
 
-/// Topics this worker has seen: the last one is nearly always the next one.
-#[derive(Default)]
-struct TopicCache {
-    last: Option<(Box<str>, TopicSlot)>,
-    known: HashMap<Box<str>, TopicSlot>,
-}
-
 impl Worker {
-    /// The slot of a topic that has one.
-    pub(crate) fn topic(&self, name: &str) -> Option<TopicSlot> {
-        let mut cache = self.topics.borrow_mut();
-        if let Some((last, slot)) = &cache.last
-            && **last == *name
-        {
-            return Some(*slot);
+    /// The turn at hand, which is handed over as soon as every connection that can move now has moved.
+    pub(crate) fn turn(&self) -> Rc<Turn> {
+        if !self.turn_is_open.replace(true) {
+            self.turn_is_whole.notify_one();
         }
-        let slot = if let Some(slot) = cache.known.get(name) {
-            *slot
-        } else {
-            let slot = self.shared.store.topics.known(name)?;
-            cache.known.insert(name.into(), slot);
-            slot
-        };
-        cache.last = Some((name.into(), slot));
-        Some(slot)
+        Rc::clone(&self.turn.borrow())
     }
 
-    /// The slot of a topic whose name has been checked; it need not have had one.
-    pub(crate) fn new_topic(&self, name: &str) -> Result<TopicSlot, Problem> {
-        self.shared.store.topics.slot(name).map_err(|_| {
-            Problem::new(
-                507,
-                "as many topics exist as this gateway holds (--topics-max)",
-            )
-        })
-    }
-
-    /// Wakes the task when the ticket's batch is settled. To be called while it is pending, on this thread.
-    pub(crate) fn wake_when_settled(&self, ticket: &Ticket, waker: &Waker) {
-        self.waiting
-            .borrow_mut()
-            .push((ticket.clone(), waker.clone()));
+    /// Hands what this turn staged to the log: one hand-over for all connections that had something to say.
+    fn hand_over(&self) {
+        self.turn_is_open.set(false);
+        let turn = self.turn.take();
+        let handed = self
+            .shared
+            .backend
+            .submit(&mut self.staged.borrow_mut(), self.number);
+        turn.hand_over(handed);
+        if turn.look() {
+            self.waiting.borrow_mut().push(turn);
+        }
     }
 
     fn wake_settled(&self) {
-        self.waiting.borrow_mut().retain(|(ticket, waker)| {
-            let pending = ticket.fate() == Fate::Pending;
-            if !pending {
-                waker.wake_by_ref();
-            }
-            pending
-        });
+        self.waiting.borrow_mut().retain(|turn| turn.look());
     }
 
     /// Enters a connection into the list of those to be woken when draining starts; returns its number there.
@@ -126,10 +103,12 @@ pub(crate) async fn run(start: Start) {
         number: start.number,
         metrics: start.metrics,
         router: start.router,
-        staged: RefCell::default(),
+        staged: RefCell::new(start.shared.backend.staged()),
         stock: RefCell::default(),
         draining: Cell::new(false),
-        topics: RefCell::default(),
+        turn: RefCell::default(),
+        turn_is_open: Cell::new(false),
+        turn_is_whole: Notify::new(),
         waiting: RefCell::default(),
         everyone: RefCell::default(),
         next_connection: Cell::new(0),
@@ -156,6 +135,7 @@ async fn serve(
     let mut second = tokio::time::interval(Duration::from_secs(1));
     loop {
         tokio::select! {
+            () = worker.turn_is_whole.notified() => worker.hand_over(),
             () = settled.notified() => worker.wake_settled(),
             Some(stream) = incoming.recv() => accept(&worker, stream, &mut connections),
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -172,6 +152,7 @@ async fn serve(
     tokio::pin!(deadline);
     while !connections.is_empty() {
         tokio::select! {
+            () = worker.turn_is_whole.notified() => worker.hand_over(),
             () = settled.notified() => worker.wake_settled(),
             _ = connections.join_next() => {}
             () = &mut deadline => break,

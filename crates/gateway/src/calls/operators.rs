@@ -24,7 +24,7 @@ pub(super) async fn healthz() -> &'static str {
 
 /// Does it take records
 ///
-/// Not while it drains after SIGTERM, and not after the store could not be written, until it can again.
+/// Not while it drains after SIGTERM, and not after the log could not be written, until it can again.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -38,9 +38,7 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static
     if shared.draining.load(Ordering::Relaxed) {
         return Err(Problem::new(503, "the gateway is shutting down"));
     }
-    if !shared.store.writable.load(Ordering::Relaxed) {
-        return Err(Problem::new(503, "the store cannot be written"));
-    }
+    shared.backend.is_ready()?;
     Ok("ready\n")
 }
 
@@ -52,7 +50,7 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static
     responses((status = 200, description = "Prometheus text format 0.0.4", body = String, content_type = "text/plain"))
 )]
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    let page = metrics::exposition(&shared.workers, &shared.store.metrics, &shared.gauges);
+    let page = metrics::exposition(&shared.workers, &shared.backend, &shared.gauges);
     (
         [(
             header::CONTENT_TYPE,

@@ -60,7 +60,8 @@ pub(super) async fn read<T: Send + 'static>(
 ) -> Result<(Read<T>, Arc<Held>), Problem> {
     let holder = Arc::clone(shared);
     let done = shared
-        .store
+        .backend
+        .embedded()?
         .readers
         .read(move |connection| {
             let Some(mut held) = Held::room(&holder, holder.settings.answer_max_bytes) else {

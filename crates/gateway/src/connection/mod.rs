@@ -1,7 +1,7 @@
 //! One client's connection: requests read, several at once if they come so, and answered in their order.
 //!
-//! Requests with records are handed to the store as they are read, all of one turn together, and wait in line for
-//! the commit. Any other call is a barrier: it starts when all before it are answered, and nothing after it is read
+//! Requests with records are staged as they are read; the worker hands all of one turn to the log together, and they
+//! wait in line for its word. Any other call is a barrier: it starts when all before it are answered, and nothing after it is read
 //! until it is answered (RFC 9112, section 9.3.2, lets only safe methods overtake).
 
 mod take;
@@ -24,7 +24,8 @@ use crate::calls::Held;
 use crate::http1::{self, Reader, SLOTS, Slots, Step};
 use crate::metrics::{Call, add};
 use crate::problem::Problem;
-use crate::store::{Fate, Refused, Ticket};
+use crate::ticket::Fate;
+use crate::turn::{Share, Turn};
 use crate::worker::Worker;
 use take::{Taken, take};
 
@@ -44,9 +45,8 @@ struct Due {
 }
 
 enum Answer {
-    /// Read in this turn, not yet handed to the store.
-    Staged,
-    Commit(Ticket),
+    /// As the log says of this share of a turn.
+    Log(Rc<Turn>, Share),
     Problem(Box<Problem>),
 }
 
@@ -55,6 +55,8 @@ enum Intake {
     Open,
     /// A call that waits for its turn.
     Barrier(Box<call::Owned>),
+    /// The next request's topic is being looked for; the request stays in the input.
+    Topic(Box<str>),
     /// Nothing more is read.
     Closed,
 }
@@ -87,7 +89,7 @@ pub(crate) struct Connection {
     phase_since: Instant,
     timer: Pin<Box<Sleep>>,
     timer_at: Instant,
-    woken_by: Option<Ticket>,
+    woken_by: Option<Rc<Turn>>,
     entered: Option<u64>,
     timed_out: bool,
     /// Whole requests may be left in the input.
@@ -144,6 +146,7 @@ impl Connection {
             if self.due.is_empty() && self.out.len() == self.sent {
                 match std::mem::replace(&mut self.intake, Intake::Open) {
                     Intake::Open => {}
+                    Intake::Topic(name) => self.intake = Intake::Topic(name),
                     Intake::Barrier(owned) => {
                         self.answer_call(*owned).await;
                         continue;
@@ -158,10 +161,8 @@ impl Connection {
         self.linger().await;
     }
 
-    /// Reads every request that has come whole, and hands their records to the store at once.
+    /// Reads every request that has come whole.
     fn take_requests(&mut self) {
-        // Nothing, unless a turn ended by a panic; what it left is no request's whole.
-        self.worker.staged.borrow_mut().clear();
         let mut at = 0;
         while matches!(self.intake, Intake::Open) && self.has_room() {
             match self.take_request(at) {
@@ -175,7 +176,6 @@ impl Connection {
         if self.input.is_empty() && self.input.capacity() > 4 * INPUT_BYTES {
             self.input = Vec::new();
         }
-        self.submit();
         if self.is_to_end() {
             self.intake = Intake::Closed;
         }
@@ -210,6 +210,10 @@ impl Connection {
                 match taken {
                     Taken::Records(due) => self.due.push_back(due),
                     Taken::Call(owned) => self.intake = Intake::Barrier(owned),
+                    Taken::NoTopicYet(name) => {
+                        self.intake = Intake::Topic(name);
+                        return None;
+                    }
                 }
                 if last && matches!(self.intake, Intake::Open) {
                     self.intake = Intake::Closed;
@@ -271,38 +275,6 @@ impl Connection {
         self.intake = Intake::Closed;
     }
 
-    /// Hands what this turn staged to the store.
-    fn submit(&mut self) {
-        let mut staged = self.worker.staged.borrow_mut();
-        if staged.is_empty() {
-            return;
-        }
-        let submitted = self
-            .worker
-            .shared
-            .store
-            .queue
-            .submit(&mut staged, self.worker.number);
-        staged.clear();
-        drop(staged);
-        for due in self
-            .due
-            .iter_mut()
-            .rev()
-            .filter(|due| matches!(due.answer, Answer::Staged))
-        {
-            due.answer = match &submitted {
-                Ok(ticket) => Answer::Commit(ticket.clone()),
-                Err(refused) => Answer::Problem(Box::new(match refused {
-                    Refused::Full => {
-                        Problem::new(503, "too many records wait for the store; try again")
-                    }
-                    Refused::Closed => Problem::store_failed(),
-                })),
-            };
-        }
-    }
-
     /// Writes the answers that are known, up to the first that is not.
     fn settle(&mut self) {
         let (mut released, mut received, mut records) = (0, 0, 0);
@@ -310,8 +282,7 @@ impl Connection {
         let stock = worker.stock.borrow();
         while let Some(due) = self.due.front() {
             let status = match &due.answer {
-                Answer::Staged => break,
-                Answer::Commit(ticket) => match ticket.fate() {
+                Answer::Log(turn, share) => match turn.fate(*share) {
                     Fate::Pending => break,
                     Fate::Durable => {
                         stock.no_content(&mut self.out, due.last);
@@ -319,8 +290,11 @@ impl Connection {
                         204
                     }
                     Fate::Failed => {
-                        stock.problem(&mut self.out, &Problem::store_failed(), due.last);
-                        503
+                        let problem = turn
+                            .refusal()
+                            .unwrap_or_else(|| worker.shared.backend.failed());
+                        stock.problem(&mut self.out, &problem, due.last);
+                        problem.status
                     }
                 },
                 Answer::Problem(problem) => {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::{Answer, Connection, Due, INPUT_BYTES, Intake, OUT_PAUSE_BYTES, Phase};
 use crate::problem::Problem;
-use crate::store::Fate;
+use crate::ticket::Fate;
 
 /// After an early close, what the client still sends is read and dropped for this long, so that it sees the answer
 /// and not a reset.
@@ -29,7 +30,8 @@ impl Connection {
         moved |= self.stopped_short && self.has_room();
         moved |= self.write(context)?;
         moved |= self.read(context)?;
-        moved |= self.see_commit(context);
+        moved |= self.see_log(context);
+        moved |= self.see_topic(context);
         moved |= self.see_timer(context)?;
         if moved {
             Poll::Ready(Ok(()))
@@ -85,23 +87,36 @@ impl Connection {
     }
 
     /// Whether the first answer due is known; if not, has this task woken when it is.
-    fn see_commit(&mut self, context: &mut Context<'_>) -> bool {
+    fn see_log(&mut self, context: &mut Context<'_>) -> bool {
         let Some(Due {
-            answer: Answer::Commit(ticket),
+            answer: Answer::Log(turn, share),
             ..
         }) = self.due.front()
         else {
             return false;
         };
-        if ticket.fate() != Fate::Pending {
+        if turn.fate(*share) != Fate::Pending {
             return true;
         }
-        let known = self.woken_by.as_ref().is_some_and(|known| known.is(ticket));
-        if !known {
-            self.worker.wake_when_settled(ticket, context.waker());
-            self.woken_by = Some(ticket.clone());
+        let known = self.woken_by.as_ref();
+        if !known.is_some_and(|known| Rc::ptr_eq(known, turn)) {
+            turn.wake_later(context.waker());
+            self.woken_by = Some(Rc::clone(turn));
         }
         false
+    }
+
+    /// Whether the topic that the next request waits for has been found, or is known not to be had.
+    fn see_topic(&mut self, context: &mut Context<'_>) -> bool {
+        let Intake::Topic(name) = &self.intake else {
+            return false;
+        };
+        if self.worker.shared.backend.looks_for(name, context.waker()) {
+            return false;
+        }
+        self.intake = Intake::Open;
+        self.stopped_short = true;
+        true
     }
 
     /// Sees to it that no client takes longer than it may.

@@ -6,6 +6,7 @@
 mod chunk;
 mod committer;
 mod file;
+mod intake;
 mod merger;
 mod queue;
 mod readers;
@@ -14,7 +15,8 @@ mod topics;
 pub use chunk::{Chunk, Entries, Entry, measurement_bit};
 pub use file::StoreError;
 pub(crate) use file::TOPICS_MAX;
-pub use queue::{Fate, Queue, Ticket, TopicSlot};
+pub(crate) use intake::Entering;
+pub use queue::{Queue, TopicSlot};
 pub(crate) use queue::{Refused, Staged};
 pub use readers::{Block, ReadError, Readers, Span, scan};
 pub(crate) use topics::Topics;
@@ -27,6 +29,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::metrics::CommitMetrics;
+pub use crate::ticket::{Fate, Ticket};
 
 /// How the store is to be kept.
 #[derive(Debug, Clone)]

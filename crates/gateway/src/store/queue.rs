@@ -2,13 +2,11 @@
 //!
 //! While one batch is being written the next one gathers, so batches grow with the load by themselves.
 
-use std::sync::{
-    Arc, Condvar, Mutex, PoisonError,
-    atomic::{AtomicU8, Ordering},
-};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::chunk::{Chunk, Mark};
+use crate::ticket::{Fate, Ticket};
 
 /// A chunk takes no more records once it is this large; a reader's unit of work.
 const CHUNK_FULL_BYTES: usize = 1024 * 1024;
@@ -19,49 +17,19 @@ const KEEP_MAX_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TopicSlot(pub u32);
 
-/// How a batch fared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    Pending,
-    /// On disk, synced.
-    Durable,
-    /// Not written; the store is not able to.
-    Failed,
-}
-
-/// Where to see how the batch that a request went into fares.
-#[derive(Debug, Clone, Default)]
-pub struct Ticket(Arc<AtomicU8>);
-
-impl Ticket {
-    pub fn fate(&self) -> Fate {
-        match self.0.load(Ordering::Acquire) {
-            0 => Fate::Pending,
-            1 => Fate::Durable,
-            _ => Fate::Failed,
-        }
-    }
-
-    pub(super) fn settle(&self, durable: bool) {
-        self.0.store(if durable { 1 } else { 2 }, Ordering::Release);
-    }
-
-    /// Both stand for the same batch.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-/// Records of one turn of a connection, gathered before the queue is locked.
+/// Records of one turn of a worker, gathered before the queue is locked.
 #[derive(Debug, Default)]
 pub(crate) struct Staged {
     parts: Vec<(TopicSlot, Chunk)>,
     used: usize,
+    /// Where the last chunk stood before the request at hand, until that is kept.
+    open: Option<Mark>,
 }
 
 impl Staged {
-    /// The chunk to add the next request's records to, and where it stands.
-    pub(crate) fn chunk(&mut self, topic: TopicSlot) -> (&mut Chunk, Mark) {
+    /// The chunk to add the next request's records to; they stay only if [`Self::keep`] follows.
+    pub(crate) fn chunk(&mut self, topic: TopicSlot) -> &mut Chunk {
+        self.take_back();
         if self.used == 0 || self.parts[self.used - 1].0 != topic {
             if self.parts.len() == self.used {
                 self.parts.push((topic, Chunk::default()));
@@ -70,14 +38,20 @@ impl Staged {
             self.used += 1;
         }
         let chunk = &mut self.parts[self.used - 1].1;
-        let mark = chunk.mark();
-        (chunk, mark)
+        self.open = Some(chunk.mark());
+        chunk
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.parts[..self.used]
-            .iter()
-            .all(|(_, chunk)| chunk.count == 0)
+    /// The request's records are whole.
+    pub(crate) fn keep(&mut self) {
+        self.open = None;
+    }
+
+    /// Leaves nothing of a request that was not kept, also where its reading ended by a panic.
+    pub(crate) fn take_back(&mut self) {
+        if let Some(mark) = self.open.take() {
+            self.parts[self.used - 1].1.take_back(mark);
+        }
     }
 
     fn records(&self) -> usize {
@@ -88,6 +62,7 @@ impl Staged {
     }
 
     pub(crate) fn clear(&mut self) {
+        self.open = None;
         for (_, chunk) in &mut self.parts[..self.used] {
             chunk.clear(KEEP_MAX_BYTES);
         }
@@ -213,6 +188,7 @@ impl Queue {
 
     /// Hands the staged records to the next commit.
     pub(crate) fn submit(&self, staged: &mut Staged, worker: u32) -> Result<Ticket, Refused> {
+        staged.take_back();
         let records = staged.records();
         let mut inner = self.lock();
         let crowded =

@@ -32,8 +32,11 @@ fn submit(store: &Store, topic: &str, times: std::ops::Range<i64>) -> Ticket {
     let slot = store.topics.slot(topic).unwrap();
     let mut staged = Staged::default();
     for time in times {
-        let (chunk, _) = staged.chunk(slot);
-        chunk.push(time, measurement_bit("m"), "m", &format!("f={time}i"));
+        let fields = format!("f={time}i");
+        staged
+            .chunk(slot)
+            .push(time, measurement_bit("m"), "m", &fields);
+        staged.keep();
     }
     store.queue.submit(&mut staged, 0).unwrap()
 }
@@ -234,10 +237,9 @@ fn the_queue_has_a_limit_and_an_end() {
     let staged = |count: usize| {
         let mut staged = Staged::default();
         for time in 0..count {
-            staged
-                .chunk(TopicSlot(0))
-                .0
-                .push(time.try_into().unwrap(), 1, "m", "f=1");
+            let chunk = staged.chunk(TopicSlot(0));
+            chunk.push(time.try_into().unwrap(), 1, "m", "f=1");
+            staged.keep();
         }
         staged
     };
@@ -369,7 +371,8 @@ fn when_the_committer_falls_nobody_waits_for_ever() {
     let (store, writer) = open(&folder.path().join("s.db"));
     let mut staged = Staged::default();
     // A topic that nobody has named: the committer can only panic.
-    staged.chunk(TopicSlot(9)).0.push(1, 1, "m", "f=1");
+    staged.chunk(TopicSlot(9)).push(1, 1, "m", "f=1");
+    staged.keep();
     let ticket = store.queue.submit(&mut staged, 0).unwrap();
     assert_eq!(settled(&ticket), Fate::Failed);
     assert!(writer.wait().is_err());

@@ -1,0 +1,159 @@
+//! Where records become durable: the embedded store, or a Kafka cluster. What workers and calls ask of either.
+
+mod staged;
+
+pub(crate) use staged::{NotStaged, Staged, too_many};
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Waker;
+
+use tokio::sync::Notify;
+
+use crate::gateway::ServeError;
+use crate::kafka;
+use crate::problem::Problem;
+use crate::settings::{BackendKind, Settings};
+use crate::store::{Refused, Store, StoreSettings, Writer};
+use crate::turn::Handed;
+
+/// The log that records go to.
+pub(crate) enum Backend {
+    Embedded(Store),
+    Kafka(kafka::Log),
+}
+
+/// What is waited for at the end.
+pub(crate) enum Ending {
+    Embedded(Writer),
+    Kafka(kafka::Threads),
+}
+
+impl Ending {
+    /// Waits until everything that was taken in has its fate.
+    pub(crate) fn wait(self) -> Result<(), ServeError> {
+        match self {
+            Self::Embedded(writer) => writer.wait().map_err(|_| ServeError::Committer),
+            Self::Kafka(threads) => threads.wait().map_err(ServeError::Log),
+        }
+    }
+}
+
+impl Backend {
+    /// Opens the log that the settings name. `settled` are told, each by its number, when something of a worker's is.
+    pub(crate) fn open(
+        settings: &Settings,
+        settled: &[Arc<Notify>],
+    ) -> Result<(Self, Ending), ServeError> {
+        match settings.chosen().map_err(ServeError::Settings)? {
+            BackendKind::Embedded(file) => {
+                let settings = StoreSettings {
+                    file: file.to_owned(),
+                    queue_max_records: settings.queue_max_records,
+                    commit_delay: settings.commit_delay,
+                    file_max_bytes: settings.store_max_bytes,
+                    wal_max_bytes: settings.wal_max_bytes,
+                    topics_max: settings.topics_max,
+                    readers: settings.readers,
+                };
+                let (store, writer) = Store::open(&settings, settled.to_vec())?;
+                Ok((Self::Embedded(store), Ending::Embedded(writer)))
+            }
+            BackendKind::Kafka(brokers) => {
+                let (log, threads) = kafka::Log::open(settings, brokers, settled.to_vec())?;
+                Ok((Self::Kafka(log), Ending::Kafka(threads)))
+            }
+        }
+    }
+
+    /// What a worker stages in.
+    pub(crate) fn staged(&self) -> Staged {
+        match self {
+            Self::Embedded(_) => Staged::Embedded(staged::Embedded::default()),
+            Self::Kafka(log) => Staged::Kafka(log.staging()),
+        }
+    }
+
+    /// Hands over what a worker staged, and empties it.
+    pub(crate) fn submit(&self, staged: &mut Staged, worker: u32) -> Handed {
+        match (self, staged) {
+            (Self::Embedded(store), Staged::Embedded(staged)) => {
+                let submitted = store.queue.submit(&mut staged.staged, worker);
+                staged.staged.clear();
+                match submitted {
+                    Ok(ticket) => Handed::Whole(ticket),
+                    Err(Refused::Full) => Handed::Refused(queue_full()),
+                    Err(Refused::Closed) => Handed::Refused(self.failed()),
+                }
+            }
+            (Self::Kafka(log), Staged::Kafka(staged)) => log
+                .submit(staged, worker)
+                .map_or_else(Handed::Refused, Handed::ByTopic),
+            _ => unreachable!("a worker stages in what its own log made"),
+        }
+    }
+
+    /// Whether a new topic is still being looked for; `waker` is woken when it is not any more.
+    pub(crate) fn looks_for(&self, topic: &str, waker: &Waker) -> bool {
+        match self {
+            Self::Embedded(_) => false,
+            Self::Kafka(log) => log.topics.looks_for(topic, waker),
+        }
+    }
+
+    /// What is said of records that were handed over and not made durable.
+    pub(crate) fn failed(&self) -> Problem {
+        match self {
+            Self::Embedded(_) => Problem::store_failed(),
+            Self::Kafka(log) => log.failed(),
+        }
+    }
+
+    /// Why records would not be taken now.
+    pub(crate) fn is_ready(&self) -> Result<(), Problem> {
+        match self {
+            Self::Embedded(store) if store.writable.load(Ordering::Relaxed) => Ok(()),
+            Self::Embedded(_) => Err(Problem::new(503, "the store cannot be written")),
+            Self::Kafka(log) => log.is_ready(),
+        }
+    }
+
+    /// The embedded store, for what only it can do.
+    pub(crate) fn embedded(&self) -> Result<&Store, Problem> {
+        match self {
+            Self::Embedded(store) => Ok(store),
+            Self::Kafka(_) => Err(Problem::new(
+                501,
+                "reading a topic back needs the embedded store; with --backend kafka records are read by consumers of Kafka",
+            )),
+        }
+    }
+
+    /// Nothing waits for more company any longer: those who wait are to be answered soon.
+    pub(crate) fn hurry(&self) {
+        if let Self::Embedded(store) = self {
+            store.hurry();
+        }
+    }
+
+    /// Takes nothing more in; what was taken in still gets its fate.
+    pub(crate) fn close(&self) {
+        match self {
+            Self::Embedded(store) => store.close(),
+            Self::Kafka(log) => log.close(),
+        }
+    }
+
+    /// Ready when nothing can be made durable any more, without [`Self::close`]: it fell.
+    pub(crate) async fn ended(&self) {
+        match self {
+            Self::Embedded(store) => store.ended().await,
+            Self::Kafka(log) => log.ended().await,
+        }
+    }
+}
+
+/// More records wait than may.
+pub(crate) fn queue_full() -> Problem {
+    Problem::new(503, "too many records wait for the log; try again")
+}

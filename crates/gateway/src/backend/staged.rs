@@ -1,0 +1,142 @@
+//! What a worker has read in a turn, not yet handed over; in the form of the log that it goes to.
+
+use std::collections::HashMap;
+
+use crate::gateway::Shared;
+use crate::http1;
+use crate::ingest::{self, Ingest, Nowhere};
+use crate::kafka;
+use crate::problem::Problem;
+use crate::store::{self, Entering, Store, TopicSlot};
+use crate::ticket::ALL_PARTS;
+use crate::turn::Share;
+
+use super::Backend;
+
+/// A worker's own.
+pub(crate) enum Staged {
+    Embedded(Embedded),
+    Kafka(kafka::Staging),
+}
+
+/// Why a request's records were not staged.
+pub(crate) enum NotStaged {
+    Problem(Problem),
+    /// Its topic is new and being looked for.
+    NoTopicYet,
+}
+
+impl From<Problem> for NotStaged {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// For the embedded store, with the topics that this worker has seen.
+#[derive(Default)]
+pub(crate) struct Embedded {
+    pub(super) staged: store::Staged,
+    /// The last one is nearly always the next one.
+    last: Option<(Box<str>, TopicSlot)>,
+    known: HashMap<Box<str>, TopicSlot>,
+}
+
+impl Staged {
+    /// Adds the request's records to what this turn hands over, all or none of them; which share they are, and how many.
+    pub(crate) fn stage(
+        &mut self,
+        shared: &Shared,
+        target: Ingest<'_>,
+        request: &http1::Request<'_, '_>,
+    ) -> Result<(Share, u32), NotStaged> {
+        match (&shared.backend, self) {
+            (Backend::Embedded(store), Self::Embedded(staged)) => {
+                Ok(staged.stage(store, shared, target, request)?)
+            }
+            (Backend::Kafka(log), Self::Kafka(staging)) => {
+                let Some(topic) = staging.topic(target.topic, &log.topics) else {
+                    // Without records there is no topic, so the body is read before there is one.
+                    ingest::check_topic(target.topic)?;
+                    ingest::body(target.query, request)?.give(&mut Nowhere, &shared.clock)?;
+                    log.ask_for(target.topic)?;
+                    return Err(NotStaged::NoTopicYet);
+                };
+                let body = ingest::body(target.query, request)?;
+                let mut adding = staging.add_to(&topic);
+                let count = body.give(&mut adding, &shared.clock)?;
+                let parts = adding.keep();
+                Ok((
+                    Share {
+                        topic: topic.number,
+                        parts,
+                    },
+                    count,
+                ))
+            }
+            _ => unreachable!("a worker stages in what its own log made"),
+        }
+    }
+}
+
+impl Embedded {
+    fn stage(
+        &mut self,
+        store: &Store,
+        shared: &Shared,
+        target: Ingest<'_>,
+        request: &http1::Request<'_, '_>,
+    ) -> Result<(Share, u32), Problem> {
+        let known = self.topic(target.topic, store);
+        if known.is_none() {
+            ingest::check_topic(target.topic)?;
+        }
+        let body = ingest::body(target.query, request)?;
+        let slot = match known {
+            Some(slot) => slot,
+            // Without records there is no topic, so the body is read before there is one.
+            None => {
+                body.give(&mut Nowhere, &shared.clock)?;
+                store.topics.slot(target.topic).map_err(|_| too_many())?
+            }
+        };
+        let chunk = self.staged.chunk(slot);
+        let count = body.give(&mut Entering::into(chunk), &shared.clock);
+        match count {
+            Ok(_) => self.staged.keep(),
+            Err(_) => self.staged.take_back(),
+        }
+        Ok((
+            Share {
+                topic: slot.0,
+                parts: ALL_PARTS,
+            },
+            count?,
+        ))
+    }
+
+    /// The slot of a topic that has one.
+    fn topic(&mut self, name: &str, store: &Store) -> Option<TopicSlot> {
+        if let Some((last, slot)) = &self.last
+            && **last == *name
+        {
+            return Some(*slot);
+        }
+        let slot = if let Some(slot) = self.known.get(name) {
+            *slot
+        } else {
+            let slot = store.topics.known(name)?;
+            self.known.insert(name.into(), slot);
+            slot
+        };
+        self.last = Some((name.into(), slot));
+        Some(slot)
+    }
+}
+
+/// No topic more can be taken in.
+pub(crate) fn too_many() -> Problem {
+    Problem::new(
+        507,
+        "as many topics exist as this gateway holds (--topics-max)",
+    )
+}

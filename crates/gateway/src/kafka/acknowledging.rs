@@ -1,0 +1,77 @@
+//! What librdkafka calls back: acknowledgements of messages, and what it says of connections.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::error::KafkaError;
+use rdkafka::message::{DeliveryResult, Message};
+use rdkafka::producer::ProducerContext;
+use rdkafka::types::RDKafkaErrorCode;
+
+use super::Inner;
+use super::flight::Flight;
+use super::health::Health;
+
+/// The producer's context.
+pub(super) struct Acknowledging {
+    pub(super) health: Arc<Health>,
+    /// Set as soon as there is a log.
+    pub(super) inner: OnceLock<Weak<Inner>>,
+}
+
+impl Acknowledging {
+    fn inner(&self) -> Option<Arc<Inner>> {
+        self.inner.get().and_then(Weak::upgrade)
+    }
+}
+
+impl ClientContext for Acknowledging {
+    /// Errors come by [`Self::error`] too; what is only logged is worth a warning, not one for each.
+    fn log(&self, level: RDKafkaLogLevel, _: &str, text: &str) {
+        if level as i32 <= RDKafkaLogLevel::Warning as i32 {
+            self.health.told(text);
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.health.told(reason);
+        match error.rdkafka_error_code() {
+            Some(RDKafkaErrorCode::Fatal) => {
+                if let Some(inner) = self.inner() {
+                    inner.fall(reason);
+                }
+            }
+            Some(RDKafkaErrorCode::AllBrokersDown) => self.health.doubt(),
+            _ => {}
+        }
+    }
+}
+
+impl ProducerContext for Acknowledging {
+    type DeliveryOpaque = Arc<Flight>;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, flight: Arc<Flight>) {
+        let partition = match result {
+            Ok(message) => {
+                self.health.heard();
+                message.partition()
+            }
+            Err((error, message)) => {
+                self.health.told(&format!(
+                    "a message for partition {} of topic {} was not acknowledged: {error}",
+                    message.partition(),
+                    message.topic()
+                ));
+                message.partition()
+            }
+        };
+        let partition = u32::try_from(partition).expect("the gateway chose it");
+        if flight.heard(partition, result.is_ok())
+            && let Some(inner) = self.inner()
+        {
+            inner.landed(&flight);
+            inner.send();
+        }
+    }
+}

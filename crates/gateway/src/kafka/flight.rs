@@ -1,0 +1,130 @@
+//! Batches that are on their way: which partitions have answered, and until when each may take.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::batch::Lines;
+use super::staging::part_of;
+use crate::ticket::Ticket;
+
+/// Partitions are told apart by their number modulo this.
+const PARTS: usize = 64;
+
+/// One topic's messages of one batch. Each message holds it until the broker's word on it has come.
+#[derive(Debug)]
+pub(super) struct Flight {
+    ticket: Ticket,
+    pub(super) workers: u64,
+    pub(super) records: usize,
+    pub(super) bytes: usize,
+    pub(super) messages: u32,
+    /// When its first record was handed over.
+    pub(super) since: Instant,
+    pub(super) sent: Instant,
+    /// Messages not heard of, by partition.
+    waiting: [AtomicU32; PARTS],
+    /// Messages not heard of.
+    open: AtomicU32,
+    /// Parts that failed.
+    failed: AtomicU64,
+    /// It does not count as in flight any more.
+    is_over: AtomicBool,
+}
+
+impl Flight {
+    pub(super) fn new(lines: &Lines, since: Instant) -> Self {
+        let waiting = [const { AtomicU32::new(0) }; PARTS];
+        let mut messages = 0;
+        for message in lines.messages() {
+            waiting[message.partition as usize % PARTS].fetch_add(1, Ordering::Relaxed);
+            messages += 1;
+        }
+        Self {
+            ticket: lines.ticket.clone().unwrap_or_default(),
+            workers: lines.workers,
+            records: lines.records,
+            bytes: lines.bytes,
+            messages,
+            since,
+            sent: Instant::now(),
+            waiting,
+            open: AtomicU32::new(messages),
+            failed: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    /// The broker's word on a message of the partition; whether it was the last one and nobody gave up before.
+    pub(super) fn heard(&self, partition: u32, durable: bool) -> bool {
+        if !durable {
+            self.failed.fetch_or(part_of(partition), Ordering::Relaxed);
+        }
+        self.waiting[partition as usize % PARTS].fetch_sub(1, Ordering::Relaxed);
+        // What the others noted before is seen by the last one.
+        self.open.fetch_sub(1, Ordering::AcqRel) == 1
+            && self
+                .ticket
+                .settle_parts(self.failed.load(Ordering::Relaxed))
+    }
+
+    /// Nobody waits any longer: parts that have not answered count as failed. Whether that was news.
+    pub(super) fn give_up(&self) -> bool {
+        let waiting = (0..).zip(&self.waiting).filter_map(|(part, waiting)| {
+            (waiting.load(Ordering::Relaxed) > 0).then_some(part_of(part))
+        });
+        let open = waiting.fold(0, |parts, part| parts | part);
+        self.ticket
+            .settle_parts(open | self.failed.load(Ordering::Relaxed))
+    }
+
+    /// None of its parts failed.
+    pub(super) fn is_durable(&self) -> bool {
+        self.ticket.fate() == crate::ticket::Fate::Durable
+    }
+}
+
+/// All that are on their way.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    /// In the order in which they were sent; some may be over.
+    sent: Mutex<VecDeque<Arc<Flight>>>,
+    count: AtomicUsize,
+}
+
+impl Flights {
+    pub(super) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    pub(super) fn add(&self, flight: &Arc<Flight>) {
+        self.count.fetch_add(1, Ordering::Release);
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        while sent.front().is_some_and(|oldest| is_over(oldest)) {
+            sent.pop_front();
+        }
+        sent.push_back(Arc::clone(flight));
+    }
+
+    /// It is settled: another may start.
+    pub(super) fn end(&self, flight: &Flight) {
+        if !flight.is_over.swap(true, Ordering::AcqRel) {
+            self.count.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Those that were handed over before `before` and are not over.
+    pub(super) fn late(&self, before: Instant) -> Vec<Arc<Flight>> {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.retain(|flight| !is_over(flight));
+        sent.iter()
+            .filter(|flight| flight.since <= before)
+            .map(Arc::clone)
+            .collect()
+    }
+}
+
+fn is_over(flight: &Flight) -> bool {
+    flight.is_over.load(Ordering::Acquire)
+}

@@ -1,0 +1,125 @@
+//! Whether the cluster answers: while it does not, requests are refused at once instead of waiting each for themselves.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Between two warnings of the same kind.
+const WARN_EVERY: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(super) struct Health {
+    is_away: AtomicBool,
+    /// Somebody should look whether it answers.
+    is_doubted: AtomicBool,
+    began: Instant,
+    /// When a message was last acknowledged; microseconds since `began`.
+    heard_us: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Why it is away.
+    reason: String,
+    /// What librdkafka said last.
+    told: String,
+    warned: Option<Instant>,
+    /// Why nothing can be sent any more, ever.
+    fallen: Option<String>,
+}
+
+impl Health {
+    pub(super) fn new() -> Self {
+        Self {
+            is_away: AtomicBool::new(false),
+            is_doubted: AtomicBool::new(false),
+            began: Instant::now(),
+            heard_us: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
+    }
+
+    /// A message was acknowledged.
+    pub(super) fn heard(&self) {
+        self.heard_us.store(self.now_us(), Ordering::Relaxed);
+    }
+
+    /// Whether a message was acknowledged within this time.
+    pub(super) fn heard_within(&self, time: Duration) -> bool {
+        let since = self.now_us() - self.heard_us.load(Ordering::Relaxed).min(self.now_us());
+        u128::from(since) < time.as_micros()
+    }
+
+    fn now_us(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Why it is away, where it is.
+    pub(super) fn away(&self) -> Option<String> {
+        self.is_away().then(|| self.lock().reason.clone())
+    }
+
+    pub(super) fn is_away(&self) -> bool {
+        self.is_away.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_away(&self, reason: &str) {
+        let mut state = self.lock();
+        state.reason = if state.told.is_empty() {
+            reason.to_owned()
+        } else {
+            format!("{reason}; {}", state.told)
+        };
+        if !self.is_away.swap(true, Ordering::Relaxed) {
+            crate::log::warning(format_args!("Kafka is away: {}", state.reason));
+        }
+    }
+
+    pub(super) fn set_back(&self) {
+        self.is_doubted.store(false, Ordering::Relaxed);
+        self.lock().told.clear();
+        if self.is_away.swap(false, Ordering::Relaxed) {
+            crate::log::note(format_args!("Kafka answers again"));
+        }
+    }
+
+    /// It may be away: to be looked after.
+    pub(super) fn doubt(&self) {
+        self.is_doubted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody should look: once for each doubt, and as long as it is away.
+    pub(super) fn is_to_be_seen(&self) -> bool {
+        self.is_doubted.swap(false, Ordering::Relaxed) || self.is_away()
+    }
+
+    /// What librdkafka says: kept as the reason, and told of now and then.
+    pub(super) fn told(&self, text: &str) {
+        let mut state = self.lock();
+        text.clone_into(&mut state.told);
+        if state.warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
+            return;
+        }
+        state.warned = Some(Instant::now());
+        crate::log::warning(format_args!("Kafka: {text}"));
+    }
+
+    pub(super) fn fall(&self, reason: &str) {
+        self.lock().fallen = Some(reason.to_owned());
+        self.set_away(reason);
+    }
+
+    pub(super) fn fallen(&self) -> Option<String> {
+        self.lock().fallen.clone()
+    }
+
+    /// What is said of records that were not acknowledged.
+    pub(super) fn last_told(&self) -> String {
+        self.lock().told.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,274 @@
+//! The thread that asks the cluster about topics: makes new ones, sees when they grow, and looks whether a cluster that
+//! was away is back. It may wait for answers, so that no other thread does.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::error::KafkaError;
+use rdkafka::metadata::Metadata;
+use rdkafka::producer::Producer;
+use rdkafka::types::RDKafkaErrorCode;
+
+use super::Inner;
+use super::settings::{BATCH_OVERHEAD_BYTES, REQUEST_MAX_BYTES};
+use super::topic::{Found, Task};
+use crate::problem::Problem;
+
+/// Between two looks whether there is something to do.
+const ROUND: Duration = Duration::from_millis(100);
+/// One answer about metadata.
+const METADATA_WITHIN: Duration = Duration::from_millis(500);
+/// Making a topic, and until all its partitions have leaders.
+const MADE_WITHIN: Duration = Duration::from_secs(5);
+/// Between two looks for the leaders of a topic that is being made.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Names that belong to Kafka itself begin so.
+const INTERNAL_PREFIX: &str = "__";
+
+pub(super) struct Keeper {
+    inner: Arc<Inner>,
+    /// For clients that ask and make.
+    config: ClientConfig,
+    runtime: tokio::runtime::Runtime,
+    refreshed: Instant,
+}
+
+/// What the cluster says of one topic.
+enum Look {
+    Here(u32),
+    /// Some partition has no leader yet.
+    NotYet,
+    Absent,
+}
+
+impl Keeper {
+    pub(super) fn new(inner: Arc<Inner>, config: ClientConfig) -> std::io::Result<Self> {
+        Ok(Self {
+            inner,
+            config,
+            runtime: tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()?,
+            refreshed: Instant::now(),
+        })
+    }
+
+    /// Until topics are closed.
+    pub(super) fn run(mut self) {
+        loop {
+            match self.inner.topics.next(ROUND) {
+                Task::Find(name) => {
+                    let kafka_name = format!("{}{name}", self.inner.settings.kafka_topic_prefix);
+                    let found = self.find(&kafka_name);
+                    if let Err(problem) = &found {
+                        self.inner.health.told(&problem.detail);
+                    }
+                    self.inner.topics.note(&name, kafka_name, found);
+                }
+                Task::Nothing => {}
+                Task::Closed => return,
+            }
+            if self.inner.health.is_to_be_seen() {
+                self.see();
+            } else if self.refreshed.elapsed() >= self.inner.settings.kafka_topic_refresh {
+                self.refresh();
+            }
+        }
+    }
+
+    /// Finds a topic or makes it, and what it takes.
+    fn find(&self, name: &str) -> Result<Found, Problem> {
+        if name.starts_with(INTERNAL_PREFIX) {
+            return Err(Problem::new(
+                400,
+                format!(
+                    "topic {name} would be one of Kafka's own; its name begins with {INTERNAL_PREFIX}"
+                ),
+            ));
+        }
+        if let Some(reason) = self.inner.health.away() {
+            return Err(away(&reason));
+        }
+        let mut look = self.look(name)?;
+        if matches!(look, Look::Absent) {
+            self.make(name)?;
+        }
+        let begun = Instant::now();
+        let partitions = loop {
+            if let Look::Here(partitions) = look {
+                break partitions;
+            }
+            if begun.elapsed() > MADE_WITHIN {
+                return Err(Problem::new(
+                    503,
+                    format!("not every partition of topic {name} has a leader; try again"),
+                ));
+            }
+            std::thread::sleep(LOOK_EVERY);
+            look = self.look(name)?;
+        };
+        Ok(Found {
+            partitions,
+            record_max_bytes: self.record_max_bytes(name)?,
+        })
+    }
+
+    fn metadata(&self, topic: Option<&str>) -> Result<Metadata, KafkaError> {
+        let client = self.inner.producer.client();
+        client.fetch_metadata(topic, METADATA_WITHIN)
+    }
+
+    fn look(&self, name: &str) -> Result<Look, Problem> {
+        let metadata = self.metadata(Some(name)).map_err(|error| {
+            self.inner.health.doubt();
+            away(&format!("asking for topic {name}: {error}"))
+        })?;
+        let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else {
+            return Ok(Look::Absent);
+        };
+        match topic.error().map(RDKafkaErrorCode::from) {
+            None if topic.partitions().is_empty() => Ok(Look::Absent),
+            None if topic.partitions().iter().any(|found| found.leader() < 0) => Ok(Look::NotYet),
+            None => Ok(Look::Here(
+                u32::try_from(topic.partitions().len()).unwrap_or(u32::MAX),
+            )),
+            Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => {
+                Ok(Look::Absent)
+            }
+            Some(RDKafkaErrorCode::LeaderNotAvailable) => Ok(Look::NotYet),
+            Some(code @ RDKafkaErrorCode::InvalidTopic) => Err(refused(name, &code)),
+            Some(code) => Err(away(&format!("topic {name}: {code}"))),
+        }
+    }
+
+    fn make(&self, name: &str) -> Result<(), Problem> {
+        let settings = &self.inner.settings;
+        let replicas = TopicReplication::Fixed(settings.kafka_replicas.unwrap_or(-1));
+        let topic = NewTopic::new(name, settings.kafka_partitions.unwrap_or(-1), replicas)
+            .set("message.timestamp.type", "LogAppendTime");
+        let options = AdminOptions::new()
+            .operation_timeout(Some(MADE_WITHIN))
+            .request_timeout(Some(MADE_WITHIN));
+        let failed = |error: &dyn std::fmt::Display| away(&format!("making topic {name}: {error}"));
+        let admin = self.admin().map_err(|error| failed(&error))?;
+        let results = self
+            .runtime
+            .block_on(admin.create_topics([&topic], &options))
+            .map_err(|error| failed(&error))?;
+        match results.into_iter().next() {
+            Some(Ok(_)) => {
+                crate::log::note(format_args!("made topic {name}"));
+                Ok(())
+            }
+            // Another gateway was quicker.
+            Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => Ok(()),
+            Some(Err((_, code @ RDKafkaErrorCode::InvalidTopic))) => Err(refused(name, &code)),
+            Some(Err((_, code))) => Err(failed(&code)),
+            None => Err(failed(&"no answer")),
+        }
+    }
+
+    /// The largest record that the topic takes, by its own word and by the gateway's setting.
+    fn record_max_bytes(&self, name: &str) -> Result<usize, Problem> {
+        const SETTING: &str = "max.message.bytes";
+        let failed = |error: &dyn std::fmt::Display| {
+            away(&format!("asking for {SETTING} of topic {name}: {error}"))
+        };
+        let admin = self.admin().map_err(|error| failed(&error))?;
+        let options = AdminOptions::new().request_timeout(Some(MADE_WITHIN));
+        let asked = [ResourceSpecifier::Topic(name)];
+        let results = self
+            .runtime
+            .block_on(admin.describe_configs(&asked, &options))
+            .map_err(|error| failed(&error))?;
+        let described = match results.into_iter().next() {
+            Some(Ok(described)) => described,
+            Some(Err(code)) => return Err(failed(&code)),
+            None => return Err(failed(&"no answer")),
+        };
+        let value = described
+            .get(SETTING)
+            .and_then(|entry| entry.value.as_deref())
+            .and_then(|value| value.parse::<usize>().ok())
+            .ok_or_else(|| failed(&"no number"))?;
+        if value < REQUEST_MAX_BYTES + BATCH_OVERHEAD_BYTES {
+            return Err(Problem::new(
+                503,
+                format!(
+                    "{SETTING} of topic {name} is {value}; the gateway sends up to {} at once",
+                    REQUEST_MAX_BYTES + BATCH_OVERHEAD_BYTES
+                ),
+            ));
+        }
+        let most = value - BATCH_OVERHEAD_BYTES;
+        Ok(most.min(self.inner.settings.kafka_record_max_bytes))
+    }
+
+    fn admin(&self) -> Result<AdminClient<DefaultClientContext>, KafkaError> {
+        self.config.create()
+    }
+
+    /// Looks whether the cluster answers and its topics have leaders.
+    fn see(&self) {
+        let health = &self.inner.health;
+        if health.fallen().is_some() {
+            return;
+        }
+        let topic = self.inner.topics.any_ready();
+        match self.metadata(topic.as_ref().map(|topic| &*topic.name)) {
+            Ok(metadata) => {
+                let partitions = metadata
+                    .topics()
+                    .iter()
+                    .flat_map(|topic| topic.partitions());
+                let mut leaders = partitions.map(|partition| partition.leader()).peekable();
+                if leaders.peek().is_none() || leaders.any(|leader| leader >= 0) {
+                    health.set_back();
+                } else {
+                    health.set_away("no partition has a leader");
+                }
+            }
+            Err(error) => health.set_away(&format!("asking for metadata: {error}")),
+        }
+    }
+
+    /// Sees which topics have grown or are gone.
+    fn refresh(&mut self) {
+        self.refreshed = Instant::now();
+        for (name, topic) in self.inner.topics.all_ready() {
+            match self.look(&topic.name) {
+                Ok(Look::Here(partitions)) if partitions != topic.partitions() => {
+                    crate::log::note(format_args!(
+                        "topic {} has {partitions} partitions now",
+                        topic.name
+                    ));
+                    topic.set_partitions(partitions);
+                }
+                Ok(Look::Absent) => {
+                    crate::log::warning(format_args!("topic {} is gone", topic.name));
+                    self.inner.topics.forget(&name);
+                }
+                Ok(Look::Here(_) | Look::NotYet) => {}
+                Err(problem) => {
+                    self.inner.health.told(&problem.detail);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The cluster does not do what it is asked.
+pub(super) fn away(reason: &str) -> Problem {
+    Problem::new(
+        503,
+        format!("Kafka does not take records now, nothing of this request was kept: {reason}"),
+    )
+}
+
+fn refused(name: &str, code: &RDKafkaErrorCode) -> Problem {
+    Problem::new(400, format!("Kafka takes no topic {name}: {code}"))
+}

@@ -1,0 +1,393 @@
+//! The log on Kafka: batches form while others are under way, and a request is told of its records' durability when the
+//! broker has acknowledged every one of them.
+//!
+//! Whoever can, sends: a worker that hands records over sends them at once while few batches are in flight; otherwise
+//! they gather, and the acknowledgement that makes room sends them. Three threads stand behind that: one takes
+//! acknowledgements, one sees that nobody waits too long, one asks about topics. Consumers are not its concern.
+
+mod acknowledging;
+mod batch;
+mod flight;
+mod health;
+mod keeper;
+mod metrics;
+mod settings;
+mod staging;
+mod topic;
+
+pub use settings::KafkaSettings;
+pub(crate) use staging::Staging;
+pub(crate) use topic::Topics;
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rdkafka::error::KafkaError;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
+use tokio::sync::Notify;
+
+use crate::backend::queue_full;
+use crate::problem::Problem;
+use crate::settings::Settings;
+use crate::ticket::Ticket;
+use acknowledging::Acknowledging;
+use batch::{Batch, Limits};
+use flight::{Flight, Flights};
+use health::Health;
+use keeper::Keeper;
+use metrics::{Failure, KafkaMetrics, Now};
+
+/// Between two looks for batches that are late.
+const WATCH_EVERY: Duration = Duration::from_millis(25);
+/// How long the thread that takes acknowledgements waits for one, before it looks whether it is to end.
+const POLL_FOR: Duration = Duration::from_millis(100);
+
+/// Why the log cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("setting up the Kafka client: {0}")]
+    Client(#[from] KafkaError),
+    #[error("starting a thread for Kafka: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// An open log.
+pub(crate) struct Log(Arc<Inner>);
+
+/// What all its threads share.
+pub(crate) struct Inner {
+    pub(crate) topics: Topics,
+    producer: BaseProducer<Acknowledging>,
+    sender: Mutex<Sender>,
+    flights: Flights,
+    health: Arc<Health>,
+    metrics: KafkaMetrics,
+    settings: KafkaSettings,
+    limits: Limits,
+    queue_max_records: usize,
+    workers: Vec<Arc<Notify>>,
+    /// Told when it has fallen.
+    fallen: Notify,
+    ended: AtomicBool,
+}
+
+/// What waits to be sent.
+#[derive(Debug, Default)]
+struct Sender {
+    gathering: Batch,
+    /// When the first of it came.
+    since: Option<Instant>,
+    is_closed: bool,
+}
+
+/// The threads behind a log.
+pub(crate) struct Threads {
+    inner: Arc<Inner>,
+    watch: JoinHandle<()>,
+    acknowledge: JoinHandle<()>,
+    keep: JoinHandle<()>,
+}
+
+impl Deref for Log {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Log {
+    /// Makes the client and starts the threads; whether the cluster answers shows when it is needed.
+    ///
+    /// # Errors
+    /// When the client or a thread cannot be had.
+    pub(crate) fn open(
+        settings: &Settings,
+        brokers: &str,
+        workers: Vec<Arc<Notify>>,
+    ) -> Result<(Self, Threads), OpenError> {
+        let kafka = settings.kafka.clone();
+        let health = Arc::new(Health::new());
+        let config = kafka.producer(brokers, settings.in_flight_max_bytes);
+        let context = Acknowledging {
+            health: Arc::clone(&health),
+            inner: std::sync::OnceLock::new(),
+        };
+        let inner = Arc::new(Inner {
+            topics: Topics::new(settings.topics_max),
+            producer: config.create_with_context(context)?,
+            sender: Mutex::default(),
+            flights: Flights::default(),
+            health,
+            metrics: KafkaMetrics::default(),
+            limits: Limits {
+                records: kafka.kafka_message_records,
+                bytes: kafka.kafka_message_bytes.min(settings::REQUEST_MAX_BYTES),
+            },
+            settings: kafka,
+            queue_max_records: settings.queue_max_records,
+            workers,
+            fallen: Notify::new(),
+            ended: AtomicBool::new(false),
+        });
+        // Nobody else sets it.
+        let _ = inner.producer.context().inner.set(Arc::downgrade(&inner));
+        let keeper = Keeper::new(Arc::clone(&inner), inner.settings.client(brokers))?;
+        let start = |name: &str, work: fn(&Inner)| {
+            let inner = Arc::clone(&inner);
+            std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || work(&inner))
+        };
+        let threads = Threads {
+            watch: start("kafka-watch", Inner::watch)?,
+            acknowledge: start("kafka-acks", Inner::acknowledge)?,
+            keep: std::thread::Builder::new()
+                .name("kafka-topics".to_owned())
+                .spawn(move || keeper.run())?,
+            inner: Arc::clone(&inner),
+        };
+        Ok((Self(inner), threads))
+    }
+}
+
+impl Inner {
+    /// What a worker stages in.
+    pub(crate) fn staging(&self) -> Staging {
+        Staging::new(self.limits)
+    }
+
+    /// Has a new topic looked for.
+    pub(crate) fn ask_for(&self, topic: &str) -> Result<(), Problem> {
+        self.is_ready()?;
+        self.topics.ask(topic)
+    }
+
+    /// Takes what a worker staged, and sends it if few batches are under way.
+    pub(crate) fn submit(
+        &self,
+        staging: &mut Staging,
+        worker: u32,
+    ) -> Result<Vec<(u32, Ticket)>, Problem> {
+        staging.take_back();
+        let records = staging.batch.records();
+        let mut sender = self.sender();
+        if let Err((problem, failure)) = self.admit(&sender, records) {
+            drop(sender);
+            staging.clear();
+            self.metrics.failed(failure, records);
+            return Err(problem);
+        }
+        let tickets = sender
+            .gathering
+            .take_in(&mut staging.batch, worker, self.limits);
+        sender.since.get_or_insert_with(Instant::now);
+        self.send_gathered(&mut sender);
+        Ok(tickets)
+    }
+
+    fn admit(&self, sender: &Sender, records: usize) -> Result<(), (Problem, Failure)> {
+        if sender.is_closed {
+            return Err((
+                Problem::new(503, "the gateway is shutting down"),
+                Failure::Away,
+            ));
+        }
+        if let Some(reason) = self.health.away() {
+            return Err((keeper::away(&reason), Failure::Away));
+        }
+        let waiting = sender.gathering.records();
+        if waiting > 0 && waiting + records > self.queue_max_records {
+            return Err((queue_full(), Failure::Full));
+        }
+        Ok(())
+    }
+
+    /// Sends what gathers, if there is something and few batches are under way.
+    fn send(&self) {
+        self.send_gathered(&mut self.sender());
+    }
+
+    fn send_gathered(&self, sender: &mut Sender) {
+        let has_room = self.flights.count() < self.settings.kafka_batches_in_flight;
+        if !has_room || self.health.is_away() || sender.gathering.is_empty() {
+            return;
+        }
+        let since = sender.since.take().unwrap_or_else(Instant::now);
+        for lines in sender.gathering.topics() {
+            let flight = Arc::new(Flight::new(lines, since));
+            self.flights.add(&flight);
+            for message in lines.messages() {
+                self.send_message(&lines.topic.name, message, &flight);
+            }
+        }
+        sender.gathering.clear();
+    }
+
+    fn send_message(&self, topic: &str, message: &batch::Message, flight: &Arc<Flight>) {
+        let lines = message.bytes.strip_suffix(b"\n").unwrap_or(&message.bytes);
+        let partition = i32::try_from(message.partition).expect("Kafka counts them so");
+        let record = BaseRecord::<(), [u8], _>::with_opaque_to(topic, Arc::clone(flight))
+            .partition(partition)
+            .payload(lines);
+        if let Err((error, _)) = self.producer.send(record) {
+            self.health.told(&format!(
+                "a message for partition {partition} of topic {topic} could not be queued: {error}"
+            ));
+            if flight.heard(message.partition, false) {
+                self.landed(flight);
+            }
+        }
+    }
+
+    /// A batch is settled: room for another, and those who wait for it are told.
+    fn landed(&self, flight: &Flight) {
+        self.flights.end(flight);
+        if flight.is_durable() {
+            self.metrics.note(flight);
+        } else {
+            self.metrics.failed(Failure::Broker, flight.records);
+        }
+        self.wake(flight.workers);
+    }
+
+    fn wake(&self, workers: u64) {
+        for (number, worker) in self.workers.iter().enumerate() {
+            if workers & (1 << number) != 0 {
+                worker.notify_one();
+            }
+        }
+    }
+
+    /// The thread that takes acknowledgements, until the log has ended.
+    fn acknowledge(&self) {
+        while !self.ended.load(Ordering::Acquire) {
+            self.producer.poll(POLL_FOR);
+        }
+    }
+
+    /// The thread that sees that nobody waits too long, until the log is closed and nobody waits any more.
+    fn watch(&self) {
+        loop {
+            std::thread::sleep(WATCH_EVERY);
+            self.give_up_late();
+            let mut sender = self.sender();
+            let is_late = |since: Instant| since.elapsed() >= self.settings.kafka_timeout;
+            if self.health.is_away() || sender.since.is_some_and(is_late) {
+                self.refuse_gathered(&mut sender);
+            }
+            self.send_gathered(&mut sender);
+            if sender.is_closed && sender.gathering.is_empty() && self.flights.count() == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Nobody waits any longer for batches that are late.
+    fn give_up_late(&self) {
+        let timeout = self.settings.kafka_timeout;
+        let Some(before) = Instant::now().checked_sub(timeout) else {
+            return;
+        };
+        let late = self.flights.late(before);
+        if !late.is_empty() && !self.health.heard_within(timeout) {
+            self.health
+                .set_away(&format!("no acknowledgement within {timeout:?}"));
+        }
+        for flight in late {
+            if flight.give_up() {
+                self.metrics.failed(Failure::Timeout, flight.records);
+            }
+            self.flights.end(&flight);
+            self.wake(flight.workers);
+        }
+    }
+
+    fn refuse_gathered(&self, sender: &mut Sender) {
+        let mut workers = 0;
+        for lines in sender.gathering.topics() {
+            if let Some(ticket) = &lines.ticket {
+                ticket.settle(false);
+            }
+            self.metrics.failed(Failure::Timeout, lines.records);
+            workers |= lines.workers;
+        }
+        sender.gathering.clear();
+        sender.since = None;
+        self.wake(workers);
+    }
+
+    /// What is said of records that were not acknowledged.
+    pub(crate) fn failed(&self) -> Problem {
+        let told = self.health.last_told();
+        let reason = if told.is_empty() {
+            String::new()
+        } else {
+            format!(": {told}")
+        };
+        Problem::new(
+            503,
+            format!(
+                "Kafka has not acknowledged all of this request's records; some may be in the log all the same{reason}"
+            ),
+        )
+    }
+
+    /// Why records would not be taken now.
+    pub(crate) fn is_ready(&self) -> Result<(), Problem> {
+        match self.health.away() {
+            Some(reason) => Err(keeper::away(&reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Nothing can be sent any more.
+    fn fall(&self, reason: &str) {
+        self.health.fall(reason);
+        self.fallen.notify_one();
+    }
+
+    /// Ready when it has fallen.
+    pub(crate) async fn ended(&self) {
+        self.fallen.notified().await;
+    }
+
+    /// Takes nothing more in; what was taken in is still sent and waited for.
+    pub(crate) fn close(&self) {
+        self.sender().is_closed = true;
+        self.topics.close();
+    }
+
+    /// What it counts, as Prometheus reads it.
+    pub(crate) fn write_metrics(&self, page: &mut String) {
+        let now = Now {
+            batches_in_flight: self.flights.count(),
+            records_gathering: self.sender().gathering.records(),
+            client_queue: usize::try_from(self.producer.in_flight_count()).unwrap_or(0),
+            is_away: self.health.is_away(),
+        };
+        self.metrics.write(page, now);
+    }
+
+    fn sender(&self) -> MutexGuard<'_, Sender> {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Threads {
+    /// Waits until everything that was taken in has its fate: as long as `--kafka-timeout` lets it take.
+    ///
+    /// # Errors
+    /// When the log had fallen: why.
+    pub(crate) fn wait(self) -> Result<(), String> {
+        let fell = |_| "a thread of the log on Kafka ended by a panic".to_owned();
+        self.watch.join().map_err(fell)?;
+        self.inner.ended.store(true, Ordering::Release);
+        self.acknowledge.join().map_err(fell)?;
+        self.keep.join().map_err(fell)?;
+        self.inner.health.fallen().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,188 @@
+//! Flags of `--backend kafka`, and what librdkafka is told.
+
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+
+use crate::settings::{bytes, duration};
+
+/// How records go to Kafka.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Kafka")]
+pub struct KafkaSettings {
+    /// Brokers to find the cluster by: HOST:PORT, several separated by commas
+    #[arg(long, value_name = "HOST:PORT,…", value_parser = brokers)]
+    pub kafka_brokers: Option<String>,
+    /// What stands before a topic's name in Kafka
+    #[arg(long, default_value = "", value_parser = prefix, requires = "kafka_brokers")]
+    pub kafka_topic_prefix: String,
+    /// Partitions of topics that the gateway makes; the broker's default where it is not given. Topics that are there
+    /// keep theirs
+    #[arg(long, value_parser = clap::value_parser!(i32).range(1..=10_000), requires = "kafka_brokers")]
+    pub kafka_partitions: Option<i32>,
+    /// Replicas of topics that the gateway makes; the broker's default where it is not given
+    #[arg(long, value_parser = clap::value_parser!(i32).range(1..=100), requires = "kafka_brokers")]
+    pub kafka_replicas: Option<i32>,
+    /// Whose acknowledgement a 204 means: that of all replicas in sync, or of the leader alone, which a crash of its
+    /// machine can make untrue
+    #[arg(long, value_enum, default_value_t = Acks::All, requires = "kafka_brokers")]
+    pub kafka_acks: Acks,
+    /// How messages are compressed
+    #[arg(long, value_enum, default_value_t = Compression::None, requires = "kafka_brokers")]
+    pub kafka_compression: Compression,
+    /// Time from a request's records being read until the broker has acknowledged them all; then 503
+    #[arg(long, default_value = "800ms", value_parser = timeout, requires = "kafka_brokers")]
+    pub kafka_timeout: Duration,
+    /// Records in a message
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "kafka_brokers")]
+    pub kafka_message_records: u32,
+    /// Bytes of a message with more than one record
+    #[arg(long, default_value_t = 256 * 1024, value_parser = bytes(1, 1 << 29), requires = "kafka_brokers")]
+    pub kafka_message_bytes: usize,
+    /// Bytes of a record, beyond which it is answered 413; less where a topic takes less (max.message.bytes)
+    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 29), requires = "kafka_brokers")]
+    pub kafka_record_max_bytes: usize,
+    /// Batches of a topic sent and not acknowledged yet; while there are so many the next one gathers
+    #[arg(long, default_value_t = 2, value_parser = bytes(1, 1000), requires = "kafka_brokers")]
+    pub kafka_batches_in_flight: usize,
+    /// Time between two looks at how many partitions topics have
+    #[arg(long, default_value = "30s", value_parser = refresh, requires = "kafka_brokers")]
+    pub kafka_topic_refresh: Duration,
+}
+
+/// Whose acknowledgement counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Acks {
+    All,
+    Leader,
+}
+
+/// How messages are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Compression {
+    None,
+    Lz4,
+    Zstd,
+    Gzip,
+    Snappy,
+}
+
+/// Longest name of a topic in Kafka.
+const NAME_MAX_BYTES: usize = 249;
+/// What a batch of one record has beside the record, and more than that.
+pub(super) const BATCH_OVERHEAD_BYTES: usize = 512;
+/// Records of a request to the broker. Its own limit is 1 MiB unless its operator says otherwise.
+pub(super) const REQUEST_MAX_BYTES: usize = 768 * 1024;
+/// A connection is tried again after this at the latest.
+const RECONNECT_MAX: Duration = Duration::from_millis(500);
+/// A connection that does not come about, or an answer that does not come, is given up after this.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+fn brokers(text: &str) -> Result<String, String> {
+    let is_broker = |broker: &str| {
+        broker.rsplit_once(':').is_some_and(|(host, port)| {
+            !host.is_empty()
+                && !host.contains(char::is_whitespace)
+                && port.parse::<u16>().is_ok_and(|port| port > 0)
+        })
+    };
+    match text.split(',').find(|broker| !is_broker(broker)) {
+        None => Ok(text.to_owned()),
+        Some(broker) => Err(format!("expected HOST:PORT, found {broker:?}")),
+    }
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    let max = NAME_MAX_BYTES - crate::ingest::TOPIC_MAX_BYTES;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if text.len() > max || !text.bytes().all(allowed) {
+        return Err(format!(
+            "expected at most {max} of the characters A-Z a-z 0-9 . _ -"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    within(text, Duration::from_millis(50), Duration::from_mins(5))
+}
+
+fn refresh(text: &str) -> Result<Duration, String> {
+    within(text, Duration::from_millis(100), Duration::from_hours(24))
+}
+
+fn within(text: &str, min: Duration, max: Duration) -> Result<Duration, String> {
+    let found = duration(text)?;
+    if (min..=max).contains(&found) {
+        Ok(found)
+    } else {
+        Err(format!("expected {min:?} to {max:?}, found {text:?}"))
+    }
+}
+
+impl KafkaSettings {
+    /// For a client of any kind.
+    pub(super) fn client(&self, brokers: &str) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config
+            .set("bootstrap.servers", brokers)
+            .set("client.id", "waggle-gateway")
+            .set("socket.nagle.disable", "true")
+            .set("socket.keepalive.enable", "true")
+            .set("socket.timeout.ms", millis(ANSWER_WITHIN))
+            .set("socket.connection.setup.timeout.ms", millis(ANSWER_WITHIN))
+            .set("api.version.request.timeout.ms", millis(ANSWER_WITHIN))
+            .set("reconnect.backoff.ms", "50")
+            .set("reconnect.backoff.max.ms", millis(RECONNECT_MAX))
+            .set("retry.backoff.ms", "50")
+            .set("allow.auto.create.topics", "false")
+            .set("log.connection.close", "false");
+        config
+    }
+
+    /// For the one that sends. Batches are formed before they come to it, so it waits for nothing.
+    pub(super) fn producer(&self, brokers: &str, in_flight_max_bytes: usize) -> ClientConfig {
+        let mut config = self.client(brokers);
+        let all = self.kafka_acks == Acks::All;
+        let message_max = self.kafka_record_max_bytes.max(REQUEST_MAX_BYTES);
+        config
+            .set("acks", if all { "all" } else { "1" })
+            .set("enable.idempotence", if all { "true" } else { "false" })
+            // Several at once keep their order only with idempotence.
+            .set("max.in.flight", if all { "5" } else { "1" })
+            .set("linger.ms", "0")
+            .set("compression.type", self.kafka_compression.name())
+            .set("message.timeout.ms", millis(self.kafka_timeout))
+            .set("request.timeout.ms", millis(self.kafka_timeout))
+            .set("batch.size", REQUEST_MAX_BYTES.to_string())
+            .set(
+                "message.max.bytes",
+                (message_max + BATCH_OVERHEAD_BYTES).to_string(),
+            )
+            .set("queue.buffering.max.messages", "1000000")
+            .set(
+                "queue.buffering.max.kbytes",
+                (2 * in_flight_max_bytes / 1024)
+                    .clamp(1024, 2_147_483_647)
+                    .to_string(),
+            )
+            .set("topic.metadata.refresh.fast.interval.ms", "100");
+        config
+    }
+}
+
+impl Compression {
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
+        }
+    }
+}
+
+fn millis(time: Duration) -> String {
+    time.as_millis().to_string()
+}

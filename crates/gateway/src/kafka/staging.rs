@@ -1,0 +1,193 @@
+//! What one worker has read in a turn: lines put into messages as they are read, each request whole or not at all.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use waggle_record::line_protocol::Line;
+
+use super::batch::{Batch, Limits};
+use super::topic::{Topic, Topics};
+use crate::ingest::Intake;
+use crate::problem::Problem;
+
+/// A time in nanoseconds, as text, with the blank before it and the line break after it.
+const TIME_MAX_BYTES: usize = 22;
+
+/// A worker's own.
+pub(crate) struct Staging {
+    pub(super) batch: Batch,
+    limits: Limits,
+    /// Numbers requests, from 1.
+    request: u64,
+    /// Where the topic of the request at hand stands in the batch, until it is kept.
+    open: Option<usize>,
+    /// Messages that the request at hand wrote to: place, and records and bytes before it.
+    touched: Vec<(usize, u32, usize)>,
+    /// The topics that this worker has seen; the last one is nearly always the next one.
+    last: Option<(Box<str>, Arc<Topic>)>,
+    known: HashMap<Box<str>, Arc<Topic>>,
+}
+
+/// A request's records being added; taken back unless kept.
+pub(crate) struct Adding<'staging> {
+    staging: &'staging mut Staging,
+    place: usize,
+    parts: u64,
+}
+
+impl Staging {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            batch: Batch::default(),
+            limits,
+            request: 0,
+            open: None,
+            touched: Vec::new(),
+            last: None,
+            known: HashMap::new(),
+        }
+    }
+
+    /// A topic that can be written to.
+    pub(crate) fn topic(&mut self, name: &str, topics: &Topics) -> Option<Arc<Topic>> {
+        if let Some((last, topic)) = &self.last
+            && **last == *name
+            && !topic.is_gone()
+        {
+            return Some(Arc::clone(topic));
+        }
+        let known = self.known.get(name).filter(|topic| !topic.is_gone());
+        let topic = if let Some(topic) = known {
+            Arc::clone(topic)
+        } else {
+            self.known.remove(name);
+            let topic = topics.ready(name)?;
+            self.known.insert(name.into(), Arc::clone(&topic));
+            topic
+        };
+        self.last = Some((name.into(), Arc::clone(&topic)));
+        Some(topic)
+    }
+
+    /// Begins a request to the topic.
+    pub(crate) fn add_to(&mut self, topic: &Arc<Topic>) -> Adding<'_> {
+        self.take_back();
+        self.request += 1;
+        let (place, _) = self.batch.lines(topic);
+        self.open = Some(place);
+        Adding {
+            staging: self,
+            place,
+            parts: 0,
+        }
+    }
+
+    /// Leaves nothing of a request that was not kept.
+    pub(super) fn take_back(&mut self) {
+        let Some(place) = self.open.take() else {
+            return;
+        };
+        let lines = self.batch.at(place);
+        for (place, records, bytes) in self.touched.drain(..) {
+            let message = lines.message(place);
+            let (more, longer) = (message.records - records, message.bytes.len() - bytes);
+            message.records = records;
+            message.bytes.truncate(bytes);
+            lines.records -= more as usize;
+            lines.bytes -= longer;
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.open = None;
+        self.touched.clear();
+        self.batch.clear();
+    }
+}
+
+impl Adding<'_> {
+    /// The request is whole; the bits of the partitions that it went to.
+    pub(crate) fn keep(self) -> u64 {
+        self.staging.open = None;
+        self.staging.touched.clear();
+        self.parts
+    }
+}
+
+impl Drop for Adding<'_> {
+    fn drop(&mut self) {
+        self.staging.take_back();
+    }
+}
+
+impl<'a> Intake<'a> for Adding<'_> {
+    fn add(&mut self, line: &Line<'a>, time_ns: i64) -> Result<(), Problem> {
+        let Staging {
+            batch,
+            limits,
+            request,
+            touched,
+            ..
+        } = &mut *self.staging;
+        let lines = batch.at(self.place);
+        let (series, fields) = (line.series(), line.fields_raw());
+        let room = series.len() + 1 + fields.len() + TIME_MAX_BYTES;
+        if room > lines.topic.record_max_bytes() {
+            return Err(too_large(line, room, &lines.topic));
+        }
+        let partition = partition_of(series, lines.partitions);
+        let place = lines.room(partition, 1, room, *limits);
+        let message = lines.message(place);
+        if message.request != *request {
+            message.request = *request;
+            touched.push((place, message.records, message.bytes.len()));
+        }
+        let before = message.bytes.len();
+        message.bytes.reserve(room);
+        message.bytes.extend_from_slice(series.as_bytes());
+        message.bytes.push(b' ');
+        message.bytes.extend_from_slice(fields.as_bytes());
+        message.bytes.push(b' ');
+        let mut digits = itoa::Buffer::new();
+        message
+            .bytes
+            .extend_from_slice(digits.format(time_ns).as_bytes());
+        message.bytes.push(b'\n');
+        message.records += 1;
+        let longer = message.bytes.len() - before;
+        lines.records += 1;
+        lines.bytes += longer;
+        self.parts |= part_of(partition);
+        Ok(())
+    }
+}
+
+/// The bit that stands for a partition in a request's share: its own up to 64 partitions.
+pub(super) fn part_of(partition: u32) -> u64 {
+    1 << (partition % 64)
+}
+
+/// A series is the measurement and the tags as written. FNV-1a, so that other programs can find the partition too.
+fn partition_of(series: &str, partitions: u32) -> u32 {
+    if partitions == 1 {
+        return 0;
+    }
+    let hash = series
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    u32::try_from(hash % u64::from(partitions)).expect("less than the number of partitions")
+}
+
+fn too_large(line: &Line<'_>, bytes: usize, topic: &Topic) -> Problem {
+    Problem::new(
+        413,
+        format!(
+            "line {}: the record has {bytes} bytes with its time; topic {} takes records of {} bytes at most",
+            line.number,
+            topic.name,
+            topic.record_max_bytes()
+        ),
+    )
+}

@@ -1,0 +1,217 @@
+//! Topics as the gateway knows them: those that can be written to, those being looked for, those that cannot be had.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use crate::backend::too_many;
+use crate::problem::Problem;
+
+/// A topic that could not be had is looked for anew after this.
+const FAILED_FOR: Duration = Duration::from_millis(500);
+
+/// A topic that can be written to.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    /// Its number while the process runs.
+    pub(crate) number: u32,
+    /// Its name in Kafka.
+    pub(super) name: String,
+    partitions: AtomicU32,
+    record_max_bytes: AtomicUsize,
+    is_gone: AtomicBool,
+}
+
+impl Topic {
+    pub(super) fn partitions(&self) -> u32 {
+        self.partitions.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_partitions(&self, partitions: u32) {
+        self.partitions.store(partitions, Ordering::Relaxed);
+    }
+
+    pub(super) fn record_max_bytes(&self) -> usize {
+        self.record_max_bytes.load(Ordering::Relaxed)
+    }
+
+    /// It was deleted: whoever wants to write to it has to ask anew.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Relaxed)
+    }
+}
+
+/// What the cluster says of a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) partitions: u32,
+    pub(super) record_max_bytes: usize,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Ready(Arc<Topic>),
+    /// With those to be woken.
+    Asked(Vec<Waker>),
+    Failed(Problem, Instant),
+}
+
+/// All topics that were asked for.
+#[derive(Debug)]
+pub(crate) struct Topics {
+    known: Mutex<Known>,
+    asked: Condvar,
+    max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    entries: HashMap<Box<str>, Entry>,
+    /// Numbers given.
+    numbers: u32,
+    /// To be looked for, in the order asked.
+    queue: VecDeque<Box<str>>,
+    is_closed: bool,
+}
+
+/// What there is to do for whoever looks for topics.
+#[derive(Debug)]
+pub(super) enum Task {
+    Find(Box<str>),
+    /// Nothing was asked within the time given.
+    Nothing,
+    Closed,
+}
+
+impl Topics {
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            known: Mutex::default(),
+            asked: Condvar::new(),
+            max,
+        }
+    }
+
+    /// A topic that can be written to.
+    pub(crate) fn ready(&self, name: &str) -> Option<Arc<Topic>> {
+        match self.lock().entries.get(name) {
+            Some(Entry::Ready(topic)) => Some(Arc::clone(topic)),
+            _ => None,
+        }
+    }
+
+    /// Has the topic looked for, unless it was a moment ago and cannot be had.
+    pub(super) fn ask(&self, name: &str) -> Result<(), Problem> {
+        let mut known = self.lock();
+        match known.entries.get(name) {
+            Some(Entry::Ready(_) | Entry::Asked(_)) => return Ok(()),
+            Some(Entry::Failed(problem, at)) if at.elapsed() < FAILED_FOR => {
+                return Err(problem.clone());
+            }
+            Some(Entry::Failed(..)) => {}
+            None if known.entries.len() >= self.max => return Err(too_many()),
+            None => {}
+        }
+        if known.is_closed {
+            return Err(Problem::new(503, "the gateway is shutting down"));
+        }
+        known.entries.insert(name.into(), Entry::Asked(Vec::new()));
+        known.queue.push_back(name.into());
+        drop(known);
+        self.asked.notify_one();
+        Ok(())
+    }
+
+    /// Whether the topic is still being looked for; `waker` is woken when it is not any more.
+    pub(crate) fn looks_for(&self, name: &str, waker: &Waker) -> bool {
+        let mut known = self.lock();
+        let Some(Entry::Asked(wakers)) = known.entries.get_mut(name) else {
+            return false;
+        };
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+        true
+    }
+
+    /// The next topic to look for, as soon as there is one.
+    pub(super) fn next(&self, at_most: Duration) -> Task {
+        let known = self.lock();
+        let (mut known, _) = self
+            .asked
+            .wait_timeout_while(known, at_most, |known| {
+                known.queue.is_empty() && !known.is_closed
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        // What cannot be had is forgotten, so that names that are no topics do not count for ever.
+        known.entries.retain(
+            |_, entry| !matches!(entry, Entry::Failed(_, at) if at.elapsed() >= FAILED_FOR),
+        );
+        match known.queue.pop_front() {
+            Some(name) => Task::Find(name),
+            None if known.is_closed => Task::Closed,
+            None => Task::Nothing,
+        }
+    }
+
+    /// Notes what became of looking for a topic, and wakes those who wait.
+    pub(super) fn note(&self, name: &str, kafka_name: String, found: Result<Found, Problem>) {
+        let mut known = self.lock();
+        let entry = match found {
+            Ok(found) => {
+                let number = known.numbers;
+                known.numbers += 1;
+                Entry::Ready(Arc::new(Topic {
+                    number,
+                    name: kafka_name,
+                    partitions: AtomicU32::new(found.partitions),
+                    record_max_bytes: AtomicUsize::new(found.record_max_bytes),
+                    is_gone: AtomicBool::new(false),
+                }))
+            }
+            Err(problem) => Entry::Failed(problem, Instant::now()),
+        };
+        let before = known.entries.insert(name.into(), entry);
+        drop(known);
+        if let Some(Entry::Asked(wakers)) = before {
+            wakers.iter().for_each(Waker::wake_by_ref);
+        }
+    }
+
+    /// Those that can be written to, by the names they are asked for.
+    pub(super) fn all_ready(&self) -> Vec<(Box<str>, Arc<Topic>)> {
+        let ready = |(name, entry): (&Box<str>, &Entry)| match entry {
+            Entry::Ready(topic) => Some((name.clone(), Arc::clone(topic))),
+            _ => None,
+        };
+        self.lock().entries.iter().filter_map(ready).collect()
+    }
+
+    /// Some topic that can be written to.
+    pub(super) fn any_ready(&self) -> Option<Arc<Topic>> {
+        let known = self.lock();
+        known.entries.values().find_map(|entry| match entry {
+            Entry::Ready(topic) => Some(Arc::clone(topic)),
+            _ => None,
+        })
+    }
+
+    /// The topic is not there any more.
+    pub(super) fn forget(&self, name: &str) {
+        if let Some(Entry::Ready(topic)) = self.lock().entries.remove(name) {
+            topic.is_gone.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Nothing more is looked for.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.asked.notify_all();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,37 @@
+//! Records as they come from a body, made entries of a chunk.
+
+use waggle_record::line_protocol::{Line, measurement_text};
+
+use super::chunk::{Chunk, measurement_bit};
+use crate::ingest::Intake;
+use crate::problem::Problem;
+
+/// Adds records to a chunk.
+pub(crate) struct Entering<'a, 'chunk> {
+    chunk: &'chunk mut Chunk,
+    /// Neighbours are often of one measurement.
+    measurement: &'a str,
+    bit: u64,
+}
+
+impl<'chunk> Entering<'_, 'chunk> {
+    pub(crate) fn into(chunk: &'chunk mut Chunk) -> Self {
+        Self {
+            chunk,
+            measurement: "",
+            bit: 0,
+        }
+    }
+}
+
+impl<'a> Intake<'a> for Entering<'a, '_> {
+    fn add(&mut self, line: &Line<'a>, time_ns: i64) -> Result<(), Problem> {
+        if self.bit == 0 || line.measurement() != self.measurement {
+            self.measurement = line.measurement();
+            self.bit = measurement_bit(&measurement_text(self.measurement));
+        }
+        self.chunk
+            .push(time_ns, self.bit, line.series(), line.fields_raw());
+        Ok(())
+    }
+}

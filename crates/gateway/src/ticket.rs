@@ -1,0 +1,93 @@
+//! How what was handed to the log fares: a batch has one ticket, and everyone who waits for the batch looks at it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// How a batch, or the part of it that somebody waits for, fared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Pending,
+    /// In the log, durably.
+    Durable,
+    /// Not known to be in the log.
+    Failed,
+}
+
+/// Where to see how the batch that a request went into fares.
+#[derive(Debug, Clone, Default)]
+pub struct Ticket(Arc<Outcome>);
+
+#[derive(Debug, Default)]
+struct Outcome {
+    state: AtomicU8,
+    /// The parts that failed; read once the state says settled.
+    failed: AtomicU64,
+}
+
+/// Every part of a batch.
+pub(crate) const ALL_PARTS: u64 = u64::MAX;
+
+const PENDING: u8 = 0;
+/// Somebody is settling it.
+const CLAIMED: u8 = 1;
+const SETTLED: u8 = 2;
+
+impl Ticket {
+    /// Of the whole batch.
+    pub fn fate(&self) -> Fate {
+        self.fate_of(ALL_PARTS)
+    }
+
+    /// Of the parts whose bits are set: failed if one of them did.
+    pub(crate) fn fate_of(&self, parts: u64) -> Fate {
+        if self.0.state.load(Ordering::Acquire) != SETTLED {
+            return Fate::Pending;
+        }
+        if self.0.failed.load(Ordering::Relaxed) & parts == 0 {
+            Fate::Durable
+        } else {
+            Fate::Failed
+        }
+    }
+
+    pub(crate) fn settle(&self, durable: bool) {
+        self.settle_parts(if durable { 0 } else { ALL_PARTS });
+    }
+
+    /// Settles it, unless somebody has; whether it was this call. `failed` has the bits of the parts that failed.
+    pub(crate) fn settle_parts(&self, failed: u64) -> bool {
+        let claimed =
+            self.0
+                .state
+                .compare_exchange(PENDING, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
+        if claimed.is_ok() {
+            self.0.failed.store(failed, Ordering::Relaxed);
+            self.0.state.store(SETTLED, Ordering::Release);
+        }
+        claimed.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_fails_for_those_alone_who_wait_for_it_and_the_first_word_stands() {
+        let ticket = Ticket::default();
+        assert_eq!(ticket.fate_of(1), Fate::Pending);
+        assert!(ticket.settle_parts(0b100));
+        assert!(!ticket.settle_parts(0));
+        for (parts, fate) in [
+            (0b001, Fate::Durable),
+            (0b100, Fate::Failed),
+            (0b101, Fate::Failed),
+            (ALL_PARTS, Fate::Failed),
+        ] {
+            assert_eq!(ticket.fate_of(parts), fate, "{parts:b}");
+        }
+        let durable = Ticket::default();
+        durable.settle(true);
+        assert_eq!(durable.fate(), Fate::Durable);
+    }
+}

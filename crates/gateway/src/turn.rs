@@ -1,0 +1,91 @@
+//! What the connections of a worker staged in one turn of its loop and handed to the log together, and who waits for it.
+
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use crate::problem::Problem;
+use crate::ticket::{Fate, Ticket};
+
+/// The part of a turn that one request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// The topic's number.
+    pub(crate) topic: u32,
+    /// The topic's parts that hold the request's records, a bit each.
+    pub(crate) parts: u64,
+}
+
+/// How the log took a turn.
+#[derive(Debug)]
+pub(crate) enum Handed {
+    /// All of it shares one fate.
+    Whole(Ticket),
+    /// Topics have fates of their own.
+    ByTopic(Vec<(u32, Ticket)>),
+    Refused(Problem),
+}
+
+/// Its requests hold it until they are answered.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    handed: RefCell<Option<Handed>>,
+    /// Tickets that were settled when it was last looked at.
+    settled: Cell<usize>,
+    waiting: RefCell<Vec<Waker>>,
+}
+
+impl Turn {
+    pub(crate) fn fate(&self, share: Share) -> Fate {
+        match &*self.handed.borrow() {
+            None => Fate::Pending,
+            Some(Handed::Whole(ticket)) => ticket.fate_of(share.parts),
+            Some(Handed::ByTopic(tickets)) => tickets
+                .iter()
+                .find(|(topic, _)| *topic == share.topic)
+                .map_or(Fate::Failed, |(_, ticket)| ticket.fate_of(share.parts)),
+            Some(Handed::Refused(_)) => Fate::Failed,
+        }
+    }
+
+    /// Why the log did not take it, where it did not.
+    pub(crate) fn refusal(&self) -> Option<Problem> {
+        match &*self.handed.borrow() {
+            Some(Handed::Refused(problem)) => Some(problem.clone()),
+            _ => None,
+        }
+    }
+
+    /// Woken whenever something of the turn is settled, until all of it is.
+    pub(crate) fn wake_later(&self, waker: &Waker) {
+        self.waiting.borrow_mut().push(waker.clone());
+    }
+
+    pub(crate) fn hand_over(&self, handed: Handed) {
+        *self.handed.borrow_mut() = Some(handed);
+    }
+
+    /// Wakes those who wait if something was settled since the last look; whether something is still pending.
+    pub(crate) fn look(&self) -> bool {
+        let (settled, all) = match &*self.handed.borrow() {
+            None => (0, 1),
+            Some(Handed::Whole(ticket)) => (usize::from(is_settled(ticket)), 1),
+            Some(Handed::ByTopic(tickets)) => {
+                let settled = tickets.iter().filter(|(_, ticket)| is_settled(ticket));
+                (settled.count(), tickets.len())
+            }
+            Some(Handed::Refused(_)) => (1, 1),
+        };
+        let mut waiting = self.waiting.borrow_mut();
+        if settled > self.settled.replace(settled) {
+            waiting.iter().for_each(Waker::wake_by_ref);
+        }
+        if settled == all {
+            waiting.clear();
+        }
+        settled < all
+    }
+}
+
+fn is_settled(ticket: &Ticket) -> bool {
+    ticket.fate() != Fate::Pending
+}
