@@ -30,8 +30,9 @@ pub(crate) use reading::Held;
         description = "Takes readings, makes them durable before it says so, and gives them back.\n\n\
             A *topic* is a log of records, numbered from offset 0 in the order in which they became durable. \
             It comes to be with its first record. Times are nanoseconds since 1970-01-01T00:00:00Z.\n\n\
-            Errors are RFC 9457 problems. After 429 and 503 nothing of the request was kept, and `Retry-After` \
-            says when to try again.",
+            Errors are RFC 9457 problems. `Retry-After` of 429 and 503 says when to try again. Nothing of such a request was \
+            kept, with one exception: with `--backend kafka`, where the broker's word did not come in time, records may be \
+            in the log all the same, and the problem says so.",
     ),
     paths(records::write_records),
     components(schemas(ProblemBody, PlacedProblem)),

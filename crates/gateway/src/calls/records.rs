@@ -23,8 +23,8 @@ const LIMIT: &str = "waggle-limit";
 
 /// Write records to a topic
 ///
-/// One record or many, all or nothing. The answer comes when they are on disk, synced. A record without a time gets
-/// the server's, a different one for each.
+/// One record or many, all or nothing. The answer comes when they are on disk, synced; with `--backend kafka`, when the
+/// broker has acknowledged every one of them. A record without a time gets the server's, a different one for each.
 #[utoipa::path(
     method(put, post),
     path = "/api/v1/topics/{topic}/records",
@@ -45,10 +45,10 @@ const LIMIT: &str = "waggle-limit";
         (status = 204, description = "Every record is durable"),
         (status = 400, description = "Not a request, or not records: see `line` and `column`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 408, description = "The request did not come in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "The body is larger than `--body-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The body is larger than `--body-max-bytes`, or a record larger than its topic in Kafka takes", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 415, description = "The Content-Encoding is not identity", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 431, description = "The head is larger than `--head-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too much is in flight, or the store cannot write; nothing was kept", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 503, description = "Too much is in flight, or the log cannot be written; nothing was kept, unless `detail` says that some may be", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
         (status = 507, description = "As many topics exist as `--topics-max` allows", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
@@ -90,6 +90,7 @@ pub(super) fn write_records() {}
         ),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 501, description = "The log is a Kafka cluster, whose consumers read it", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 503, description = "Too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 /// Between two warnings of the same kind.
 const WARN_EVERY: Duration = Duration::from_secs(1);
+/// What was said longer ago explains nothing.
+const TOLD_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Health {
@@ -22,8 +24,8 @@ pub(super) struct Health {
 struct State {
     /// Why it is away.
     reason: String,
-    /// What librdkafka said last.
-    told: String,
+    /// What librdkafka said last, and when.
+    told: Option<(String, Instant)>,
     warned: Option<Instant>,
     /// Why nothing can be sent any more, ever.
     fallen: Option<String>,
@@ -66,10 +68,9 @@ impl Health {
 
     pub(super) fn set_away(&self, reason: &str) {
         let mut state = self.lock();
-        state.reason = if state.told.is_empty() {
-            reason.to_owned()
-        } else {
-            format!("{reason}; {}", state.told)
+        state.reason = match state.told() {
+            Some(told) => format!("{reason}; {told}"),
+            None => reason.to_owned(),
         };
         if !self.is_away.swap(true, Ordering::Relaxed) {
             crate::log::warning(format_args!("Kafka is away: {}", state.reason));
@@ -78,7 +79,7 @@ impl Health {
 
     pub(super) fn set_back(&self) {
         self.is_doubted.store(false, Ordering::Relaxed);
-        self.lock().told.clear();
+        self.lock().told = None;
         if self.is_away.swap(false, Ordering::Relaxed) {
             crate::log::note(format_args!("Kafka answers again"));
         }
@@ -97,7 +98,7 @@ impl Health {
     /// What librdkafka says: kept as the reason, and told of now and then.
     pub(super) fn told(&self, text: &str) {
         let mut state = self.lock();
-        text.clone_into(&mut state.told);
+        state.told = Some((text.to_owned(), Instant::now()));
         if state.warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
             return;
         }
@@ -114,12 +115,19 @@ impl Health {
         self.lock().fallen.clone()
     }
 
-    /// What is said of records that were not acknowledged.
-    pub(super) fn last_told(&self) -> String {
-        self.lock().told.clone()
+    /// What librdkafka said last, if it was not long ago.
+    pub(super) fn last_told(&self) -> Option<String> {
+        self.lock().told().map(str::to_owned)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn told(&self) -> Option<&str> {
+        let (text, at) = self.told.as_ref()?;
+        (at.elapsed() < TOLD_FOR).then_some(text)
     }
 }

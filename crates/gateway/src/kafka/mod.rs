@@ -323,11 +323,7 @@ impl Inner {
     /// What is said of records that were not acknowledged.
     pub(crate) fn failed(&self) -> Problem {
         let told = self.health.last_told();
-        let reason = if told.is_empty() {
-            String::new()
-        } else {
-            format!(": {told}")
-        };
+        let reason = told.map_or_else(String::new, |told| format!(": {told}"));
         Problem::new(
             503,
             format!(

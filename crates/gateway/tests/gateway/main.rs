@@ -7,6 +7,8 @@ mod connections;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
+mod kafka;
+#[cfg(test)]
 mod openapi;
 #[cfg(test)]
 mod query;

@@ -119,6 +119,17 @@ pub(crate) fn command(store: &Path, flags: &[&str]) -> Command {
     command
 }
 
+/// The command that starts a gateway on a Kafka cluster.
+pub(crate) fn kafka_command(brokers: &str, flags: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
+    command
+        .args(["serve", "--listen=127.0.0.1:0", "--backend=kafka"])
+        .args(["--kafka-brokers", brokers])
+        .args(flags)
+        .stderr(Stdio::null());
+    command
+}
+
 /// A folder for a store, gone when dropped, and the store's name in it.
 pub(crate) fn store() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,120 @@
+//! A broker that tests share, what a consumer finds in its topics, and what an operator does to them.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::{ClientConfig, Message, Offset, Timestamp, TopicPartitionList};
+use waggle_testbed::Kafka;
+
+/// Nothing on loopback takes this long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The broker of tests that leave it as it is: started with the first, gone with the last of them.
+pub(super) fn shared() -> Arc<Kafka> {
+    static SHARED: Mutex<Weak<Kafka>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kafka) = shared.upgrade() {
+        return kafka;
+    }
+    let kafka = Arc::new(Kafka::start());
+    *shared = Arc::downgrade(&kafka);
+    kafka
+}
+
+/// One message of a topic.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) partition: i32,
+    pub(super) value: String,
+    pub(super) time: Timestamp,
+}
+
+fn config(brokers: &str) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    config
+        .set("bootstrap.servers", brokers)
+        .set("group.id", "tests")
+        .set("enable.auto.commit", "false")
+        .set("allow.auto.create.topics", "false")
+        .set("reconnect.backoff.max.ms", "500");
+    config
+}
+
+/// How many partitions the topic has; 0 where there is none.
+pub(super) fn partitions(brokers: &str, topic: &str) -> usize {
+    let consumer: BaseConsumer = config(brokers).create().unwrap();
+    let metadata = consumer.fetch_metadata(Some(topic), PATIENCE).unwrap();
+    metadata.topics()[0].partitions().len()
+}
+
+/// Everything that a topic holds, each partition in its order.
+pub(super) fn messages(brokers: &str, topic: &str) -> Vec<Found> {
+    let consumer: BaseConsumer = config(brokers).create().unwrap();
+    let mut ends = Vec::new();
+    let mut assigned = TopicPartitionList::new();
+    for partition in 0..i32::try_from(partitions(brokers, topic)).unwrap() {
+        let (_, end) = consumer
+            .fetch_watermarks(topic, partition, PATIENCE)
+            .unwrap();
+        ends.push(end);
+        assigned
+            .add_partition_offset(topic, partition, Offset::Beginning)
+            .unwrap();
+    }
+    consumer.assign(&assigned).unwrap();
+    let mut found = Vec::new();
+    let begun = Instant::now();
+    while ends.iter().any(|left| *left > 0) {
+        assert!(begun.elapsed() < PATIENCE, "left in partitions: {ends:?}");
+        let Some(Ok(message)) = consumer.poll(Duration::from_millis(100)) else {
+            continue;
+        };
+        let at = usize::try_from(message.partition()).unwrap();
+        if message.offset() + 1 >= ends[at] {
+            ends[at] = 0;
+        }
+        found.push(Found {
+            partition: message.partition(),
+            value: String::from_utf8(message.payload().unwrap().to_vec()).unwrap(),
+            time: message.timestamp(),
+        });
+    }
+    found.sort_by_key(|found| found.partition);
+    found
+}
+
+/// The lines of a topic's messages.
+pub(super) fn lines(brokers: &str, topic: &str) -> Vec<String> {
+    let lines = |found: Found| found.value.lines().map(str::to_owned).collect::<Vec<_>>();
+    messages(brokers, topic)
+        .into_iter()
+        .flat_map(lines)
+        .collect()
+}
+
+fn admin(brokers: &str) -> AdminClient<DefaultClientContext> {
+    config(brokers).create().unwrap()
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(work)
+}
+
+pub(super) fn add_partitions(brokers: &str, topic: &str, partitions: usize) {
+    let more = NewPartitions::new(topic, partitions);
+    let admin = admin(brokers);
+    let done = admin.create_partitions([&more], &AdminOptions::new());
+    block_on(done).unwrap()[0].as_ref().unwrap();
+}
+
+pub(super) fn delete(brokers: &str, topic: &str) {
+    let admin = admin(brokers);
+    let done = admin.delete_topics(&[topic], &AdminOptions::new());
+    block_on(done).unwrap()[0].as_ref().unwrap();
+}

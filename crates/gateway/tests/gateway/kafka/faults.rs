@@ -1,0 +1,202 @@
+//! The broker goes away and comes back, the gateway is killed: what was acknowledged is in the log.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use waggle_testbed::Kafka;
+
+use super::cluster::lines;
+use crate::support::{Answer, Client, Gateway, kafka_command, put};
+
+const WRITERS: usize = 4;
+const PIPELINED: usize = 8;
+/// A 503 is promised within a second; on a busy machine it may take longer to be seen.
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+
+/// What writers found out.
+#[derive(Default)]
+struct Score {
+    stop: AtomicBool,
+    acknowledged: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+impl Score {
+    /// Until so many more are acknowledged.
+    fn wait_for_more(&self, more: usize) {
+        let enough = self.acknowledged.load(Ordering::Relaxed) + more;
+        while self.acknowledged.load(Ordering::Relaxed) < enough {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Sends keyed records until told to stop or the gateway is gone; the keys that were answered with 204.
+fn write(gateway: &Gateway, writer: &str, score: &Score) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    let Ok(mut client) = Client::connect(gateway.address) else {
+        return acknowledged;
+    };
+    for turn in 0.. {
+        if score.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let key = |place: usize| format!("{writer}-{}", turn * PIPELINED + place);
+        let requests: String = (0..PIPELINED)
+            .map(|place| put("t", &format!("m,w={writer} key=\"{}\"", key(place))))
+            .collect();
+        let sent = Instant::now();
+        if std::io::Write::write_all(&mut client.stream, requests.as_bytes()).is_err() {
+            break;
+        }
+        for place in 0..PIPELINED {
+            let Some(answer) = client.answer() else {
+                return acknowledged;
+            };
+            if answer.status == 204 {
+                score.acknowledged.fetch_add(1, Ordering::Relaxed);
+                acknowledged.push(key(place));
+            } else {
+                check_refused(&answer, sent);
+                score.refused.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+    acknowledged
+}
+
+#[track_caller]
+fn check_refused(answer: &Answer, sent: Instant) {
+    assert_eq!(answer.status, 503, "{}", answer.body);
+    assert_eq!(answer.field("retry-after").as_deref(), Some("1"));
+    assert!(sent.elapsed() < ANSWER_WITHIN, "{:?}", sent.elapsed());
+}
+
+#[track_caller]
+fn check_nothing_is_missing(kafka: &Kafka, acknowledged: &[String]) {
+    let lines = lines(&kafka.brokers(), "t");
+    let found: HashSet<&str> = lines
+        .iter()
+        .filter_map(|line| line.split('"').nth(1))
+        .collect();
+    let missing = acknowledged.iter().filter(|key| !found.contains(&***key));
+    assert_eq!(missing.count(), 0, "of {}", acknowledged.len());
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never was");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Has writers write while `meddle` does what it does; the keys that were acknowledged.
+fn write_while(gateway: &Gateway, name: &str, score: &Score, meddle: impl FnOnce()) -> Vec<String> {
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let name = format!("{name}-{writer}");
+                scope.spawn(move || write(gateway, &name, score))
+            })
+            .collect();
+        score.wait_for_more(500);
+        meddle();
+        score.stop.store(true, Ordering::Relaxed);
+        writers
+            .into_iter()
+            .flat_map(|writer| writer.join().unwrap())
+            .collect()
+    })
+}
+
+#[test]
+fn a_broker_that_is_killed_and_comes_back_has_every_record_that_was_acknowledged() {
+    let mut kafka = Kafka::start();
+    let flags = ["--workers=2", "--kafka-partitions=3"];
+    let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
+    let score = Score::default();
+    let acknowledged = write_while(&gateway, "k", &score, || {
+        for _ in 0..2 {
+            let refused = score.refused.load(Ordering::Relaxed);
+            kafka.kill();
+            wait_until(|| score.refused.load(Ordering::Relaxed) > refused + 100);
+            let ready = gateway.get("/readyz");
+            assert_eq!(ready.status, 503);
+            assert!(ready.body.contains("Kafka"), "{}", ready.body);
+            assert_eq!(gateway.get("/healthz").status, 200);
+            kafka.restart();
+            score.wait_for_more(500);
+            assert_eq!(gateway.get("/readyz").status, 200);
+        }
+    });
+    check_nothing_is_missing(&kafka, &acknowledged);
+}
+
+#[test]
+fn while_the_broker_stands_still_requests_are_refused_soon() {
+    let kafka = Kafka::start();
+    let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &[]));
+    let score = Score::default();
+    let acknowledged = write_while(&gateway, "f", &score, || {
+        kafka.freeze();
+        wait_until(|| score.refused.load(Ordering::Relaxed) > 100);
+        let sent = Instant::now();
+        check_refused(&gateway.put("new", "m f=1"), sent);
+        kafka.go_on();
+        score.wait_for_more(500);
+    });
+    check_nothing_is_missing(&kafka, &acknowledged);
+}
+
+#[test]
+fn a_gateway_that_is_killed_has_acknowledged_nothing_that_is_not_in_the_log() {
+    let kafka = Kafka::start();
+    let mut acknowledged = Vec::new();
+    for life in 0..5 {
+        let flags = ["--workers=2", "--kafka-partitions=2"];
+        let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
+        let score = Score::default();
+        acknowledged.extend(write_while(&gateway, &life.to_string(), &score, || {
+            score.wait_for_more(life * 700);
+            gateway.signal("KILL");
+        }));
+    }
+    assert!(acknowledged.len() > 2500, "{}", acknowledged.len());
+    check_nothing_is_missing(&kafka, &acknowledged);
+}
+
+#[test]
+fn at_sigterm_it_answers_what_it_took_in_and_ends() {
+    let kafka = Kafka::start();
+    let mut gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &[]));
+    assert_eq!(gateway.put("t", "m f=0").status, 204);
+    // What is taken in waits for the broker, so that requests are open when the signal comes.
+    kafka.freeze();
+    let mut client = gateway.client();
+    client.send(put("t", "m f=1").repeat(20).as_bytes());
+    wait_until(|| {
+        let metrics = gateway.get("/metrics").body;
+        metrics.contains("waggle_gateway_in_flight_bytes 100\n")
+    });
+    gateway.signal("TERM");
+    kafka.go_on();
+    for _ in 0..20 {
+        let answer = client.answer().expect("an answer to all that was taken in");
+        assert!(matches!(answer.status, 204 | 503), "{}", answer.body);
+    }
+    assert!(client.answer().is_none());
+    assert!(gateway.wait().success());
+}
+
+#[test]
+fn without_a_broker_it_starts_says_so_and_ends() {
+    let mut gateway = Gateway::start_by(&mut kafka_command("127.0.0.1:1", &[]));
+    let sent = Instant::now();
+    check_refused(&gateway.put("t", "m f=1"), sent);
+    wait_until(|| gateway.get("/readyz").status == 503);
+    assert_eq!(gateway.get("/healthz").status, 200);
+    gateway.signal("TERM");
+    assert!(gateway.wait().success());
+}

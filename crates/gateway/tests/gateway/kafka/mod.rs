@@ -1,0 +1,5 @@
+//! The gateway on a real broker, which a consumer reads back.
+
+mod cluster;
+mod faults;
+mod writing;

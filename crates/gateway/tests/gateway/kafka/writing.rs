@@ -1,0 +1,247 @@
+//! What is accepted is in the topic, once, as it was sent; what is refused is not.
+
+use std::collections::HashMap;
+
+use rdkafka::Timestamp;
+
+use super::cluster::{add_partitions, delete, lines, messages, partitions, shared};
+use crate::support::{Gateway, command, kafka_command, put, store};
+
+const PARTITIONS: u64 = 3;
+
+fn gateway(brokers: &str, flags: &[&str]) -> Gateway {
+    Gateway::start_by(&mut kafka_command(brokers, flags))
+}
+
+/// The partition that the documentation promises.
+fn partition_of(series: &str) -> i32 {
+    let hash = series
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    i32::try_from(hash % PARTITIONS).unwrap()
+}
+
+#[test]
+fn what_is_accepted_is_in_the_topic_once_in_order_and_in_its_partition() {
+    let kafka = shared();
+    let flags = [
+        "--workers=2",
+        "--kafka-partitions=3",
+        "--kafka-message-records=4",
+        "--kafka-compression=zstd",
+    ];
+    let gateway = gateway(&kafka.brokers(), &flags);
+    let write = |writer: usize| {
+        let mut client = gateway.client();
+        for turn in 0..30 {
+            // One request of one line, one of seven, of several series.
+            let line = |n: usize| format!("m,w={writer},s={} n={n}i {n}\n", n % 5);
+            let first = turn * 8;
+            let many: String = (first + 1..first + 8).map(line).collect();
+            let requests = put("all", &line(first)) + &put("all", &many);
+            client.send(requests.as_bytes());
+            for _ in 0..2 {
+                let answer = client.answer().unwrap();
+                assert_eq!(answer.status, 204, "{}", answer.body);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for writer in 0..3 {
+            scope.spawn(move || write(writer));
+        }
+    });
+    let mut series: HashMap<String, Vec<usize>> = HashMap::new();
+    for message in messages(&kafka.brokers(), "all") {
+        assert!(
+            matches!(message.time, Timestamp::LogAppendTime(_)),
+            "{message:?}"
+        );
+        assert!((1..=4).contains(&message.value.lines().count()));
+        assert!(!message.value.ends_with('\n'));
+        for line in message.value.lines() {
+            let [name, fields, time] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("not as it was sent: {line}");
+            };
+            assert_eq!(fields, format!("n={time}i"));
+            assert_eq!(message.partition, partition_of(name), "{line}");
+            series
+                .entry(name.to_owned())
+                .or_default()
+                .push(time.parse().unwrap());
+        }
+    }
+    assert_eq!(series.len(), 15);
+    for (name, found) in series {
+        let s: usize = name.rsplit('=').next().unwrap().parse().unwrap();
+        let sent: Vec<usize> = (0..240).filter(|n| n % 5 == s).collect();
+        assert_eq!(found, sent, "{name}");
+    }
+}
+
+#[test]
+fn what_is_refused_is_not_in_the_topic() {
+    let kafka = shared();
+    let brokers = kafka.brokers();
+    let gateway = gateway(&brokers, &["--kafka-partitions=2"]);
+    // A topic comes with its first records.
+    assert_eq!(gateway.put("refused", "m f=").status, 400);
+    assert_eq!(partitions(&brokers, "refused"), 0);
+    for (topic, body) in [("a%20b", "m f=1"), ("..", "m f=1"), ("__mine", "m f=1")] {
+        assert_eq!(gateway.put(topic, body).status, 400, "{topic}");
+    }
+    let mut client = gateway.client();
+    let requests = [
+        put("refused", "m,s=1 f=1i 1"),
+        put("refused", "m,s=1 f=2i 2\nm,s=2 f=2i 2\nm,s=1 f="),
+        put("other", "m f=7i 7"),
+        put("refused", "m,s=2 f=3i 3"),
+        put("refused", ""),
+        put("other", "m f=8i 8"),
+    ];
+    client.send(requests.concat().as_bytes());
+    let statuses: Vec<u16> = (0..6).map(|_| client.answer().unwrap().status).collect();
+    assert_eq!(statuses, [204, 400, 204, 204, 400, 204]);
+    let mut refused = lines(&brokers, "refused");
+    refused.sort();
+    assert_eq!(refused, ["m,s=1 f=1i 1", "m,s=2 f=3i 3"]);
+    assert_eq!(lines(&brokers, "other"), ["m f=7i 7", "m f=8i 8"]);
+}
+
+#[test]
+fn other_forms_become_lines_with_times_in_nanoseconds() {
+    let kafka = shared();
+    let gateway = gateway(&kafka.brokers(), &["--kafka-topic-prefix=lab."]);
+    let json = r#"[{"measurement":"m","tags":{"a":"x y"},"fields":{"f":1.5},"time":5}]"#;
+    let answer = gateway.ask(&format!(
+        "PUT /api/v1/topics/forms/records?precision=s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{json}",
+        json.len()
+    ));
+    assert_eq!(answer.status, 204, "{}", answer.body);
+    assert_eq!(gateway.put("forms", "m   f=2i").status, 204);
+    let found = lines(&kafka.brokers(), "lab.forms");
+    assert_eq!(found[0], "m,a=x\\ y f=1.5 5000000000");
+    let time: i64 = found[1].strip_prefix("m f=2i ").unwrap().parse().unwrap();
+    assert!(time > 1_600_000_000_000_000_000, "{time}");
+}
+
+#[test]
+fn a_record_larger_than_the_topic_takes_is_refused_before_it_is_sent() {
+    let kafka = shared();
+    let gateway = gateway(&kafka.brokers(), &[]);
+    let record = |bytes: usize| format!("m f=\"{}\" 1", "x".repeat(bytes));
+    let large = record(1_000_000);
+    assert_eq!(gateway.put("large", &large).status, 204);
+    let refused = gateway.put("large", &format!("m f=1i 1\n{}", record(1_048_500)));
+    assert_eq!(refused.status, 413);
+    assert!(
+        refused.body.contains("line 2") && refused.body.contains("large"),
+        "{}",
+        refused.body
+    );
+    assert_eq!(gateway.put("large", "m f=2i 2").status, 204);
+    assert_eq!(
+        lines(&kafka.brokers(), "large"),
+        [&*large, "m f=2i 2"].map(str::to_owned)
+    );
+}
+
+#[test]
+fn a_topic_may_grow_and_may_be_made_anew() {
+    let kafka = shared();
+    let brokers = kafka.brokers();
+    let flags = ["--kafka-topic-refresh=100ms", "--kafka-partitions=1"];
+    let gateway = gateway(&brokers, &flags);
+    let body: String = (0..20).map(|s| format!("m,s={s} f=1i 1\n")).collect();
+    assert_eq!(gateway.put("grows", &body).status, 204);
+    add_partitions(&brokers, "grows", 3);
+    let used = || {
+        let mut used: Vec<i32> = messages(&brokers, "grows")
+            .iter()
+            .map(|message| message.partition)
+            .collect();
+        used.dedup();
+        used
+    };
+    assert_eq!(used(), [0]);
+    while used() != [0, 1, 2] {
+        assert_eq!(gateway.put("grows", &body).status, 204);
+    }
+    delete(&brokers, "grows");
+    while partitions(&brokers, "grows") != 1 {
+        let answer = gateway.put("grows", "m f=1i 1");
+        assert!(matches!(answer.status, 204 | 503), "{}", answer.body);
+    }
+}
+
+#[test]
+fn what_only_the_embedded_store_can_do_is_said_so() {
+    let kafka = shared();
+    let gateway = gateway(&kafka.brokers(), &[]);
+    assert_eq!(gateway.put("told", "m f=1i 1\nm f=2i 2").status, 204);
+    let read = gateway.get("/api/v1/topics/told/records");
+    assert_eq!(read.status, 501);
+    assert!(read.body.contains("embedded"), "{}", read.body);
+    assert_eq!(gateway.get("/readyz").status, 200);
+    let metrics = gateway.get("/metrics").body;
+    for line in [
+        "waggle_gateway_stored_records_total 2",
+        "waggle_gateway_records_accepted_total 2",
+        "waggle_gateway_kafka_messages_total 1",
+        "waggle_gateway_kafka_batches_in_flight 0",
+        "waggle_gateway_kafka_acknowledge_seconds_count 1",
+        "waggle_gateway_kafka_failed_records_total{reason=\"timeout\"} 0",
+    ] {
+        assert!(
+            metrics.lines().any(|found| found == line),
+            "{line} in {metrics}"
+        );
+    }
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_refused() {
+    let (_folder, file) = store();
+    let none = |flags: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_waggle-gateway"));
+        command.arg("serve").args(flags);
+        command
+    };
+    for (mut command, expected) in [
+        (none(&[]), "--store"),
+        (none(&["--backend=kafka"]), "--kafka-brokers"),
+        (command(&file, &["--backend=kafka"]), "there is none"),
+        (
+            command(&file, &["--kafka-brokers=127.0.0.1:1"]),
+            "--backend kafka",
+        ),
+        (command(&file, &["--kafka-acks=all"]), "--kafka-brokers"),
+        (
+            kafka_command("127.0.0.1:1", &["--commit-delay=1ms"]),
+            "--store",
+        ),
+        (kafka_command("127.0.0.1", &[]), "HOST:PORT"),
+        (
+            kafka_command("127.0.0.1:1", &["--kafka-timeout=1ms"]),
+            "50ms",
+        ),
+        (
+            kafka_command("127.0.0.1:1", &["--store=x.db"]),
+            "there is none",
+        ),
+    ] {
+        let output = command
+            .stderr(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && said.contains(expected),
+            "{said}"
+        );
+    }
+}
