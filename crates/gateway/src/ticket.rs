@@ -69,6 +69,14 @@ impl Ticket {
 }
 
 #[cfg(test)]
+impl Ticket {
+    /// Both stand for the same batch.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -79,6 +79,17 @@ impl Flight {
             .settle_parts(open | self.failed.load(Ordering::Relaxed))
     }
 
+    #[cfg(test)]
+    pub(super) fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+
+    /// Messages of a partition that were not heard of.
+    #[cfg(test)]
+    pub(super) fn waiting_for(&self, partition: usize) -> u32 {
+        self.waiting[partition].load(Ordering::Relaxed)
+    }
+
     /// None of its parts failed.
     pub(super) fn is_durable(&self) -> bool {
         self.ticket.fate() == crate::ticket::Fate::Durable

@@ -13,16 +13,14 @@ use rdkafka::producer::Producer;
 use rdkafka::types::RDKafkaErrorCode;
 
 use super::Inner;
-use super::settings::{BATCH_OVERHEAD_BYTES, REQUEST_MAX_BYTES};
+use super::settings::BATCH_OVERHEAD_BYTES;
 use super::topic::{Found, Task};
 use crate::problem::Problem;
 
 /// Between two looks whether there is something to do.
 const ROUND: Duration = Duration::from_millis(100);
-/// One answer about metadata.
-const METADATA_WITHIN: Duration = Duration::from_millis(500);
 /// Making a topic, and until all its partitions have leaders.
-const MADE_WITHIN: Duration = Duration::from_secs(5);
+const MADE_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks for the leaders of a topic that is being made.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Names that belong to Kafka itself begin so.
@@ -92,22 +90,21 @@ impl Keeper {
         if let Some(reason) = self.inner.health.away() {
             return Err(away(&reason));
         }
+        let begun = Instant::now();
         let mut look = self.look(name)?;
         if matches!(look, Look::Absent) {
             self.make(name)?;
         }
-        let begun = Instant::now();
         let partitions = loop {
-            if let Look::Here(partitions) = look {
-                break partitions;
+            match look {
+                Look::Here(partitions) => break partitions,
+                _ if begun.elapsed() > MADE_WITHIN => {
+                    return Err(away(&format!(
+                        "not every partition of topic {name} has a leader"
+                    )));
+                }
+                Look::NotYet | Look::Absent => std::thread::sleep(LOOK_EVERY),
             }
-            if begun.elapsed() > MADE_WITHIN {
-                return Err(Problem::new(
-                    503,
-                    format!("not every partition of topic {name} has a leader; try again"),
-                ));
-            }
-            std::thread::sleep(LOOK_EVERY);
             look = self.look(name)?;
         };
         Ok(Found {
@@ -118,7 +115,7 @@ impl Keeper {
 
     fn metadata(&self, topic: Option<&str>) -> Result<Metadata, KafkaError> {
         let client = self.inner.producer.client();
-        client.fetch_metadata(topic, METADATA_WITHIN)
+        client.fetch_metadata(topic, self.inner.settings.kafka_timeout)
     }
 
     fn look(&self, name: &str) -> Result<Look, Problem> {
@@ -194,21 +191,20 @@ impl Keeper {
             .and_then(|entry| entry.value.as_deref())
             .and_then(|value| value.parse::<usize>().ok())
             .ok_or_else(|| failed(&"no number"))?;
-        if value < REQUEST_MAX_BYTES + BATCH_OVERHEAD_BYTES {
-            return Err(Problem::new(
-                503,
-                format!(
-                    "{SETTING} of topic {name} is {value}; the gateway sends up to {} at once",
-                    REQUEST_MAX_BYTES + BATCH_OVERHEAD_BYTES
-                ),
-            ));
+        let least = self.inner.settings.kafka_request_max_bytes + BATCH_OVERHEAD_BYTES;
+        if value < least {
+            return Err(away(&format!(
+                "{SETTING} of topic {name} is {value}, and the gateway sends up to {least} at once (--kafka-request-max-bytes)"
+            )));
         }
         let most = value - BATCH_OVERHEAD_BYTES;
         Ok(most.min(self.inner.settings.kafka_record_max_bytes))
     }
 
     fn admin(&self) -> Result<AdminClient<DefaultClientContext>, KafkaError> {
-        self.config.create()
+        let mut config = self.config.clone();
+        config.set("socket.timeout.ms", MADE_WITHIN.as_millis().to_string());
+        config.create()
     }
 
     /// Looks whether the cluster answers and its topics have leaders.

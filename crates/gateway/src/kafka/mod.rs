@@ -125,7 +125,7 @@ impl Log {
             metrics: KafkaMetrics::default(),
             limits: Limits {
                 records: kafka.kafka_message_records,
-                bytes: kafka.kafka_message_bytes.min(settings::REQUEST_MAX_BYTES),
+                bytes: kafka.kafka_message_bytes.min(kafka.kafka_request_max_bytes),
             },
             settings: kafka,
             queue_max_records: settings.queue_max_records,
@@ -387,3 +387,6 @@ impl Threads {
         self.inner.health.fallen().map_or(Ok(()), Err)
     }
 }
+
+#[cfg(test)]
+mod tests;

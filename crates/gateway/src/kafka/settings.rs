@@ -40,8 +40,11 @@ pub struct KafkaSettings {
     #[arg(long, default_value_t = 256 * 1024, value_parser = bytes(1, 1 << 29), requires = "kafka_brokers")]
     pub kafka_message_bytes: usize,
     /// Bytes of a record, beyond which it is answered 413; less where a topic takes less (max.message.bytes)
-    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 29), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 256 * 1024, value_parser = bytes(1, 1 << 29), requires = "kafka_brokers")]
     pub kafka_record_max_bytes: usize,
+    /// Bytes of messages sent to a partition at once; a topic must take as much (max.message.bytes)
+    #[arg(long, default_value_t = 768 * 1024, value_parser = bytes(1024, 1 << 29), requires = "kafka_brokers")]
+    pub kafka_request_max_bytes: usize,
     /// Batches of a topic sent and not acknowledged yet; while there are so many the next one gathers
     #[arg(long, default_value_t = 2, value_parser = bytes(1, 1000), requires = "kafka_brokers")]
     pub kafka_batches_in_flight: usize,
@@ -71,8 +74,6 @@ pub enum Compression {
 const NAME_MAX_BYTES: usize = 249;
 /// What a batch of one record has beside the record, and more than that.
 pub(super) const BATCH_OVERHEAD_BYTES: usize = 512;
-/// Records of a request to the broker. Its own limit is 1 MiB unless its operator says otherwise.
-pub(super) const REQUEST_MAX_BYTES: usize = 768 * 1024;
 /// A connection is tried again after this at the latest.
 const RECONNECT_MAX: Duration = Duration::from_millis(500);
 /// A connection that does not come about, or an answer that does not come, is given up after this.
@@ -144,7 +145,9 @@ impl KafkaSettings {
     pub(super) fn producer(&self, brokers: &str, in_flight_max_bytes: usize) -> ClientConfig {
         let mut config = self.client(brokers);
         let all = self.kafka_acks == Acks::All;
-        let message_max = self.kafka_record_max_bytes.max(REQUEST_MAX_BYTES);
+        let message_max = self
+            .kafka_record_max_bytes
+            .max(self.kafka_request_max_bytes);
         config
             .set("acks", if all { "all" } else { "1" })
             .set("enable.idempotence", if all { "true" } else { "false" })
@@ -154,7 +157,7 @@ impl KafkaSettings {
             .set("compression.type", self.kafka_compression.name())
             .set("message.timeout.ms", millis(self.kafka_timeout))
             .set("request.timeout.ms", millis(self.kafka_timeout))
-            .set("batch.size", REQUEST_MAX_BYTES.to_string())
+            .set("batch.size", self.kafka_request_max_bytes.to_string())
             .set(
                 "message.max.bytes",
                 (message_max + BATCH_OVERHEAD_BYTES).to_string(),

@@ -25,6 +25,16 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
+    pub(super) fn new(number: u32, name: String, found: Found) -> Self {
+        Self {
+            number,
+            name,
+            partitions: AtomicU32::new(found.partitions),
+            record_max_bytes: AtomicUsize::new(found.record_max_bytes),
+            is_gone: AtomicBool::new(false),
+        }
+    }
+
     pub(super) fn partitions(&self) -> u32 {
         self.partitions.load(Ordering::Relaxed)
     }
@@ -163,13 +173,7 @@ impl Topics {
             Ok(found) => {
                 let number = known.numbers;
                 known.numbers += 1;
-                Entry::Ready(Arc::new(Topic {
-                    number,
-                    name: kafka_name,
-                    partitions: AtomicU32::new(found.partitions),
-                    record_max_bytes: AtomicUsize::new(found.record_max_bytes),
-                    is_gone: AtomicBool::new(false),
-                }))
+                Entry::Ready(Arc::new(Topic::new(number, kafka_name, found)))
             }
             Err(problem) => Entry::Failed(problem, Instant::now()),
         };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, Message, Offset, Timestamp, TopicPartitionList};
@@ -104,6 +104,14 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
         .build()
         .unwrap()
         .block_on(work)
+}
+
+/// Makes a topic of one partition with a setting.
+pub(super) fn make(brokers: &str, topic: &str, setting: &str, value: &str) {
+    let new = NewTopic::new(topic, 1, TopicReplication::Fixed(1)).set(setting, value);
+    let admin = admin(brokers);
+    let done = admin.create_topics([&new], &AdminOptions::new());
+    block_on(done).unwrap()[0].as_ref().unwrap();
 }
 
 pub(super) fn add_partitions(brokers: &str, topic: &str, partitions: usize) {
