@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use waggle_testbed::Kafka;
@@ -28,6 +29,13 @@ impl Score {
         let enough = self.acknowledged.load(Ordering::Relaxed) + more;
         wait_until(|| self.acknowledged.load(Ordering::Relaxed) >= enough);
     }
+}
+
+/// A broker of a test's own; one at a time, because on a busy machine several would each be too slow for what is promised.
+fn alone() -> (MutexGuard<'static, ()>, Kafka) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    (alone, Kafka::start())
 }
 
 /// Sends keyed records until told to stop or the gateway is gone; the keys that were answered with 204.
@@ -111,7 +119,7 @@ fn write_while(gateway: &Gateway, name: &str, score: &Score, meddle: impl FnOnce
 
 #[test]
 fn a_broker_that_is_killed_and_comes_back_has_every_record_that_was_acknowledged() {
-    let mut kafka = Kafka::start();
+    let (_alone, mut kafka) = alone();
     let flags = ["--workers=2", "--kafka-partitions=3"];
     let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
     let score = Score::default();
@@ -134,7 +142,7 @@ fn a_broker_that_is_killed_and_comes_back_has_every_record_that_was_acknowledged
 
 #[test]
 fn while_the_broker_stands_still_requests_are_refused_soon() {
-    let kafka = Kafka::start();
+    let (_alone, kafka) = alone();
     let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &[]));
     let score = Score::default();
     let acknowledged = write_while(&gateway, "f", &score, || {
@@ -150,10 +158,11 @@ fn while_the_broker_stands_still_requests_are_refused_soon() {
 
 #[test]
 fn a_gateway_that_is_killed_has_acknowledged_nothing_that_is_not_in_the_log() {
-    let kafka = Kafka::start();
+    let (_alone, kafka) = alone();
     let mut acknowledged = Vec::new();
     for life in 0..5 {
-        let flags = ["--workers=2", "--kafka-partitions=2"];
+        // Nothing here is about time.
+        let flags = ["--workers=2", "--kafka-partitions=2", "--kafka-timeout=1m"];
         let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
         let score = Score::default();
         acknowledged.extend(write_while(&gateway, &life.to_string(), &score, || {
@@ -167,7 +176,7 @@ fn a_gateway_that_is_killed_has_acknowledged_nothing_that_is_not_in_the_log() {
 
 #[test]
 fn at_sigterm_it_answers_what_it_took_in_and_ends() {
-    let kafka = Kafka::start();
+    let (_alone, kafka) = alone();
     let mut gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &[]));
     wait_until(|| gateway.put("t", "m f=0").status == 204);
     // What is taken in waits for the broker, so that requests are open when the signal comes.
