@@ -31,6 +31,9 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Write a study of a server that runs already: from its URL, a curl command, a HAR file or an OpenAPI document
     Init(Init),
+    /// Fetch the servers of a system, bring it up without a study, look at it, bring it down
+    #[command(subcommand)]
+    System(System),
     #[command(name = "__supervise", hide = true)]
     Supervise(Supervise),
 }
@@ -124,6 +127,44 @@ pub(crate) enum InitFrom {
     Curl,
     Har,
     Openapi,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum System {
+    /// Fetch the servers of a system that are not installed, and tell where each is
+    Fetch(Configured),
+    /// Bring a system up, check it, and keep it up until Ctrl-C or `waggle system down`
+    Up(SystemUp),
+    /// Bring down a system that is up
+    Down(SystemName),
+    /// Tell whether a system is up, and where it can be reached
+    Status(SystemName),
+}
+
+/// A system, and levels of its parameters.
+#[derive(Debug, Args)]
+pub(crate) struct Configured {
+    #[command(flatten)]
+    pub(crate) of: SystemName,
+    /// A parameter's level; the others have their defaults. Without any, fetch sees to every configuration
+    #[arg(value_name = "PARAMETER=LEVEL")]
+    pub(crate) levels: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SystemUp {
+    #[command(flatten)]
+    pub(crate) configured: Configured,
+    /// How long it has to become ready, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) ready_within: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SystemName {
+    /// The system: a folder in systems/, looked for from here upwards
+    #[arg(value_name = "NAME")]
+    pub(crate) system: String,
 }
 
 #[derive(Debug, Args)]

@@ -61,6 +61,30 @@ fn system(study: &Source, file: &Path) -> Result<(System, Source, PathBuf)> {
     Ok((system, source, folder.unwrap_or_default()))
 }
 
+/// A system by its name, with the folder its file lies in.
+pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
+    let here = std::env::current_dir().context("cannot tell the current folder")?;
+    let folders = systems_folders(None, &here);
+    let file = folders
+        .iter()
+        .map(|systems| systems.join(name).join("system.yaml"))
+        .find(|file| file.is_file());
+    let Some(file) = file else {
+        let known = names_in(&folders);
+        if known.is_empty() {
+            bail!("there is no system \"{name}\": no folder systems/ here or above");
+        }
+        bail!(
+            "there is no system \"{name}\"; expected {}",
+            known.join(", ")
+        );
+    };
+    let source = read(&shortened(&file, &here))?;
+    let system = waggle_study::read_system(&source)?;
+    let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+    Ok((system, folder))
+}
+
 fn read(file: &Path) -> Result<Source> {
     let text =
         fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -73,7 +97,7 @@ fn read(file: &Path) -> Result<Source> {
 /// `systems/NAME/system.yaml` in the study's folder or one above it, then from the current folder, then from the program's.
 fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("cannot tell the current folder")?;
-    let folders = systems_folders(file, &here);
+    let folders = systems_folders(Some(file), &here);
     let found = folders
         .iter()
         .map(|systems| systems.join(name).join("system.yaml"))
@@ -85,8 +109,9 @@ fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
 }
 
 /// Every folder in which systems are looked for, the nearest first.
-fn systems_folders(study: &Path, here: &Path) -> Vec<PathBuf> {
-    let study = fs::canonicalize(study).unwrap_or_default();
+fn systems_folders(study: Option<&Path>, here: &Path) -> Vec<PathBuf> {
+    let study = study.and_then(|study| fs::canonicalize(study).ok());
+    let study = study.unwrap_or_default();
     let program = std::env::current_exe().unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in [study.as_path(), here, &program]

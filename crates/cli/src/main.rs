@@ -3,6 +3,7 @@
 mod arguments;
 mod exit;
 mod files;
+mod folders;
 mod init;
 mod load;
 mod narrow;
@@ -11,6 +12,7 @@ mod progress;
 mod report;
 mod run;
 mod schema;
+mod system;
 mod table;
 
 use std::process::ExitCode;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
+        Command::System(arguments) => system::run(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
     };
     match outcome {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use waggle_report::level;
-use waggle_study::{Cell, Find, LoadModel, Order, Study};
+use waggle_study::{Cell, Find, Fresh, LoadModel, Order, Study};
 
 use crate::{arguments::Plan, exit::Exit, files, table::duration};
 
@@ -21,12 +21,19 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
 /// The plan as text: the cells, then the trials in the order of execution.
 fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     let mut text = String::new();
-    let order = match study.order {
-        Order::Shuffled => format!("shuffled within each repetition, seed {}", study.seed),
-        Order::AsListed => "as listed".to_owned(),
+    let order = match (study.order, study.fresh) {
+        (Order::Shuffled, Fresh::Trial) => {
+            format!("shuffled within each repetition, seed {}", study.seed)
+        }
+        (Order::Shuffled, Fresh::Cell) => format!("cell by cell, shuffled, seed {}", study.seed),
+        (Order::AsListed, Fresh::Trial) => "as listed".to_owned(),
+        (Order::AsListed, Fresh::Cell) => "cell by cell, as listed".to_owned(),
     };
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
     let _ = writeln!(text, "system {}", study.system);
+    if study.fresh == Fresh::Cell {
+        let _ = writeln!(text, "the system is kept up over the trials of a cell");
+    }
     if let Some(find) = &study.find {
         search(&mut text, study, find, plan);
         cells(&mut text, study);

@@ -13,6 +13,7 @@ use crate::{
     arguments::Run,
     exit::Exit,
     files::{self, Loaded},
+    folders,
     progress::{Progress, Shape},
     report,
 };
@@ -76,6 +77,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
             .map(Path::to_path_buf)
             .into_iter()
             .collect(),
+        servers_folder: folders::servers(),
         supervisor: program,
         // A smoke run tells that it works, not how fast it is.
         calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
@@ -85,11 +87,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
 
 /// In the user's cache folder, or beside the runs where there is none. It holds nothing that cannot be found out again.
 fn calibration_file(runs: &Path) -> PathBuf {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let cache = set("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    let folder = cache.map_or_else(|| runs.to_path_buf(), |cache| cache.join("waggle"));
+    let folder = folders::cache().unwrap_or_else(|| runs.to_path_buf());
     folder.join("calibration.json")
 }
 
@@ -140,7 +138,7 @@ fn drive(request: RunRequest, mut progress: Progress) -> Result<Ended> {
 
 /// Any of the signals by which people and machines ask a program to end; asking twice changes nothing, for
 /// tear-down always runs.
-async fn stop_on_signals(stop: watch::Sender<bool>) {
+pub(crate) async fn stop_on_signals(stop: watch::Sender<bool>) {
     let kinds = [
         SignalKind::interrupt(),
         SignalKind::terminate(),

@@ -163,10 +163,15 @@ fn response_time(model: &str) -> &'static str {
 
 fn schedule(info: &RunInfo) -> String {
     let schedule = &info.schedule;
-    let trials = match (&info.find, schedule.repeat) {
-        (Some(_), _) => "each trial on a fresh system".to_owned(),
-        (None, 1) => "1 repetition on a fresh system each".to_owned(),
-        (None, repeat) => format!("{repeat} repetitions on a fresh system each"),
+    let is_kept_up = schedule.fresh.as_deref() == Some("cell");
+    let trials = match (&info.find, schedule.repeat, is_kept_up) {
+        (Some(_), _, false) => "each trial on a fresh system".to_owned(),
+        (Some(_), _, true) => "a fresh system for each cell, kept up over its trials".to_owned(),
+        (None, 1, _) => "1 repetition on a fresh system each".to_owned(),
+        (None, repeat, false) => format!("{repeat} repetitions on a fresh system each"),
+        (None, repeat, true) => {
+            format!("{repeat} repetitions, a fresh system for each cell, kept up over its trials")
+        }
     };
     let warm_up = match schedule.warm_up_until.as_str() {
         "steady" => format!(
@@ -193,6 +198,10 @@ fn order(info: &RunInfo) -> String {
                 _ => "as listed".to_owned(),
             }
         ),
+        (order, None) if info.schedule.fresh.is_some() => match order {
+            "shuffled" => format!("cell by cell, shuffled by seed {seed}"),
+            _ => "cell by cell, as listed".to_owned(),
+        },
         ("shuffled", None) => format!("shuffled within each repetition by seed {seed}"),
         _ => "as listed, in each repetition".to_owned(),
     }

@@ -181,6 +181,9 @@ pub struct ScheduleInfo {
     pub interval_s: f64,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`.
     pub noisy_above: f64,
+    /// `cell`: the system was kept up over the trials of a cell; `None`: it was started anew for each. Since format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<String>,
 }
 
 /// The machine.

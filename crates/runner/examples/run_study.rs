@@ -129,6 +129,7 @@ fn request(
         run_folder: run.to_path_buf(),
         resume,
         program_folders: folders,
+        servers_folder: None,
         supervisor: program,
         judge,
     })

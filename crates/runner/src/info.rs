@@ -5,7 +5,7 @@ use waggle_results::{
     ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
 };
 use waggle_study::{
-    Cell, FeedOrder, LoadModel, Order, Plan, Scenario, Study, Threshold, ThresholdOp, WarmUpUntil,
+    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Scenario, Study, Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};
@@ -131,6 +131,10 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
         drain_at_most_s: schedule.drain_at_most.as_secs_f64(),
         interval_s: first.measure.interval.as_secs_f64(),
         noisy_above: study.noisy_above,
+        fresh: match study.fresh {
+            Fresh::Trial => None,
+            Fresh::Cell => Some("cell".to_owned()),
+        },
     }
 }
 

@@ -29,8 +29,11 @@ mod run;
 mod scenario;
 mod schedule;
 mod search;
+mod secrets;
+mod servers;
 mod supervise;
 mod trial;
+mod up;
 mod web;
 
 #[cfg(test)]
@@ -43,4 +46,6 @@ pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{Ended, Judge, RunError, RunRequest};
 pub use run::run;
 pub use scenario::load_scenario;
+pub use servers::{FetchError, Fetching, Place, fetch, servers};
 pub use supervise::supervise;
+pub use up::{Up, UpError, UpRequest, up};

@@ -9,7 +9,7 @@ pub(crate) enum PlaceholderError {
     Unknown { text: String, name: String },
 }
 
-/// `text` with every `${name}` replaced by what `value` knows of that name.
+/// `text` with every `${name}` replaced by what `value` knows of that name; `$${` is a plain `${`.
 pub(crate) fn fill(
     text: &str,
     value: impl Fn(&str) -> Option<String>,
@@ -17,6 +17,12 @@ pub(crate) fn fill(
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            filled.push_str(&rest[..at - 1]);
+            filled.push_str("${");
+            rest = &rest[at + 2..];
+            continue;
+        }
         filled.push_str(&rest[..at]);
         let inner = &rest[at + 2..];
         let end = inner.find('}').ok_or_else(|| PlaceholderError::Unclosed {
@@ -48,6 +54,7 @@ mod tests {
         check("", Ok(""));
         check("plain $ {x}", Ok("plain $ {x}"));
         check("127.0.0.1:${port.http}/${port.http}", Ok("127.0.0.1:80/80"));
+        check("$${HOME} $$ ${port.http}", Ok("${HOME} $$ 80"));
         check(
             "a${port.http",
             Err(PlaceholderError::Unclosed {

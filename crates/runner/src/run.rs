@@ -3,7 +3,13 @@
 //!
 //! The thread is put onto the load's CPUs, and so is everything else of this process: the system has its own.
 
-use std::{fs, net::IpAddr, path::Path, sync::Arc, thread};
+use std::{
+    fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
 
 use tokio::{
     runtime,
@@ -16,7 +22,7 @@ use crate::{
     Ended, Event, RunError, RunRequest,
     calibration::{self, Basis, Calibration},
     cpus::{self, Shares},
-    driver::{Driver, ExternalDriver, ProcessDriver, Programs},
+    driver::{Driver, ExternalDriver, ProcessDriver, Programs, Search},
     engine::Engine,
     events::{Events, Shutdown},
     host,
@@ -101,7 +107,13 @@ async fn prepare_and_run(
     // A system may bring programs of its own, in its folder.
     let mut folders = request.program_folders.clone();
     folders.push(request.system_folder.clone());
-    let programs = Programs::find(&request.system, &folders, &path)?;
+    let search = Search {
+        folders: &folders,
+        path: &path,
+        servers: request.servers_folder.as_deref(),
+    };
+    let configurations = request.study.cells.iter().map(|cell| &cell.parameters);
+    let programs = Programs::find(&request.system, configurations, search)?;
     let shares = cpus::share(&cpus::allowed());
     let folder = open(request, &records, &programs, &shares).await?;
     if shares.system.is_empty() {
@@ -138,8 +150,9 @@ async fn prepare_and_run(
             schedule::run_all(&mut means, series, events, shutdown).await
         }
         None => {
+            let system_folder = absolute(&request.system_folder)?;
             let mut means = with_driver(ProcessDriver::new(
-                Arc::new(request.system.clone()),
+                (Arc::new(request.system.clone()), system_folder),
                 programs,
                 request.supervisor.clone(),
                 shares.system.clone(),
@@ -149,11 +162,20 @@ async fn prepare_and_run(
     }
 }
 
+fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
+    std::path::absolute(folder).map_err(|problem| RunError::Folder {
+        attempt: "find",
+        path: folder.to_path_buf(),
+        problem,
+    })
+}
+
 fn with_driver<D: Driver>(driver: D) -> Means<D, Engine, Network> {
     Means {
         driver,
         load: Engine,
         web: Network,
+        standing: None,
     }
 }
 

@@ -1,9 +1,12 @@
 //! Every trial of a plan that has no result yet, in the plan's order.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use waggle_results::{RunFolder, TrialEnd, TrialInfo, TrialKey};
-use waggle_study::{Cell, LoadModel, Plan, PlannedTrial, Study, System};
+use waggle_study::{Cell, Fresh, LoadModel, Plan, PlannedTrial, Study, System};
 
 use crate::{
     Ended, Event, RunError,
@@ -16,12 +19,15 @@ use crate::{
     records::RecordFiles,
     request::Judge,
     search,
-    trial::{self, Means, Order},
+    secrets::Secrets,
+    trial::{self, Means, Order, Standing},
     web::Web,
 };
 
 /// Where a trial's system keeps what it writes, below the run folder.
 const SYSTEM_FOLDER: &str = ".system";
+/// Where a system that outlives its trial writes its logs, below that.
+const LOGS_FOLDER: &str = "logs";
 
 /// What the trials of a run have in common.
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +51,38 @@ pub(crate) struct Task<'a> {
     pub(crate) level: Option<f64>,
     /// Another trial follows, so that the host must come to rest.
     pub(crate) has_next: bool,
+    /// It is of the same cell, or may be.
+    pub(crate) next_is_of_cell: bool,
 }
 
-/// Runs what is left of the plan.
+/// Runs what is left of the plan; nothing is up afterwards.
 pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
+    means: &mut Means<D, L, W>,
+    series: Series<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let ended = run_each(means, series, events, shutdown).await;
+    take_down(means, series, events).await?;
+    ended
+}
+
+/// Brings down a system that was kept up for a trial that does not come.
+pub(crate) async fn take_down<D: Driver, L: Load, W: Web>(
+    means: &mut Means<D, L, W>,
+    series: Series<'_>,
+    events: &Events,
+) -> Result<(), RunError> {
+    if means.standing.take().is_none() {
+        return Ok(());
+    }
+    for remark in means.driver.down().await {
+        events.tell(Event::Warning(remark)).await;
+    }
+    remove(&series.folder.path().join(SYSTEM_FOLDER))
+}
+
+async fn run_each<D: Driver, L: Load, W: Web>(
     means: &mut Means<D, L, W>,
     series: Series<'_>,
     events: &Events,
@@ -74,6 +108,9 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
             planned,
             level: None,
             has_next: index + 1 < left.len(),
+            next_is_of_cell: left
+                .get(index + 1)
+                .is_some_and(|next| next.cell == planned.cell),
         };
         match one(means, series, task, events, shutdown).await? {
             trial::Ended::Told(info) => events.tell(ended(&info)).await,
@@ -108,21 +145,28 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
         level: task.level,
     };
     events.tell(started).await;
-    let folder = series.folder.path().join(SYSTEM_FOLDER);
-    // A run that was killed may have left its last system's files.
-    if folder.exists() {
-        remove(&folder)?;
+    if means.standing.as_ref().is_some_and(|kept| kept.cell != cell.number) {
+        take_down(means, series, events).await?;
     }
-    fs::create_dir_all(&folder).map_err(|problem| broken("create", &folder, problem))?;
-    let folder =
-        std::path::absolute(&folder).map_err(|problem| broken("find", &folder, problem))?;
+    let kept = means.standing.take();
+    let folder = system_folder(series, kept.is_some())?;
     let writer = series.folder.begin(key)?;
     // Components run in folders of their own, so that paths must not hang on the current one.
-    let logs = std::path::absolute(writer.logs_folder())
+    let kept_logs = std::path::absolute(writer.logs_folder())
         .map_err(|problem| broken("find", &folder, problem))?;
     let partial = writer.logs_folder().parent().map(Path::to_path_buf);
+    // A system that outlives its trial cannot write its log into the trial's folder.
+    let logs = match series.study.fresh {
+        Fresh::Trial => kept_logs.clone(),
+        Fresh::Cell => folder.join(LOGS_FOLDER),
+    };
+    fs::create_dir_all(&logs).map_err(|problem| broken("create", &logs, problem))?;
+    let is_up = kept.is_some();
+    let secrets = kept.map(|kept| kept.secrets).unwrap_or_default();
+    let system = series.system.configured(&cell.parameters);
     let order = Order {
-        system: series.system,
+        system: &system,
+        secrets: &secrets,
         cell,
         key,
         position: planned.position,
@@ -133,13 +177,33 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
         possible_per_s: possible_per_s(series, task),
         folder: &folder,
         logs: &logs,
+        kept_logs: &kept_logs,
         has_next: task.has_next,
+        is_up,
+        may_stay_up: series.study.fresh == Fresh::Cell && task.next_is_of_cell,
     };
-    let ended = trial::run(means, order, writer, events, shutdown).await?;
+    let (ended, stays_up) = trial::run(means, order, writer, events, shutdown).await?;
+    if stays_up {
+        means.standing = Some(Standing {
+            cell: cell.number,
+            secrets,
+        });
+    }
     if let (trial::Ended::Interrupted, Some(partial)) = (&ended, &partial) {
         remove(partial)?;
     }
     Ok(ended)
+}
+
+/// The folder of a trial's system as an absolute path; empty, unless the system is up already.
+fn system_folder(series: Series<'_>, is_up: bool) -> Result<PathBuf, RunError> {
+    let folder = series.folder.path().join(SYSTEM_FOLDER);
+    // A run that was killed may have left its last system's files.
+    if folder.exists() && !is_up {
+        remove(&folder)?;
+    }
+    fs::create_dir_all(&folder).map_err(|problem| broken("create", &folder, problem))?;
+    std::path::absolute(&folder).map_err(|problem| broken("find", &folder, problem))
 }
 
 /// What the engine could send at the trial's shape of load. It was tried with the cell's own connections; where a

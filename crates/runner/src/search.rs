@@ -69,6 +69,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
             not_needed: u32::try_from(not_needed).unwrap_or(u32::MAX),
         };
         events.tell(found).await;
+        schedule::take_down(means, series, events).await?;
     }
     Ok(Ended::Finished)
 }
@@ -90,6 +91,7 @@ async fn one<D: Driver, L: Load, W: Web>(
         level: Some(level),
         // Whether another trial follows is known only after this one, so the host comes to rest in any case.
         has_next: true,
+        next_is_of_cell: true,
     };
     schedule::one(means, series, task, events, shutdown).await
 }

@@ -8,7 +8,9 @@ mod feed_text;
 mod fill;
 mod mistake;
 mod nearest;
+mod parameters;
 mod plan;
+mod provision;
 mod raw;
 mod read;
 mod scenario;
@@ -26,7 +28,9 @@ mod walk;
 pub use check::{MIN_STEADY_INTERVALS, read_threshold};
 pub use environment::EnvironmentError;
 pub use mistake::{Mistake, Mistakes, Source};
+pub use parameters::parameter_levels;
 pub use plan::{Level, Plan, PlannedTrial, plan};
+pub use provision::{Arguments, Server, SetupStep, When};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
@@ -36,7 +40,7 @@ pub use scenario::{
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Find, LoadModel, Measure, Order, Protocol,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Find, Fresh, LoadModel, Measure, Order, Protocol,
     RecordsBody, RecordsFormat, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp,
     WarmUpUntil, What,
 };

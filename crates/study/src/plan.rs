@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{Cell, Order, Study, shuffle::Shuffle};
+use crate::{Cell, Fresh, Order, Study, shuffle::Shuffle};
 
 /// What bringing a system up, checking it and tearing it down is taken to last where nothing is known yet.
 const UP_AND_DOWN: Duration = Duration::from_millis(800);
@@ -53,7 +53,8 @@ pub struct PlannedTrial {
 /// The trials in the order of execution: repetition by repetition, in each of them every cell once. Shuffled, the
 /// order follows from the study's seed alone, and is the same in every version (see `shuffle`).
 ///
-/// Of a study that searches: cell by cell, all trials that its search may make, for each step hangs on those before it.
+/// Of a study that searches: cell by cell, all trials that its search may make, for each step hangs on those before it. Cell by
+/// cell as well where the system is kept up over a cell's trials.
 #[must_use]
 pub fn plan(study: &Study) -> Plan {
     let mut shuffle = Shuffle::new(study.seed);
@@ -64,12 +65,13 @@ pub fn plan(study: &Study) -> Plan {
         }
         cells
     };
-    let each: Vec<(u32, u32)> = match study.find {
-        Some(_) => cells()
+    let by_cell = study.find.is_some() || study.fresh == Fresh::Cell;
+    let each: Vec<(u32, u32)> = match by_cell {
+        true => cells()
             .into_iter()
             .flat_map(|cell| (1..=study.repeat).map(move |repetition| (cell, repetition)))
             .collect(),
-        None => (1..=study.repeat)
+        false => (1..=study.repeat)
             .flat_map(|repetition| cells().into_iter().map(move |cell| (cell, repetition)))
             .collect(),
     };

@@ -395,6 +395,11 @@ fn cell(
 ) -> Option<Cell> {
     let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
     let parameters = system.map(|system| check::parameters(checker, set, levels, system));
+    // What does not exist in this configuration cannot be meant.
+    let present = system
+        .zip(parameters.as_ref())
+        .map(|(system, parameters)| system.configured(parameters));
+    let system = present.as_ref();
     let mut load = raw.load.take();
     if let (Some(load), Some(find)) = (&mut load, &raw.find) {
         check::put_highest(checker, find, load);

@@ -15,7 +15,11 @@ use crate::raw;
 /// The parts of a study whose scalars may be `${factor}`.
 pub(crate) const PARTS_PER_CELL: [&str; 3] = ["load", "schedule", "measure"];
 /// Keys in those parts that hold for the whole study.
-pub(crate) const STUDY_WIDE: [[&str; 2]; 2] = [["schedule", "repeat"], ["schedule", "order"]];
+pub(crate) const STUDY_WIDE: [[&str; 2]; 3] = [
+    ["schedule", "repeat"],
+    ["schedule", "order"],
+    ["schedule", "fresh"],
+];
 
 /// JSON Schema (2020-12) of a study file, for editors.
 #[must_use]

@@ -19,6 +19,7 @@ pub struct Study {
     /// Trials of a cell; of one that is searched, at most.
     pub repeat: u32,
     pub order: Order,
+    pub fresh: Fresh,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is `noisy`.
     pub noisy_above: f64,
     pub thresholds: Vec<Threshold>,
@@ -75,6 +76,14 @@ impl Sought {
 pub enum Order {
     Shuffled,
     AsListed,
+}
+
+/// How often the system is started anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fresh {
+    Trial,
+    /// A cell's trials follow one another on the same processes.
+    Cell,
 }
 
 /// One combination of levels, and everything that follows from it.

@@ -1,12 +1,14 @@
 //! The checked system: its parameters, components, endpoints, probes and functional check.
 //!
 //! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica`
-//! (its number from 0), `port.NAME` (one of its ports), `program.NAME` (where that program was found), or
-//! `COMPONENT.port.NAME` (a port of another component's first replica). They are replaced when a trial starts.
+//! (its number from 0), `system` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (where that
+//! program was found), `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.addresses.NAME` (that
+//! port of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same for all components of a
+//! system that is up). They are replaced when the system is brought up; `$${` stands for a plain `${`.
 
 use std::time::Duration;
 
-use crate::Level;
+use crate::{Arguments, Level, Server, SetupStep, When};
 
 /// A checked `system.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +16,7 @@ pub struct System {
     pub name: String,
     pub summary: String,
     pub parameters: Vec<Parameter>,
+    pub servers: Vec<Server>,
     /// In the order of starting: a component comes after those it needs.
     pub components: Vec<Component>,
     pub endpoints: Vec<Endpoint>,
@@ -72,14 +75,19 @@ pub enum ParameterKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Component {
     pub name: String,
+    pub when: When,
     /// A number or `${parameter}`.
     pub replicas: String,
     /// Components that must be ready before this one is started.
     pub needs: Vec<String>,
     /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
     pub ports: Vec<String>,
+    /// Name and text of each, written into the replica's own folder before it starts.
+    pub files: Vec<(String, String)>,
     pub process: ProcessDriver,
     pub ready: ReadyCheck,
+    /// Made once, in this order, when it is ready and before those that need it start.
+    pub setup: Vec<SetupStep>,
     /// How long it has between SIGTERM and SIGKILL.
     pub stop_within: Duration,
 }
@@ -89,6 +97,8 @@ pub struct Component {
 pub struct ProcessDriver {
     /// Programs looked for beside the `waggle` program, then on PATH; the first is run where `command` names none.
     pub command: Vec<String>,
+    /// What comes after it in some configurations; `configured` has put it there.
+    pub arguments: Vec<Arguments>,
     pub environment: Vec<(String, String)>,
     /// Arguments that make it print its version.
     pub version: Vec<String>,
@@ -107,6 +117,7 @@ pub enum ReadyCheck {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint {
     pub name: String,
+    pub when: When,
     pub component: String,
     pub port: String,
 }
@@ -115,6 +126,7 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     pub name: String,
+    pub when: When,
     pub component: String,
     pub port: String,
     /// Path and query; `${offset}` and `${limit}` are replaced at each look.
@@ -132,6 +144,7 @@ pub struct Probe {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     pub name: String,
+    pub when: When,
     pub endpoint: String,
     pub method: String,
     pub path: String,

@@ -60,6 +60,7 @@ pub(crate) fn run_info() -> RunInfo {
             drain_at_most_s: 10.0,
             interval_s: INTERVAL_S,
             noisy_above: 0.1,
+            fresh: None,
         },
         thresholds: vec![ThresholdInfo {
             text: "delivery.missing == 0".into(),

@@ -8,20 +8,29 @@ mod process;
 mod program;
 mod ready;
 mod rest;
+mod setup;
 mod wiring;
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
-use waggle_study::Cell;
+use waggle_study::Level;
 
 pub use self::program::ProgramError;
-pub(crate) use self::{external::ExternalDriver, process::ProcessDriver, program::Programs};
+pub(crate) use self::{
+    child::{Child, Launch},
+    external::ExternalDriver,
+    process::ProcessDriver,
+    program::{Programs, Search, distinct, folder_name, names, server_of},
+};
+use crate::secrets::Secrets;
 
-/// What a driver needs to know of a trial.
+/// What a driver needs to know of the system that is to be brought up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup<'a> {
-    pub(crate) cell: &'a Cell,
+    /// Every parameter of the system with its level.
+    pub(crate) parameters: &'a BTreeMap<String, Level>,
+    pub(crate) secrets: &'a Secrets,
     /// Replicas keep what they write below this folder; it is removed after the trial.
     pub(crate) folder: &'a Path,
     pub(crate) logs: &'a Path,
@@ -80,6 +89,11 @@ pub(crate) struct Usage {
     pub(crate) cpu: Duration,
     pub(crate) rss_bytes: u64,
     pub(crate) threads: u32,
+}
+
+/// The last lines of a log; none where it cannot be read.
+pub(crate) fn log_tail(log: &Path) -> Vec<String> {
+    log::tail(log).unwrap_or_default()
 }
 
 /// Brings a system up for one trial after another.

@@ -1,6 +1,6 @@
 //! The process driver: components are processes of this machine, on free ports of the loopback address.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use tokio::{
     sync::watch,
@@ -17,6 +17,7 @@ use crate::{
         program::Programs,
         ready,
         rest::Rest,
+        setup,
         wiring::{Wiring, replicas},
     },
     proc,
@@ -28,7 +29,11 @@ const STARTS_MAX: u32 = 3;
 /// Brings components up as processes.
 #[derive(Debug)]
 pub(crate) struct ProcessDriver {
+    /// In every configuration.
+    whole: Arc<System>,
+    /// What of it exists in the one that is up.
     system: Arc<System>,
+    system_folder: PathBuf,
     programs: Programs,
     supervisor: PathBuf,
     /// CPUs of the system; empty: not pinned.
@@ -36,6 +41,8 @@ pub(crate) struct ProcessDriver {
     ports: Ports,
     /// In the order they were started.
     running: Vec<Running>,
+    /// Indices of the components whose setup was carried out.
+    set_up: BTreeSet<usize>,
     deaths: watch::Sender<Vec<Death>>,
     rest: Rest,
 }
@@ -66,19 +73,23 @@ impl From<Failure> for NotUp {
 }
 
 impl ProcessDriver {
+    /// `system_folder` is where its file lies.
     pub(crate) fn new(
-        system: Arc<System>,
+        (system, system_folder): (Arc<System>, PathBuf),
         programs: Programs,
         supervisor: PathBuf,
         cpus: Vec<usize>,
     ) -> Self {
         Self {
+            whole: Arc::clone(&system),
             system,
+            system_folder,
             programs,
             supervisor,
             cpus,
             ports: Ports::default(),
             running: Vec::new(),
+            set_up: BTreeSet::new(),
             deaths: watch::channel(Vec::new()).0,
             rest: Rest::default(),
         }
@@ -86,9 +97,10 @@ impl ProcessDriver {
 
     /// Starts every component, and waits only for those that others need, or for all.
     async fn start(&mut self, setup: Setup<'_>, until_all_ready: bool) -> Result<(), NotUp> {
-        let system = Arc::clone(&self.system);
         if self.running.is_empty() {
+            self.system = Arc::new(self.whole.configured(setup.parameters));
             self.hold_ports(setup)?;
+            let system = Arc::clone(&self.system);
             for (index, component) in system.components.iter().enumerate() {
                 for need in &component.needs {
                     self.wait_for(setup, |other| other.name == *need).await?;
@@ -141,11 +153,7 @@ impl ProcessDriver {
 
     async fn launch(&mut self, index: usize, number: u32, setup: Setup<'_>) -> Result<(), Failure> {
         let component = &self.system.components[index];
-        let wiring = Wiring {
-            ports: &self.ports,
-            programs: &self.programs,
-            setup,
-        };
+        let wiring = self.wiring(setup);
         let launch = wiring.launch(component, number, &self.supervisor, &self.cpus)?;
         let replica = launch.replica.clone();
         self.ports.release(&component.name, number);
@@ -161,7 +169,16 @@ impl ProcessDriver {
         Ok(())
     }
 
-    /// Waits until every replica of the chosen components is ready.
+    fn wiring<'a>(&'a self, setup: Setup<'a>) -> Wiring<'a> {
+        Wiring {
+            ports: &self.ports,
+            programs: &self.programs,
+            setup,
+            system_folder: &self.system_folder,
+        }
+    }
+
+    /// Waits until every replica of the chosen components is ready, and sees to their setup.
     async fn wait_for(
         &mut self,
         setup: Setup<'_>,
@@ -176,6 +193,26 @@ impl ProcessDriver {
             }
             self.wait_for_one(replica, component, setup).await?;
             self.running[index].is_ready = true;
+        }
+        for (index, component) in system.components.iter().enumerate() {
+            if chosen(component) && self.set_up.insert(index) {
+                self.set_up_one(component, setup).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn set_up_one(&self, component: &Component, setup: Setup<'_>) -> Result<(), Failure> {
+        let wiring = self.wiring(setup);
+        for step in &component.setup {
+            let Some(address) = self.ports.of_replica(&component.name, 0, &step.port) else {
+                let (name, port) = (&component.name, &step.port);
+                return Err(Failure::new(format!("{name} has no port \"{port}\"")));
+            };
+            let filled = |text: &str| wiring.filled(component, 0, text);
+            setup::carry_out(step, address, setup.deadline, filled)
+                .await
+                .map_err(|why| self.blame(&format!("{}-0", component.name), why))?;
         }
         Ok(())
     }
@@ -290,6 +327,7 @@ impl Driver for ProcessDriver {
             }
         }
         self.ports = Ports::default();
+        self.set_up.clear();
         self.rest.forget();
         remarks
     }

@@ -1,7 +1,7 @@
 //! Finding the programs a system needs, and asking them for their version.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     path::{Path, PathBuf},
     process::Stdio,
@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{process::Command, time::timeout};
 use waggle_results::ComponentInfo;
-use waggle_study::{Component, System};
+use waggle_study::{Component, Level, Server, System};
 
 use crate::placeholder::{PlaceholderError, fill};
 
@@ -28,40 +28,121 @@ pub enum ProgramError {
         folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
     )]
     NotFound { name: String, folders: Vec<PathBuf> },
+    #[error(
+        "the program \"{name}\" of {server} {version} is not installed and was not fetched yet; \
+         `waggle system fetch {system}` does that"
+    )]
+    NotFetched {
+        name: String,
+        server: String,
+        version: String,
+        system: String,
+    },
     #[error("component \"{component}\" has an empty command")]
     Empty { component: String },
+}
+
+/// Where programs are looked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Search<'a> {
+    /// First here.
+    pub(crate) folders: &'a [PathBuf],
+    /// Then here, as in `PATH`.
+    pub(crate) path: &'a OsStr,
+    /// Those of servers then here, each version in a folder of its own.
+    pub(crate) servers: Option<&'a Path>,
+}
+
+impl Search<'_> {
+    /// The program's absolute path: components run in folders of their own.
+    pub(crate) fn installed(&self, name: &str) -> Option<PathBuf> {
+        let on_path = std::env::split_paths(self.path);
+        look_for(name, self.folders.iter().cloned().chain(on_path))
+    }
+
+    /// Where each program of a server lies: all installed, or all fetched.
+    pub(crate) fn of_server(&self, server: &Server) -> Option<Vec<PathBuf>> {
+        let installed = || {
+            let programs = server.programs.iter();
+            programs.map(|name| self.installed(name)).collect()
+        };
+        let fetched = || {
+            let bin = self.servers?.join(folder_name(server)).join("bin");
+            let programs = server.programs.iter();
+            programs
+                .map(|name| look_for(name, std::iter::once(bin.clone())))
+                .collect()
+        };
+        installed().or_else(fetched)
+    }
+}
+
+/// The folder that a fetched server has below that of all servers.
+pub(crate) fn folder_name(server: &Server) -> String {
+    format!("{}-{}", server.name, server.version)
 }
 
 /// Where each program of a system lies.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Programs {
     found: BTreeMap<String, PathBuf>,
+    /// Names of the components that exist in one of the configurations.
+    in_use: BTreeSet<String>,
 }
 
 impl Programs {
-    /// Finds every program that a command names, in `folders` first, then on `path` (as in `PATH`).
-    pub(crate) fn find(
+    /// Finds every program that a command names in one of the `configurations`.
+    pub(crate) fn find<'a>(
         system: &System,
-        folders: &[PathBuf],
-        path: &OsStr,
+        configurations: impl Iterator<Item = &'a BTreeMap<String, Level>>,
+        search: Search<'_>,
     ) -> Result<Self, ProgramError> {
-        let mut found = BTreeMap::new();
+        let mut programs = Self::default();
         // What runs already is not looked for.
-        let started = match &system.external {
-            Some(_) => &[][..],
-            None => &system.components[..],
-        };
-        for component in started {
-            for name in names(component)? {
-                let place =
-                    look_for(&name, folders, path).ok_or_else(|| ProgramError::NotFound {
-                        name: name.clone(),
-                        folders: folders.to_vec(),
-                    })?;
-                found.insert(name, place);
+        if system.external.is_some() {
+            return Ok(programs);
+        }
+        for configured in distinct(system, configurations) {
+            for component in &configured.components {
+                for name in names(component)? {
+                    programs.add(system, name, search)?;
+                }
+                programs.in_use.insert(component.name.clone());
             }
         }
-        Ok(Self { found })
+        Ok(programs)
+    }
+
+    fn add(
+        &mut self,
+        system: &System,
+        name: String,
+        search: Search<'_>,
+    ) -> Result<(), ProgramError> {
+        if self.found.contains_key(&name) {
+            return Ok(());
+        }
+        if let Some(server) = server_of(system, &name) {
+            let Some(places) = search.of_server(server) else {
+                return Err(ProgramError::NotFetched {
+                    name,
+                    server: server.name.clone(),
+                    version: server.version.clone(),
+                    system: system.name.clone(),
+                });
+            };
+            self.found
+                .extend(server.programs.iter().cloned().zip(places));
+            return Ok(());
+        }
+        let place = search
+            .installed(&name)
+            .ok_or_else(|| ProgramError::NotFound {
+                name: name.clone(),
+                folders: search.folders.to_vec(),
+            })?;
+        self.found.insert(name, place);
+        Ok(())
     }
 
     /// The value of `${program.NAME}`.
@@ -84,7 +165,8 @@ impl Programs {
         if system.external.is_some() {
             return versions;
         }
-        for component in &system.components {
+        let in_use = |component: &&Component| self.in_use.contains(&component.name);
+        for component in system.components.iter().filter(in_use) {
             let version = self
                 .version(component)
                 .await
@@ -137,8 +219,26 @@ impl Programs {
     }
 }
 
-/// The programs a component's command names: those in `${program.…}`, and its first word where it is a bare name.
-fn names(component: &Component) -> Result<Vec<String>, ProgramError> {
+/// What of the system exists in each configuration, every configuration once.
+pub(crate) fn distinct<'a>(
+    system: &System,
+    configurations: impl Iterator<Item = &'a BTreeMap<String, Level>>,
+) -> Vec<System> {
+    let mut seen = BTreeSet::new();
+    configurations
+        .filter(|parameters| seen.insert(format!("{parameters:?}")))
+        .map(|parameters| system.configured(parameters))
+        .collect()
+}
+
+/// The server that brings a program.
+pub(crate) fn server_of<'a>(system: &'a System, program: &str) -> Option<&'a Server> {
+    let is_of = |server: &&Server| server.programs.iter().any(|name| name == program);
+    system.servers.iter().find(is_of)
+}
+
+/// The programs a configured component names: those in `${program.…}`, and its command's first word where it is a bare name.
+pub(crate) fn names(component: &Component) -> Result<Vec<String>, ProgramError> {
     let first = component.process.command.first();
     let first = first.ok_or_else(|| ProgramError::Empty {
         component: component.name.clone(),
@@ -147,8 +247,11 @@ fn names(component: &Component) -> Result<Vec<String>, ProgramError> {
     if !first.contains(['/', '$']) {
         names.push(first.clone());
     }
-    let environment = component.process.environment.iter().map(|(_, value)| value);
-    for text in component.process.command.iter().chain(environment) {
+    let of_pairs = |(_, value): &(String, String)| value.clone();
+    let environment = component.process.environment.iter().map(of_pairs);
+    let files = component.files.iter().map(of_pairs);
+    let command = component.process.command.iter().cloned();
+    for text in command.chain(environment).chain(files) {
         let mut rest = text.as_str();
         while let Some((_, after)) = rest.split_once("${program.") {
             let (name, next) = after.split_once('}').unwrap_or((after, ""));
@@ -159,11 +262,9 @@ fn names(component: &Component) -> Result<Vec<String>, ProgramError> {
     Ok(names)
 }
 
-/// The program's absolute path: components run in folders of their own.
-fn look_for(name: &str, folders: &[PathBuf], path: &OsStr) -> Option<PathBuf> {
-    let on_path = std::env::split_paths(path);
-    let mut places = folders.iter().cloned().chain(on_path);
-    let file = places.find_map(|folder| Some(folder.join(name)).filter(|file| is_program(file)))?;
+fn look_for(name: &str, mut folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    let file =
+        folders.find_map(|folder| Some(folder.join(name)).filter(|file| is_program(file)))?;
     std::path::absolute(file).ok()
 }
 

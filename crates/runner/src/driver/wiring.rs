@@ -3,6 +3,8 @@
 use std::{
     ffi::OsString,
     fs,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +13,7 @@ use waggle_study::Component;
 use crate::{
     cpus,
     driver::{Failure, Setup, child::Launch, ports::Ports, program::Programs},
-    placeholder::fill,
+    placeholder::{PlaceholderError, fill},
 };
 
 /// Replicas of one component.
@@ -23,11 +25,13 @@ pub(super) struct Wiring<'a> {
     pub(super) ports: &'a Ports,
     pub(super) programs: &'a Programs,
     pub(super) setup: Setup<'a>,
+    /// The folder of the system's file, as an absolute path.
+    pub(super) system_folder: &'a Path,
 }
 
 /// How many replicas a component has in a trial.
 pub(super) fn replicas(component: &Component, setup: Setup<'_>) -> Result<u32, Failure> {
-    let value = |name: &str| setup.cell.parameters.get(name).map(ToString::to_string);
+    let value = |name: &str| setup.parameters.get(name).map(ToString::to_string);
     let text = fill(&component.replicas, value).map_err(|why| Failure::new(why.to_string()))?;
     match text.parse() {
         Ok(count @ 1..=REPLICAS_MAX) => Ok(count),
@@ -49,10 +53,22 @@ impl Wiring<'_> {
     ) -> Result<Launch, Failure> {
         let replica = format!("{}-{number}", component.name);
         let folder = self.setup.folder.join(&replica);
-        fs::create_dir_all(&folder)
+        // Its files may hold secrets.
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
             .map_err(|why| Failure::new(format!("cannot create {}: {why}", folder.display())))?;
-        let value = |name: &str| self.value(component, number, &folder, name);
-        let filled = |text: &String| fill(text, value).map_err(|why| Failure::new(why.to_string()));
+        let filled = |text: &String| {
+            self.filled(component, number, text)
+                .map_err(|why| Failure::new(why.to_string()))
+        };
+        for (name, text) in &component.files {
+            let file = folder.join(name);
+            write(&file, &filled(text)?).map_err(|why| {
+                Failure::new(format!("cannot write {}: {why}", file.display()))
+            })?;
+        }
         let mut command: Vec<OsString> = Vec::new();
         for word in &component.process.command {
             command.push(filled(word)?.into());
@@ -75,35 +91,60 @@ impl Wiring<'_> {
         })
     }
 
-    /// What stands for `${name}` in a replica's strings.
-    fn value(&self, of: &Component, number: u32, folder: &Path, name: &str) -> Option<String> {
-        if name == "dir" {
-            return Some(folder.display().to_string());
-        }
-        if name == "replica" {
-            return Some(number.to_string());
-        }
-        let (component, number, port) = match name.split_once("port.") {
-            Some(("", port)) => (of.name.as_str(), number, port),
-            Some((component, port)) if component.ends_with('.') => {
-                (component.trim_end_matches('.'), 0, port)
-            }
-            _ => {
-                let parameter = || {
-                    self.setup
-                        .cell
-                        .parameters
-                        .get(name)
-                        .map(ToString::to_string)
-                };
-                return self.programs.placeholder(name).or_else(parameter);
-            }
-        };
-        Some(
-            self.ports
-                .of_replica(component, number, port)?
-                .port()
-                .to_string(),
-        )
+    /// A replica's text with every `${…}` replaced.
+    pub(super) fn filled(
+        &self,
+        component: &Component,
+        number: u32,
+        text: &str,
+    ) -> Result<String, PlaceholderError> {
+        fill(text, |name| self.value(component, number, name))
     }
+
+    /// What stands for `${name}` in a replica's strings.
+    fn value(&self, of: &Component, number: u32, name: &str) -> Option<String> {
+        match name {
+            "dir" => {
+                let folder = self.setup.folder.join(format!("{}-{number}", of.name));
+                return Some(folder.display().to_string());
+            }
+            "replica" => return Some(number.to_string()),
+            "system" => return Some(self.system_folder.display().to_string()),
+            _ => {}
+        }
+        if let Some(port) = name.strip_prefix("port.") {
+            return self.port(&of.name, number, port);
+        }
+        let others = self
+            .programs
+            .placeholder(name)
+            .or_else(|| self.setup.secrets.placeholder(name))
+            .or_else(|| self.setup.parameters.get(name).map(ToString::to_string));
+        if others.is_some() {
+            return others;
+        }
+        if let Some((component, port)) = name.split_once(".port.") {
+            return self.port(component, 0, port);
+        }
+        let (component, port) = name.split_once(".addresses.")?;
+        let addresses = self.ports.of_component(component, port);
+        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        (!addresses.is_empty()).then(|| addresses.join(","))
+    }
+
+    fn port(&self, component: &str, number: u32, port: &str) -> Option<String> {
+        let address = self.ports.of_replica(component, number, port)?;
+        Some(address.port().to_string())
+    }
+}
+
+/// A file that its owner alone can read.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(file)?
+        .write_all(text.as_bytes())
 }

@@ -198,6 +198,7 @@ impl Bench {
             plan: self.plan.clone(),
             resume: false,
             program_folders: Vec::new(),
+            servers_folder: None,
             supervisor: "none".into(),
             calibration_file: None,
             judge: search::judge,

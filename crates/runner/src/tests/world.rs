@@ -106,6 +106,7 @@ pub(crate) fn means(world: &Shared) -> Means<Fake, Fake, Fake> {
         driver: fake(),
         load: fake(),
         web: fake(),
+        standing: None,
     }
 }
 

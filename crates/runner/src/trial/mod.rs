@@ -18,7 +18,10 @@ use tokio::time::{Instant, sleep};
 use waggle_results::{PhaseName, TrialInfo, TrialKey, TrialWriter};
 use waggle_study::{Cell, System};
 
-pub(crate) use self::report::now_utc;
+pub(crate) use self::{
+    report::now_utc,
+    verify::{Target, verify},
+};
 use self::{
     phases::{Allowed, Cut, Phases, Stop},
     report::Report,
@@ -31,6 +34,7 @@ use crate::{
     events::{Events, Shutdown},
     load::Load,
     records::RecordFiles,
+    secrets::Secrets,
     web::Web,
 };
 
@@ -45,12 +49,23 @@ pub(crate) struct Means<D, L, W> {
     pub(crate) driver: D,
     pub(crate) load: L,
     pub(crate) web: W,
+    /// A system that was kept up after a trial.
+    pub(crate) standing: Option<Standing>,
+}
+
+/// A system that is up for its cell's next trial.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    pub(crate) cell: u32,
+    pub(crate) secrets: Secrets,
 }
 
 /// What a trial is told.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order<'a> {
+    /// As it is configured for the cell.
     pub(crate) system: &'a System,
+    pub(crate) secrets: &'a Secrets,
     pub(crate) cell: &'a Cell,
     pub(crate) key: TrialKey,
     pub(crate) position: u32,
@@ -63,10 +78,16 @@ pub(crate) struct Order<'a> {
     pub(crate) possible_per_s: Option<f64>,
     /// For what the system keeps; removed after the trial.
     pub(crate) folder: &'a Path,
-    /// Where the components' logs go.
+    /// Where the components write their logs.
     pub(crate) logs: &'a Path,
+    /// Where the trial keeps them; may be the same.
+    pub(crate) kept_logs: &'a Path,
     /// Another trial follows, so that the host must come to rest.
     pub(crate) has_next: bool,
+    /// The system is up, since an earlier trial of the cell.
+    pub(crate) is_up: bool,
+    /// It may stay up for the next one.
+    pub(crate) may_stay_up: bool,
 }
 
 /// How a trial ended.
@@ -78,18 +99,22 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-/// Runs one trial and writes it, unless it was interrupted.
+/// Runs one trial and writes it, unless it was interrupted; tells whether the system was left up.
 pub(crate) async fn run<D: Driver, L: Load, W: Web>(
     means: &mut Means<D, L, W>,
     order: Order<'_>,
     writer: TrialWriter,
     events: &Events,
     shutdown: &Shutdown,
-) -> Result<Ended, RunError> {
+) -> Result<(Ended, bool), RunError> {
     let writer = RefCell::new(writer);
     let mut phases = Phases::new(events.clone(), shutdown.clone());
     let mut report = Report::new(order.key, order.position);
     report.level = order.level;
+    if order.is_up {
+        let remark = "the system was up already, since an earlier trial of its cell";
+        report.remarks.push(remark.to_owned());
+    }
     let mut cut_short = None;
     let trial = Trial {
         order,
@@ -100,14 +125,24 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
         .forward(means, &mut phases, &mut report, &mut cut_short)
         .await;
     let came = came.map_err(|stop| with_log(stop, &means.driver));
-    trial
-        .tear_down(means, &mut phases, &mut report, cut_short)
-        .await;
+    // What is left of one trial must not be found by the next.
+    let stays_up = order.may_stay_up && came.is_ok() && report.is_complete();
+    if stays_up {
+        phases.watch_no_more();
+    } else {
+        trial
+            .tear_down(means, &mut phases, &mut report, cut_short)
+            .await;
+    }
+    trial.keep_logs(&mut report);
+    if !stays_up {
+        trial.remove_folder(&mut report);
+    }
     match came {
         Ok(()) => {}
         Err(Stop::Failed { phase, failure }) => report.failed(phase, failure),
         Err(Stop::Broken(problem)) => return Err(problem),
-        Err(Stop::Interrupted | Stop::Died { .. }) => return Ok(Ended::Interrupted),
+        Err(Stop::Interrupted | Stop::Died { .. }) => return Ok((Ended::Interrupted, false)),
     }
     if order.has_next {
         let at_most = order.cell.schedule.cool_down;
@@ -125,9 +160,10 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
             .await
             .ok();
     }
+    report.redact(order.secrets);
     let info = report.told(&phases);
     writer.into_inner().finish(&info)?;
-    Ok(Ended::Told(Box::new(info)))
+    Ok((Ended::Told(Box::new(info)), stays_up))
 }
 
 /// A death as a failure, with the last lines of the component's log.

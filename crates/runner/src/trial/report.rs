@@ -15,6 +15,7 @@ use crate::{
     counts::{as_f64, session_counts, step_counts},
     driver::Failure,
     job,
+    secrets::Secrets,
     trial::{phases::Phases, under_load::Progress},
 };
 
@@ -181,6 +182,24 @@ impl Report {
             reason: failure.reason,
             log_tail: failure.log_tail,
         };
+    }
+
+    /// Whether every record was found that had to be, as far as they were followed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.ledger.as_ref().is_none_or(|ledger| ledger.missing == 0)
+    }
+
+    /// Takes the system's secrets out of what was noted in words.
+    pub(crate) fn redact(&mut self, secrets: &Secrets) {
+        let in_place = |text: &mut String| *text = secrets.redacted(text);
+        self.remarks.iter_mut().for_each(in_place);
+        if let TrialEnd::Failed {
+            reason, log_tail, ..
+        } = &mut self.end
+        {
+            in_place(reason);
+            log_tail.iter_mut().for_each(in_place);
+        }
     }
 
     /// A phase that is counted in intervals begins and ends with them, not when the runner got to know of it.

@@ -98,7 +98,12 @@ pub(crate) fn job_of<D: Driver>(
 ) -> Result<load::Job, Failure> {
     let targets = endpoints(order.system, driver, &order.cell.endpoint)?;
     let external = order.system.external.as_ref();
-    let host = external.map_or_else(|| targets[0].to_string(), |server| server.authority.clone());
+    let host = match (external, &targets[..]) {
+        (Some(server), _) => server.authority.clone(),
+        (None, [only]) => only.to_string(),
+        // Every replica gets the same requests, as behind a name that all of them have.
+        (None, _) => order.cell.endpoint.clone(),
+    };
     let parts = Parts {
         targets,
         tls: external.map(tls).transpose()?.flatten(),

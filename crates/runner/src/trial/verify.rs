@@ -7,6 +7,7 @@ use waggle_study::Check;
 
 use crate::{
     driver::{Driver, Failure},
+    secrets::Secrets,
     trial::places::endpoint,
     web::{Ask, Line, Web},
 };
@@ -18,15 +19,24 @@ const BODY_MAX_BYTES: usize = 1024 * 1024;
 /// Characters of an answer that are shown.
 const BODY_SHOWN: usize = 300;
 
+/// What is checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) system: &'a waggle_study::System,
+    /// For `${secret.NAME}` in headers and bodies.
+    pub(crate) secrets: &'a Secrets,
+}
+
 /// Does every step in turn; a step is repeated until it holds or its time is up.
 pub(crate) async fn verify<D: Driver, W: Web>(
-    system: &waggle_study::System,
+    target: Target<'_>,
     driver: &D,
     web: &W,
 ) -> Result<(), Failure> {
-    for check in &system.verify {
-        let address = endpoint(system, driver, &check.endpoint)?;
-        step(check, address, web).await?;
+    for check in &target.system.verify {
+        let address = endpoint(target.system, driver, &check.endpoint)?;
+        let check = filled(check, target.secrets)?;
+        step(&check, address, web).await?;
     }
     Ok(())
 }
@@ -34,6 +44,19 @@ pub(crate) async fn verify<D: Driver, W: Web>(
 /// How long the whole check may take.
 pub(crate) fn at_most(system: &waggle_study::System) -> Duration {
     system.verify.iter().map(|check| check.within).sum()
+}
+
+fn filled(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
+    let fill = |text: &str| {
+        let filled = secrets.fill(text);
+        filled.map_err(|why| Failure::new(format!("check \"{}\": {why}", check.name)))
+    };
+    let mut filled = check.clone();
+    for (_, text) in &mut filled.headers {
+        *text = fill(text)?;
+    }
+    filled.body = fill(&check.body)?;
+    Ok(filled)
 }
 
 async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The way of one trial through its phases, and its tear-down.
 
-use std::{cell::RefCell, future::Future, pin::pin, time::Duration};
+use std::{cell::RefCell, fs, future::Future, io, path::Path, pin::pin, time::Duration};
 
 use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
@@ -90,6 +90,7 @@ impl Trial<'_> {
     ) -> Result<(), Stop> {
         let Order {
             system,
+            secrets,
             cell,
             folder,
             logs,
@@ -97,7 +98,8 @@ impl Trial<'_> {
         } = self.order;
         let at_most = cell.schedule.ready_at_most;
         let setup = Setup {
-            cell,
+            parameters: &cell.parameters,
+            secrets,
             folder,
             logs,
             deadline: Instant::now() + at_most,
@@ -107,16 +109,18 @@ impl Trial<'_> {
             expected: None,
             at_most: at_most + SPARE,
         };
-        phases
-            .run(PhaseName::Up, allowed, async {
-                Ok(means.driver.up(setup).await?)
-            })
-            .await?;
-        phases
-            .run(PhaseName::Ready, allowed, async {
-                Ok(means.driver.ready(setup).await?)
-            })
-            .await?;
+        if !self.order.is_up {
+            phases
+                .run(PhaseName::Up, allowed, async {
+                    Ok(means.driver.up(setup).await?)
+                })
+                .await?;
+            phases
+                .run(PhaseName::Ready, allowed, async {
+                    Ok(means.driver.ready(setup).await?)
+                })
+                .await?;
+        }
         phases.watch(means.driver.deaths());
         let allowed = Allowed {
             expected: None,
@@ -125,7 +129,10 @@ impl Trial<'_> {
         if system.external.is_some() {
             return self.rehearse(means, phases).await;
         }
-        let verify = async { Ok(verify::verify(system, &means.driver, &means.web).await?) };
+        let verify = async {
+            let target = verify::Target { system, secrets };
+            Ok(verify::verify(target, &means.driver, &means.web).await?)
+        };
         phases.run(PhaseName::Verify, allowed, verify).await
     }
 
@@ -306,8 +313,32 @@ impl Trial<'_> {
         {
             report.ended(&outcome);
         }
-        if let Err(problem) = std::fs::remove_dir_all(self.order.folder)
-            && problem.kind() != std::io::ErrorKind::NotFound
+    }
+
+    /// Puts the components' logs into the trial's folder, without secrets.
+    pub(crate) fn keep_logs(&self, report: &mut Report) {
+        let Order {
+            logs,
+            kept_logs,
+            secrets,
+            ..
+        } = self.order;
+        let copied = if logs == kept_logs {
+            Ok(())
+        } else {
+            copy_files(logs, kept_logs)
+        };
+        if let Err(problem) = copied.and_then(|()| secrets.redact_files(kept_logs)) {
+            report.remarks.push(format!(
+                "the components' logs could not be kept in order: {problem}"
+            ));
+        }
+    }
+
+    /// Removes what the system wrote.
+    pub(crate) fn remove_folder(&self, report: &mut Report) {
+        if let Err(problem) = fs::remove_dir_all(self.order.folder)
+            && problem.kind() != io::ErrorKind::NotFound
         {
             report.remarks.push(format!(
                 "cannot remove {}: {problem}",
@@ -315,6 +346,15 @@ impl Trial<'_> {
             ));
         }
     }
+}
+
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
 }
 
 /// `work`, while `beside` goes on; `beside` ends only to cut it short.

@@ -4,6 +4,7 @@
 mod find;
 mod load;
 mod measure;
+mod provision;
 mod request;
 mod scenario;
 mod schedule;
@@ -22,7 +23,7 @@ pub(crate) use scenario::{Around, scenario};
 pub use schedule::MIN_STEADY_INTERVALS;
 pub(crate) use schedule::schedule;
 pub(crate) use server::server;
-pub(crate) use set::parameters;
+pub(crate) use set::{parameters, refusal};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
 pub(crate) use whole::whole;

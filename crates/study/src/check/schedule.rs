@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Checker;
-use crate::{Delivery, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units};
+use crate::{Delivery, Fresh, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units};
 
 /// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
 pub const MIN_STEADY_INTERVALS: u32 = 4;
@@ -62,6 +62,14 @@ pub(crate) fn repeat_and_order(raw: &raw::Schedule) -> (u32, Order) {
         Some(raw::Order::Shuffled) | None => Order::Shuffled,
     };
     (raw.repeat.unwrap_or(REPEAT), order)
+}
+
+/// How often the system is started anew; the same for every cell.
+pub(crate) fn fresh(raw: Option<&raw::Schedule>) -> Fresh {
+    match raw.and_then(|raw| raw.fresh) {
+        Some(raw::Fresh::Cell) => Fresh::Cell,
+        Some(raw::Fresh::Trial) | None => Fresh::Trial,
+    }
 }
 
 fn warm_up(

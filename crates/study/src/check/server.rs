@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::{
-    Component, Endpoint, External, ProcessDriver, ReadyCheck, System, mistake::Finding, raw,
+    Component, Endpoint, External, ProcessDriver, ReadyCheck, System, When, mistake::Finding, raw,
 };
 
 const PATH: [&str; 2] = ["system", "url"];
@@ -63,13 +63,18 @@ fn system(external: External) -> System {
         name: external.url.clone(),
         summary: "a server that runs already".to_owned(),
         parameters: Vec::new(),
+        servers: Vec::new(),
         components: vec![Component {
             name: NAME.to_owned(),
+            when: When::default(),
+            files: Vec::new(),
+            setup: Vec::new(),
             replicas: "1".to_owned(),
             needs: Vec::new(),
             ports: vec![PORT.to_owned()],
             process: ProcessDriver {
                 command: Vec::new(),
+                arguments: Vec::new(),
                 environment: Vec::new(),
                 version: Vec::new(),
             },
@@ -80,6 +85,7 @@ fn system(external: External) -> System {
         }],
         endpoints: vec![Endpoint {
             name: NAME.to_owned(),
+            when: When::default(),
             component: NAME.to_owned(),
             port: PORT.to_owned(),
         }],

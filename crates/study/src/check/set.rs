@@ -77,7 +77,7 @@ fn shown(level: &Level) -> String {
 }
 
 /// What the parameter would have taken, and the nearest of it, if it does not take this level.
-pub(super) fn refusal<'a>(
+pub(crate) fn refusal<'a>(
     parameter: &'a Parameter,
     level: &Level,
 ) -> Option<(String, Option<&'a str>)> {

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use super::{Checker, set::refusal, system_text::Names};
+use super::{
+    Checker,
+    provision::{self, Conditions},
+    set::refusal,
+    system_text::{Names, Secrets},
+};
 use crate::{
     Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver,
-    ReadyCheck, System,
+    ReadyCheck, System, When,
     mistake::Finding,
     nearest::{list, nearest},
     raw,
@@ -25,6 +30,13 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .into_iter()
         .filter_map(|(name, raw)| parameter(checker, name, raw))
         .collect();
+    let servers: Vec<_> = raw
+        .servers
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, raw)| provision::server(checker, name, raw))
+        .collect();
+    provision::refuse_shared_programs(checker, &servers);
     let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
     if raw_components.is_empty() && !checker.is_wild(&["components"]) {
         let what = "a system has at least one component";
@@ -32,43 +44,55 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
             Finding::new(checker.key(&["components"]), what).expected("components: a mapping"),
         );
     }
-    let names = Names::new(parameter_names, &parameters, &raw_components);
+    let conditions = Conditions {
+        names: &parameter_names,
+        known: &parameters,
+    };
+    let when = raw_components
+        .iter()
+        .map(|(name, raw)| {
+            let path = ["components", name, "when"];
+            (name.clone(), conditions.read(checker, raw.when.as_ref(), &path))
+        })
+        .collect();
+    let names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
+    let context = (&names, &conditions);
     let components: Vec<_> = raw_components
         .into_iter()
-        .filter_map(|(name, raw)| component(checker, &names, name, raw))
+        .filter_map(|(name, raw)| component(checker, context, name, raw))
         .collect();
     let components = in_order_of_starting(checker, components);
     let endpoints: Vec<_> = raw
         .endpoints
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| {
-            let (component, port) =
-                names.port_of(checker, &["endpoints", &name], raw.component, raw.port)?;
-            Some(Endpoint {
-                name,
-                component,
-                port,
-            })
-        })
+        .filter_map(|(name, raw)| endpoint(checker, context, name, raw))
         .collect();
     let probes = raw
         .probes
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| probe(checker, &names, name, raw))
+        .filter_map(|(name, raw)| {
+            let when = conditions.read(checker, raw.when.as_ref(), &["probes", &name, "when"]);
+            probe(checker, &names, (name, when), raw)
+        })
         .collect();
     let verify = raw
         .verify
         .into_iter()
         .flatten()
         .enumerate()
-        .filter_map(|(index, raw)| verify(checker, &endpoints, index, raw))
+        .filter_map(|(index, raw)| {
+            let path = ["verify", &index.to_string(), "when"];
+            let when = conditions.read(checker, raw.when.as_ref(), &path);
+            verify(checker, &endpoints, (index, when), raw)
+        })
         .collect();
     Some(System {
         name: raw.system?.0,
         summary: raw.summary?,
         parameters,
+        servers,
         components,
         endpoints,
         probes,
@@ -77,11 +101,28 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
     })
 }
 
+fn endpoint(
+    checker: &mut Checker<'_>,
+    (names, conditions): (&Names, &Conditions<'_>),
+    name: String,
+    raw: raw::Endpoint,
+) -> Option<Endpoint> {
+    let path = ["endpoints", name.as_str()];
+    let when = conditions.read(checker, raw.when.as_ref(), &[path[0], path[1], "when"]);
+    let (component, port) = names.port_of(checker, &path, raw.component, raw.port)?;
+    Some(Endpoint {
+        name,
+        when,
+        component,
+        port,
+    })
+}
+
 fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Option<Parameter> {
     let path = ["parameters", name.as_str()];
     if matches!(
         name.as_str(),
-        "dir" | "replica" | "port" | "program" | "offset" | "limit"
+        "dir" | "replica" | "system" | "port" | "program" | "secret" | "offset" | "limit"
     ) {
         let what =
             format!("a parameter cannot be named {name:?}: ${{{name}}} has a meaning of its own");
@@ -163,10 +204,11 @@ fn kind(
 
 fn component(
     checker: &mut Checker<'_>,
-    names: &Names,
+    context: (&Names, &Conditions<'_>),
     name: String,
     raw: raw::Component,
 ) -> Option<Component> {
+    let (names, _) = context;
     let path = ["components", name.as_str()];
     let needs = raw.needs.unwrap_or_default();
     for (index, needed) in needs.iter().enumerate() {
@@ -193,9 +235,19 @@ fn component(
         Some(raw::Replicas(text)) => names.replicas(checker, &[path[0], path[1], "replicas"], text),
         None => checker.or(None, &[path[0], path[1], "replicas"], "1".to_owned()),
     };
+    let files = provision::files(checker, names, &name, raw.files);
     let process = raw
         .process
-        .and_then(|raw| process(checker, names, &name, raw));
+        .and_then(|raw| process(checker, context, &name, raw));
+    let setup = raw
+        .setup
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(|(index, raw)| {
+            provision::setup_step(checker, context, (&name, index), raw)
+        })
+        .collect();
     let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
     let stop_path = [path[0], path[1], "stop_within"];
     let stop_within = checker.or(
@@ -211,29 +263,37 @@ fn component(
         process: process?,
         ready: ready?,
         stop_within: stop_within?,
+        when: names.when_of(&name),
+        files,
+        setup,
         name,
     })
 }
 
 fn process(
     checker: &mut Checker<'_>,
-    names: &Names,
+    context: (&Names, &Conditions<'_>),
     component: &str,
     raw: raw::Process,
 ) -> Option<ProcessDriver> {
+    let (names, _) = context;
     let path = |key: &'static str| ["components", component, "process", key];
     let command = raw.command?;
+    let scope = names.of_component(component, Secrets::Refused);
     for (index, text) in command.iter().enumerate() {
         let place = checker.at(&[&path("command")[..], &[&index.to_string()]].concat());
-        names.check_text(checker, place, component, text);
+        names.check_text(checker, place, &scope, text);
     }
+    let arguments = provision::arguments(checker, context, component, raw.arguments);
     let environment: Vec<_> = raw.environment.into_iter().flatten().collect();
+    let scope = names.of_component(component, Secrets::Allowed);
     for (name, text) in &environment {
         let place = checker.at(&[&path("environment")[..], &[name]].concat());
-        names.check_text(checker, place, component, text);
+        names.check_text(checker, place, &scope, text);
     }
     Some(ProcessDriver {
         command,
+        arguments,
         environment,
         version: raw.version.unwrap_or_default(),
     })
@@ -276,7 +336,12 @@ fn ready(
     }
 }
 
-fn probe(checker: &mut Checker<'_>, names: &Names, name: String, raw: raw::Probe) -> Option<Probe> {
+fn probe(
+    checker: &mut Checker<'_>,
+    names: &Names,
+    (name, when): (String, When),
+    raw: raw::Probe,
+) -> Option<Probe> {
     let path = ["probes", name.as_str()];
     let place = names.port_of(checker, &path, raw.component, raw.port);
     let get_path = ["probes", name.as_str(), "get"];
@@ -311,6 +376,7 @@ fn probe(checker: &mut Checker<'_>, names: &Names, name: String, raw: raw::Probe
     }
     let (component, port) = place?;
     Some(Probe {
+        when,
         component,
         port,
         get: raw.get?,
@@ -326,13 +392,15 @@ fn probe(checker: &mut Checker<'_>, names: &Names, name: String, raw: raw::Probe
 fn verify(
     checker: &mut Checker<'_>,
     endpoints: &[Endpoint],
-    index: usize,
+    (index, when): (usize, When),
     raw: raw::Verify,
 ) -> Option<Check> {
     let index = index.to_string();
     let path = |key: &'static str| ["verify", index.as_str(), key];
     let method = checker.method_and_path(raw.methods(), &["verify", &index]);
     let headers = checker.headers(raw.headers.clone(), &path("headers"));
+    let body = raw.body.clone().unwrap_or_default();
+    provision::check_request_texts(checker, (&headers, &body), &["verify", &index]);
     if let Some(endpoint) = &raw.endpoint
         && !checker.is_wild(&["endpoints"])
         && !endpoints.iter().any(|known| known.name == *endpoint)
@@ -356,11 +424,12 @@ fn verify(
     let expect = raw.expect?;
     Some(Check {
         name: raw.name?,
+        when,
         endpoint: raw.endpoint?,
         method,
         path: target,
         headers,
-        body: raw.body.unwrap_or_default(),
+        body,
         expect: CheckExpect {
             status: expect.status?,
             contains: expect.contains.unwrap_or_default(),

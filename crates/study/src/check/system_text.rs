@@ -3,11 +3,13 @@
 use indexmap::IndexMap;
 
 use super::{
-    Checker, shown,
+    Checker,
+    provision::secret,
+    shown,
     system::{MAX_REPLICAS, counts_replicas},
 };
 use crate::{
-    Parameter,
+    Parameter, When,
     fill::{Part, parts},
     mistake::{Finding, Place},
     nearest::{list, nearest},
@@ -21,6 +23,23 @@ pub(super) struct Names {
     counting: Vec<String>,
     /// Each component with its ports.
     components: IndexMap<String, Vec<String>>,
+    /// When each component exists.
+    when: IndexMap<String, When>,
+}
+
+/// Where a text with `${…}` stands.
+pub(super) struct Scope<'a> {
+    component: &'a str,
+    /// The configurations in which it is used.
+    pub(super) when: When,
+    secrets: Secrets,
+}
+
+/// Whether `${secret.NAME}` may stand in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Secrets {
+    Allowed,
+    Refused,
 }
 
 impl Names {
@@ -29,6 +48,7 @@ impl Names {
         names: Vec<String>,
         parameters: &[Parameter],
         components: &[(String, raw::Component)],
+        when: IndexMap<String, When>,
     ) -> Self {
         let known = |name: &String| parameters.iter().find(|parameter| parameter.name == *name);
         let counting = names
@@ -48,7 +68,22 @@ impl Names {
                 .iter()
                 .map(|(name, raw)| (name.clone(), ports(raw)))
                 .collect(),
+            when,
         }
+    }
+
+    /// The scope of a component's own texts.
+    pub(super) fn of_component<'a>(&self, component: &'a str, secrets: Secrets) -> Scope<'a> {
+        Scope {
+            component,
+            when: self.when_of(component),
+            secrets,
+        }
+    }
+
+    /// When a component exists.
+    pub(super) fn when_of(&self, component: &str) -> When {
+        self.when.get(component).cloned().unwrap_or_default()
     }
 
     pub(super) fn require_component(
@@ -127,38 +162,60 @@ impl Names {
         None
     }
 
-    /// Whether every `${…}` in a component's text has a meaning.
+    /// Whether every `${…}` in a component's text has a meaning, wherever the text is used.
     pub(super) fn check_text(
         &self,
         checker: &mut Checker<'_>,
         place: Place,
-        component: &str,
+        scope: &Scope<'_>,
         text: &str,
     ) {
         let Some(parts) = parts(text) else {
             checker.report(Finding::new(place, "a ${ without its }").expected("${name}"));
             return;
         };
-        for part in parts {
-            if let Part::Name(name) = part
-                && !self.means_something(component, name)
-            {
-                let known = self.known(component);
-                let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
-                let what = format!("${{{name}}} means nothing here");
-                let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));
-                checker.report(Finding::new(place, what).expected(expected).meant(near));
+        let names = parts.into_iter().filter_map(|part| match part {
+            Part::Name(name) => Some(name),
+            Part::Literal(_) => None,
+        });
+        for name in names {
+            if let Some(finding) = self.misuse(place, scope, name) {
+                checker.report(finding);
             }
         }
     }
 
-    fn means_something(&self, component: &str, name: &str) -> bool {
-        name.strip_prefix("program.")
-            .is_some_and(|program| !program.is_empty() && !program.contains('/'))
-            || self.known(component).iter().any(|known| known == name)
+    /// What is wrong with a `${…}`, if anything is.
+    fn misuse(&self, place: Place, scope: &Scope<'_>, name: &str) -> Option<Finding> {
+        if secret(name).is_some() {
+            let what = "a secret cannot stand in a command, which every user of the machine can read";
+            return (scope.secrets == Secrets::Refused)
+                .then(|| Finding::new(place, what).expected("it in environment, files or setup"));
+        }
+        let is_program = name
+            .strip_prefix("program.")
+            .is_some_and(|program| !program.is_empty() && !program.contains('/'));
+        if is_program {
+            return None;
+        }
+        let known = self.known(scope.component);
+        if !known.iter().any(|known| known == name) {
+            let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+            let what = format!("${{{name}}} means nothing here");
+            let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));
+            return Some(Finding::new(place, what).expected(expected).meant(near));
+        }
+        let (other, _) = name
+            .split_once(".port.")
+            .or_else(|| name.split_once(".addresses."))?;
+        let when = self.when_of(other);
+        (!when.follows_from(&scope.when)).then(|| {
+            let what = format!("${{{name}}}: component {other} exists only where {when}");
+            Finding::new(place, what).expected("the same condition (when) around it")
+        })
     }
 
-    /// What may stand in `${…}` in a component's text, programs aside.
+    /// What may stand in `${…}` in a component's text, programs and secrets aside.
     fn known(&self, component: &str) -> Vec<String> {
         let own = self
             .components
@@ -171,12 +228,19 @@ impl Names {
             .iter()
             .filter(|(name, _)| *name != component)
             .flat_map(|(name, ports)| ports.iter().map(move |port| format!("{name}.port.{port}")));
+        let addresses = self.components.iter().flat_map(|(name, ports)| {
+            ports
+                .iter()
+                .map(move |port| format!("{name}.addresses.{port}"))
+        });
         let parameters = self.parameters.iter().cloned();
-        ["dir".to_owned(), "replica".to_owned()]
+        ["dir", "replica", "system"]
             .into_iter()
+            .map(str::to_owned)
             .chain(parameters)
             .chain(own)
             .chain(others)
+            .chain(addresses)
             .collect()
     }
 }

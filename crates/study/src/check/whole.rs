@@ -6,7 +6,7 @@ use super::{
     Checker,
     find::find,
     request::RESERVED_NAMES,
-    schedule::repeat_and_order,
+    schedule::{fresh, repeat_and_order},
     threshold::{Sent, conditions},
 };
 use crate::{
@@ -75,6 +75,7 @@ pub(crate) fn whole(
         cells: Vec::new(),
         repeat,
         order,
+        fresh: fresh(raw.schedule.as_ref()),
         noisy_above: raw.noisy_above.unwrap_or(NOISY_ABOVE),
         thresholds,
         scenario_file: None,

@@ -2,17 +2,19 @@
 //! is made from these types, doc comments included, and the same schema finds what is wrong with a file's shape;
 //! so every key is an `Option` here, also the required ones: what is missing or wrong was reported by then.
 
+mod provision;
 mod scalar;
 mod scenario;
 mod study;
 mod system;
 
+pub(crate) use provision::{Arguments, Conditions, Server, SetupStep};
 pub(crate) use scalar::{FindLevel, Name, Rate, Share, Size, Span, Status, Think};
 pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
 pub(crate) use study::{
-    Arrivals, Delivery, Expect, Find, Load, Measure, Model, Order, Protocol, Ready, Records,
+    Arrivals, Delivery, Expect, Find, Fresh, Load, Measure, Model, Order, Protocol, Ready, Records,
     RecordsFormat, Request, Schedule, Study, UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{

@@ -289,6 +289,19 @@ pub(crate) struct Schedule {
     pub repeat: Option<u32>,
     /// Order of the cells within each repetition; shuffled by default.
     pub order: Option<Order>,
+    /// How often the system is started anew; for every trial by default.
+    pub fresh: Option<Fresh>,
+}
+
+/// How often the system is started anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Fresh {
+    /// For every trial.
+    Trial,
+    /// For every cell: its trials follow one another on the same processes and their files. After a trial that failed or left
+    /// records behind it is started anew all the same.
+    Cell,
 }
 
 /// Load before measuring.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{MethodKeys, Name, Size, Span};
+use super::{Arguments, Conditions, MethodKeys, Name, Server, SetupStep, Size, Span};
 use crate::Level;
 
 /// A system: its parameters, components, endpoints, probes and functional check.
@@ -21,6 +21,9 @@ pub(crate) struct System {
     /// What a study may set.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub parameters: Option<IndexMap<String, Parameter>>,
+    /// Servers that are fetched where they are not installed.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub servers: Option<IndexMap<String, Server>>,
     /// Its processes.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub components: Option<IndexMap<String, Component>>,
@@ -102,18 +105,26 @@ pub(crate) struct Flag {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Component {
+    /// In which configurations it exists, e.g. `{ backend: kafka }`: each parameter has that level, or one of those in a list;
+    /// in all by default.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
     /// How many; a number or `${parameter}`; 1 by default.
     pub replicas: Option<Replicas>,
     /// Components that must be ready before this one is started.
     pub needs: Option<Vec<String>>,
     /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
     pub ports: Option<Vec<Name>>,
+    /// Text files, by name, written into its own folder (`${dir}`) before it starts; may hold `${…}`, `$${` is a plain `${`.
+    pub files: Option<IndexMap<String, String>>,
     /// How it is started as a process.
     #[schemars(required)]
     pub process: Option<Process>,
     /// When it counts as ready.
     #[schemars(required)]
     pub ready: Option<ReadyCheck>,
+    /// Requests made once, in this order, when it is ready and before those that need it start.
+    pub setup: Option<Vec<SetupStep>>,
     /// Time between SIGTERM and SIGKILL; 10s by default.
     pub stop_within: Option<Span>,
 }
@@ -147,11 +158,13 @@ impl JsonSchema for Replicas {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Process {
-    /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `port.NAME`, `program.NAME`,
-    /// `COMPONENT.port.NAME`.
+    /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `system`, `port.NAME`, `program.NAME`,
+    /// `COMPONENT.port.NAME`, `COMPONENT.addresses.NAME`.
     #[schemars(required, length(min = 1))]
     pub command: Option<Vec<String>>,
-    /// Variables of its environment; may hold `${…}` too.
+    /// Further arguments, which it has in some configurations only.
+    pub arguments: Option<Vec<Arguments>>,
+    /// Variables of its environment; may hold `${…}` too, `secret.NAME` among them.
     pub environment: Option<IndexMap<String, String>>,
     /// Arguments that make it print its version.
     pub version: Option<Vec<String>>,
@@ -192,6 +205,9 @@ pub(crate) struct TcpReady {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Endpoint {
+    /// In which configurations it exists; in all in which its component does, by default.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
     /// One of the components.
     #[schemars(required)]
     pub component: Option<String>,
@@ -204,6 +220,9 @@ pub(crate) struct Endpoint {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probe {
+    /// In which configurations it exists; in all in which its component does, by default.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
     /// One of the components.
     #[schemars(required)]
     pub component: Option<String>,
@@ -237,6 +256,9 @@ pub(crate) struct Verify {
     /// What holds when the step passes.
     #[schemars(required)]
     pub name: Option<String>,
+    /// In which configurations it is done; in all in which its endpoint exists, by default.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
     /// One of the endpoints.
     #[schemars(required)]
     pub endpoint: Option<String>,
@@ -254,9 +276,9 @@ pub(crate) struct Verify {
     pub patch: Option<String>,
     /// Path of an OPTIONS request.
     pub options: Option<String>,
-    /// Header fields.
+    /// Header fields; may hold `${secret.NAME}`.
     pub headers: Option<IndexMap<String, String>>,
-    /// The body.
+    /// The body; may hold `${secret.NAME}`.
     pub body: Option<String>,
     /// What the answer must be like.
     #[schemars(required)]

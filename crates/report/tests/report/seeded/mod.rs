@@ -296,6 +296,7 @@ impl Seeded {
                 drain_at_most_s: 10.0,
                 interval_s: 0.25,
                 noisy_above: 0.2,
+                fresh: None,
             },
             thresholds: self.thresholds(),
             load_model: "closed".to_owned(),

@@ -1,0 +1,69 @@
+//! `waggle system down` and `status`: a system that another process keeps up.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{
+    say,
+    state::{Held, State},
+};
+use crate::exit::Exit;
+
+/// How long the process that keeps a system up may take to bring it down.
+const DOWN_AT_MOST: Duration = Duration::from_secs(150);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+pub(crate) fn status(system: &str) -> Result<Exit> {
+    let state = State::of(system)?;
+    let told = match (state.held()?, state.read()?) {
+        (Held::Up, Some(known)) => known.shown(&state.known_file()),
+        (Held::Up, None) => format!("{system} is starting"),
+        (Held::Left, _) => format!(
+            "{system} is not up; a process that was killed left files, which `waggle system down {system}` removes"
+        ),
+        (Held::No, _) => format!("{system} is not up"),
+    };
+    say(&told);
+    Ok(Exit::Fine)
+}
+
+pub(crate) fn down(system: &str) -> Result<Exit> {
+    let state = State::of(system)?;
+    match state.held()? {
+        Held::No => say(&format!("{system} is not up")),
+        Held::Left => {
+            state.clear()?;
+            say(&format!("{system} was not up; what it had left is removed"));
+        }
+        Held::Up => {
+            let known = state.read()?;
+            let known = known.with_context(|| format!("{system} is starting; try again"))?;
+            end(&state, known.pid)?;
+            say(&format!("{system} is down"));
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// Asks the process for its end, and waits until the folder is gone.
+fn end(state: &State, pid: u32) -> Result<()> {
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let process = process.with_context(|| format!("{pid} is no process"))?;
+    kill_process(process, Signal::TERM).with_context(|| format!("cannot end process {pid}"))?;
+    let asked = Instant::now();
+    while !matches!(state.held()?, Held::No) {
+        if asked.elapsed() > DOWN_AT_MOST {
+            bail!(
+                "process {pid} did not bring the system down within {} s",
+                DOWN_AT_MOST.as_secs()
+            );
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! What is known of a system that is up without a study: a folder of the user's for each, held by the process that keeps it up.
+//!
+//! `lock` is locked as long as that process lives, in whatever way it ends; `up.json` says what it has brought up. Below `files`
+//! lies what the system writes. The folder is removed with the system.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::folders;
+
+/// `up.json`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Known {
+    pub(super) system: String,
+    /// Of the process that keeps it up.
+    pub(super) pid: u32,
+    pub(super) parameters: BTreeMap<String, String>,
+    /// Addresses of each endpoint and of each port, `kafka.broker`.
+    pub(super) endpoints: BTreeMap<String, Vec<String>>,
+    pub(super) ports: BTreeMap<String, Vec<String>>,
+    /// Its random words; the file can be read by its owner alone.
+    pub(super) secrets: BTreeMap<String, String>,
+    pub(super) logs: PathBuf,
+}
+
+/// The folder of one system.
+#[derive(Debug)]
+pub(super) struct State {
+    folder: PathBuf,
+}
+
+/// Whether somebody keeps the system up.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// By a process that lives.
+    Up,
+    /// What it left lies there.
+    Left,
+    /// There is nothing.
+    No,
+}
+
+/// Held by the process that keeps a system up; the folder is removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Hold {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // What cannot be removed is found as left over, and `down` says why.
+        fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+impl State {
+    pub(super) fn of(system: &str) -> Result<Self> {
+        if system.contains('/') || system.starts_with('.') || system.is_empty() {
+            bail!("{system:?} is no name of a system");
+        }
+        let systems = folders::systems().context("no folder for what is up: set HOME")?;
+        Ok(Self {
+            folder: systems.join(system),
+        })
+    }
+
+    /// Where the system writes.
+    pub(super) fn files(&self) -> PathBuf {
+        self.folder.join("files")
+    }
+
+    pub(super) fn known_file(&self) -> PathBuf {
+        self.folder.join("up.json")
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.folder.join("lock")
+    }
+
+    /// Takes the folder, and removes what a process left in it that was killed.
+    pub(super) fn hold(&self, system: &str) -> Result<Hold> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)
+            .with_context(|| format!("cannot create {}", self.folder.display()))?;
+        let lock = self.lock_file();
+        let file =
+            File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(
+                "{system} is up already; `waggle system status {system}` tells where, \
+                 `waggle system down {system}` brings it down"
+            ),
+            Err(TryLockError::Error(problem)) => {
+                return Err(problem).with_context(|| format!("cannot lock {}", lock.display()));
+            }
+        }
+        for left in [self.known_file(), self.files()] {
+            let removed = if left.is_dir() {
+                fs::remove_dir_all(&left)
+            } else if left.exists() {
+                fs::remove_file(&left)
+            } else {
+                Ok(())
+            };
+            removed.with_context(|| format!("cannot remove {}", left.display()))?;
+        }
+        Ok(Hold {
+            folder: self.folder.clone(),
+            _lock: file,
+        })
+    }
+
+    pub(super) fn held(&self) -> Result<Held> {
+        let lock = self.lock_file();
+        let file = match File::open(&lock) {
+            Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(Held::No),
+            opened => opened.with_context(|| format!("cannot open {}", lock.display()))?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Held::Left),
+            Err(TryLockError::WouldBlock) => Ok(Held::Up),
+            Err(TryLockError::Error(problem)) => {
+                Err(problem).with_context(|| format!("cannot lock {}", lock.display()))
+            }
+        }
+    }
+
+    /// Removes what was left.
+    pub(super) fn clear(&self) -> Result<()> {
+        fs::remove_dir_all(&self.folder)
+            .with_context(|| format!("cannot remove {}", self.folder.display()))
+    }
+
+    pub(super) fn write(&self, known: &Known) -> Result<()> {
+        let text = serde_json::to_string_pretty(known).context("cannot write up.json")?;
+        let (file, part) = (self.known_file(), self.folder.join("up.json.part"));
+        fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&part)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .and_then(|()| fs::rename(&part, &file))
+            .with_context(|| format!("cannot write {}", file.display()))
+    }
+
+    /// `None`: it is not up yet.
+    pub(super) fn read(&self) -> Result<Option<Known>> {
+        let file = self.known_file();
+        if !file.exists() {
+            return Ok(None);
+        }
+        let text =
+            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let known = serde_json::from_str(&text)
+            .with_context(|| format!("{} cannot be read", file.display()))?;
+        Ok(Some(known))
+    }
+}
+
+impl Known {
+    /// As `up` and `status` show it; secrets are named, not shown. `file` is the one it was read from.
+    pub(super) fn shown(&self, file: &Path) -> String {
+        let mut lines = vec![format!("{} is up, process {}", self.system, self.pid)];
+        let parameters: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|(name, level)| format!("{name}={level}"))
+            .collect();
+        if !parameters.is_empty() {
+            lines.push(format!("  {}", parameters.join(" ")));
+        }
+        for (title, addresses) in [("endpoints", &self.endpoints), ("ports", &self.ports)] {
+            if !addresses.is_empty() {
+                lines.push(title.to_owned());
+            }
+            for (name, addresses) in addresses {
+                lines.push(format!("  {name:<24} {}", addresses.join(" ")));
+            }
+        }
+        if !self.secrets.is_empty() {
+            let names: Vec<&str> = self.secrets.keys().map(String::as_str).collect();
+            lines.push(format!("secrets {} in {}", names.join(", "), file.display()));
+        }
+        lines.push(format!("logs {}", self.logs.display()));
+        lines.join("\n")
+    }
+}

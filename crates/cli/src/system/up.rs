@@ -1,0 +1,78 @@
+//! `waggle system up`: brings a system up and keeps it up until somebody asks for its end.
+
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+
+use anyhow::Result;
+use waggle_runner::{Up, UpRequest};
+
+use super::{
+    asked_to_end, fetching, levels, runtime, say,
+    state::{Known, State},
+};
+use crate::{arguments::SystemUp, exit::Exit, files};
+
+pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
+    let configured = &arguments.configured;
+    let (system, system_folder) = files::system_named(&configured.of.system)?;
+    let levels = levels(&system, &configured.levels)?;
+    let name = system.name.clone();
+    let state = State::of(&name)?;
+    // Its end removes the folder, however this one ends.
+    let _hold = state.hold(&name)?;
+    let fetching = fetching(&system_folder)?;
+    let parameters = levels
+        .iter()
+        .map(|(name, level)| (name.clone(), level.to_string()))
+        .collect();
+    let request = UpRequest {
+        system,
+        system_folder,
+        parameters: levels,
+        folder: state.files(),
+        ready_at_most: Duration::from_secs(arguments.ready_within),
+        program_folders: fetching.program_folders,
+        servers_folder: fetching.servers_folder,
+        supervisor: fetching.supervisor,
+    };
+    let mut noted = Ok(());
+    let tell = |up: &Up| {
+        let known = known(&name, parameters, up);
+        noted = state.write(&known);
+        say(&known.shown(&state.known_file()));
+        say(&format!("Ctrl-C or `waggle system down {name}` brings it down"));
+    };
+    say(&format!("{name}: starting …"));
+    let ended = runtime()?.block_on(async {
+        let (shutdown, signals) = asked_to_end();
+        let ended = waggle_runner::up(&request, shutdown, tell).await;
+        signals.abort();
+        ended
+    });
+    for remark in ended? {
+        say(&remark);
+    }
+    noted?;
+    say(&format!("{name} is down"));
+    Ok(Exit::Fine)
+}
+
+fn known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> Known {
+    let addresses = |pairs: &[(String, Vec<SocketAddr>)]| {
+        pairs
+            .iter()
+            .map(|(name, addresses)| {
+                let addresses = addresses.iter().map(ToString::to_string).collect();
+                (name.clone(), addresses)
+            })
+            .collect()
+    };
+    Known {
+        system: system.to_owned(),
+        pid: std::process::id(),
+        parameters,
+        endpoints: addresses(&up.endpoints),
+        ports: addresses(&up.ports),
+        secrets: up.secrets.iter().cloned().collect(),
+        logs: up.logs.clone(),
+    }
+}

@@ -1,0 +1,66 @@
+//! The requests that are made once when a component is ready.
+
+use std::{net::SocketAddr, time::Duration};
+
+use tokio::time::{Instant, timeout};
+use waggle_study::SetupStep;
+
+use crate::{
+    placeholder::PlaceholderError,
+    web::{Ask, Line, Network, Web},
+};
+
+/// Bytes of an answer that are looked at, and characters that are shown.
+const BODY_MAX_BYTES: usize = 64 * 1024;
+const BODY_SHOWN: usize = 300;
+
+/// Makes one request; `fill` replaces every `${…}` in its texts. It is not repeated: what it does may be done once only.
+pub(super) async fn carry_out(
+    step: &SetupStep,
+    address: SocketAddr,
+    deadline: Instant,
+    fill: impl Fn(&str) -> Result<String, PlaceholderError>,
+) -> Result<(), String> {
+    let failed = |why: String| format!("setup \"{}\" failed: {why}", step.name);
+    let filled = |text: &str| fill(text).map_err(|why| failed(why.to_string()));
+    let mut headers = Vec::with_capacity(step.headers.len());
+    for (name, text) in &step.headers {
+        headers.push((name.clone(), filled(text)?));
+    }
+    let body = filled(&step.body)?;
+    let ask = Ask {
+        method: &step.method,
+        path: &step.path,
+        headers: &headers,
+        body: &body,
+    };
+    let mut answer = Vec::new();
+    let mut keep = |chunk: &[u8]| {
+        let room = BODY_MAX_BYTES - answer.len();
+        answer.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    };
+    let within = step
+        .within
+        .min(deadline.saturating_duration_since(Instant::now()));
+    let mut line = Network.line(address);
+    let status = match timeout(within, line.ask(&ask, &mut keep)).await {
+        Ok(Ok(status)) => status,
+        Ok(Err(problem)) => return Err(failed(problem.to_string())),
+        Err(_) => return Err(failed(no_answer(within))),
+    };
+    if status == step.status {
+        return Ok(());
+    }
+    let shown: String = String::from_utf8_lossy(&answer)
+        .chars()
+        .take(BODY_SHOWN)
+        .collect();
+    Err(failed(format!(
+        "expected status {}, got {status} with \"{shown}\"",
+        step.status
+    )))
+}
+
+fn no_answer(within: Duration) -> String {
+    format!("no answer within {} s", within.as_secs_f64())
+}

@@ -1,0 +1,154 @@
+//! Random words that the components of a system share, and what keeps them out of everything that is kept.
+//!
+//! They are made when they are first asked for, and forgotten with the system. A word that is random for every system that is
+//! brought up opens nothing once that is gone; all the same it stands in no result, no report and no kept log.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    fmt,
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
+
+use crate::placeholder::{PlaceholderError, fill};
+
+const PREFIX: &str = "secret.";
+/// Random bytes of a secret; it is written in twice as many hexadecimal digits.
+const BYTES: usize = 20;
+
+/// The secrets of one system that is up.
+#[derive(Default)]
+pub(crate) struct Secrets(RefCell<BTreeMap<String, String>>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.borrow().keys()).finish()
+    }
+}
+
+impl Secrets {
+    /// The value of `${secret.NAME}`; `None` for another name, or where the system gives no random bytes.
+    pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
+        let name = name.strip_prefix(PREFIX)?;
+        if let Some(known) = self.0.borrow().get(name) {
+            return Some(known.clone());
+        }
+        let word = random_word().ok()?;
+        self.0.borrow_mut().insert(name.to_owned(), word.clone());
+        Some(word)
+    }
+
+    /// A text with its `${secret.NAME}` filled.
+    pub(crate) fn fill(&self, text: &str) -> Result<String, PlaceholderError> {
+        fill(text, |name| self.placeholder(name))
+    }
+
+    /// Those that were asked for, with their values.
+    pub(crate) fn known(&self) -> Vec<(String, String)> {
+        let known = self.0.borrow();
+        known
+            .iter()
+            .map(|(name, word)| (name.clone(), word.clone()))
+            .collect()
+    }
+
+    /// The text without any secret.
+    pub(crate) fn redacted(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, word) in self.0.borrow().iter() {
+            if text.contains(word) {
+                text = text.replace(word, &mark(name));
+            }
+        }
+        text
+    }
+
+    /// Takes the secrets out of every file of a folder, which are logs: their size is bounded.
+    pub(crate) fn redact_files(&self, folder: &Path) -> io::Result<()> {
+        if self.0.borrow().is_empty() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(folder)? {
+            let file = entry?.path();
+            if file.is_file() {
+                self.redact_file(&file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn redact_file(&self, file: &Path) -> io::Result<()> {
+        let before = fs::read(file)?;
+        let mut after = before.clone();
+        for (name, word) in self.0.borrow().iter() {
+            after = replaced(&after, word.as_bytes(), mark(name).as_bytes());
+        }
+        if after == before {
+            return Ok(());
+        }
+        fs::write(file, after)
+    }
+}
+
+fn mark(name: &str) -> String {
+    format!("[secret {name}]")
+}
+
+/// Logs may hold any bytes.
+fn replaced(text: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
+    let mut found = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(text, word) {
+        found.extend_from_slice(&text[from..at]);
+        found.extend_from_slice(by);
+        from = at + word.len();
+    }
+    found.extend_from_slice(&text[from..]);
+    found
+}
+
+fn random_word() -> io::Result<String> {
+    let mut bytes = [0; BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secrets;
+
+    #[test]
+    fn a_secret_is_the_same_wherever_it_is_named_and_another_in_the_next_system() {
+        let (one, other) = (Secrets::default(), Secrets::default());
+        let word = one.fill("${secret.token}").unwrap();
+        assert_eq!(word.len(), 40);
+        assert_eq!(one.fill("a ${secret.token}").unwrap(), format!("a {word}"));
+        assert_ne!(one.fill("${secret.other}").unwrap(), word);
+        assert_ne!(other.fill("${secret.token}").unwrap(), word);
+        assert!(one.fill("${token}").is_err());
+    }
+
+    #[test]
+    fn nothing_kept_shows_it() {
+        let secrets = Secrets::default();
+        let word = secrets.fill("${secret.token}").unwrap();
+        let text = format!("token={word}, again {word}");
+        assert_eq!(
+            secrets.redacted(&text),
+            "token=[secret token], again [secret token]"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.log");
+        let log = [b"\xff", text.as_bytes(), b"\xfe"].concat();
+        std::fs::write(&file, log).unwrap();
+        secrets.redact_files(folder.path()).unwrap();
+        let log = std::fs::read(&file).unwrap();
+        assert_eq!(
+            log,
+            b"\xfftoken=[secret token], again [secret token]\xfe".to_vec()
+        );
+        assert!(!format!("{secrets:?}").contains(&word));
+    }
+}

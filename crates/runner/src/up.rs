@@ -1,0 +1,209 @@
+//! A system that is up outside a study: brought up, checked, left to whoever uses it, brought down.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
+use waggle_study::{Level, System};
+
+use crate::{
+    driver::{Death, Driver, Failure, ProcessDriver, ProgramError, Programs, Search, Setup},
+    events::Shutdown,
+    secrets::Secrets,
+    trial::{Target, verify},
+    web::Network,
+};
+
+/// Stopping everything.
+const DOWN_AT_MOST: Duration = Duration::from_secs(120);
+
+/// A system that is to be up.
+#[derive(Debug, Clone)]
+pub struct UpRequest {
+    pub system: System,
+    /// The folder `system.yaml` lies in.
+    pub system_folder: PathBuf,
+    /// A level for each of its parameters.
+    pub parameters: BTreeMap<String, Level>,
+    /// Everything that the system writes lies below it; it is empty now, and removed in the end.
+    pub folder: PathBuf,
+    pub ready_at_most: Duration,
+    /// Where programs are looked for before `PATH`.
+    pub program_folders: Vec<PathBuf>,
+    /// Where servers that were fetched are kept.
+    pub servers_folder: PathBuf,
+    /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`.
+    pub supervisor: PathBuf,
+}
+
+/// What a system that is up has to offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Up {
+    /// Each endpoint with its address at every replica.
+    pub endpoints: Vec<(String, Vec<SocketAddr>)>,
+    /// Each port of each component, `kafka.broker`, with its addresses.
+    pub ports: Vec<(String, Vec<SocketAddr>)>,
+    /// Name and value.
+    pub secrets: Vec<(String, String)>,
+    /// Where the components write their logs.
+    pub logs: PathBuf,
+}
+
+/// Why a system could not be brought up, or did not stay up.
+#[derive(Debug, thiserror::Error)]
+pub enum UpError {
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error("cannot {attempt} {}: {problem}", path.display())]
+    Folder {
+        attempt: &'static str,
+        path: PathBuf,
+        problem: io::Error,
+    },
+    #[error("{reason}{}", log_tail.iter().map(|line| format!("\n  {line}")).collect::<String>())]
+    Failed {
+        reason: String,
+        /// Last lines of the log of the component that caused it, if one did.
+        log_tail: Vec<String>,
+    },
+}
+
+impl From<Failure> for UpError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed {
+            reason: failure.reason,
+            log_tail: failure.log_tail,
+        }
+    }
+}
+
+/// Brings a system up, tells what it offers, and keeps it up until `shutdown` asks for an end. Gives what was not in order when it
+/// was brought down; that happens in any case.
+///
+/// # Errors
+/// A program is missing, the system does not come up or does not work, or one of its components ends.
+pub async fn up(
+    request: &UpRequest,
+    shutdown: watch::Receiver<bool>,
+    told: impl FnOnce(&Up),
+) -> Result<Vec<String>, UpError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = request.program_folders.clone();
+    folders.push(request.system_folder.clone());
+    let search = Search {
+        folders: &folders,
+        path: &path,
+        servers: Some(&request.servers_folder),
+    };
+    let configuration = std::iter::once(&request.parameters);
+    let programs = Programs::find(&request.system, configuration, search)?;
+    let system_folder = absolute(&request.system_folder)?;
+    let whole = Arc::new(request.system.clone());
+    let mut driver = ProcessDriver::new(
+        (whole, system_folder),
+        programs,
+        request.supervisor.clone(),
+        Vec::new(),
+    );
+    let secrets = Secrets::default();
+    let mut shutdown = Shutdown(shutdown);
+    let ended = tokio::select! {
+        ended = stay_up(request, &mut driver, &secrets, told) => ended,
+        () = shutdown.asked() => Ok(()),
+    };
+    let remarks = timeout(DOWN_AT_MOST, driver.down()).await;
+    let seconds = DOWN_AT_MOST.as_secs();
+    let late = || vec![format!("tear-down took longer than {seconds} s")];
+    let remarks = remarks.unwrap_or_else(|_| late());
+    fs::remove_dir_all(&request.folder)
+        .or_else(|problem| match problem.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(problem),
+        })
+        .map_err(|problem| broken("remove", &request.folder, problem))?;
+    ended.map(|()| remarks)
+}
+
+/// Ends only where something goes wrong.
+async fn stay_up(
+    request: &UpRequest,
+    driver: &mut ProcessDriver,
+    secrets: &Secrets,
+    told: impl FnOnce(&Up),
+) -> Result<(), UpError> {
+    let folder = absolute(&request.folder)?;
+    let logs = folder.join("logs");
+    fs::create_dir_all(&logs).map_err(|problem| broken("create", &logs, problem))?;
+    let setup = Setup {
+        parameters: &request.parameters,
+        secrets,
+        folder: &folder,
+        logs: &logs,
+        deadline: Instant::now() + request.ready_at_most,
+    };
+    driver.up(setup).await?;
+    driver.ready(setup).await?;
+    let mut deaths = driver.deaths();
+    let system = request.system.configured(&request.parameters);
+    let checked = async {
+        let target = Target {
+            system: &system,
+            secrets,
+        };
+        verify(target, driver, &Network).await
+    };
+    tokio::select! {
+        checked = checked => checked?,
+        death = deaths.first() => return Err(died(driver, death)),
+    }
+    told(&offer(&system, driver, secrets, &logs));
+    let death = deaths.first().await;
+    Err(died(driver, death))
+}
+
+fn offer(system: &System, driver: &ProcessDriver, secrets: &Secrets, logs: &Path) -> Up {
+    let endpoints = system.endpoints.iter().map(|endpoint| {
+        let addresses = driver.addresses(&endpoint.component, &endpoint.port);
+        (endpoint.name.clone(), addresses)
+    });
+    let ports = system.components.iter().flat_map(|component| {
+        component.ports.iter().map(|port| {
+            let addresses = driver.addresses(&component.name, port);
+            (format!("{}.{port}", component.name), addresses)
+        })
+    });
+    Up {
+        endpoints: endpoints.collect(),
+        ports: ports.collect(),
+        secrets: secrets.known(),
+        logs: logs.to_path_buf(),
+    }
+}
+
+fn died(driver: &ProcessDriver, death: Death) -> UpError {
+    UpError::Failed {
+        reason: format!("{} ended {}", death.replica, death.how),
+        log_tail: driver.log_tail(&death.replica),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, UpError> {
+    std::path::absolute(path).map_err(|problem| broken("find", path, problem))
+}
+
+fn broken(attempt: &'static str, path: &Path, problem: io::Error) -> UpError {
+    UpError::Folder {
+        attempt,
+        path: path.to_path_buf(),
+        problem,
+    }
+}

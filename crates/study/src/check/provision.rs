@@ -1,0 +1,276 @@
+//! What a system needs beside its processes: servers that are fetched, conditions, files, requests made once.
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use super::{
+    Checker,
+    set::refusal,
+    shown,
+    system_text::{Names, Scope, Secrets},
+};
+use crate::{
+    Arguments, Parameter, Server, SetupStep, When,
+    fill::{Part, parts},
+    mistake::Finding,
+    nearest::{list, nearest},
+    raw,
+    walk::is_name,
+};
+
+const SETUP_WITHIN: Duration = Duration::from_secs(10);
+const WITHIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
+/// Longest text of a file.
+const FILE_MAX_BYTES: usize = 1024 * 1024;
+/// Longest version of a server.
+const VERSION_MAX_BYTES: usize = 64;
+
+/// The conditions under which something exists; `known` are the parameters that are right, `names` those of all.
+pub(super) struct Conditions<'a> {
+    pub(super) names: &'a [String],
+    pub(super) known: &'a [Parameter],
+}
+
+impl Conditions<'_> {
+    /// What stands under the key at `path`.
+    pub(super) fn read(
+        &self,
+        checker: &mut Checker<'_>,
+        raw: Option<&raw::Conditions>,
+        path: &[&str],
+    ) -> When {
+        let mut conditions = Vec::new();
+        for (name, raw::Levels(levels)) in raw.into_iter().flatten() {
+            if !self.names.contains(name) {
+                let names = || self.names.iter().map(String::as_str);
+                let what = format!("{} names {name:?}, which is no parameter", shown(path));
+                let place = checker.key(&[path, &[name]].concat());
+                let expected = if self.names.is_empty() {
+                    "a system with parameters".to_owned()
+                } else {
+                    list(names())
+                };
+                checker.report(
+                    Finding::new(place, what)
+                        .expected(expected)
+                        .meant(nearest(name, names())),
+                );
+            }
+            let parameter = self.known.iter().find(|known| known.name == *name);
+            for level in levels {
+                if let Some((expected, near)) =
+                    parameter.and_then(|parameter| refusal(parameter, level))
+                {
+                    let what = format!("{}.{name} is {level}", shown(path));
+                    let place = checker.at(&[path, &[name]].concat());
+                    checker.report(Finding::new(place, what).expected(expected).meant(near));
+                }
+            }
+            conditions.push((name.clone(), levels.clone()));
+        }
+        When(conditions)
+    }
+}
+
+pub(super) fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<Server> {
+    let path = |key: &'static str| ["servers", name.as_str(), key];
+    if let Some(version) = &raw.version {
+        let is_clean = version
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte));
+        if !is_clean || version.is_empty() || version.len() > VERSION_MAX_BYTES {
+            let what = format!(
+                "servers.{name}.version is {}",
+                crate::tree::quoted(version)
+            );
+            checker.report(
+                Finding::new(checker.at(&path("version")), what)
+                    .expected("letters, digits and . - + _, for it names a folder"),
+            );
+        }
+    }
+    let programs = raw.programs.unwrap_or_default();
+    let needs = raw.needs.unwrap_or_default();
+    for (key, words) in [("programs", &programs), ("needs", &needs)] {
+        for (index, word) in words.iter().enumerate() {
+            if word.is_empty() || word.contains(['/', '$']) {
+                let place = checker.at(&[&path(key)[..], &[&index.to_string()]].concat());
+                let what = format!("servers.{name}.{key} has {}", crate::tree::quoted(word));
+                checker.report(Finding::new(place, what).expected("the name of a program"));
+            }
+        }
+    }
+    let fetch = raw.fetch?;
+    let stays_inside = fetch
+        .split('/')
+        .all(|step| !step.is_empty() && step != "..");
+    if !stays_inside {
+        let what = format!("servers.{name}.fetch is {}", crate::tree::quoted(&fetch));
+        checker.report(
+            Finding::new(checker.at(&path("fetch")), what)
+                .expected("a script in the system's folder, e.g. fetch/NAME"),
+        );
+    }
+    Some(Server {
+        version: raw.version?,
+        programs,
+        fetch,
+        needs,
+        takes: raw.takes,
+        name,
+    })
+}
+
+/// Two servers cannot bring the same program.
+pub(super) fn refuse_shared_programs(checker: &mut Checker<'_>, servers: &[Server]) {
+    for (index, server) in servers.iter().enumerate() {
+        for program in &server.programs {
+            if let Some(other) = servers[..index]
+                .iter()
+                .find(|other| other.programs.contains(program))
+            {
+                let place = checker.key(&["servers", &server.name, "programs"]);
+                let what = format!(
+                    "program {program:?} belongs to the servers {} and {}",
+                    other.name, server.name
+                );
+                checker.report(Finding::new(place, what).expected("one server for each program"));
+            }
+        }
+    }
+}
+
+/// A component's files, by name.
+pub(super) fn files(
+    checker: &mut Checker<'_>,
+    names: &Names,
+    component: &str,
+    raw: Option<IndexMap<String, String>>,
+) -> Vec<(String, String)> {
+    let files: Vec<_> = raw.into_iter().flatten().collect();
+    for (name, text) in &files {
+        let path = ["components", component, "files", name.as_str()];
+        let is_clean = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        if !is_clean || name.starts_with('.') || name.is_empty() {
+            let what = format!("{} is no name for a file", crate::tree::quoted(name));
+            checker.report(
+                Finding::new(checker.key(&path), what)
+                    .expected("letters, digits and . _ -, the first no dot"),
+            );
+        }
+        if text.len() > FILE_MAX_BYTES {
+            let what = format!("{} has {} bytes", shown(&path), text.len());
+            checker.report(
+                Finding::new(checker.at(&path), what)
+                    .expected(format!("at most {FILE_MAX_BYTES}")),
+            );
+        }
+        let scope = names.of_component(component, Secrets::Allowed);
+        let place = checker.at(&path);
+        names.check_text(checker, place, &scope, text);
+    }
+    files
+}
+
+/// The arguments that a command has in some configurations.
+pub(super) fn arguments(
+    checker: &mut Checker<'_>,
+    (names, conditions): (&Names, &Conditions<'_>),
+    component: &str,
+    raw: Option<Vec<raw::Arguments>>,
+) -> Vec<Arguments> {
+    let mut all = Vec::new();
+    for (index, raw) in raw.into_iter().flatten().enumerate() {
+        let index = index.to_string();
+        let path = ["components", component, "process", "arguments", &index];
+        let when_path = [&path[..], &["when"]].concat();
+        let when = conditions.read(checker, raw.when.as_ref(), &when_path);
+        let mut scope = names.of_component(component, Secrets::Refused);
+        scope.when = scope.when.and(&when);
+        let add = raw.add.unwrap_or_default();
+        for (word, text) in add.iter().enumerate() {
+            let place = checker.at(&[&path[..], &["add", &word.to_string()]].concat());
+            names.check_text(checker, place, &scope, text);
+        }
+        all.push(Arguments { when, add });
+    }
+    all
+}
+
+/// One request of a component's setup.
+pub(super) fn setup_step(
+    checker: &mut Checker<'_>,
+    (names, conditions): (&Names, &Conditions<'_>),
+    (component, index): (&str, usize),
+    raw: raw::SetupStep,
+) -> Option<SetupStep> {
+    let index = index.to_string();
+    let path = ["components", component, "setup", index.as_str()];
+    let below = |key: &'static str| [&path[..], &[key]].concat();
+    let when = conditions.read(checker, raw.when.as_ref(), &below("when"));
+    let method = checker.method_and_path(raw.methods(), &path);
+    let headers = checker.headers(raw.headers.clone(), &below("headers"));
+    let mut scope = names.of_component(component, Secrets::Allowed);
+    scope.when = scope.when.and(&when);
+    for (name, text) in &headers {
+        let place = checker.at(&[&below("headers")[..], &[name]].concat());
+        names.check_text(checker, place, &scope, text);
+    }
+    let body = raw.body.clone().unwrap_or_default();
+    names.check_text(checker, checker.at(&below("body")), &scope, &body);
+    let port = names.port_of(checker, &path, Some(component.to_owned()), raw.port);
+    let within = checker.or(
+        raw.within.map(|raw::Span(time)| time),
+        &below("within"),
+        SETUP_WITHIN,
+    )?;
+    let within = checker.within(within, &below("within"), WITHIN);
+    let (method, target) = method?;
+    Some(SetupStep {
+        name: raw.name?,
+        when,
+        port: port?.1,
+        method,
+        path: target,
+        headers,
+        body,
+        status: raw.status?,
+        within: within?,
+    })
+}
+
+/// The texts of a request to the system from outside: only secrets can be put into them.
+pub(super) fn check_request_texts(
+    checker: &mut Checker<'_>,
+    (headers, body): (&[(String, String)], &str),
+    path: &[&str],
+) {
+    let texts = headers
+        .iter()
+        .map(|(name, text)| ([path, &["headers", name]].concat(), text.as_str()))
+        .chain([([path, &["body"]].concat(), body)]);
+    for (path, text) in texts {
+        let names = parts(text);
+        let is_secret = |part: &Part<'_>| match part {
+            Part::Name(name) => secret(name).is_some(),
+            Part::Literal(_) => true,
+        };
+        let what = match &names {
+            None => "a ${ without its }".to_owned(),
+            Some(parts) => match parts.iter().find(|part| !is_secret(part)) {
+                Some(Part::Name(name)) => format!("${{{name}}} means nothing here"),
+                _ => continue,
+            },
+        };
+        let place = checker.at(&path);
+        checker.report(Finding::new(place, what).expected("${secret.NAME}"));
+    }
+}
+
+/// The name of the secret that `${…}` means, if it means one.
+pub(super) fn secret(name: &str) -> Option<&str> {
+    name.strip_prefix("secret.").filter(|name| is_name(name))
+}

@@ -1,0 +1,59 @@
+//! Levels of a system's parameters outside a study: as a command line gives them.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Level, System,
+    check::refusal,
+    nearest::{list, nearest},
+};
+
+/// A level for every parameter of a system: those given as `(name, text)`, the default of each other.
+///
+/// # Errors
+/// What is wrong with one of those given: a name that is no parameter's, a level that it does not take.
+pub fn parameter_levels(
+    system: &System,
+    given: &[(String, String)],
+) -> Result<BTreeMap<String, Level>, String> {
+    let names = || {
+        system
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
+    };
+    if let Some((name, _)) = given
+        .iter()
+        .find(|(name, _)| !names().any(|known| known == name))
+    {
+        let near = nearest(name, names())
+            .map(|near| format!("; did you mean \"{near}\"?"))
+            .unwrap_or_default();
+        let (system, known) = (&system.name, list(names()));
+        return Err(format!(
+            "system {system} has no parameter {name:?}; expected {known}{near}"
+        ));
+    }
+    let mut levels = BTreeMap::new();
+    for parameter in &system.parameters {
+        let text = given.iter().find(|(name, _)| *name == parameter.name);
+        let level = text.map_or_else(|| parameter.default.clone(), |(_, text)| level_of(text));
+        if let Some((expected, _)) = refusal(parameter, &level) {
+            let name = &parameter.name;
+            return Err(format!(
+                "parameter {name} is \"{level}\"; expected {expected}"
+            ));
+        }
+        levels.insert(parameter.name.clone(), level);
+    }
+    Ok(levels)
+}
+
+/// A level as a command line has it.
+fn level_of(text: &str) -> Level {
+    let truth = text.parse().map(Level::Boolean);
+    let number = || text.parse().map(Level::Integer);
+    truth
+        .or_else(|_| number())
+        .unwrap_or_else(|_| Level::Text(text.to_owned()))
+}

@@ -1,0 +1,151 @@
+//! What a system needs beside its processes: servers that are fetched, conditions, options of a command, requests made once.
+
+use std::{borrow::Cow, fmt};
+
+use indexmap::IndexMap;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{SeqAccess, Visitor},
+};
+
+use super::{MethodKeys, Span};
+use crate::Level;
+
+/// Each parameter that something hangs on, with the levels at which it exists.
+pub(crate) type Conditions = IndexMap<String, Levels>;
+
+/// A level or a list of them.
+#[derive(Debug)]
+pub(crate) struct Levels(pub Vec<Level>);
+
+impl<'de> Deserialize<'de> for Levels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LevelsVisitor;
+        impl<'de> Visitor<'de> for LevelsVisitor {
+            type Value = Levels;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a level or a list of them")
+            }
+            fn visit_bool<E>(self, truth: bool) -> Result<Levels, E> {
+                Ok(Levels(vec![Level::Boolean(truth)]))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Levels, E> {
+                Ok(Levels(vec![Level::Integer(number)]))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Levels, E> {
+                Ok(Levels(vec![Level::Float(number)]))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Levels, E> {
+                Ok(Levels(vec![Level::Text(text.to_owned())]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut levels: A) -> Result<Levels, A::Error> {
+                let mut all = Vec::new();
+                while let Some(level) = levels.next_element()? {
+                    all.push(level);
+                }
+                Ok(Levels(all))
+            }
+        }
+        deserializer.deserialize_any(LevelsVisitor)
+    }
+}
+
+impl JsonSchema for Levels {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Levels".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let level = generator.subschema_for::<Level>();
+        json_schema!({ "anyOf": [level, { "type": "array", "items": level, "minItems": 1 }] })
+    }
+}
+
+/// A server that is fetched where it is not installed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Server {
+    /// The version that is fetched, in quotes; an installed one of another version is used as it is.
+    #[schemars(required)]
+    pub version: Option<String>,
+    /// Its programs that the components' `${program.NAME}` name.
+    #[schemars(required, length(min = 1))]
+    pub programs: Option<Vec<String>>,
+    /// A script in the system's folder, called with the version and a folder; it puts the programs into the folder's `bin`.
+    #[schemars(required)]
+    pub fetch: Option<String>,
+    /// Programs that the script or the server needs, e.g. a compiler.
+    pub needs: Option<Vec<String>>,
+    /// What fetching takes, in words: time, space.
+    pub takes: Option<String>,
+}
+
+/// Words that a command has in some configurations.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// In which configurations, e.g. `{ backend: kafka }`; all must hold.
+    #[schemars(required, extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
+    /// The words; may hold `${…}`.
+    #[schemars(required, length(min = 1))]
+    pub add: Option<Vec<String>>,
+}
+
+/// A request made once, before those that need the component start. Its method is the key of its path: exactly one of get,
+/// put, post, …
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetupStep {
+    /// What it does.
+    #[schemars(required)]
+    pub name: Option<String>,
+    /// In which configurations; in all by default.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
+    /// One of the component's ports, at its first replica.
+    #[schemars(required)]
+    pub port: Option<String>,
+    /// Path of a GET request.
+    pub get: Option<String>,
+    /// Path of a PUT request.
+    pub put: Option<String>,
+    /// Path of a POST request.
+    pub post: Option<String>,
+    /// Path of a HEAD request.
+    pub head: Option<String>,
+    /// Path of a DELETE request.
+    pub delete: Option<String>,
+    /// Path of a PATCH request.
+    pub patch: Option<String>,
+    /// Path of an OPTIONS request.
+    pub options: Option<String>,
+    /// Header fields; may hold `${…}`.
+    pub headers: Option<IndexMap<String, String>>,
+    /// The body; may hold `${…}`.
+    pub body: Option<String>,
+    /// The status of the answer.
+    #[schemars(required, range(min = 100, max = 599))]
+    pub status: Option<u16>,
+    /// The longest it may take; 10s by default.
+    pub within: Option<Span>,
+}
+
+impl SetupStep {
+    pub(crate) fn methods(&self) -> MethodKeys<'_> {
+        [
+            ("get", &self.get),
+            ("put", &self.put),
+            ("post", &self.post),
+            ("head", &self.head),
+            ("delete", &self.delete),
+            ("patch", &self.patch),
+            ("options", &self.options),
+        ]
+    }
+}
