@@ -5,7 +5,8 @@ use waggle_results::{
     ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
 };
 use waggle_study::{
-    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Scenario, Study, Threshold, ThresholdOp, WarmUpUntil,
+    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Scenario, Study, Threshold, ThresholdOp,
+    WarmUpUntil,
 };
 
 use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};

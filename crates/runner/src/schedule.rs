@@ -19,7 +19,6 @@ use crate::{
     records::RecordFiles,
     request::Judge,
     search,
-    secrets::Secrets,
     trial::{self, Means, Order, Standing},
     web::Web,
 };
@@ -145,7 +144,11 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
         level: task.level,
     };
     events.tell(started).await;
-    if means.standing.as_ref().is_some_and(|kept| kept.cell != cell.number) {
+    if means
+        .standing
+        .as_ref()
+        .is_some_and(|kept| kept.cell != cell.number)
+    {
         take_down(means, series, events).await?;
     }
     let kept = means.standing.take();

@@ -184,11 +184,7 @@ async fn run(
         supervisor: fetching.supervisor.clone(),
         log: log.to_path_buf(),
         cpus: String::new(),
-        command: vec![
-            script.into(),
-            server.version.clone().into(),
-            whole.into(),
-        ],
+        command: vec![script.into(), server.version.clone().into(), whole.into()],
         // So that nothing of a script that is killed is left elsewhere.
         environment: vec![("TMPDIR".to_owned(), temporary.display().to_string())],
         folder: part.to_path_buf(),
@@ -221,12 +217,7 @@ async fn run(
 }
 
 /// Moves a whole server from `part` to its place, and what was there before out of the way.
-fn put_in_place(
-    server: &Server,
-    part: &Path,
-    place: &Path,
-    log: &Path,
-) -> Result<(), FetchError> {
+fn put_in_place(server: &Server, part: &Path, place: &Path, log: &Path) -> Result<(), FetchError> {
     let whole = part.join("server");
     for program in &server.programs {
         let file = whole.join("bin").join(program);
@@ -243,11 +234,7 @@ fn put_in_place(
 }
 
 /// Waits while another process fetches the same.
-async fn lock(
-    path: &Path,
-    server: &Server,
-    shutdown: &mut Shutdown,
-) -> Result<File, FetchError> {
+async fn lock(path: &Path, server: &Server, shutdown: &mut Shutdown) -> Result<File, FetchError> {
     let file = File::create(path).map_err(|problem| broken("create", path, problem))?;
     let wait = async {
         loop {

@@ -132,7 +132,10 @@ fn launch(folder: &TempDir, address: SocketAddr) -> Process {
         "influxdb",
         folder.path(),
         &command,
-        &[("INFLUXD_CONFIG_PATH", none.to_str().expect("a path in UTF-8"))],
+        &[(
+            "INFLUXD_CONFIG_PATH",
+            none.to_str().expect("a path in UTF-8"),
+        )],
     );
     process.wait_until("be healthy", || {
         TcpStream::connect(address).is_ok()

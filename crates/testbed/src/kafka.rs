@@ -1,13 +1,16 @@
 //! One Kafka broker that is its own controller (KRaft).
 
-use std::{fmt::Write, fs, net::SocketAddr, process::Command};
+use std::{ffi::OsString, fmt::Write, fs, net::SocketAddr, process::Command, sync::OnceLock};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::{process::free_port, Process, program};
+use crate::{Process, process::free_port, program};
 
 const HEAP: &str = "-Xms256m -Xmx256m";
+
+/// The files of a folder that was formatted: they are the same for every broker, and making them takes seconds.
+static FORMATTED: OnceLock<Vec<(OsString, Vec<u8>)>> = OnceLock::new();
 
 /// A broker with an empty log; auto-creation of topics is off.
 #[derive(Debug)]
@@ -53,12 +56,10 @@ impl Kafka {
         }
         let file = folder.path().join("server.properties");
         fs::write(&file, properties).expect("its settings");
-        let format = Command::new(program("kafka", "kafka-storage.sh"))
-            .args(["format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config"])
-            .arg(&file)
-            .output()
-            .expect("Kafka's storage tool");
-        assert!(format.status.success(), "{format:?}");
+        fs::create_dir(&data).expect("a folder for its log");
+        for (name, bytes) in FORMATTED.get_or_init(formatted) {
+            fs::write(data.join(name), bytes).expect("a formatted folder");
+        }
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let process = launch(&folder, address);
         Self {
@@ -100,6 +101,45 @@ impl Kafka {
     pub fn log_end(&self) -> String {
         self.process.log_end()
     }
+}
+
+fn formatted() -> Vec<(OsString, Vec<u8>)> {
+    let folder = TempDir::with_prefix("kafka-format-").expect("a folder");
+    let (file, data) = (
+        folder.path().join("format.properties"),
+        folder.path().join("data"),
+    );
+    let properties = format!(
+        "process.roles=broker,controller\n\
+         node.id=1\n\
+         controller.quorum.voters=1@127.0.0.1:1\n\
+         listeners=PLAINTEXT://127.0.0.1:2,CONTROLLER://127.0.0.1:1\n\
+         listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
+         controller.listener.names=CONTROLLER\n\
+         log.dirs={}\n",
+        data.display()
+    );
+    fs::write(&file, properties).expect("its settings");
+    let format = Command::new(program("kafka", "kafka-storage.sh"))
+        .args([
+            "format",
+            "--cluster-id",
+            "AAAAAAAAAAAAAAAAAAAAAA",
+            "--config",
+        ])
+        .arg(&file)
+        .env("KAFKA_OPTS", "-XX:TieredStopAtLevel=1")
+        .output()
+        .expect("Kafka's storage tool");
+    assert!(format.status.success(), "{format:?}");
+    let entries = fs::read_dir(&data).expect("a formatted folder");
+    entries
+        .map(|entry| {
+            let entry = entry.expect("a file of it");
+            let bytes = fs::read(entry.path()).expect("a file of it");
+            (entry.file_name(), bytes)
+        })
+        .collect()
 }
 
 fn launch(folder: &TempDir, address: SocketAddr) -> Process {

@@ -31,7 +31,12 @@ pub struct Process {
 
 impl Process {
     /// Starts a command, its output in `folder/NAME.log`.
-    pub fn start(name: &str, folder: &Path, command: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub fn start(
+        name: &str,
+        folder: &Path,
+        command: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let log = folder.join(format!("{name}.log"));
         let file = File::options()
             .create(true)

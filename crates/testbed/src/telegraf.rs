@@ -22,6 +22,11 @@ impl Telegraf {
         Self { process, folder }
     }
 
+    /// Returns when `is_so` does; panics, with the end of the log, where it ends before or time is up.
+    pub fn wait_until(&mut self, what: &str, is_so: impl FnMut() -> bool) {
+        self.process.wait_until(what, is_so);
+    }
+
     pub fn kill(&mut self) {
         self.process.kill();
     }

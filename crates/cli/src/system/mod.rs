@@ -15,11 +15,7 @@ use tokio::{runtime::Runtime, sync::watch, task::JoinHandle};
 use waggle_runner::Fetching;
 use waggle_study::Level;
 
-use crate::{
-    arguments::System,
-    exit::Exit,
-    folders, run::stop_on_signals,
-};
+use crate::{arguments::System, exit::Exit, folders, run::stop_on_signals};
 
 pub(crate) fn run(arguments: &System) -> Result<Exit> {
     match arguments {
@@ -30,7 +26,10 @@ pub(crate) fn run(arguments: &System) -> Result<Exit> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "what these commands tell is their output")]
+#[expect(
+    clippy::print_stdout,
+    reason = "what these commands tell is their output"
+)]
 fn say(text: &str) {
     println!("{text}");
 }

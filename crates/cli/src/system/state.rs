@@ -194,7 +194,11 @@ impl Known {
         }
         if !self.secrets.is_empty() {
             let names: Vec<&str> = self.secrets.keys().map(String::as_str).collect();
-            lines.push(format!("secrets {} in {}", names.join(", "), file.display()));
+            lines.push(format!(
+                "secrets {} in {}",
+                names.join(", "),
+                file.display()
+            ));
         }
         lines.push(format!("logs {}", self.logs.display()));
         lines.join("\n")

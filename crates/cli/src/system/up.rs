@@ -39,7 +39,9 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
         let known = known(&name, parameters, up);
         noted = state.write(&known);
         say(&known.shown(&state.known_file()));
-        say(&format!("Ctrl-C or `waggle system down {name}` brings it down"));
+        say(&format!(
+            "Ctrl-C or `waggle system down {name}` brings it down"
+        ));
     };
     say(&format!("{name}: starting …"));
     let ended = runtime()?.block_on(async {

@@ -64,7 +64,9 @@ impl Search<'_> {
     pub(crate) fn of_server(&self, server: &Server) -> Option<Vec<PathBuf>> {
         let installed = || {
             let programs = server.programs.iter();
-            programs.map(|name| self.installed(name)).collect()
+            programs
+                .map(|name| self.installed(name))
+                .collect::<Option<Vec<_>>>()
         };
         let fetched = || {
             let bin = self.servers?.join(folder_name(server)).join("bin");

@@ -3,8 +3,8 @@
 use std::{
     ffi::OsString,
     fs,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     io::Write,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -65,9 +65,8 @@ impl Wiring<'_> {
         };
         for (name, text) in &component.files {
             let file = folder.join(name);
-            write(&file, &filled(text)?).map_err(|why| {
-                Failure::new(format!("cannot write {}: {why}", file.display()))
-            })?;
+            write(&file, &filled(text)?)
+                .map_err(|why| Failure::new(format!("cannot write {}: {why}", file.display())))?;
         }
         let mut command: Vec<OsString> = Vec::new();
         for word in &component.process.command {

@@ -18,14 +18,14 @@ use tokio::time::{Instant, sleep};
 use waggle_results::{PhaseName, TrialInfo, TrialKey, TrialWriter};
 use waggle_study::{Cell, System};
 
-pub(crate) use self::{
-    report::now_utc,
-    verify::{Target, verify},
-};
 use self::{
     phases::{Allowed, Cut, Phases, Stop},
     report::Report,
     way::Trial,
+};
+pub(crate) use self::{
+    report::now_utc,
+    verify::{Target, verify},
 };
 use crate::{
     RunError,

@@ -186,7 +186,9 @@ impl Report {
 
     /// Whether every record was found that had to be, as far as they were followed.
     pub(crate) fn is_complete(&self) -> bool {
-        self.ledger.as_ref().is_none_or(|ledger| ledger.missing == 0)
+        self.ledger
+            .as_ref()
+            .is_none_or(|ledger| ledger.missing == 0)
     }
 
     /// Takes the system's secrets out of what was noted in words.

@@ -8,7 +8,7 @@ use super::{
     Checker,
     set::refusal,
     shown,
-    system_text::{Names, Scope, Secrets},
+    system_text::{Names, Secrets},
 };
 use crate::{
     Arguments, Parameter, Server, SetupStep, When,
@@ -80,10 +80,7 @@ pub(super) fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) 
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte));
         if !is_clean || version.is_empty() || version.len() > VERSION_MAX_BYTES {
-            let what = format!(
-                "servers.{name}.version is {}",
-                crate::tree::quoted(version)
-            );
+            let what = format!("servers.{name}.version is {}", crate::tree::quoted(version));
             checker.report(
                 Finding::new(checker.at(&path("version")), what)
                     .expected("letters, digits and . - + _, for it names a folder"),
@@ -164,8 +161,7 @@ pub(super) fn files(
         if text.len() > FILE_MAX_BYTES {
             let what = format!("{} has {} bytes", shown(&path), text.len());
             checker.report(
-                Finding::new(checker.at(&path), what)
-                    .expected(format!("at most {FILE_MAX_BYTES}")),
+                Finding::new(checker.at(&path), what).expected(format!("at most {FILE_MAX_BYTES}")),
             );
         }
         let scope = names.of_component(component, Secrets::Allowed);

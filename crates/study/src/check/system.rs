@@ -52,7 +52,10 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .iter()
         .map(|(name, raw)| {
             let path = ["components", name, "when"];
-            (name.clone(), conditions.read(checker, raw.when.as_ref(), &path))
+            (
+                name.clone(),
+                conditions.read(checker, raw.when.as_ref(), &path),
+            )
         })
         .collect();
     let names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
@@ -244,9 +247,7 @@ fn component(
         .into_iter()
         .flatten()
         .enumerate()
-        .filter_map(|(index, raw)| {
-            provision::setup_step(checker, context, (&name, index), raw)
-        })
+        .filter_map(|(index, raw)| provision::setup_step(checker, context, (&name, index), raw))
         .collect();
     let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
     let stop_path = [path[0], path[1], "stop_within"];

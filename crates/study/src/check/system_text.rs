@@ -188,7 +188,8 @@ impl Names {
     /// What is wrong with a `${…}`, if anything is.
     fn misuse(&self, place: Place, scope: &Scope<'_>, name: &str) -> Option<Finding> {
         if secret(name).is_some() {
-            let what = "a secret cannot stand in a command, which every user of the machine can read";
+            let what =
+                "a secret cannot stand in a command, which every user of the machine can read";
             return (scope.secrets == Secrets::Refused)
                 .then(|| Finding::new(place, what).expected("it in environment, files or setup"));
         }

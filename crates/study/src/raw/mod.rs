@@ -8,7 +8,7 @@ mod scenario;
 mod study;
 mod system;
 
-pub(crate) use provision::{Arguments, Conditions, Server, SetupStep};
+pub(crate) use provision::{Arguments, Conditions, Levels, Server, SetupStep};
 pub(crate) use scalar::{FindLevel, Name, Rate, Share, Size, Span, Status, Think};
 pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
@@ -18,7 +18,7 @@ pub(crate) use study::{
     RecordsFormat, Request, Schedule, Study, UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{
-    Component, Parameter, Probe, Process, ReadyCheck, Replicas, System, Verify,
+    Component, Endpoint, Parameter, Probe, Process, ReadyCheck, Replicas, System, Verify,
 };
 
 /// The method and path of a request, which stand in the file as one key of several.
