@@ -252,8 +252,14 @@ impl Examined {
                 cell.load = cell.load.at_level(find.from);
             }
         }
+        let in_cell = |cell: &Cell| {
+            let system = system.map(|system| system.configured(&cell.parameters));
+            system.as_ref().map(check::system_at_most)
+        };
+        let system_at_most = checked.iter().filter_map(in_cell).max();
         self.study = self.study.take().map(|study| Study {
             factors,
+            system_at_most: system_at_most.unwrap_or_default(),
             cells: checked,
             ..study
         });

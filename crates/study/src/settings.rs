@@ -27,7 +27,8 @@ pub struct Study {
     pub scenario_file: Option<Source>,
     /// What is searched for in every cell; `None`: every cell has the load it is given.
     pub find: Option<Find>,
-    /// Sum of the system's own deadlines: every step of its functional check, and stopping every component.
+    /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
+    /// where it is largest.
     pub system_at_most: Duration,
 }
 

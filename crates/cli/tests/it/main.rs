@@ -13,4 +13,5 @@ mod load_scenario;
 mod load_secure;
 mod scenarios;
 mod search;
+mod systems;
 mod verdicts;

@@ -172,6 +172,7 @@ impl Programs {
             let version = self
                 .version(component)
                 .await
+                .or_else(|| self.fetched_version(system, component))
                 .unwrap_or_else(|| "unknown".to_owned());
             versions.push(ComponentInfo {
                 name: component.name.clone(),
@@ -179,6 +180,18 @@ impl Programs {
             });
         }
         versions
+    }
+
+    /// What was fetched for a component that does not tell its version.
+    fn fetched_version(&self, system: &System, component: &Component) -> Option<String> {
+        let programs = names(component).ok()?;
+        let server = programs
+            .iter()
+            .find_map(|program| server_of(system, program))?;
+        let folder = folder_name(server);
+        let place = self.found.get(server.programs.first()?)?;
+        let is_fetched = place.parent()?.parent()?.file_name()? == folder.as_str();
+        is_fetched.then(|| format!("{} {}", server.name, server.version))
     }
 
     async fn version(&self, component: &Component) -> Option<String> {

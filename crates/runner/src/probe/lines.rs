@@ -142,6 +142,7 @@ mod tests {
 
     fn markers() -> Markers {
         Markers::new(&Probe {
+            when: waggle_study::When::default(),
             name: "store".to_owned(),
             component: "gateway".to_owned(),
             port: "http".to_owned(),

@@ -2,6 +2,7 @@
 
 mod faulty_stores;
 mod orphans;
+mod provision;
 mod systems;
 
 use std::{

@@ -26,7 +26,7 @@ pub(crate) use server::server;
 pub(crate) use set::{parameters, refusal};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
-pub(crate) use whole::whole;
+pub(crate) use whole::{system_at_most, whole};
 
 use std::time::Duration;
 

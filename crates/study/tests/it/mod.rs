@@ -3,6 +3,7 @@
 mod accepted;
 mod mistakes;
 mod planned;
+mod provision;
 mod scenarios;
 mod schemas;
 mod survival;

@@ -1,0 +1,243 @@
+//! `waggle system`: servers that are fetched, and a system that is up without a study.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::desk::{Desk, Parts, shown};
+
+/// Far longer than anything here takes, for a busy machine.
+const AT_MOST: Duration = Duration::from_secs(60);
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.system("fetched");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/fetched/fetch/tiny");
+    let to = desk.path().join("systems/fetched/fetch");
+    fs::create_dir_all(&to).unwrap();
+    fs::copy(from, to.join("tiny")).unwrap();
+    desk
+}
+
+fn waggle(desk: &Desk, arguments: &[&str]) -> Command {
+    let mut command = desk.waggle(arguments);
+    command
+        .env("XDG_CACHE_HOME", desk.path().join("cache"))
+        .env("XDG_STATE_HOME", desk.path().join("state"));
+    command
+}
+
+fn output(desk: &Desk, arguments: &[&str]) -> Output {
+    waggle(desk, arguments).output().unwrap()
+}
+
+/// What lies in the folder of fetched servers, and in those below it.
+fn servers(desk: &Desk) -> Vec<String> {
+    let folder = desk.path().join("cache/waggle/servers");
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| !name.ends_with(".lock")).collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn fine(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", shown(output));
+    shown(output)
+}
+
+#[track_caller]
+fn refused(output: &Output, expected: &str) {
+    assert_eq!(output.status.code(), Some(2), "{}", shown(output));
+    assert!(shown(output).contains(expected), "{}", shown(output));
+}
+
+/// Reads lines until one contains the text.
+fn read_until(lines: &mut impl BufRead, text: &str) -> String {
+    let mut all = String::new();
+    while !all.contains(text) {
+        assert!(lines.read_line(&mut all).unwrap() > 0, "it ended: {all}");
+    }
+    all
+}
+
+fn waits_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < AT_MOST, "{what} took too long");
+        std::thread::yield_now();
+    }
+}
+
+fn interrupt(child: &Child) {
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+#[test]
+fn what_is_missing_is_named_fetched_once_and_then_used() {
+    let desk = desk();
+    desk.study(&Parts::default());
+    let study = desk.path().join("study.yaml");
+    let text = fs::read_to_string(&study).unwrap();
+    let text = text.replace("use: faulty, set: { fault: none }", "use: fetched");
+    fs::write(&study, text).unwrap();
+    let run = ["run", "study.yaml", "--quick"];
+    refused(
+        &output(&desk, &run),
+        "the program \"tiny-store\" of tiny 1.0 is not installed and was not fetched yet; `waggle system fetch fetched` does that",
+    );
+    assert!(!desk.path().join("runs").exists());
+    let told = fine(&output(&desk, &["system", "fetch", "fetched"]));
+    assert!(told.contains("tiny 1.0: fetching (a moment) …"), "{told}");
+    assert!(told.contains("servers/tiny-1.0/bin/tiny-store"), "{told}");
+    assert_eq!(servers(&desk), ["tiny-1.0"]);
+    let told = fine(&output(
+        &desk,
+        &["system", "fetch", "fetched", "replicas=2"],
+    ));
+    assert!(told.contains("tiny 1.0: fetched before"), "{told}");
+    let run = output(&desk, &run);
+    assert!(matches!(run.status.code(), Some(0 | 4)), "{}", shown(&run));
+    let run = fs::read_to_string(desk.run_folder().join("run.json")).unwrap();
+    assert!(run.contains("\"version\": \"tiny 1.0\""), "{run}");
+}
+
+#[test]
+fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
+    let desk = desk();
+    let fetch = ["system", "fetch", "fetched"];
+    let failed = waggle(&desk, &fetch)
+        .env("WAGGLE_TEST_FETCH", "wrong")
+        .output();
+    let failed = failed.unwrap();
+    refused(
+        &failed,
+        "tiny could not be fetched: the script fetch/tiny ended with exit code 3",
+    );
+    refused(&failed, "no such version");
+    assert_eq!(servers(&desk), ["tiny-1.0.log"]);
+    let mut child = waggle(&desk, &fetch)
+        .env("WAGGLE_TEST_FETCH", "ever")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = desk
+        .path()
+        .join("cache/waggle/servers/.tiny-1.0.part/server/bin/begun");
+    waits_for("the fetch", || begun.exists());
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(servers(&desk).is_empty(), "{:?}", servers(&desk));
+    assert!(desk.processes_left().is_empty());
+    fine(&output(&desk, &fetch));
+    assert_eq!(servers(&desk), ["tiny-1.0"]);
+    refused(
+        &output(&desk, &["system", "fetch", "fetchd"]),
+        "there is no system \"fetchd\"; expected",
+    );
+    refused(
+        &output(&desk, &["system", "fetch", "fetched", "replicas=9"]),
+        "parameter replicas is \"9\"",
+    );
+}
+
+/// A system that is up, with what it told.
+fn up(desk: &Desk) -> (Child, BufReader<std::process::ChildStdout>, String) {
+    fine(&output(desk, &["system", "fetch", "fetched"]));
+    let mut child = waggle(desk, &["system", "up", "fetched", "replicas=2"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let told = read_until(&mut lines, "brings it down");
+    (child, lines, told)
+}
+
+fn state(desk: &Desk) -> std::path::PathBuf {
+    desk.path().join("state/waggle/systems/fetched")
+}
+
+#[track_caller]
+fn nothing_left(desk: &Desk) {
+    assert!(
+        desk.processes_left().is_empty(),
+        "{:?}",
+        desk.processes_left()
+    );
+    assert!(!state(desk).exists());
+    let status = fine(&output(desk, &["system", "status", "fetched"]));
+    assert!(status.contains("fetched is not up"), "{status}");
+}
+
+#[test]
+fn a_system_is_up_until_somebody_brings_it_down() {
+    let desk = desk();
+    let (mut child, _lines, told) = up(&desk);
+    let endpoint = told
+        .lines()
+        .find(|line| line.starts_with("  records "))
+        .unwrap();
+    let addresses: Vec<&str> = endpoint.split_whitespace().skip(1).collect();
+    assert_eq!(addresses.len(), 2, "{told}");
+    for address in addresses {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let request =
+            "GET /records?offset=0&limit=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    let file = state(&desk).join("up.json");
+    assert_eq!(
+        fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let known: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let secret = known["secrets"]["door"].as_str().unwrap();
+    assert!(secret.len() == 40 && !told.contains(secret));
+    let status = fine(&output(&desk, &["system", "status", "fetched"]));
+    assert!(status.contains(endpoint), "{status}");
+    refused(
+        &output(&desk, &["system", "up", "fetched"]),
+        "fetched is up already",
+    );
+    let down = fine(&output(&desk, &["system", "down", "fetched"]));
+    assert!(down.contains("fetched is down"), "{down}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    nothing_left(&desk);
+}
+
+#[test]
+fn ctrl_c_brings_it_down_and_what_a_kill_leaves_is_cleared_away() {
+    let desk = desk();
+    let (mut child, _lines, _) = up(&desk);
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    nothing_left(&desk);
+    let (mut child, _lines, _) = up(&desk);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    waits_for("the end of what was up", || {
+        desk.processes_left().is_empty()
+    });
+    let status = fine(&output(&desk, &["system", "status", "fetched"]));
+    assert!(
+        status.contains("a process that was killed left files"),
+        "{status}"
+    );
+    fine(&output(&desk, &["system", "down", "fetched"]));
+    nothing_left(&desk);
+}

@@ -1,0 +1,152 @@
+//! Conditions, files, secrets, setup and systems that are kept up, with small real components.
+
+use std::{fs, path::Path};
+
+use waggle_results::{PhaseName, Run, TrialEnd};
+
+use super::{Bench, example, read, study};
+
+/// A store that is started by a script of the system's folder, and a keeper that exists in one configuration.
+fn system() -> String {
+    "
+system: provided
+summary: A store with what it needs.
+parameters:
+  backend: { summary: where, one_of: [own, kept], default: own }
+components:
+  store:
+    needs: [keeper]
+    ports: [http]
+    files:
+      settings.txt: |
+        token=${secret.token} $${plain}
+    process:
+      command: [sh, '${system}/start', STORE, '${port.http}', '${dir}/settings.txt']
+      arguments:
+        - { when: { backend: kept }, add: ['${keeper.addresses.tcp}'] }
+      environment: { TOKEN: '${secret.token}' }
+    ready: { http: { port: http, path: /ready } }
+    setup:
+      - { name: first, port: http, get: /ready, headers: { X-Token: '${secret.token}' }, status: 200 }
+  keeper:
+    when: { backend: kept }
+    replicas: 2
+    ports: [tcp]
+    process: { command: [STORE, '${port.tcp}'] }
+    ready: { tcp: { port: tcp } }
+endpoints:
+  records: { component: store, port: http }
+  kept: { component: keeper, port: tcp }
+verify:
+  - { name: it is ready, endpoint: records, get: /ready, headers: { X-Token: '${secret.token}' }, expect: { status: 200 } }
+  - { name: so is the keeper, endpoint: kept, get: /ready, expect: { status: 200 } }
+"
+    .replace("STORE", &example("store").display().to_string())
+}
+
+const START: &str = "
+grep -q \"token=$TOKEN\" \"$3\" && echo the token is the same
+cat \"$3\"
+echo process $$ of a system with $4
+exec \"$1\" \"$2\"
+";
+
+fn bench(system: &str, study: &str) -> Bench {
+    let bench = Bench::new(system, study);
+    fs::write(bench.path("system/start"), START).unwrap();
+    bench
+}
+
+fn log(run: &Run, trial: usize, replica: &str) -> Option<String> {
+    let file = run.trials[trial].path.join(format!("logs/{replica}.log"));
+    file.exists().then(|| read(&file))
+}
+
+/// Whether any file below a folder has a word of as many hexadecimal digits as a secret.
+fn shows_a_secret(folder: &Path) -> bool {
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return shows_a_secret(&path);
+        }
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        text.split(|c: char| !c.is_ascii_hexdigit())
+            .any(|word| word.len() == 40)
+    })
+}
+
+#[test]
+fn a_configuration_has_its_components_and_files_and_shares_a_secret_that_nothing_keeps() {
+    let study = study("provided", "").replace(
+        "factors: { connections: [2] }",
+        "factors: { connections: [2], backend: [own, kept] }",
+    );
+    let bench = bench(&system(), &study);
+    let run = bench.results();
+    for (index, trial) in run.trials.iter().enumerate() {
+        assert_eq!(trial.info.end, TrialEnd::Completed);
+        let is_kept = trial.info.key.cell == 2;
+        assert_eq!(log(&run, index, "keeper-1").is_some(), is_kept);
+        let told = log(&run, index, "store-0").unwrap();
+        assert!(told.contains("the token is the same"), "{told}");
+        assert!(told.contains("token=[secret token] ${plain}"), "{told}");
+        let addresses = told.matches("127.0.0.1:").count();
+        assert_eq!(addresses, if is_kept { 2 } else { 0 }, "{told}");
+    }
+    assert!(!shows_a_secret(&bench.path("run")));
+    assert!(!bench.path("run/.system").exists());
+}
+
+#[test]
+fn a_setup_that_is_answered_otherwise_fails_the_trial() {
+    let system = system().replace(
+        "X-Token: '${secret.token}' }, status: 200",
+        "X-Token: a }, status: 201",
+    );
+    let run = bench(&system, &study("provided", "")).results();
+    let TrialEnd::Failed { phase, reason, .. } = &run.trials[0].info.end else {
+        panic!("it did not fail");
+    };
+    assert_eq!(*phase, PhaseName::Ready);
+    assert!(
+        reason.contains("setup \"first\" failed: expected status 201, got 200"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_cell_s_trials_can_follow_one_another_on_one_system() {
+    let study = study("provided", "").replace("repeat: 1", "repeat: 2\n  fresh: cell");
+    let study = study.replace("connections: [2]", "connections: [1, 2]");
+    let bench = bench(&system(), &study);
+    let run = bench.results();
+    assert_eq!(run.info.schedule.fresh.as_deref(), Some("cell"));
+    let process = |trial: usize| {
+        let told = log(&run, trial, "store-0").unwrap();
+        let line = told.lines().find(|line| line.starts_with("process "));
+        line.unwrap().to_owned()
+    };
+    let of_cell = |cell: u32| -> Vec<usize> {
+        (0..4)
+            .filter(|trial| run.trials[*trial].info.key.cell == cell)
+            .collect()
+    };
+    for cell in [1, 2] {
+        let [first, second] = of_cell(cell)[..] else {
+            panic!("two trials")
+        };
+        assert_eq!(process(first), process(second));
+        let info = &run.trials[second].info;
+        assert!(info.phase(PhaseName::Up).is_none() && info.phase(PhaseName::Verify).is_some());
+        assert!(
+            info.remarks
+                .iter()
+                .any(|remark| remark.contains("was up already"))
+        );
+        assert!(run.trials[first].info.phase(PhaseName::Down).is_none());
+        assert!(info.phase(PhaseName::Down).is_some());
+    }
+    assert_ne!(process(of_cell(1)[0]), process(of_cell(2)[0]));
+    assert!(!shows_a_secret(&bench.path("run")));
+    assert!(!bench.path("run/.system").exists());
+}

@@ -1,0 +1,168 @@
+//! What a system needs beside its processes: read without a mistake, and configured.
+
+use std::collections::BTreeMap;
+
+use waggle_study::{Level, System, parameter_levels, plan, read_study, read_system};
+
+use super::{STUDY, SYSTEM, changed, headlines, source};
+
+const BOTH: &str = r#"
+system: pair
+summary: A front that keeps records itself or in a store.
+parameters:
+  backend: { summary: where, one_of: [own, store], default: own }
+  stores: { summary: how many, integer: { min: 1, max: 3 }, default: 2 }
+servers:
+  db: { version: "1.2", programs: [db], fetch: fetch/db, needs: [cc], takes: a minute }
+components:
+  front:
+    needs: [store]
+    ports: [http]
+    files: { front.conf: "token=${secret.db} $${kept}" }
+    process:
+      command: [front, --port, "${port.http}"]
+      arguments:
+        - { when: { backend: own }, add: [--file, "${dir}/f"] }
+        - { when: { backend: store }, add: [--stores, "${store.addresses.tcp}"] }
+    ready: { tcp: { port: http } }
+    setup:
+      - { name: first, port: http, put: /first, headers: { X-Token: "${secret.db}" }, body: "${backend}", status: 204 }
+      - { name: kept, when: { backend: store }, port: http, put: /kept, status: 200, within: 2s }
+  store:
+    when: { backend: [store] }
+    replicas: ${stores}
+    ports: [tcp]
+    process: { command: ["${program.db}"] }
+    ready: { tcp: { port: tcp } }
+endpoints:
+  front: { component: front, port: http }
+  store: { component: store, port: tcp }
+probes:
+  own:
+    when: { backend: own }
+    component: front
+    port: http
+    get: /records?offset=${offset}&limit=${limit}
+    limit: 10
+    offset_after: o
+    time_after: t
+    run_after: r
+    key_after: k
+verify:
+  - { name: front, endpoint: front, get: /, headers: { X-Token: "${secret.db}" }, expect: { status: 200 } }
+  - { name: store, endpoint: store, get: /, expect: { status: 200 } }
+"#;
+
+fn both() -> System {
+    read_system(&source("system.yaml", BOTH)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+fn backend(name: &str) -> BTreeMap<String, Level> {
+    parameter_levels(&both(), &[("backend".to_owned(), name.to_owned())]).unwrap()
+}
+
+/// Names of components, endpoints, probes and checks, what the front needs, its command and the steps of its setup.
+fn shown(system: &System) -> Vec<String> {
+    let front = &system.components[system.components.len() - 1];
+    let names = |names: Vec<&String>| {
+        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        names.join(" ")
+    };
+    vec![
+        names(system.components.iter().map(|part| &part.name).collect()),
+        names(system.endpoints.iter().map(|part| &part.name).collect()),
+        names(system.probes.iter().map(|part| &part.name).collect()),
+        names(system.verify.iter().map(|part| &part.name).collect()),
+        names(front.needs.iter().collect()),
+        names(front.process.command.iter().collect()),
+        names(front.setup.iter().map(|part| &part.name).collect()),
+    ]
+}
+
+#[test]
+fn a_configuration_has_what_belongs_to_it() {
+    let system = both();
+    assert_eq!(
+        shown(&system.configured(&backend("own"))),
+        [
+            "front",
+            "front",
+            "own",
+            "front",
+            "",
+            "front --port ${port.http} --file ${dir}/f",
+            "first"
+        ]
+    );
+    assert_eq!(
+        shown(&system.configured(&backend("store"))),
+        [
+            "store front",
+            "front store",
+            "",
+            "front store",
+            "store",
+            "front --port ${port.http} --stores ${store.addresses.tcp}",
+            "first kept"
+        ]
+    );
+    let db = &system.servers[0];
+    assert_eq!(
+        (&*db.name, &*db.version, &*db.fetch),
+        ("db", "1.2", "fetch/db")
+    );
+}
+
+#[test]
+fn levels_of_a_command_line_are_checked() {
+    let check = |given: &[(&str, &str)], expected: Result<&[&str], &str>| {
+        let given: Vec<_> = given
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+            .collect();
+        let levels = parameter_levels(&both(), &given).map(|levels| {
+            let shown = |(name, level): (&String, &Level)| format!("{name}={level}");
+            levels.iter().map(shown).collect::<Vec<_>>()
+        });
+        let expected = expected.map(|levels| levels.iter().map(ToString::to_string).collect());
+        assert_eq!(levels, expected.map_err(str::to_owned));
+    };
+    check(&[], Ok(&["backend=own", "stores=2"]));
+    check(
+        &[("stores", "3"), ("backend", "store")],
+        Ok(&["backend=store", "stores=3"]),
+    );
+    check(
+        &[("stors", "3")],
+        Err(
+            "system pair has no parameter \"stors\"; expected backend, stores; did you mean \"stores\"?",
+        ),
+    );
+    check(
+        &[("stores", "4")],
+        Err("parameter stores is \"4\"; expected a whole number from 1 to 3"),
+    );
+}
+
+#[test]
+fn a_study_cannot_ask_for_what_its_configuration_lacks() {
+    let when = "  front: { when: { backend: sqlite }, component: front, port: http }";
+    let system = changed(
+        SYSTEM,
+        &[("  front: { component: front, port: http }", when)],
+    );
+    let system = read_system(&source("system.yaml", system)).unwrap();
+    let mistakes = read_study(&source("study.yaml", STUDY), &system).unwrap_err();
+    let expected = "study.yaml:17:9: load.request.to is \"front\", which is no endpoint of system shop; expected metrics";
+    assert_eq!(headlines(&mistakes), [expected]);
+}
+
+#[test]
+fn a_system_that_is_kept_up_has_its_trials_cell_by_cell() {
+    let text = changed(STUDY, &[("  repeat: 3\n", "  repeat: 3\n  fresh: cell\n")]);
+    let study = read_study(&source("study.yaml", text), &super::system()).unwrap();
+    let cells: Vec<u32> = plan(&study).trials.iter().map(|trial| trial.cell).collect();
+    let mut distinct = cells.clone();
+    distinct.dedup();
+    assert_eq!((cells.len(), distinct.len()), (24, 8));
+}
