@@ -55,6 +55,14 @@ pub struct Fetching {
     pub supervisor: PathBuf,
 }
 
+impl Fetching {
+    /// Where programs are looked for before `PATH`; a system may bring some in its own folder.
+    fn folders(&self) -> Vec<PathBuf> {
+        let own = std::iter::once(&self.system_folder);
+        self.program_folders.iter().chain(own).cloned().collect()
+    }
+}
+
 /// Why a server could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
@@ -88,8 +96,9 @@ pub fn servers(
     fetching: &Fetching,
 ) -> Vec<(Server, Place)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = fetching.folders();
     let search = |servers| Search {
-        folders: &fetching.program_folders,
+        folders: &folders,
         path: &path,
         servers,
     };
@@ -129,8 +138,9 @@ pub async fn fetch(
     shutdown: watch::Receiver<bool>,
 ) -> Result<Vec<PathBuf>, FetchError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = fetching.folders();
     let search = Search {
-        folders: &fetching.program_folders,
+        folders: &folders,
         path: &path,
         servers: Some(&fetching.servers_folder),
     };

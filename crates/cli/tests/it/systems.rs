@@ -241,3 +241,61 @@ fn ctrl_c_brings_it_down_and_what_a_kill_leaves_is_cleared_away() {
     fine(&output(&desk, &["system", "down", "fetched"]));
     nothing_left(&desk);
 }
+
+/// The gateway's program, which the whole workspace's tests build.
+fn gateway() {
+    let program = Path::new(env!("CARGO_BIN_EXE_waggle"))
+        .parent()
+        .unwrap()
+        .join("waggle-gateway");
+    assert!(
+        program.exists(),
+        "{} is missing: cargo build -p waggle-gateway",
+        program.display()
+    );
+}
+
+/// The shipped system on real servers comes up, is checked (a reading comes to InfluxDB) and goes.
+fn ingest_comes_and_goes(writer: &str) {
+    gateway();
+    let desk = Desk::new();
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let waggle = |arguments: &[&str]| {
+        let mut command = waggle(&desk, arguments);
+        // Servers that were fetched lie in the user's own cache folder.
+        match std::env::var_os("XDG_CACHE_HOME") {
+            Some(folder) => command.env("XDG_CACHE_HOME", folder),
+            None => command.env_remove("XDG_CACHE_HOME"),
+        };
+        command.current_dir(project);
+        command
+    };
+    let log = fs::File::create(desk.path().join("said")).unwrap();
+    let mut child = waggle(&["system", "up", "ingest", "--ready-within=600", "backend=kafka", writer])
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    while !told.contains("brings it down") {
+        let length = lines.read_line(&mut told).unwrap();
+        let said = || fs::read_to_string(desk.path().join("said")).unwrap();
+        assert!(length > 0, "it ended: {told}{}", said());
+    }
+    for part in ["kafka.broker", "influxdb.http", "records "] {
+        assert!(told.contains(part), "{told}");
+    }
+    let state = desk.path().join("state/waggle/systems/ingest");
+    assert!(state.exists());
+    let down = waggle(&["system", "down", "ingest"]).output().unwrap();
+    assert_eq!(down.status.code(), Some(0), "{}", shown(&down));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(desk.processes_left().is_empty(), "{:?}", desk.processes_left());
+    assert!(!state.exists());
+}
+
+#[test]
+fn ingest_with_kafka_telegraf_and_influxdb_comes_up_works_and_leaves_nothing() {
+    ingest_comes_and_goes("writer=telegraf");
+}
