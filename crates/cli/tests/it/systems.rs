@@ -259,7 +259,10 @@ fn gateway() {
 fn ingest_comes_and_goes(writer: &str) {
     gateway();
     let desk = Desk::new();
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
     let waggle = |arguments: &[&str]| {
         let mut command = waggle(&desk, arguments);
         // Servers that were fetched lie in the user's own cache folder.
@@ -271,11 +274,18 @@ fn ingest_comes_and_goes(writer: &str) {
         command
     };
     let log = fs::File::create(desk.path().join("said")).unwrap();
-    let mut child = waggle(&["system", "up", "ingest", "--ready-within=600", "backend=kafka", writer])
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .unwrap();
+    let mut child = waggle(&[
+        "system",
+        "up",
+        "ingest",
+        "--ready-within=600",
+        "backend=kafka",
+        writer,
+    ])
+    .stdout(Stdio::piped())
+    .stderr(log)
+    .spawn()
+    .unwrap();
     let mut told = String::new();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     while !told.contains("brings it down") {
@@ -291,7 +301,11 @@ fn ingest_comes_and_goes(writer: &str) {
     let down = waggle(&["system", "down", "ingest"]).output().unwrap();
     assert_eq!(down.status.code(), Some(0), "{}", shown(&down));
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert!(desk.processes_left().is_empty(), "{:?}", desk.processes_left());
+    assert!(
+        desk.processes_left().is_empty(),
+        "{:?}",
+        desk.processes_left()
+    );
     assert!(!state.exists());
 }
 

@@ -71,9 +71,36 @@ impl Conditions<'_> {
         }
         When(conditions)
     }
+
+    /// When each component exists.
+    pub(super) fn of_components(
+        &self,
+        checker: &mut Checker<'_>,
+        components: &[(String, raw::Component)],
+    ) -> IndexMap<String, When> {
+        let when = |(name, raw): &(String, raw::Component)| {
+            let path = ["components", name, "when"];
+            (name.clone(), self.read(checker, raw.when.as_ref(), &path))
+        };
+        components.iter().map(when).collect()
+    }
 }
 
-pub(super) fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<Server> {
+/// Every server that can be fetched.
+pub(super) fn servers(
+    checker: &mut Checker<'_>,
+    raw: Option<IndexMap<String, raw::Server>>,
+) -> Vec<Server> {
+    let servers: Vec<_> = raw
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, raw)| server(checker, name, raw))
+        .collect();
+    refuse_shared_programs(checker, &servers);
+    servers
+}
+
+fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<Server> {
     let path = |key: &'static str| ["servers", name.as_str(), key];
     if let Some(version) = &raw.version {
         let is_clean = version
@@ -120,7 +147,7 @@ pub(super) fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) 
 }
 
 /// Two servers cannot bring the same program.
-pub(super) fn refuse_shared_programs(checker: &mut Checker<'_>, servers: &[Server]) {
+fn refuse_shared_programs(checker: &mut Checker<'_>, servers: &[Server]) {
     for (index, server) in servers.iter().enumerate() {
         for program in &server.programs {
             if let Some(other) = servers[..index]

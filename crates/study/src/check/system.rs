@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver,
-    ReadyCheck, System, When,
+    ReadyCheck, System,
     mistake::Finding,
     nearest::{list, nearest},
     raw,
@@ -30,13 +30,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .into_iter()
         .filter_map(|(name, raw)| parameter(checker, name, raw))
         .collect();
-    let servers: Vec<_> = raw
-        .servers
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, raw)| provision::server(checker, name, raw))
-        .collect();
-    provision::refuse_shared_programs(checker, &servers);
+    let servers = provision::servers(checker, raw.servers);
     let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
     if raw_components.is_empty() && !checker.is_wild(&["components"]) {
         let what = "a system has at least one component";
@@ -48,16 +42,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         names: &parameter_names,
         known: &parameters,
     };
-    let when = raw_components
-        .iter()
-        .map(|(name, raw)| {
-            let path = ["components", name, "when"];
-            (
-                name.clone(),
-                conditions.read(checker, raw.when.as_ref(), &path),
-            )
-        })
-        .collect();
+    let when = conditions.of_components(checker, &raw_components);
     let names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
     let context = (&names, &conditions);
     let components: Vec<_> = raw_components
@@ -75,21 +60,14 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .probes
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| {
-            let when = conditions.read(checker, raw.when.as_ref(), &["probes", &name, "when"]);
-            probe(checker, &names, (name, when), raw)
-        })
+        .filter_map(|(name, raw)| probe(checker, context, name, raw))
         .collect();
     let verify = raw
         .verify
         .into_iter()
         .flatten()
         .enumerate()
-        .filter_map(|(index, raw)| {
-            let path = ["verify", &index.to_string(), "when"];
-            let when = conditions.read(checker, raw.when.as_ref(), &path);
-            verify(checker, &endpoints, (index, when), raw)
-        })
+        .filter_map(|(index, raw)| verify(checker, (&endpoints, &conditions), index, raw))
         .collect();
     Some(System {
         name: raw.system?.0,
@@ -339,11 +317,12 @@ fn ready(
 
 fn probe(
     checker: &mut Checker<'_>,
-    names: &Names,
-    (name, when): (String, When),
+    (names, conditions): (&Names, &Conditions<'_>),
+    name: String,
     raw: raw::Probe,
 ) -> Option<Probe> {
     let path = ["probes", name.as_str()];
+    let when = conditions.read(checker, raw.when.as_ref(), &[path[0], path[1], "when"]);
     let place = names.port_of(checker, &path, raw.component, raw.port);
     let get_path = ["probes", name.as_str(), "get"];
     if let Some(get) = &raw.get {
@@ -392,12 +371,13 @@ fn probe(
 
 fn verify(
     checker: &mut Checker<'_>,
-    endpoints: &[Endpoint],
-    (index, when): (usize, When),
+    (endpoints, conditions): (&[Endpoint], &Conditions<'_>),
+    index: usize,
     raw: raw::Verify,
 ) -> Option<Check> {
     let index = index.to_string();
     let path = |key: &'static str| ["verify", index.as_str(), key];
+    let when = conditions.read(checker, raw.when.as_ref(), &path("when"));
     let method = checker.method_and_path(raw.methods(), &["verify", &index]);
     let headers = checker.headers(raw.headers.clone(), &path("headers"));
     let body = raw.body.clone().unwrap_or_default();
