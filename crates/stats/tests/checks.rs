@@ -56,6 +56,7 @@ fn healthy() -> TrialFacts<'static> {
             p50: &LEVEL,
             p99: &LEVEL,
             cpu: &LEVEL,
+            least_change_of_times: 0.0,
         },
         bin_s: 1.0,
         warm_up_steady: Some(true),
@@ -206,6 +207,48 @@ fn lag_of_the_generator() {
         &[reason],
         None,
     );
+}
+
+#[test]
+fn lateness_is_little_beside_the_time_that_a_search_asks_about() {
+    let late = |bound, lag| {
+        let facts = with_engine(open(), |engine| engine.lag_p99_us = lag);
+        TrialFacts {
+            response_p50_us: Some(150.0),
+            time_bound_us: bound,
+            ..facts
+        }
+    };
+    let remark = "p99 of the generator's lag is 2.5 ms, 1667 % of the median response time of 150 µs: \
+                  little beside the time that is asked about";
+    let asked = Some(25_000.0);
+    expect(&late(asked, 2_500.0), Verdict::Valid, &[], Some(remark));
+    for (bound, lag) in [(asked, 2_510.0), (None, 2_500.0)] {
+        let found = check(&late(bound, lag)).reasons;
+        assert!(
+            matches!(&*found, [reason] if reason.verdict == Verdict::InstrumentLimited),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn times_that_change_by_little_of_what_a_search_asks_about_are_steady() {
+    let times: Vec<f64> = (0..40)
+        .map(|bin| if bin < 20 { 131.0 } else { 180.0 })
+        .collect();
+    let with = |time_bound_us| TrialFacts {
+        bins: SteadyBins {
+            p50: &times,
+            ..SteadyBins::default()
+        },
+        time_bound_us,
+        ..open()
+    };
+    let verdict = |facts: &TrialFacts<'_>| verdict_of(&check(facts).reasons);
+    assert_eq!(verdict(&with(None)), Verdict::Unsteady);
+    assert_eq!(verdict(&with(Some(400.0))), Verdict::Unsteady);
+    assert_eq!(verdict(&with(Some(25_000.0))), Verdict::Valid);
 }
 
 #[test]

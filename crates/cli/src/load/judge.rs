@@ -14,8 +14,13 @@ use super::{
 };
 
 /// Every check that a single load allows.
-pub(crate) fn findings(planned: &Planned, watched: &Watched) -> Findings {
-    found(planned, watched, &watched.totals_row())
+/// `time_bound_us`: in a search, the strictest upper bound on times that is asked for.
+pub(crate) fn findings(
+    planned: &Planned,
+    watched: &Watched,
+    time_bound_us: Option<f64>,
+) -> Findings {
+    found(planned, watched, &watched.totals_row(), time_bound_us)
 }
 
 /// The same in mid-run, as if the load ended now: what waits to be sent would be given up.
@@ -23,10 +28,15 @@ pub(crate) fn findings_so_far(planned: &Planned, watched: &Watched) -> Findings 
     let totals = watched.totals_row();
     let waiting = totals.due.saturating_sub(totals.sent + totals.skipped);
     let skipped = totals.skipped + waiting;
-    found(planned, watched, &CountsRow { skipped, ..totals })
+    found(planned, watched, &CountsRow { skipped, ..totals }, None)
 }
 
-fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
+fn found(
+    planned: &Planned,
+    watched: &Watched,
+    totals: &CountsRow,
+    time_bound_us: Option<f64>,
+) -> Findings {
     let job = &planned.job;
     let offered = offered_per_s(planned);
     let (workers, connections) = workers_and_connections(planned);
@@ -49,6 +59,7 @@ fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
         service_mean_us: (!watched.service_time_measured.is_empty())
             .then(|| watched.service_time_measured.mean()),
+        time_bound_us,
         answers: RunningTotals {
             at_s: &series.at_s,
             asked: &series.due,
@@ -59,6 +70,7 @@ fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
             p50: &series.p50,
             p99: &series.p99,
             cpu: &series.cpu,
+            least_change_of_times: 0.0,
         },
         bin_s: series.bin_s,
         bins_from_s: watched.bins_from_s,
@@ -248,4 +260,13 @@ fn statistic(times: &Times, which: &str) -> Option<f64> {
         _ => return None,
     };
     value.map(as_f64)
+}
+
+/// The strictest upper bound on times among the conditions of a search.
+pub(crate) fn time_bound_us(conditions: &[Threshold]) -> Option<f64> {
+    judge::time_bound_us(conditions.iter().map(|condition| judge::Bound {
+        number: &condition.number,
+        is_upper: matches!(condition.op, ThresholdOp::Less | ThresholdOp::LessOrEqual),
+        value: condition.value,
+    }))
 }

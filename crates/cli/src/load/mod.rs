@@ -64,6 +64,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
         thresholds: &flags.judged.thresholds,
         remarks: reached.remark.into_iter().collect(),
         with_series: output.series,
+        time_bound_us: None,
     };
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;

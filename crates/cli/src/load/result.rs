@@ -26,11 +26,13 @@ pub(crate) struct Beside<'a> {
     /// What was worth saying before the load started.
     pub(crate) remarks: Vec<String>,
     pub(crate) with_series: bool,
+    /// In a search: the strictest upper bound on times that is asked for.
+    pub(crate) time_bound_us: Option<f64>,
 }
 
 /// Puts the result together.
 pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
-    let findings = judge::findings(planned, &watched);
+    let findings = judge::findings(planned, &watched, beside.time_bound_us);
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     let (all, measured) = (watched.all.counts(), watched.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;

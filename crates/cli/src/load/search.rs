@@ -9,6 +9,7 @@ use super::{
     arguments::{self, Load},
     found::{FORMAT, FindResult, FindStep},
     job::{self, Planned},
+    judge,
     parse::SoughtName,
     result::{self, Beside},
     series::Series,
@@ -65,6 +66,7 @@ pub(super) fn run(
             thresholds: &conditions,
             remarks: reached.remark.iter().cloned().collect(),
             with_series: false,
+            time_bound_us: judge::time_bound_us(&conditions),
         };
         let result = one(&planned, beside, &interrupts)?;
         if result.interrupted {

@@ -145,6 +145,7 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
         thresholds: &flags.judged.thresholds,
         remarks: Vec::new(),
         with_series: false,
+        time_bound_us: None,
     };
     let mut result = result::result(&planned, watched, beside);
     result.engine.memory_peak_bytes = Some(24 << 20);

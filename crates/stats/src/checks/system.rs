@@ -2,7 +2,7 @@
 
 use super::{ACHIEVED_MIN, CHANCE, Findings, float, share};
 use crate::{
-    Verdict,
+    SteadyBins, Verdict,
     backlog::backlog_grows,
     facts::{LoadModel, RunningTotals, TrialFacts},
     sample::size,
@@ -63,7 +63,11 @@ fn grows(what: &str, totals: &RunningTotals<'_>, found: &mut Findings) {
 /// could not be made.
 pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     let warm_up = "the warm-up ended at its limit, before the system was steady";
-    match steady(&facts.bins) {
+    let bins = SteadyBins {
+        least_change_of_times: super::BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0),
+        ..facts.bins
+    };
+    match steady(&bins) {
         Steadiness::Unsteady {
             what,
             shape,
