@@ -10,6 +10,7 @@ mod plan;
 mod progress;
 mod report;
 mod run;
+mod say;
 mod schema;
 mod table;
 
@@ -36,18 +37,10 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(mistake) => {
-            complain(&mistake);
+            say::aside(&format!("{mistake:#}"));
             Exit::Mistake.into()
         }
     }
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the one place where a mistake is shown"
-)]
-fn complain(mistake: &anyhow::Error) {
-    eprintln!("{mistake:#}");
 }
 
 /// A panic is our bug: code 1, not the runtime's 101.

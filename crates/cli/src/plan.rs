@@ -6,15 +6,11 @@ use anyhow::Result;
 use waggle_report::level;
 use waggle_study::{Cell, Find, LoadModel, Order, Study};
 
-use crate::{arguments::Plan, exit::Exit, files, table::duration};
+use crate::{arguments::Plan, exit::Exit, files, say, table::duration};
 
-#[expect(clippy::print_stdout, reason = "the plan is this command's output")]
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     let loaded = files::load(&arguments.choice)?;
-    print!(
-        "{}",
-        listing(&loaded.study, &waggle_study::plan(&loaded.study))
-    );
+    say::result(&listing(&loaded.study, &waggle_study::plan(&loaded.study)))?;
     Ok(Exit::Fine)
 }
 

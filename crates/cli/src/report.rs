@@ -6,12 +6,11 @@ use anyhow::{Context, Result};
 use waggle_report::words;
 use waggle_stats::{Answer, End};
 
-use crate::{arguments::Report, exit::Exit, table};
+use crate::{arguments::Report, exit::Exit, say, table};
 
-#[expect(clippy::print_stdout, reason = "the table is this command's output")]
 pub(crate) fn run(arguments: &Report) -> Result<Exit> {
     let (text, exit) = written(&arguments.run)?;
-    println!("{text}");
+    say::result(&format!("{text}\n"))?;
     Ok(exit)
 }
 

@@ -24,6 +24,7 @@ use waggle_study::{Named, Source};
 use crate::{
     arguments::{Init, InitFrom},
     exit::Exit,
+    say,
 };
 use call::{Call, Found, most_called, name_of, split_url};
 
@@ -50,17 +51,12 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", written.name)));
     if arguments.output.as_deref() == Some(Path::new("-")) {
-        say(written.text.trim_end());
+        say::result(&format!("{}\n", written.text.trim_end()))?;
         return Ok(Exit::Fine);
     }
     put(&file, &written.text, arguments.force)?;
-    say(&told(&file, &found, &wanted));
+    say::result(&format!("{}\n", told(&file, &found, &wanted)))?;
     Ok(Exit::Fine)
-}
-
-#[expect(clippy::print_stdout, reason = "this command's output")]
-fn say(text: &str) {
-    println!("{text}");
 }
 
 fn found(arguments: &Init) -> Result<Found> {

@@ -28,7 +28,7 @@ mod transport;
 mod view;
 mod watch;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
 
@@ -43,7 +43,7 @@ use self::{
     text::Colours,
     view::View,
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, say};
 
 /// Longest wait for the first connection.
 const REACH: std::time::Duration = std::time::Duration::from_secs(5);
@@ -88,7 +88,7 @@ fn find(flags: &Load, what: SoughtName, to: (&Target, &Reached)) -> Result<Exit>
     let quiet = flags.output.quiet;
     let found = search::run(flags, what, to, |step| {
         if !quiet {
-            view::say(&found::line(what.noun(), step));
+            say::aside(&found::line(what.noun(), step));
         }
     })?;
     let text = if flags.output.json {
@@ -98,23 +98,19 @@ fn find(flags: &Load, what: SoughtName, to: (&Target, &Reached)) -> Result<Exit>
         let told = !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
         found::text(&found, if told { &[] } else { &found.steps })
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .context("cannot write the result")?;
+    say::result(&text)?;
     Ok(search::exit(&found))
 }
 
 fn show(result: &LoadResult, as_json: bool) -> Result<()> {
-    let mut out = std::io::stdout().lock();
     let text = if as_json {
         serde_json::to_string_pretty(result).context("cannot write the result as JSON")? + "\n"
     } else {
-        let wanted =
-            out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+        let wanted = std::io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
         text::text(result, if wanted { Colours::On } else { Colours::Off })
     };
-    out.write_all(text.as_bytes())
-        .context("cannot write the result")
+    say::result(&text)
 }
 
 /// An interrupt wins over the verdict, the verdict over conditions, which count on valid results only.

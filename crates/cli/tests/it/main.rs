@@ -11,6 +11,7 @@ mod live;
 mod load;
 mod load_scenario;
 mod load_secure;
+mod readers;
 mod scenarios;
 mod search;
 mod verdicts;
