@@ -51,7 +51,7 @@ fn found(
             Model::Open { .. } => LoadModel::Open,
             Model::Users { .. } => LoadModel::Users,
         },
-        failed: nothing_succeeded(&watched.all.counts()),
+        failed: nothing_succeeded(planned, watched),
         measured: judge::counts(&watched.measured.counts()),
         totals: judge::counts(totals),
         engine: judge::engine(&engine, median),
@@ -123,7 +123,8 @@ fn has_stages(model: &Model) -> bool {
 }
 
 /// Without a single success there is nothing to measure.
-fn nothing_succeeded(all: &CountsRow) -> Option<String> {
+fn nothing_succeeded(planned: &Planned, watched: &Watched) -> Option<String> {
+    let all = watched.all.counts();
     if all.succeeded > 0 {
         return None;
     }
@@ -136,10 +137,17 @@ fn nothing_succeeded(all: &CountsRow) -> Option<String> {
         [] => String::new(),
         kinds => format!(": {}", kinds.join(", ")),
     };
-    Some(match all.sent {
-        0 => format!("no request could be sent{why}"),
-        _ => format!("no request succeeded{why}"),
-    })
+    let nothing_due = matches!(planned.job.model, Model::Open { .. }) && all.due == 0;
+    let what = match (all.sent, watched.totals.sent) {
+        (1.., _) => "no request succeeded",
+        (0, 1..) if watched.interrupted && watched.answers.is_empty() => {
+            "the load was ended in its warm-up, nothing was measured"
+        }
+        (0, 1..) => "no request was sent in the measured time",
+        (0, 0) if nothing_due => "no request fell due",
+        (0, 0) => "no request could be sent",
+    };
+    Some(format!("{what}{why}"))
 }
 
 fn median(values: &[u64]) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! `waggle load`: one quick load on one URL, judged like a trial of a study.
 //!
 //! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and
-//! `transport`); `watch` follows it, `gather` adds its intervals up (`steps`: those of a scenario), `series` writes them,
+//! `transport`); `watch` follows it, `gather` adds its intervals up (`steps`: those of a scenario; `statuses`: answers), `series` writes them,
 //! `view` shows them (at a terminal by `live`); `result` makes the one plain value (`summary`), judged by `judge`, which
 //! `text` and serde render.
 
@@ -18,6 +18,7 @@ mod result;
 mod scenario;
 mod search;
 mod series;
+mod statuses;
 mod steps;
 pub(crate) mod summary;
 mod target;

@@ -115,6 +115,18 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
             what.noun()
         );
     }
+    let ignored = match what {
+        // Each user has a connection of its own, and one request under way.
+        SoughtName::Users => (flags.model.connections.map(|_| "--connections"))
+            .or(flags.model.pipelining.map(|_| "--pipelining")),
+        SoughtName::Rate | SoughtName::Connections => None,
+    };
+    if let Some(flag) = ignored {
+        bail!("{flag} makes no difference to users, who have a connection each");
+    }
+    if flags.output.no_live {
+        bail!("--no-live: a search has no live view; --quiet leaves out its lines of progress");
+    }
     flags.until.duration.get_or_insert(DURATION);
     flags.until.warm_up.get_or_insert(WARM_UP);
     Ok(())

@@ -321,7 +321,7 @@ impl<'a> Watching<'a> {
     }
 
     /// The measured time begins and ends with an interval. The interval of an interrupt is not whole, and counts only
-    /// where there is no other.
+    /// where there is no other. Intervals are whole nanoseconds, so that the last may end a few of them before the time.
     fn phase_of(&self, interval: &Interval, interrupted_at: Option<Duration>) -> Phase {
         let end = self.planned.measure.map(|time| self.planned.warm_up + time);
         let whole = interval.start + self.planned.job.interval;
@@ -331,7 +331,7 @@ impl<'a> Watching<'a> {
             Phase::WarmUp
         } else if self.phase == Phase::Finish
             || is_cut
-            || end.is_some_and(|end| interval.start >= end)
+            || end.is_some_and(|end| interval.start + self.planned.job.interval / 2 >= end)
         {
             Phase::Finish
         } else {

@@ -264,6 +264,36 @@ fn mistakes_are_explained_with_code_2() {
         &[&up, "-p", "2", "--disable-keepalive"],
         "do not go together",
     );
+    check(
+        &[&up, "-n", "9", "--warm-up", "1s"],
+        "-n counts requests from the start on",
+    );
+    check(&[&up, "--stages", "0s:100"], "all of them together take 0");
+    check(
+        &[&up, "--find", "users", "-c", "9"],
+        "--connections makes no difference to users",
+    );
+    check(
+        &[&up, "--find", "users", "-p", "9"],
+        "--pipelining makes no difference to users",
+    );
+    check(&[&up, "--find", "rate", "--no-tui"], "has no live view");
+    check(&[&up, "-s", "x.lua"], "write --scenario FILE");
+    check(&["-s", "x.lua", &up], "write --scenario FILE");
+    check(&[&up, &up], "one URL is expected");
+    check(&[&up, "--csv", "-"], "expected a file");
+    std::fs::write(desk.path().join("keep.csv"), "kept").unwrap();
+    let both = ["--csv", "keep.csv", "--hdr"];
+    check(
+        &[&[&*up][..], &both, &["./keep.csv"]].concat(),
+        "name the same file",
+    );
+    check(
+        &[&[&*up][..], &both, &["no/such"]].concat(),
+        "cannot write no/such",
+    );
+    let kept = std::fs::read_to_string(desk.path().join("keep.csv")).unwrap();
+    assert_eq!(kept, "kept");
     assert_eq!(server.stop(), 0, "nothing was to be started");
 }
 
@@ -363,8 +393,12 @@ fn requests_are_what_the_flags_say() {
             "Host: else",
             "-H",
             "X-A: b",
+            "-H",
+            "User-Agent:",
+            "-H",
+            "X-B;",
         ],
-        "GET /a?b=c HTTP/1.1\nHost: else\nX-A: b\nAuthorization: Basic bWU6cHc=\n\n",
+        "GET /a?b=c HTTP/1.1\nHost: else\nX-A: b\nX-B: \nAuthorization: Basic bWU6cHc=\n\n",
     );
     check(
         &[
@@ -379,6 +413,21 @@ fn requests_are_what_the_flags_say() {
             "text/x",
         ],
         "PUT / HTTP/1.1\nHost: example.test\nContent-Type: text/x\nContent-Length: 2\n\nxy",
+    );
+    check(
+        &[
+            "example.test/",
+            "--connect-to",
+            "::127.0.0.1:PORT",
+            "--data-raw",
+            "@body.txt",
+            "-H",
+            "Content-Type:",
+            "--max-time",
+            "9",
+            "--latency",
+        ],
+        "POST / HTTP/1.1\nHost: example.test\nContent-Length: 9\n\n@body.txt",
     );
     check(
         &[

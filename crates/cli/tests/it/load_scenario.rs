@@ -176,6 +176,9 @@ fn each_step_counts_what_the_server_counts() {
         assert_eq!(count(&result, "/sessions/started"), logins);
         assert!(count(&result, "/sessions/completed") > 0, "{result}");
         assert_eq!(count(&result, "/sessions/failed"), 0, "{result}");
+        // Of a login any 2xx is expected, of an order 201.
+        let statuses = serde_json::json!({ "2xx": logins, "201": orders });
+        assert_eq!(result["statuses"], statuses, "{result}");
         assert_eq!(seen.strangers.load(Ordering::Relaxed), 0);
         for step in ["/steps/0", "/steps/1"] {
             let succeeded = count(&result, &format!("{step}/succeeded"));
@@ -209,6 +212,18 @@ fn a_step_that_fails_ends_its_session_and_is_told() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn an_answer_that_fails_a_check_has_its_status() {
+    let wrong = SCENARIO.replace("equals: \"{{people.name}}\"", "equals: nobody");
+    let (desk, (address, _)) = (desk(&wrong), shop());
+    let url = format!("http://{address}");
+    let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "--json"];
+    let output = desk.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(count(&result, "/failures/check_failed"), 10, "{result}");
+    assert_eq!(result["statuses"], serde_json::json!({ "2xx": 10 }));
 }
 
 #[test]
