@@ -120,6 +120,10 @@ fn what_the_engine_can_send_bounds_what_a_trial_tells_of_the_system() {
     let reason = format!("{sent}, 99.01 % of the 10,100/s {by}; it, not the system, was the limit");
     let facts = sent_of(10_100.0);
     expect(&facts, Verdict::InstrumentLimited, &[&reason], None);
+    let remark = format!(
+        "{sent}, 111 % of the 9,000/s {by}: the calibration is wrong and says nothing here"
+    );
+    expect(&sent_of(9_000.0), Verdict::Valid, &[], Some(&remark));
 }
 
 #[test]
@@ -207,6 +211,38 @@ fn lag_of_the_generator() {
         &[reason],
         None,
     );
+}
+
+/// Nothing was in flight when the measured phase began, as in a load without a warm-up: what is under way for the first
+/// time is no backlog.
+#[test]
+fn a_load_that_begins_with_the_measured_phase_fills_up_first() {
+    let filling = |in_flight_mean, answered, in_flight_change| {
+        let mut facts = with_engine(open(), |engine| engine.in_flight_mean = in_flight_mean);
+        (facts.measured.succeeded, facts.totals.succeeded) = (answered, answered);
+        facts.measured.in_flight_change = in_flight_change;
+        let reasons = check(&facts).reasons;
+        reasons
+            .iter()
+            .any(|reason| reason.verdict == Verdict::Overloaded)
+    };
+    // 10,000/s at a constant 300 ms.
+    assert!(!filling(2_900.0, 97_000, 3_000));
+    // As many answers too few, and nothing that is under way explains them.
+    assert!(filling(2_900.0, 97_000, 0));
+    // What is in flight grows all the time: its mean is half of where it ends.
+    assert!(filling(5_000.0, 90_000, 10_000));
+}
+
+#[test]
+fn a_phase_in_which_nothing_was_sent_is_failed() {
+    let mut facts = healthy();
+    facts.measured = Counts {
+        seconds: 10.0,
+        ..Counts::default()
+    };
+    let reason = "no request was sent in the measured phase: there is nothing to judge";
+    expect(&facts, Verdict::Failed, &[reason], None);
 }
 
 #[test]
@@ -424,12 +460,12 @@ fn open_load_that_is_not_kept_up_with() {
         facts.service_mean_us = Some(5_000.0);
         facts
     };
-    // 1 % and four standard deviations of 50 in flight.
-    valid(&answered(98_980));
-    let reason = "100,000 requests fell due and 98,960 were answered (98.96 %; 99 % is the least), 0 were skipped";
-    expect(&answered(98_960), Verdict::Overloaded, &[reason], None);
+    // 1 %, four standard deviations of 50 in flight, and those 50 themselves.
+    valid(&answered(98_930));
+    let reason = "100,000 requests fell due and 98,910 were answered (98.91 %; 99 % is the least), 0 were skipped";
+    expect(&answered(98_910), Verdict::Overloaded, &[reason], None);
     // Closed load has no rate to keep up with.
-    let mut facts = answered(98_960);
+    let mut facts = answered(98_910);
     facts.model = LoadModel::Closed;
     valid(&facts);
 }

@@ -5,6 +5,7 @@
 mod calibration;
 mod commands;
 mod desk;
+mod external;
 mod init;
 mod interrupts;
 mod live;

@@ -10,6 +10,8 @@ use crate::{
 /// CPU of the busiest worker thread, used or waited for.
 const BUSY_REMARK: f64 = 0.80;
 const BUSY_LIMIT: f64 = 0.95;
+/// More than this share of what a calibration calls possible shows that it is wrong, and not how fast the generator is.
+const DISPROVED: f64 = 1.05;
 /// Lag against the median response time.
 const LAG_SHARE: f64 = 0.10;
 /// The kernel's timer slack (50 µs) and a wake-up: what no sleeping generator avoids.
@@ -170,7 +172,12 @@ pub(super) fn calibrated(facts: &TrialFacts<'_>, found: &mut Findings) {
             number(possible),
         )
     };
-    if used > BUSY_LIMIT {
+    if used > DISPROVED {
+        // It did what it was said to be unable to do.
+        found
+            .remarks
+            .push(text(": the calibration is wrong and says nothing here"));
+    } else if used > BUSY_LIMIT {
         found.reason(
             Verdict::InstrumentLimited,
             text("; it, not the system, was the limit"),

@@ -38,6 +38,12 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
         found.reason(Verdict::Failed, why.clone());
         return found;
     }
+    let measured = &facts.measured;
+    if measured.seconds > 0.0 && measured.sent == 0 && measured.succeeded + measured.failed == 0 {
+        let why = "no request was sent in the measured phase: there is nothing to judge";
+        found.reason(Verdict::Failed, why.to_owned());
+        return found;
+    }
     account::requests(facts, &mut found);
     account::records(facts, &mut found);
     instrument::littles_law(facts, &mut found);

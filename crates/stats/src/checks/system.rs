@@ -24,7 +24,10 @@ pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
     let measured = &facts.measured;
     let answered = measured.succeeded.saturating_add(measured.failed);
     if facts.model == LoadModel::Open && measured.due > 0 {
-        let left = float(measured.due) - float(answered);
+        // Those under way for the first time are no backlog: as many as a steady load has in flight.
+        let filled = float(u64::try_from(measured.in_flight_change).unwrap_or(0))
+            .min(facts.engine.in_flight_mean.max(0.0));
+        let left = float(measured.due) - float(answered) - filled;
         let chance = CHANCE * (facts.engine.in_flight_mean.max(0.0) + 1.0).sqrt();
         if left > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
             let text = format!(
