@@ -28,7 +28,7 @@ fn run(rare_status: u16, last_status: u16) -> (Option<String>, String) {
     let failure = model.trials[0].failure.as_ref();
     let failure = failure.map(|failure| failure.reason.clone());
     let report = fs::read_to_string(desk.run_folder().join("report.md"));
-    server.stop();
+    let _ = server.stop();
     (failure, report.unwrap_or_else(|_| shown(&ran)))
 }
 
