@@ -16,7 +16,8 @@ pub(crate) struct Layers {
     pub(crate) tls: Option<tls::Session>,
     /// There once TLS stands.
     pub(crate) http2: Option<http2::Session>,
-    /// When bytes have come last.
+    /// Since when nothing has come that could have: since the last bytes, or since a request went out with nothing
+    /// else under way.
     pub(crate) heard: u64,
     /// What HTTP/2 has written and TLS has not sealed.
     plain: Vec<u8>,

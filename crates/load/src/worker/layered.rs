@@ -298,6 +298,10 @@ impl Worker {
         let (Some(http2), Some(flight)) = (&mut layers.http2, connection.flight.pop_back()) else {
             return;
         };
+        if http2.in_flight() == 0 {
+            // A server that owes nothing has not been silent.
+            layers.heard = flight.sent;
+        }
         if let Err(ended) = http2.start(&mut layering.requests, &self.out, flight) {
             let (recorder, account) = (&mut self.recorder, &mut self.account);
             note(recorder, account, ended.flight, ended.judged, flight.sent);
