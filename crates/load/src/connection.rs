@@ -213,18 +213,24 @@ impl Connection {
     }
 
     /// Sends what the layers have to send, as far as the socket takes it; gives also how many bytes of HTTP went into it.
-    pub(crate) fn send_layers(&mut self) -> (Sent, usize) {
+    pub(crate) fn send_layers(&mut self, now: u64) -> (Sent, usize) {
         let mut length = 0;
         loop {
-            if !self.unsent.is_empty() {
-                match self.send_rest() {
-                    Sent::All => {}
-                    sent => return (sent, length),
-                }
-            }
+            let left = self.unsent.len();
+            let sent = if left == 0 {
+                Sent::All
+            } else {
+                self.send_rest()
+            };
             let Some(layers) = &mut self.layers else {
                 return (Sent::All, length);
             };
+            if left == 0 || self.unsent.len() < left {
+                layers.moved = now;
+            }
+            if sent != Sent::All {
+                return (sent, length);
+            }
             length += layers.take(&mut self.unsent);
             if self.unsent.is_empty() {
                 return (Sent::All, length);
