@@ -185,23 +185,24 @@ impl Pace {
         }
     }
 
-    /// Whether the stages have ended.
-    pub(crate) fn has_ended(&self, now: u64) -> bool {
+    /// When the stages end; [`NEVER`] without any.
+    pub(crate) fn end(&self) -> u64 {
         match self {
-            Self::Closed => false,
-            Self::Users(users) => now >= users.habits.presence.end(),
-            Self::Open(open) => now >= open.ahead.end(),
+            Self::Closed => NEVER,
+            Self::Users(users) => users.habits.presence.end(),
+            Self::Open(open) => open.ahead.end(),
         }
     }
 
-    /// The load is over, nothing falls due any more: how many requests were due and will never be sent.
-    pub(crate) fn give_up(&mut self) -> u64 {
-        let waiting = match self {
-            Self::Closed | Self::Users(_) => 0,
-            Self::Open(open) => open.waiting(),
-        };
+    /// The load is over, nothing falls due after `last`: what has fallen due since it was asked last, and what was due
+    /// and will never be sent.
+    pub(crate) fn give_up(&mut self, last: u64) -> Fallen {
+        let mut fallen = self.fall(last);
+        if let Self::Open(open) = self {
+            fallen.skipped += open.waiting();
+        }
         *self = Self::Closed;
-        waiting
+        fallen
     }
 }
 
