@@ -14,6 +14,9 @@ use crate::{
     schedule::{Schedule, Walk},
 };
 
+/// So many steps of a schedule are walked in one turn of the worker at most, so that it always comes to all that it has to do.
+const STEPS_MAX: u64 = 16_384;
+
 /// The pace of one worker. Connections are named by their number in the worker.
 #[derive(Debug)]
 pub(crate) enum Pace {
@@ -100,7 +103,7 @@ impl Pace {
         }
     }
 
-    /// Lets fall due what does so up to `now`.
+    /// Lets fall due what does so up to `now`; where that is too much for one turn, a part of it.
     #[inline]
     pub(crate) fn fall(&mut self, now: u64) -> Fallen {
         match self {
@@ -199,7 +202,10 @@ impl Pace {
     pub(crate) fn give_up(&mut self, last: u64) -> Fallen {
         let mut fallen = self.fall(last);
         if let Self::Open(open) = self {
-            fallen.skipped += open.waiting();
+            let left = open.requests_at_most - open.ahead.index();
+            let rest = open.ahead.due_until(last).min(left);
+            fallen.due += rest;
+            fallen.skipped += rest + open.waiting();
         }
         *self = Self::Closed;
         fallen
@@ -215,7 +221,8 @@ impl Open {
     #[inline]
     fn fall(&mut self, now: u64) -> Fallen {
         let before = self.ahead.index();
-        while self.ahead.due() <= now && self.ahead.index() < self.requests_at_most {
+        let most = self.requests_at_most.min(before + STEPS_MAX);
+        while self.ahead.due() <= now && self.ahead.index() < most {
             self.ahead.advance();
         }
         let mut skipped = 0;
@@ -322,5 +329,53 @@ pub(crate) fn pause(think: Think, chance: Stream, n: u64) -> u64 {
             let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
             from + ((to - from) as f64 * chance.fraction(n)) as u64
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Arrivals, Rate, Stage};
+
+    fn open(arrivals: Arrivals, rate: &Rate, workers: usize, requests_at_most: u64) -> Pace {
+        let schedule = Schedule::new(arrivals, rate, 0, workers, 7);
+        Pace::Open(Box::new(Open {
+            ahead: schedule.walk(),
+            behind: schedule.walk(),
+            due_max: 10,
+            requests_at_most,
+            with_room: VecDeque::new(),
+        }))
+    }
+
+    #[test]
+    fn a_worker_that_falls_behind_goes_on_in_turns_and_counts_all_at_the_end() {
+        let hours_ns = 3_600_000_000_000;
+        let ramp = Rate::Stages(vec![Stage {
+            to_per_s: 1e7,
+            over: Duration::from_secs(3_600),
+        }]);
+        let check = |arrivals, rate: &Rate, workers, most, expected: u64, off: u64| {
+            let mut pace = open(arrivals, rate, workers, most);
+            let first = pace.fall(hours_ns - 1);
+            let turn = Fallen {
+                due: STEPS_MAX,
+                skipped: STEPS_MAX - 10,
+            };
+            assert_eq!(first, turn);
+            let end = pace.give_up(hours_ns - 1);
+            let due = first.due + end.due;
+            assert_eq!(due, first.skipped + end.skipped, "{arrivals:?} {rate:?}");
+            assert!(due.abs_diff(expected) <= off, "{due}, not {expected}");
+        };
+        let flat = Rate::Constant(1e7);
+        let all = u64::MAX;
+        check(Arrivals::Uniform, &flat, 1, all, 36_000_000_000, 0);
+        check(Arrivals::Uniform, &flat, 4, all, 9_000_000_000, 0);
+        check(Arrivals::Uniform, &flat, 1, 1_000_000, 1_000_000, 0);
+        check(Arrivals::Uniform, &ramp, 1, all, 18_000_000_000, 9);
+        check(Arrivals::Poisson, &flat, 2, all, 18_000_000_000, 1_000);
     }
 }
