@@ -294,11 +294,11 @@ impl Habits {
         }
     }
 
-    /// When a user begins that is not active at `instant`: somewhere in its n-th pause from when it is needed, as if it had
+    /// When a user begins that is not active at `instant`: after what is left of a pause when it is needed, as if it had
     /// been there before. Otherwise all that come together would send together.
     fn comes_in(&self, user: u32, n: u64, mut instant: u64) -> Option<u64> {
         let arrival = self.chance.inner(u64::MAX - n).fraction(u64::from(user));
-        let late = (self.pause(user, n) as f64 * arrival) as u64;
+        let late = rest_of_pause(self.think, arrival, self.chance.inner(u64::from(user)), n);
         loop {
             let stretch = self.presence.next(self.number(user), instant)?;
             let begins = stretch.from.saturating_add(late);
@@ -332,6 +332,20 @@ pub(crate) fn pause(think: Think, chance: Stream, n: u64) -> u64 {
     }
 }
 
+/// What is left of a pause that somebody comes upon at a time of no choice of theirs, who has seen `arrival` of it pass. Longer
+/// pauses are come upon more often, in proportion to their length; the rest of an exponential one is as long as a whole one.
+fn rest_of_pause(think: Think, arrival: f64, chance: Stream, n: u64) -> u64 {
+    let whole = match think {
+        Think::Exponential(_) => return pause(think, chance, n),
+        Think::Fixed(length) => whole_nanoseconds(length) as f64,
+        Think::Uniform { from, to } => {
+            let [from, to] = [from, to].map(|end| whole_nanoseconds(end) as f64);
+            (from * from + chance.fraction(n) * (to * to - from * from)).sqrt()
+        }
+    };
+    (whole * arrival) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -348,6 +362,48 @@ mod tests {
             requests_at_most,
             with_room: VecDeque::new(),
         }))
+    }
+
+    /// Of users that have pauses of `think` and get their answers at once, how many send in each tenth of the first two
+    /// seconds: as many as later, give or take six times what is chance.
+    fn check_beginning(think: Think, mean_ms: f64) {
+        const USERS: u32 = 20_000;
+        const TENTH_NS: u64 = 100_000_000;
+        let habits = Habits {
+            think,
+            chance: Stream::new(7, 0),
+            presence: Presence::new(&[]),
+            worker: 0,
+            workers: 1,
+        };
+        let mut users = Users::new(habits, USERS as usize);
+        let expected = f64::from(USERS) * 100.0 / mean_ms;
+        for tenth in 1..=20 {
+            let mut sent = 0_u32;
+            while let Some(&Reverse((instant, user))) = users.pausing.peek()
+                && instant < tenth * TENTH_NS
+            {
+                users.pausing.pop();
+                users.pause(user, instant);
+                sent += 1;
+            }
+            let off = (f64::from(sent) - expected).abs();
+            assert!(
+                off < 6.0 * expected.sqrt(),
+                "{think:?}: {sent} in tenth {tenth}, not {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn users_begin_as_if_they_had_been_there_before() {
+        let [half, second, three] = [500, 1_000, 3_000].map(Duration::from_millis);
+        check_beginning(Think::Fixed(second), 1_000.0);
+        check_beginning(Think::Exponential(second), 1_000.0);
+        let uniform = |from, to| Think::Uniform { from, to };
+        check_beginning(uniform(Duration::ZERO, second), 500.0);
+        check_beginning(uniform(half, three), 1_750.0);
+        check_beginning(uniform(second, second), 1_000.0);
     }
 
     #[test]
