@@ -352,6 +352,16 @@ fn a_search_has_its_levels_and_its_conditions() {
         "rate: highest, from: 90/m, at_least: 1/s, at_most: 2.5, precision: 1%, confirm: 5",
         ("rate", [1.5, 1.0, 2.5], open(1.5)),
     );
+    check(
+        of_rate,
+        "rate: highest",
+        ("rate", [1_000.0, 10.0, 1_000_000.0], open(1_000.0)),
+    );
+    check(
+        of_rate,
+        "rate: highest, at_most: 500/s",
+        ("rate", [500.0, 5.0, 500.0], open(500.0)),
+    );
     let of_users = (
         "model: closed\n  connections: ${connections}\n  pipelining: ${pipelining}\n",
         "model: users\n  think: { exponential: \"${connections}s\" }\n  workers: ${pipelining}\n",
