@@ -223,9 +223,10 @@ pub(crate) struct Judged {
     /// Which answers are good: STATUS[,STATUS…], body=TEXT or contains=TEXT; may be repeated; any 2xx where nothing is said
     #[arg(long, value_name = "WHAT", value_parser = Expectation::parse)]
     pub(crate) expect: Vec<Expectation>,
-    /// A condition on the result, such as 'response_time.p99 < 50ms'; may be repeated; exit code 3 where one does not hold
-    #[arg(long = "threshold", value_name = "CONDITION", value_parser = waggle_study::read_threshold)]
-    pub(crate) thresholds: Vec<waggle_study::Threshold>,
+    /// A condition on the result, such as 'response_time.p99 < 50ms', or on a step of a scenario, 'login.failed == 0'; may be
+    /// repeated; exit code 3 where one does not hold
+    #[arg(long = "threshold", value_name = "CONDITION")]
+    pub(crate) thresholds: Vec<String>,
 }
 
 /// The search for the highest level at which conditions hold.
@@ -239,8 +240,8 @@ pub(crate) struct Search {
     pub(crate) find: Option<SoughtName>,
     /// A condition, such as 'response_time.p99 < 50ms'; may be repeated, all must hold; where none is given: no failures and
     /// 99 % of what fell due answered. A load that is overloaded never holds
-    #[arg(long = "where", value_name = "CONDITION", requires = "find", value_parser = waggle_study::read_threshold)]
-    pub(crate) conditions: Vec<waggle_study::Threshold>,
+    #[arg(long = "where", value_name = "CONDITION", requires = "find")]
+    pub(crate) conditions: Vec<String>,
     /// The first level, then doubled or halved: 1000 (a rate) or 10 where nothing is said
     #[arg(long, value_name = "LEVEL", requires = "find", value_parser = parse::rate)]
     pub(crate) from: Option<f64>,

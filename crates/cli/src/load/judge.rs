@@ -1,5 +1,6 @@
 //! Whether a load may be believed, and whether the conditions on it hold. Pure: what was watched in, words out.
 
+use anyhow::{Result, anyhow};
 use waggle_load::{Model, Rate};
 use waggle_report::judge::{self, SECOND_BINS_FROM};
 use waggle_results::CountsRow;
@@ -9,7 +10,7 @@ use waggle_study::{Threshold, ThresholdOp};
 use super::{
     gather::as_f64,
     job::Planned,
-    summary::{LoadResult, ThresholdResult, Times},
+    summary::{LoadResult, SessionsResult, StepResult, ThresholdResult, Times},
     watch::{Bin, Watched},
 };
 
@@ -128,8 +129,13 @@ fn nothing_succeeded(planned: &Planned, watched: &Watched) -> Option<String> {
     if all.succeeded > 0 {
         return None;
     }
-    let kinds: Vec<String> = all
-        .failures
+    let totals = watched.totals_row();
+    let failures = match all.failures.as_slice() {
+        // All of them came in the warm-up.
+        [] => &totals.failures,
+        failures => failures,
+    };
+    let kinds: Vec<String> = failures
         .iter()
         .map(|failure| format!("{} × {}", failure.count, failure.kind.replace('_', " ")))
         .collect();
@@ -147,7 +153,12 @@ fn nothing_succeeded(planned: &Planned, watched: &Watched) -> Option<String> {
         (0, 0) if nothing_due => "no request fell due",
         (0, 0) => "no request could be sent",
     };
-    Some(format!("{what}{why}"))
+    let hint = if watched.certificate_is_refused() {
+        "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k takes any)"
+    } else {
+        ""
+    };
+    Some(format!("{what}{why}{hint}"))
 }
 
 fn median(values: &[u64]) -> Option<u64> {
@@ -204,6 +215,18 @@ impl Series {
     }
 }
 
+/// Reads what a flag gives, for a load with these steps.
+///
+/// # Errors
+/// One is no condition, or names a number that there is not.
+pub(crate) fn conditions(flag: &str, texts: &[String], steps: &[String]) -> Result<Vec<Threshold>> {
+    let read = |text: &String| {
+        waggle_study::read_threshold(text, steps)
+            .map_err(|message| anyhow!("{flag} {text:?}: {message}"))
+    };
+    texts.iter().map(read).collect()
+}
+
 /// Holds a condition against the result. As in studies, conditions count on results only that may be believed.
 pub(crate) fn threshold(
     threshold: &Threshold,
@@ -253,6 +276,33 @@ fn number(path: &[String], result: &LoadResult) -> Option<f64> {
         ["error_share"] => Some(result.error_share),
         ["engine", "busy_share"] => Some(result.engine.busy_percent / 100.0),
         ["engine", "lag_p99"] => Some(result.engine.lag_us_p99),
+        ["sessions", which] => of_sessions(result.sessions.as_ref()?, which),
+        [step, rest @ ..] => {
+            let step = result.steps.iter().find(|one| one.name == *step)?;
+            of_step(step, rest)
+        }
+        [] => None,
+    }
+}
+
+fn of_sessions(sessions: &SessionsResult, which: &str) -> Option<f64> {
+    match which {
+        "started" => Some(as_f64(sessions.started)),
+        "completed" => Some(as_f64(sessions.completed)),
+        "failed" => Some(as_f64(sessions.failed)),
+        "goodput" => Some(sessions.rate_per_s),
+        _ => None,
+    }
+}
+
+fn of_step(step: &StepResult, path: &[&str]) -> Option<f64> {
+    match path {
+        ["response_time", which] => statistic(&step.response_time_us, which),
+        ["service_time", which] => statistic(&step.service_time_us, which),
+        ["goodput"] => Some(step.rate_per_s),
+        ["throughput"] => Some(step.throughput_per_s),
+        ["failed"] => Some(as_f64(step.failed)),
+        ["error_share"] => Some(step.error_share),
         _ => None,
     }
 }
@@ -261,8 +311,10 @@ fn statistic(times: &Times, which: &str) -> Option<f64> {
     let value = match which {
         "p50" => times.p50,
         "p90" => times.p90,
+        "p95" => times.p95,
         "p99" => times.p99,
         "p99_9" => times.p99_9,
+        "p99_99" => times.p99_99,
         "max" => times.max,
         "mean" => return times.mean,
         _ => return None,

@@ -32,6 +32,7 @@ mod watch;
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
+use waggle_study::Threshold;
 
 use self::{
     arguments::Load,
@@ -51,9 +52,12 @@ const REACH: std::time::Duration = std::time::Duration::from_secs(5);
 
 pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let target = Target::parse(&flags.url)?;
+    let steps = scenario::step_names(flags, &target)?;
+    let thresholds = judge::conditions("--threshold", &flags.judged.thresholds, &steps)?;
+    let sought = search::conditions(&flags.search, &steps)?;
     let reached = target.reach(&flags.way.connect_to, REACH)?;
     if let Some(what) = flags.search.find {
-        return find(flags, what, (&target, &reached));
+        return find(flags, (what, &sought), (&target, &reached));
     }
     let planned = job::planned(flags, &target, reached.address)?;
     let output = &flags.output;
@@ -62,7 +66,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let watched = watch::watch(&planned, &mut series, &mut view, &watch::listen()?)?;
     let beside = Beside {
         url: &target.url,
-        thresholds: &flags.judged.thresholds,
+        thresholds: &thresholds,
         remarks: reached.remark.into_iter().collect(),
         with_series: output.series,
         time_bound_us: None,
@@ -85,9 +89,13 @@ fn view(output: &arguments::Output, target: &Target) -> View {
 }
 
 /// `--find`: each step as it goes, then the answer.
-fn find(flags: &Load, what: SoughtName, to: (&Target, &Reached)) -> Result<Exit> {
+fn find(
+    flags: &Load,
+    (what, conditions): (SoughtName, &[Threshold]),
+    to: (&Target, &Reached),
+) -> Result<Exit> {
     let quiet = flags.output.quiet;
-    let found = search::run(flags, what, to, |step| {
+    let found = search::run(flags, (what, conditions), to, |step| {
         if !quiet {
             say::aside(&found::line(what.noun(), step));
         }

@@ -77,10 +77,8 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         handshakes: watched.totals.handshakes,
         handshakes_resumed: watched.totals.handshakes_resumed,
         handshake_time_us: times(&watched.handshake_time),
-        sessions: (!planned.step_names.is_empty()).then(|| steps::sessions(watched.all.sessions())),
-        steps: watched
-            .steps
-            .results(&planned.step_names, watched.all.steps()),
+        sessions: (!planned.step_names.is_empty()).then(|| steps::sessions(&watched)),
+        steps: steps::results(&planned.step_names, &watched),
         engine: engine(planned, &watched),
         totals: totals(&watched),
         verdict: verdict.name().to_owned(),
@@ -167,7 +165,7 @@ fn host_facts() -> HostFacts {
 }
 
 /// `part ÷ whole`; 0 where there is no whole, for JSON knows no other number.
-fn share(part: f64, whole: f64) -> f64 {
+pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 

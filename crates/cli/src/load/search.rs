@@ -39,13 +39,12 @@ const TRIALS_AT_MOST: u32 = 30;
 /// Searches to the end, or to an interrupt; `told` sees each step.
 pub(super) fn run(
     flags: &Load,
-    what: SoughtName,
+    (what, conditions): (SoughtName, &[Threshold]),
     (target, reached): (&Target, &Reached),
     told: impl Fn(&FindStep),
 ) -> Result<FindResult> {
     let mut flags = flags.clone();
     prepare(&mut flags, what)?;
-    let conditions = conditions(&flags.search)?;
     let settings = settings(&flags.search, what)?;
     let Some(mut search) = Search::new(settings) else {
         bail!(
@@ -63,10 +62,10 @@ pub(super) fn run(
         let planned = job::planned(&flags, target, reached.address)?;
         let beside = Beside {
             url: &target.url,
-            thresholds: &conditions,
+            thresholds: conditions,
             remarks: reached.remark.iter().cloned().collect(),
             with_series: false,
-            time_bound_us: judge::time_bound_us(&conditions),
+            time_bound_us: judge::time_bound_us(conditions),
         };
         let result = one(&planned, beside, &interrupts)?;
         if result.interrupted {
@@ -82,7 +81,7 @@ pub(super) fn run(
     Ok(found(
         (what, target),
         &settings,
-        &conditions,
+        conditions,
         (answer, steps),
     ))
 }
@@ -132,15 +131,16 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
     Ok(())
 }
 
-fn conditions(flags: &arguments::Search) -> Result<Vec<Threshold>> {
-    if !flags.conditions.is_empty() {
-        return Ok(flags.conditions.clone());
+/// What must hold, or what is taken where nothing is said.
+///
+/// # Errors
+/// One is no condition on a load with these steps.
+pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<Vec<Threshold>> {
+    if flags.conditions.is_empty() {
+        judge::conditions("--where", &CONDITIONS.map(str::to_owned), steps)
+    } else {
+        judge::conditions("--where", &flags.conditions, steps)
     }
-    let read = CONDITIONS.map(waggle_study::read_threshold);
-    Ok(read
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .expect("these conditions are constants that a test reads"))
 }
 
 fn settings(flags: &arguments::Search, what: SoughtName) -> Result<Settings> {
@@ -266,6 +266,7 @@ fn found(
         stopped_because: answer.why.clone(),
         steps,
         end: answer.end,
+        says_nothing: answer.says_nothing(),
     }
 }
 
@@ -274,7 +275,7 @@ pub(super) fn exit(found: &FindResult) -> Exit {
     match (found.end, found.holds_at) {
         (End::Unfinished, _) => Exit::Interrupted,
         (_, Some(_)) => Exit::Fine,
-        (End::InstrumentLimited | End::Silent, None) => Exit::NotValid,
+        (_, None) if found.says_nothing => Exit::NotValid,
         (_, None) => Exit::Threshold,
     }
 }

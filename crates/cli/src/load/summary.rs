@@ -232,6 +232,8 @@ pub(crate) struct SessionsResult {
     pub(crate) completed: u64,
     /// Ended early by a request that failed, or with their connection. What is left was under way when sending stopped.
     pub(crate) failed: u64,
+    /// Sessions that were gone through within the measured time, per second.
+    pub(crate) rate_per_s: f64,
 }
 
 /// The requests of one step of a scenario.
@@ -248,6 +250,12 @@ pub(crate) struct StepResult {
     pub(crate) failed: u64,
     /// Failures by kind.
     pub(crate) failures: BTreeMap<String, u64>,
+    /// Requests that succeeded within the measured time, per second.
+    pub(crate) rate_per_s: f64,
+    /// Requests that succeeded or failed within the measured time, per second.
+    pub(crate) throughput_per_s: f64,
+    /// Failed requests as a share of all that ended, 0 to 1.
+    pub(crate) error_share: f64,
     /// From due to the whole answer, of requests that succeeded, in µs. A step is due when the one before it has ended, and
     /// its pause.
     pub(crate) response_time_us: Times,

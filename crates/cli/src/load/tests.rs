@@ -140,9 +140,10 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
     watched.started = UNIX_EPOCH + Duration::from_secs(1_767_323_045);
     // What waited at the end is given up.
     watched.totals.skipped = waiting;
+    let thresholds = super::judge::conditions("--threshold", &flags.judged.thresholds, &[]);
     let beside = Beside {
         url: "http://127.0.0.1:8080/hello",
-        thresholds: &flags.judged.thresholds,
+        thresholds: &thresholds.unwrap(),
         remarks: Vec::new(),
         with_series: false,
         time_bound_us: None,
@@ -383,6 +384,29 @@ fn the_table_of_times_fits_a_terminal() {
     for row in rows.take(4) {
         assert!(row.chars().count() <= 80, "{row}");
     }
+}
+
+#[test]
+fn steadiness_is_tested_once_connections_are_open() {
+    // Open at the end of each interval, of 8 asked for; the intervals that are tested, and when the first begins.
+    let check = |open: &[u64], tested: usize, from_s: f64| {
+        let (_, planned) = planned(&["-c", "8", "-d", "10s"]);
+        let intervals = (0..).zip(open).map(|(index, open)| {
+            let mut interval = interval(index, CALM, &mut 0);
+            interval.counts.connections_open = *open;
+            interval
+        });
+        let watched = watch::replayed(&planned, &intervals.collect::<Vec<_>>());
+        assert_eq!(watched.bins.len(), tested, "{open:?}");
+        assert!((watched.bins_from_s - from_s).abs() < 1e-9, "{open:?}");
+    };
+    check(&[8, 8, 8, 8], 3, 0.25);
+    check(&[2, 4, 8, 8], 1, 0.75);
+    // The server takes no more than that.
+    check(&[2, 4, 4, 4], 2, 0.5);
+    check(&[0, 0, 0, 0], 3, 0.25);
+    // Opened once, some are lost later.
+    check(&[8, 8, 5, 8], 3, 0.25);
 }
 
 #[test]

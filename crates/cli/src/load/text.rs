@@ -360,11 +360,13 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
 
 /// A number in the unit that its condition is written in.
 pub(super) fn observed_as(condition: &str, value: f64) -> String {
-    let name = condition.split_whitespace().next().unwrap_or_default();
-    match name {
-        "failed" => plain(value),
+    let is_name = |letter: char| letter != '<' && letter != '>' && letter != '=';
+    let name = condition.split(|letter| !is_name(letter)).next();
+    let of = name.unwrap_or_default().trim().rsplit('.').next();
+    match of.unwrap_or_default() {
+        "failed" | "started" | "completed" => plain(value),
         "goodput" | "throughput" => format!("{}/s", plain(value)),
-        "error_share" | "achieved_share" | "engine.busy_share" => share(value),
+        "error_share" | "achieved_share" | "busy_share" => share(value),
         _ => time_us(value),
     }
 }

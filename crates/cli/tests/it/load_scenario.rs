@@ -151,6 +151,12 @@ fn each_step_counts_what_the_server_counts() {
                 "--quiet",
                 "--threshold",
                 "failed == 0",
+                "--threshold",
+                "order.failed==0",
+                "--threshold",
+                "sessions.failed == 0",
+                "--threshold",
+                "login.response_time.p95<1h",
             ],
             flags,
         ]
@@ -186,7 +192,13 @@ fn each_step_counts_what_the_server_counts() {
                 assert_eq!(count(&result, &format!("{step}/{times}/count")), succeeded);
             }
         }
-        assert_eq!(result["thresholds"][0]["observed"], 0.0);
+        for zero in 0..3 {
+            assert_eq!(result["thresholds"][zero]["observed"], 0.0);
+        }
+        assert_eq!(
+            result["thresholds"][3]["observed"].as_f64(),
+            result["steps"][0]["response_time_us"]["p95"].as_f64()
+        );
         result
     };
     let result = check(&["-c", "2", "-n", "30"], "closed");
@@ -249,6 +261,11 @@ fn what_makes_no_sense_beside_a_scenario_is_refused() {
     ] {
         check("", flags, "cannot be used with");
     }
+    check(
+        "",
+        &["--threshold", "logn.failed == 0"],
+        "did you mean \"login.failed\"?",
+    );
     check("", &["-p", "4"], "--pipelining is 1");
     check("/shop", &[], "each step names its own path");
     check("", &["--scenario", "shop/none.yaml"], "cannot be used");
