@@ -199,6 +199,8 @@ pub struct Limits {
     /// First pause before a connection is opened again after a failure; doubles up to `reconnect_max`.
     pub reconnect_first: Duration,
     pub reconnect_max: Duration,
+    /// A load that ends by its count ends without it where no connection was open for `request_timeout` and this long.
+    pub unconnected: Duration,
     /// Open load: requests due but not yet sent that may wait in a worker; those beyond are counted as skipped.
     pub due_max: usize,
     /// How long answers are awaited after the load has stopped.
@@ -216,6 +218,7 @@ impl Default for Limits {
             body_max_bytes: u64::MAX,
             reconnect_first: Duration::from_millis(5),
             reconnect_max: Duration::from_secs(1),
+            unconnected: Duration::from_secs(10),
             due_max: 1_000_000,
             finish: Duration::from_secs(10),
             body_kept_max_bytes: 1024 * 1024,

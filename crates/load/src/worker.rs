@@ -28,7 +28,7 @@ use crate::{
     Account, Expect, Job, ScenarioError, StartError, What,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
-    engine::Shared,
+    engine::{Shared, unconnected_at_most},
     head::{Heads, ReadLimits},
     judge::Judge,
     layers::Layering,
@@ -98,6 +98,7 @@ struct Nanoseconds {
     /// Nothing is sent from here on: the same, or the end of the stages before it.
     end: u64,
     scan_ticks: u64,
+    unconnected: Option<u64>,
 }
 
 /// What is left of a worker.
@@ -273,6 +274,13 @@ impl Worker {
 
     fn look_around(&mut self) {
         self.ticks += 1;
+        if self.recorder.connections_open() > 0 {
+            self.shared.is_open(self.seen);
+        } else if let Some(most) = self.limits.unconnected
+            && self.finishing_until.is_none()
+        {
+            self.shared.end_unconnected(self.seen, most);
+        }
         let must_stop = self.shared.stop.load(Ordering::Relaxed)
             || self.sent >= self.requests_at_most
             || self.is_exhausted();
@@ -349,6 +357,7 @@ impl Nanoseconds {
             at_most,
             end: at_most.min(pace.end()),
             scan_ticks: scan_ticks(shortest),
+            unconnected: unconnected_at_most(job).map(whole_nanoseconds),
         }
     }
 

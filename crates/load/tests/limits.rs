@@ -387,6 +387,23 @@ fn a_server_that_goes_and_comes_back_is_found_again() {
 }
 
 #[test]
+fn a_count_that_can_never_be_reached_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let mut job = job(address, closed(2, 1));
+    job.workers = vec![None; 2];
+    job.requests_at_most = Some(1_000);
+    job.limits.request_timeout = Duration::from_millis(1);
+    job.limits.unconnected = Duration::from_millis(100);
+    job.at_most = Duration::from_secs(60);
+    let ended = run(job);
+    assert!(ended.outcome.unconnected_for.is_some());
+    assert!(ended.outcome.ran_for < Duration::from_secs(60));
+    assert_eq!(ended.counts().sent, 0);
+}
+
+#[test]
 fn a_server_that_only_sends_is_held_back_and_its_connection_ended() {
     const FLOOD_BYTES: usize = 64 * 1024 * 1024;
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];

@@ -52,7 +52,7 @@ fn found(
             Model::Open { .. } => LoadModel::Open,
             Model::Users { .. } => LoadModel::Users,
         },
-        failed: nothing_succeeded(planned, watched),
+        failed: unconnected(planned, watched).or_else(|| nothing_succeeded(planned, watched)),
         measured: judge::counts(&watched.measured.counts()),
         totals: judge::counts(totals),
         engine: judge::engine(&engine, median),
@@ -121,6 +121,16 @@ fn has_stages(model: &Model) -> bool {
         Model::Open { rate, .. } => matches!(rate, Rate::Stages(_)),
         Model::Users { stages, .. } => !stages.is_empty(),
     }
+}
+
+/// A load that was to end by its count has been left by its server.
+fn unconnected(planned: &Planned, watched: &Watched) -> Option<String> {
+    let time = watched.unconnected_for?;
+    let (sent, asked) = (watched.all.counts().sent, planned.job.requests_at_most?);
+    Some(format!(
+        "no connection stood for {:.0} s, so the load ended after {sent} of {asked} requests",
+        time.as_secs_f64()
+    ))
 }
 
 /// Without a single success there is nothing to measure.

@@ -309,6 +309,24 @@ fn the_measured_time_is_the_one_asked_for() {
 }
 
 #[test]
+fn a_count_that_the_server_has_left_has_failed() {
+    let (_, planned) = planned(&["-n", "100000"]);
+    let mut waiting = 0;
+    let intervals: Vec<Interval> = (0..8)
+        .map(|index| interval(index, CALM, &mut waiting))
+        .collect();
+    let mut watched = watch::replayed(&planned, &intervals);
+    watched.unconnected_for = Some(Duration::from_millis(20_007));
+    let findings = super::judge::findings(&planned, &watched, None);
+    assert_eq!(
+        findings.reasons[0].text,
+        "no connection stood for 20 s, so the load ended after 16000 of 100000 requests"
+    );
+    let verdict = waggle_stats::verdict_of(&findings.reasons);
+    assert_eq!(verdict, waggle_stats::Verdict::Failed);
+}
+
+#[test]
 fn why_there_is_nothing_to_judge_is_said_as_it_is() {
     let nothing = Made { answers: 0, ..CALM };
     let check = |flags: &[&str], intervals: &[Made], interrupted: bool, expected: &str| {

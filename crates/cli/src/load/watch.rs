@@ -70,6 +70,8 @@ pub(crate) struct Watched {
     pub(crate) interrupted: bool,
     /// Feeds of a scenario whose rows did not last.
     pub(crate) feeds_used_up: Vec<String>,
+    /// For how long no connection stood, where that has ended the load before its count.
+    pub(crate) unconnected_for: Option<Duration>,
 }
 
 /// One value of each series that is tested for steadiness.
@@ -122,6 +124,7 @@ impl Watched {
             rows: Vec::new(),
             interrupted: false,
             feeds_used_up: Vec::new(),
+            unconnected_for: None,
         }
     }
 
@@ -275,6 +278,7 @@ pub(crate) fn watch(
     watching.watched.totals = outcome.totals;
     watching.watched.ran_for = outcome.ran_for;
     watching.watched.feeds_used_up = outcome.feeds_used_up;
+    watching.watched.unconnected_for = outcome.unconnected_for;
     watching.end()
 }
 
