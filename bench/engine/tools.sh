@@ -55,7 +55,8 @@ install_tool() { # TOOL; each once, into the cache
     echo "installing $1 into $folder" >&2
     mkdir -p "$folder"
     case $1 in
-        oha) cargo install --quiet --locked --version "$oha_version" --root "$folder" oha ;;
+        # A folder of its own to build in: oha is no part of this project.
+        oha) env -u CARGO_TARGET_DIR cargo install --quiet --locked --version "$oha_version" --root "$folder" oha ;;
         autocannon)
             "$root/scripts/needs" node=nodejs npm=npm
             npm install --silent --no-audit --no-fund --prefix "$folder" "autocannon@$autocannon_version"

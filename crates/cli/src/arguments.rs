@@ -117,7 +117,7 @@ pub(crate) struct Init {
     /// OpenAPI: take the operations that change something too (POST, PUT, PATCH, DELETE)
     #[arg(long)]
     pub(crate) include_writes: bool,
-    /// OpenAPI: the server, in place of the document's own
+    /// With --from: the server, in place of the one that the file names
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
 }

@@ -11,6 +11,7 @@ mod plan;
 mod progress;
 mod report;
 mod run;
+mod say;
 mod schema;
 mod system;
 mod table;
@@ -39,18 +40,10 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(mistake) => {
-            complain(&mistake);
+            say::aside(&format!("{mistake:#}"));
             Exit::Mistake.into()
         }
     }
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the one place where a mistake is shown"
-)]
-fn complain(mistake: &anyhow::Error) {
-    eprintln!("{mistake:#}");
 }
 
 /// A panic is our bug: code 1, not the runtime's 101.

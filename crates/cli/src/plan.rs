@@ -6,15 +6,11 @@ use anyhow::Result;
 use waggle_report::level;
 use waggle_study::{Cell, Find, Fresh, LoadModel, Order, Study};
 
-use crate::{arguments::Plan, exit::Exit, files, table::duration};
+use crate::{arguments::Plan, exit::Exit, files, say, table::duration};
 
-#[expect(clippy::print_stdout, reason = "the plan is this command's output")]
 pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     let loaded = files::load(&arguments.choice)?;
-    print!(
-        "{}",
-        listing(&loaded.study, &waggle_study::plan(&loaded.study))
-    );
+    say::result(&listing(&loaded.study, &waggle_study::plan(&loaded.study)))?;
     Ok(Exit::Fine)
 }
 
@@ -41,10 +37,10 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     }
     let _ = writeln!(
         text,
-        "{} cells × {} repetitions = {} trials, {order}",
-        study.cells.len(),
-        study.repeat,
-        plan.trials.len()
+        "{} × {} = {}, {order}",
+        many(study.cells.len(), "cell"),
+        many(study.repeat as usize, "repetition"),
+        many(plan.trials.len(), "trial")
     );
     let _ = writeln!(
         text,
@@ -74,7 +70,6 @@ fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Pl
         .iter()
         .map(|condition| condition.text.as_str())
         .collect();
-    let cells = study.cells.len();
     let _ = writeln!(
         text,
         "finds the highest {} with {}",
@@ -88,16 +83,14 @@ fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Pl
         level(find.at_least),
         level(find.at_most),
         find.precision * 100.0,
-        match find.confirm {
-            1 => "1 trial".to_owned(),
-            more => format!("{more} trials"),
-        }
+        many(find.confirm as usize, "trial")
     );
     let _ = writeln!(
         text,
-        "{cells} cells × at most {} trials = at most {} trials",
-        find.trials_at_most,
-        plan.trials.len()
+        "{} × at most {} = at most {}",
+        many(study.cells.len(), "cell"),
+        many(find.trials_at_most as usize, "trial"),
+        many(plan.trials.len(), "trial")
     );
     let _ = writeln!(
         text,
@@ -137,20 +130,32 @@ fn levels(cell: &Cell) -> String {
         .join(" ")
 }
 
+/// `1 cell`, `2 cells`.
+fn many(number: usize, of: &str) -> String {
+    match number {
+        1 => format!("1 {of}"),
+        number => format!("{number} {of}s"),
+    }
+}
+
 fn load(model: &LoadModel) -> String {
     match model {
         LoadModel::Closed {
             connections,
             pipelining,
-        } => format!("closed, {connections} connections × {pipelining} in flight"),
+        } => format!(
+            "closed, {} × {pipelining} in flight",
+            many(*connections as usize, "connection")
+        ),
         LoadModel::Open {
             rate_per_s,
             connections,
             pipelining,
             ..
         } => {
-            format!("open, {rate_per_s}/s over {connections} connections × {pipelining}")
+            let connections = many(*connections as usize, "connection");
+            format!("open, {rate_per_s}/s over {connections} × {pipelining}")
         }
-        LoadModel::Users { users, .. } => format!("{users} users"),
+        LoadModel::Users { users, .. } => many(*users as usize, "user"),
     }
 }

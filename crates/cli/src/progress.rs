@@ -11,7 +11,10 @@ use waggle_results::PhaseName;
 use waggle_runner::Event;
 use waggle_study::Study;
 
-use crate::table::{duration, microseconds, rate};
+use crate::{
+    say,
+    table::{duration, microseconds, rate},
+};
 
 /// What is known of a run before it starts.
 #[derive(Debug, Clone)]
@@ -245,24 +248,22 @@ impl Progress {
     }
 
     /// Where there is no terminal: a line at the start of each trial's load and once a second while it is measured.
-    #[expect(clippy::print_stderr, reason = "progress is shown on the error stream")]
     fn lines(&self, event: &Event, left: &str) {
         if matches!(event, Event::Load { .. }) {
             let position = self.state.now.as_ref().map_or(0, |now| now.position);
-            eprintln!(
+            say::aside(&format!(
                 "trial {position} of {} · {} · {left} left",
                 self.state.trials,
                 self.state.line()
-            );
+            ));
         }
     }
 
-    #[expect(clippy::print_stderr, reason = "progress is shown on the error stream")]
     fn lasting(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{line}")),
+            Some(bar) => bar.suspend(|| say::aside(line)),
             None if self.quiet => {}
-            None => eprintln!("{line}"),
+            None => say::aside(line),
         }
     }
 }

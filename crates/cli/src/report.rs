@@ -4,14 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use waggle_report::words;
-use waggle_stats::{Answer, End};
+use waggle_stats::Answer;
 
-use crate::{arguments::Report, exit::Exit, table};
+use crate::{arguments::Report, exit::Exit, say, table};
 
-#[expect(clippy::print_stdout, reason = "the table is this command's output")]
 pub(crate) fn run(arguments: &Report) -> Result<Exit> {
     let (text, exit) = written(&arguments.run)?;
-    println!("{text}");
+    say::result(&format!("{text}\n"))?;
     Ok(exit)
 }
 
@@ -40,10 +39,7 @@ fn exit_of(model: &waggle_report::Model) -> Exit {
 /// A search that ends without a level: because the system holds none, or because its trials say nothing.
 fn searched(model: &waggle_report::Model, find: &waggle_report::FindModel) -> Exit {
     let answers = || find.cells.iter().map(|search| &search.answer);
-    let nothing_said = |answer: &Answer| {
-        answer.holds.is_none() && matches!(answer.end, End::Silent | End::InstrumentLimited)
-    };
-    if answers().any(nothing_said) {
+    if answers().any(Answer::says_nothing) {
         Exit::NotValid
     } else if answers().any(|answer| answer.holds.is_none())
         || model.thresholds.iter().any(|threshold| !threshold.holds)

@@ -15,7 +15,7 @@ use crate::{
     files::{self, Loaded},
     folders,
     progress::{Progress, Shape},
-    report,
+    report, say,
 };
 
 /// Events that may wait for the screen.
@@ -34,30 +34,25 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let progress = Progress::new(Shape::of(&loaded.study), arguments.quiet);
     let ended = drive(request(arguments, loaded, &folder)?, progress)?;
     if matches!(ended, Ended::Interrupted) && nothing_finished(&folder) {
-        say(&format!(
-            "interrupted before the first trial ended; {} holds the plan",
+        say::result(&format!(
+            "interrupted before the first trial ended; {} holds the plan\n",
             folder.display()
-        ));
+        ))?;
         return Ok(Exit::Interrupted);
     }
     let (text, exit) = report::written(&folder)?;
-    say(&text);
+    say::result(&format!("{text}\n"))?;
     Ok(match ended {
         Ended::Finished => exit,
         Ended::Interrupted => {
             let study = arguments.choice.study.display();
-            say(&format!(
-                "interrupted; go on with: waggle run {study} --resume={}",
+            say::result(&format!(
+                "interrupted; go on with: waggle run {study} --resume={}\n",
                 folder.display()
-            ));
+            ))?;
             Exit::Interrupted
         }
     })
-}
-
-#[expect(clippy::print_stdout, reason = "the table is this command's output")]
-fn say(text: &str) {
-    println!("{text}");
 }
 
 fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest> {

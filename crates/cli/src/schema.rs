@@ -5,10 +5,9 @@ use anyhow::{Context, Result};
 use crate::{
     arguments::{Schema, SchemaOf},
     exit::Exit,
-    load,
+    load, say,
 };
 
-#[expect(clippy::print_stdout, reason = "the schema is this command's output")]
 pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
     let schema = match arguments.of {
         SchemaOf::Study => waggle_study::study_schema(),
@@ -17,9 +16,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
         SchemaOf::Load => load::summary::schema(),
         SchemaOf::Find => load::found::schema(),
     };
-    println!(
-        "{}",
-        serde_json::to_string_pretty(&schema).context("cannot write the schema")?
-    );
+    let text = serde_json::to_string_pretty(&schema).context("cannot write the schema")?;
+    say::result(&(text + "\n"))?;
     Ok(Exit::Fine)
 }

@@ -15,8 +15,8 @@ use crate::{
 const WORKERS_MAX: usize = 900;
 /// Files that a worker has open beside its connections, with some to spare.
 pub(crate) const FILES_PER_WORKER: usize = 8;
-/// Beyond this a rate is a mistake: its instants would be closer together than the clock can tell.
-const RATE_MAX_PER_S: f64 = 1e9;
+/// Beyond this a rate is a mistake: a worker would be busy with its instants alone.
+const RATE_MAX_PER_S: f64 = 1e7;
 /// Shorter intervals would cost more to hand over than they tell.
 const INTERVAL_MIN_MS: u128 = 10;
 

@@ -14,6 +14,9 @@ use rustix::{
 
 use crate::{judge::Agreement, layers::Layers, reader::Reader, recorder::Instants};
 
+/// Room for unsent bytes that a connection keeps once they are gone; more is given back.
+const UNSENT_ROOM_BYTES: usize = 1024 * 1024;
+
 /// A request that was sent and whose answer is not whole yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
@@ -48,6 +51,8 @@ pub(crate) struct Connection {
     pipelining: usize,
     /// What the socket would not take; nothing more is sent before it has.
     unsent: Vec<u8>,
+    /// How much of it the socket has taken since; never all.
+    gone: usize,
     /// Since when there has been room for the next request, as far as the worker could know.
     pub(crate) room_since: u64,
     /// Whether the pace knows that there is room.
@@ -106,6 +111,7 @@ impl Connection {
             layers: None,
             pipelining,
             unsent: Vec::new(),
+            gone: 0,
             room_since: 0,
             room_is_noted: false,
             has_answered: false,
@@ -161,13 +167,14 @@ impl Connection {
         if let Some(layers) = self.layers.take() {
             self.flight.extend(layers.close(&mut self.unsent));
             // A farewell: whoever is gone already does not miss it.
-            let _ = self.send_now(&self.unsent);
+            let _ = self.send_now(&self.unsent[self.gone..]);
         }
         self.socket = None;
         self.phase = Phase::Closed;
         self.reader.reset();
         self.agreement = Agreement::default();
         self.unsent.clear();
+        self.gone = 0;
     }
 
     #[inline]
@@ -199,32 +206,40 @@ impl Connection {
 
     /// Sends what the socket would not take before.
     pub(crate) fn send_rest(&mut self) -> Sent {
-        match self.send_now(&self.unsent) {
+        match self.send_now(&self.unsent[self.gone..]) {
             Ok(length) => {
-                self.unsent.drain(..length);
-                if self.unsent.is_empty() {
-                    Sent::All
-                } else {
-                    Sent::Part
+                self.gone += length;
+                if self.gone < self.unsent.len() {
+                    return Sent::Part;
                 }
+                self.gone = 0;
+                self.unsent.clear();
+                self.unsent.shrink_to(UNSENT_ROOM_BYTES);
+                Sent::All
             }
             Err(_) => Sent::Lost,
         }
     }
 
     /// Sends what the layers have to send, as far as the socket takes it; gives also how many bytes of HTTP went into it.
-    pub(crate) fn send_layers(&mut self) -> (Sent, usize) {
+    pub(crate) fn send_layers(&mut self, now: u64) -> (Sent, usize) {
         let mut length = 0;
         loop {
-            if !self.unsent.is_empty() {
-                match self.send_rest() {
-                    Sent::All => {}
-                    sent => return (sent, length),
-                }
-            }
+            let left = self.unsent.len() - self.gone;
+            let sent = if left == 0 {
+                Sent::All
+            } else {
+                self.send_rest()
+            };
             let Some(layers) = &mut self.layers else {
                 return (Sent::All, length);
             };
+            if left == 0 || self.unsent.len() - self.gone < left {
+                layers.moved = now;
+            }
+            if sent != Sent::All {
+                return (sent, length);
+            }
             length += layers.take(&mut self.unsent);
             if self.unsent.is_empty() {
                 return (Sent::All, length);

@@ -105,6 +105,16 @@ impl Course {
         }
         self.pieces[*piece].instant(place)
     }
+
+    /// The last place, in billionths of a request, at which one can have fallen due by `instant`.
+    pub(crate) fn brought(&self, instant: u64) -> u128 {
+        let piece = self.pieces.partition_point(|piece| piece.start <= instant);
+        let Some(piece) = piece.checked_sub(1).map(|piece| &self.pieces[piece]) else {
+            return 0;
+        };
+        let last = self.total.saturating_sub(1);
+        (piece.before + piece.brought(instant)).min(last)
+    }
 }
 
 impl Piece {
@@ -119,6 +129,12 @@ impl Piece {
         let rate_then = (rate * rate + 2.0 * self.slope * requests).max(0.0).sqrt();
         let after = (2.0 * requests / (rate + rate_then)).round() as u64;
         self.start.saturating_add(after).min(self.end)
+    }
+
+    /// Billionths of requests from its start to an instant.
+    fn brought(&self, instant: u64) -> u128 {
+        let time = (instant.min(self.end) - self.start) as f64;
+        (time * (self.rate_per_s + self.slope * time / 2.0)).round() as u128
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TryRecvError},
     },
     thread::JoinHandle,
@@ -45,6 +45,10 @@ pub struct Stop(Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
     account_full: AtomicBool,
+    /// When a connection of any worker was open last, in nanoseconds since the start of the run.
+    last_open: AtomicU64,
+    /// For how long no connection was open, where that has ended the run.
+    unconnected_ns: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -236,6 +240,10 @@ impl Running {
             steps: vec![StepCounts::default(); self.step_names.len()],
             feeds_used_up: Vec::new(),
             account_full: self.shared.account_full.load(Ordering::Relaxed),
+            unconnected_for: match self.shared.unconnected_ns.load(Ordering::Relaxed) {
+                0 => None,
+                time => Some(Duration::from_nanos(time)),
+            },
         };
         for thread in std::mem::take(&mut self.threads) {
             let end = thread
@@ -263,6 +271,13 @@ impl Running {
     }
 }
 
+/// How long a run may go on without any open connection; `None`: until its time is over.
+pub(crate) fn unconnected_at_most(job: &Job) -> Option<Duration> {
+    let limits = &job.limits;
+    let time = limits.request_timeout.saturating_add(limits.unconnected);
+    job.requests_at_most.map(|_| time)
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         self.shared.stop();
@@ -279,6 +294,20 @@ impl Stop {
 impl Shared {
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// A connection was open at this instant.
+    pub(crate) fn is_open(&self, now: u64) {
+        self.last_open.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// Ends the run for all workers where none has had an open connection for as long as `most`.
+    pub(crate) fn end_unconnected(&self, now: u64, most: u64) {
+        let time = now.saturating_sub(self.last_open.load(Ordering::Relaxed));
+        if time >= most {
+            self.unconnected_ns.store(time, Ordering::Relaxed);
+            self.stop();
+        }
     }
 
     /// An account has reached its limit, which ends the run for all workers.

@@ -175,6 +175,11 @@ impl Session {
         self.pipe.push(bytes);
     }
 
+    /// Whether no more bytes should be pushed for now: those that came before wait until more has been taken.
+    pub(crate) fn is_stuffed(&self) -> bool {
+        self.pipe.is_stuffed()
+    }
+
     /// No more bytes will come.
     pub(crate) fn end_input(&mut self) {
         self.pipe.end();

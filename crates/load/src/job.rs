@@ -194,10 +194,13 @@ pub struct Limits {
     pub request_timeout: Duration,
     pub connect_timeout: Duration,
     pub head_max_bytes: usize,
+    /// Of an answer. Bodies are not kept, so that only the time to answer bounds them by default.
     pub body_max_bytes: u64,
     /// First pause before a connection is opened again after a failure; doubles up to `reconnect_max`.
     pub reconnect_first: Duration,
     pub reconnect_max: Duration,
+    /// A load that ends by its count ends without it where no connection was open for `request_timeout` and this long.
+    pub unconnected: Duration,
     /// Open load: requests due but not yet sent that may wait in a worker; those beyond are counted as skipped.
     pub due_max: usize,
     /// How long answers are awaited after the load has stopped.
@@ -212,9 +215,10 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
             head_max_bytes: 16 * 1024,
-            body_max_bytes: 64 * 1024 * 1024,
+            body_max_bytes: u64::MAX,
             reconnect_first: Duration::from_millis(5),
             reconnect_max: Duration::from_secs(1),
+            unconnected: Duration::from_secs(10),
             due_max: 1_000_000,
             finish: Duration::from_secs(10),
             body_kept_max_bytes: 1024 * 1024,

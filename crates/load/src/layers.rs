@@ -16,8 +16,13 @@ pub(crate) struct Layers {
     pub(crate) tls: Option<tls::Session>,
     /// There once TLS stands.
     pub(crate) http2: Option<http2::Session>,
-    /// When bytes have come last.
+    /// Since when nothing has come that could have: since the last bytes, or since a request went out with nothing
+    /// else under way.
     pub(crate) heard: u64,
+    /// Since when the socket has taken nothing that it was to take.
+    pub(crate) moved: u64,
+    /// Whether bytes are left in the socket because too many wait already.
+    pub(crate) is_held: bool,
     /// What HTTP/2 has written and TLS has not sealed.
     plain: Vec<u8>,
 }
@@ -65,6 +70,8 @@ impl Layering {
             tls: self.tls.as_ref().map(tls::Session::new).transpose()?,
             http2: None,
             heard: now,
+            moved: now,
+            is_held: false,
             plain: Vec::new(),
         };
         if layers.tls.is_none() {
@@ -92,6 +99,11 @@ impl Layering {
 }
 
 impl Layers {
+    /// Whether HTTP/2 wants nothing more for now.
+    pub(crate) fn is_stuffed(&self) -> bool {
+        self.http2.as_ref().is_some_and(http2::Session::is_stuffed)
+    }
+
     /// Seals requests of HTTP/1.1 onto the end of `out`.
     pub(crate) fn seal(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if let Some(tls) = &mut self.tls {

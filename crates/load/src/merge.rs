@@ -250,4 +250,40 @@ mod tests {
         // Worker 0 goes on until 2, worker 1 from 2 until 3: up to 3 there is no place to cut.
         check(2, &slices, &[(0, 40, 2 + 1 + 3 + 3, 3), (4, 10, 4, 3)]);
     }
+
+    #[test]
+    fn percentiles_are_those_of_all_requests_of_all_workers() {
+        // Worker 0 is fast and has most requests, worker 1 slow: a mean of their percentiles would be far off.
+        let value = |worker: u64, request: u64| 100 + worker * 5_000 + request * (7 + worker * 31);
+        let requests = [9_000, 1_000];
+        let mut merger = Merger::new(2, 10 * MS, Due::BySchedule);
+        let mut truth = Vec::new();
+        for (worker, count) in [(0, requests[0]), (1, requests[1])] {
+            for interval in 0..4 {
+                let mut slice = slice(worker, interval, interval, interval == 3);
+                slice.response_time.reset();
+                for request in (0..count).filter(|request| request % 4 == interval) {
+                    let value = value(worker as u64, request);
+                    slice.response_time.saturating_record(value);
+                    truth.push(value);
+                }
+                merger.take(slice);
+            }
+        }
+        let mut all = histogram();
+        while let Some((interval, _)) = merger.next() {
+            all.add(&interval.response_time).unwrap();
+        }
+        assert!(merger.is_done());
+        assert_eq!(all.len(), requests[0] + requests[1]);
+        truth.sort_unstable();
+        for (per_mille, rank) in [(500, 4_999), (900, 8_999), (990, 9_899), (999, 9_989)] {
+            let reported = all.value_at_quantile(f64::from(per_mille) / 1e3);
+            let expected = truth[rank];
+            assert!(
+                all.equivalent(reported, expected),
+                "p{per_mille}: {reported}, in truth {expected}"
+            );
+        }
+    }
 }

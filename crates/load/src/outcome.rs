@@ -289,4 +289,7 @@ pub struct Outcome {
     pub feeds_used_up: Vec<String>,
     /// True where an account reached its limit, which also ends the run.
     pub account_full: bool,
+    /// For how long no connection was open, where that has ended a run that should have ended by its count: attempts to
+    /// connect are no requests, and so the count would never be reached.
+    pub unconnected_for: Option<Duration>,
 }

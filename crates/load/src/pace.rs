@@ -14,6 +14,9 @@ use crate::{
     schedule::{Schedule, Walk},
 };
 
+/// So many steps of a schedule are walked in one turn of the worker at most, so that it always comes to all that it has to do.
+const STEPS_MAX: u64 = 16_384;
+
 /// The pace of one worker. Connections are named by their number in the worker.
 #[derive(Debug)]
 pub(crate) enum Pace {
@@ -100,7 +103,7 @@ impl Pace {
         }
     }
 
-    /// Lets fall due what does so up to `now`.
+    /// Lets fall due what does so up to `now`; where that is too much for one turn, a part of it.
     #[inline]
     pub(crate) fn fall(&mut self, now: u64) -> Fallen {
         match self {
@@ -185,23 +188,27 @@ impl Pace {
         }
     }
 
-    /// Whether the stages have ended.
-    pub(crate) fn has_ended(&self, now: u64) -> bool {
+    /// When the stages end; [`NEVER`] without any.
+    pub(crate) fn end(&self) -> u64 {
         match self {
-            Self::Closed => false,
-            Self::Users(users) => now >= users.habits.presence.end(),
-            Self::Open(open) => now >= open.ahead.end(),
+            Self::Closed => NEVER,
+            Self::Users(users) => users.habits.presence.end(),
+            Self::Open(open) => open.ahead.end(),
         }
     }
 
-    /// The load is over, nothing falls due any more: how many requests were due and will never be sent.
-    pub(crate) fn give_up(&mut self) -> u64 {
-        let waiting = match self {
-            Self::Closed | Self::Users(_) => 0,
-            Self::Open(open) => open.waiting(),
-        };
+    /// The load is over, nothing falls due after `last`: what has fallen due since it was asked last, and what was due
+    /// and will never be sent.
+    pub(crate) fn give_up(&mut self, last: u64) -> Fallen {
+        let mut fallen = self.fall(last);
+        if let Self::Open(open) = self {
+            let left = open.requests_at_most - open.ahead.index();
+            let rest = open.ahead.due_until(last).min(left);
+            fallen.due += rest;
+            fallen.skipped += rest + open.waiting();
+        }
         *self = Self::Closed;
-        waiting
+        fallen
     }
 }
 
@@ -214,7 +221,8 @@ impl Open {
     #[inline]
     fn fall(&mut self, now: u64) -> Fallen {
         let before = self.ahead.index();
-        while self.ahead.due() <= now && self.ahead.index() < self.requests_at_most {
+        let most = self.requests_at_most.min(before + STEPS_MAX);
+        while self.ahead.due() <= now && self.ahead.index() < most {
             self.ahead.advance();
         }
         let mut skipped = 0;
@@ -286,11 +294,11 @@ impl Habits {
         }
     }
 
-    /// When a user begins that is not active at `instant`: somewhere in its n-th pause from when it is needed, as if it had
+    /// When a user begins that is not active at `instant`: after what is left of a pause when it is needed, as if it had
     /// been there before. Otherwise all that come together would send together.
     fn comes_in(&self, user: u32, n: u64, mut instant: u64) -> Option<u64> {
         let arrival = self.chance.inner(u64::MAX - n).fraction(u64::from(user));
-        let late = (self.pause(user, n) as f64 * arrival) as u64;
+        let late = rest_of_pause(self.think, arrival, self.chance.inner(u64::from(user)), n);
         loop {
             let stretch = self.presence.next(self.number(user), instant)?;
             let begins = stretch.from.saturating_add(late);
@@ -321,5 +329,109 @@ pub(crate) fn pause(think: Think, chance: Stream, n: u64) -> u64 {
             let (from, to) = (whole_nanoseconds(from), whole_nanoseconds(to));
             from + ((to - from) as f64 * chance.fraction(n)) as u64
         }
+    }
+}
+
+/// What is left of a pause that somebody comes upon at a time of no choice of theirs, who has seen `arrival` of it pass. Longer
+/// pauses are come upon more often, in proportion to their length; the rest of an exponential one is as long as a whole one.
+fn rest_of_pause(think: Think, arrival: f64, chance: Stream, n: u64) -> u64 {
+    let whole = match think {
+        Think::Exponential(_) => return pause(think, chance, n),
+        Think::Fixed(length) => whole_nanoseconds(length) as f64,
+        Think::Uniform { from, to } => {
+            let [from, to] = [from, to].map(|end| whole_nanoseconds(end) as f64);
+            (from * from + chance.fraction(n) * (to * to - from * from)).sqrt()
+        }
+    };
+    (whole * arrival) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Arrivals, Rate, Stage};
+
+    fn open(arrivals: Arrivals, rate: &Rate, workers: usize, requests_at_most: u64) -> Pace {
+        let schedule = Schedule::new(arrivals, rate, 0, workers, 7);
+        Pace::Open(Box::new(Open {
+            ahead: schedule.walk(),
+            behind: schedule.walk(),
+            due_max: 10,
+            requests_at_most,
+            with_room: VecDeque::new(),
+        }))
+    }
+
+    /// Of users that have pauses of `think` and get their answers at once, how many send in each tenth of the first two
+    /// seconds: as many as later, give or take six times what is chance.
+    fn check_beginning(think: Think, mean_ms: f64) {
+        const USERS: u32 = 20_000;
+        const TENTH_NS: u64 = 100_000_000;
+        let habits = Habits {
+            think,
+            chance: Stream::new(7, 0),
+            presence: Presence::new(&[]),
+            worker: 0,
+            workers: 1,
+        };
+        let mut users = Users::new(habits, USERS as usize);
+        let expected = f64::from(USERS) * 100.0 / mean_ms;
+        for tenth in 1..=20 {
+            let mut sent = 0_u32;
+            while let Some(&Reverse((instant, user))) = users.pausing.peek()
+                && instant < tenth * TENTH_NS
+            {
+                users.pausing.pop();
+                users.pause(user, instant);
+                sent += 1;
+            }
+            let off = (f64::from(sent) - expected).abs();
+            assert!(
+                off < 6.0 * expected.sqrt(),
+                "{think:?}: {sent} in tenth {tenth}, not {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn users_begin_as_if_they_had_been_there_before() {
+        let [half, second, three] = [500, 1_000, 3_000].map(Duration::from_millis);
+        check_beginning(Think::Fixed(second), 1_000.0);
+        check_beginning(Think::Exponential(second), 1_000.0);
+        let uniform = |from, to| Think::Uniform { from, to };
+        check_beginning(uniform(Duration::ZERO, second), 500.0);
+        check_beginning(uniform(half, three), 1_750.0);
+        check_beginning(uniform(second, second), 1_000.0);
+    }
+
+    #[test]
+    fn a_worker_that_falls_behind_goes_on_in_turns_and_counts_all_at_the_end() {
+        let hours_ns = 3_600_000_000_000;
+        let ramp = Rate::Stages(vec![Stage {
+            to_per_s: 1e7,
+            over: Duration::from_secs(3_600),
+        }]);
+        let check = |arrivals, rate: &Rate, workers, most, expected: u64, off: u64| {
+            let mut pace = open(arrivals, rate, workers, most);
+            let first = pace.fall(hours_ns - 1);
+            let turn = Fallen {
+                due: STEPS_MAX,
+                skipped: STEPS_MAX - 10,
+            };
+            assert_eq!(first, turn);
+            let end = pace.give_up(hours_ns - 1);
+            let due = first.due + end.due;
+            assert_eq!(due, first.skipped + end.skipped, "{arrivals:?} {rate:?}");
+            assert!(due.abs_diff(expected) <= off, "{due}, not {expected}");
+        };
+        let flat = Rate::Constant(1e7);
+        let all = u64::MAX;
+        check(Arrivals::Uniform, &flat, 1, all, 36_000_000_000, 0);
+        check(Arrivals::Uniform, &flat, 4, all, 9_000_000_000, 0);
+        check(Arrivals::Uniform, &flat, 1, 1_000_000, 1_000_000, 0);
+        check(Arrivals::Uniform, &ramp, 1, all, 18_000_000_000, 9);
+        check(Arrivals::Poisson, &flat, 2, all, 18_000_000_000, 1_000);
     }
 }

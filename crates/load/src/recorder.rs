@@ -354,6 +354,11 @@ impl Recorder {
         self.connections_open += 1;
     }
 
+    #[inline]
+    pub(crate) fn connections_open(&self) -> u64 {
+        self.connections_open
+    }
+
     /// A connection that could be used has ended.
     pub(crate) fn disconnected(&mut self) {
         self.connections_open -= 1;

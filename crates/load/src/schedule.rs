@@ -95,17 +95,35 @@ impl Walk {
         self.arrive();
     }
 
+    /// How many requests of this worker fall due from this place on up to `last`, without a walk through them. Of
+    /// Poisson arrivals, which only a walk can tell, it is the number to be expected.
+    pub(crate) fn due_until(&self, last: u64) -> u64 {
+        if self.due > last {
+            return 0;
+        }
+        let schedule = &self.schedule;
+        let ahead = schedule.course.brought(last).saturating_sub(self.place());
+        let behind_this = ahead / place_of(schedule.workers);
+        u64::try_from(behind_this).map_or(u64::MAX, |requests| requests.saturating_add(1))
+    }
+
     fn arrive(&mut self) {
         let schedule = &self.schedule;
-        let place = match schedule.arrivals {
+        if schedule.arrivals == Arrivals::Poisson {
+            let gap = schedule.gaps.exponential(self.index) * NS_PER_S as f64;
+            self.billionths += u128::from(gap.round() as u64);
+        }
+        self.due = self.schedule.course.instant(self.place(), &mut self.piece);
+    }
+
+    /// Where this request stands in the whole load, in billionths of a request.
+    #[inline]
+    fn place(&self) -> u128 {
+        let schedule = &self.schedule;
+        match schedule.arrivals {
             Arrivals::Uniform => place_of(schedule.worker + self.index * schedule.workers),
-            Arrivals::Poisson => {
-                let gap = schedule.gaps.exponential(self.index) * NS_PER_S as f64;
-                self.billionths += u128::from(gap.round() as u64);
-                self.billionths * u128::from(schedule.workers)
-            }
-        };
-        self.due = schedule.course.instant(place, &mut self.piece);
+            Arrivals::Poisson => self.billionths * u128::from(schedule.workers),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use crate::{
     Account, Expect, Job, ScenarioError, StartError, What,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
-    engine::Shared,
+    engine::{Shared, unconnected_at_most},
     head::{Heads, ReadLimits},
     judge::Judge,
     layers::Layering,
@@ -93,8 +93,12 @@ struct Nanoseconds {
     reconnect_first: u64,
     reconnect_max: u64,
     finish: u64,
+    /// Nothing falls due from here on.
     at_most: u64,
+    /// Nothing is sent from here on: the same, or the end of the stages before it.
+    end: u64,
     scan_ticks: u64,
+    unconnected: Option<u64>,
 }
 
 /// What is left of a worker.
@@ -119,7 +123,13 @@ impl Worker {
         let timers = Timers::new(&epoll, TICK_NS)?;
         // Only open load waits for instants; the default slack of 50 µs would be lag.
         rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
-        let mut limits = Nanoseconds::new(&job);
+        let pace = Pace::new(
+            &job,
+            (share.worker, share.workers),
+            share.targets.len(),
+            share.requests_at_most,
+        );
+        let mut limits = Nanoseconds::new(&job, &pace);
         let read_limits = ReadLimits {
             head_max_bytes: job.limits.head_max_bytes,
             body_max_bytes: job.limits.body_max_bytes,
@@ -142,12 +152,7 @@ impl Worker {
             epoll,
             timers,
             events: Vec::with_capacity(EVENTS_MAX),
-            pace: Pace::new(
-                &job,
-                (share.worker, share.workers),
-                connections.len(),
-                share.requests_at_most,
-            ),
+            pace,
             heads: Heads::new(read_limits),
             judge,
             recorder: Recorder::new(share, exchange, interval),
@@ -182,6 +187,10 @@ impl Worker {
         while !self.is_over() {
             self.wait();
             self.seen = self.clock.now();
+            if self.seen >= self.limits.end {
+                // Before time goes on: what is due before the end belongs to the interval that ends there.
+                self.finish(self.seen);
+            }
             self.recorder.advance(self.seen);
             for place in 0..self.events.len() {
                 self.handle(self.events[place]);
@@ -265,13 +274,18 @@ impl Worker {
 
     fn look_around(&mut self) {
         self.ticks += 1;
+        if self.recorder.connections_open() > 0 {
+            self.shared.is_open(self.seen);
+        } else if let Some(most) = self.limits.unconnected
+            && self.finishing_until.is_none()
+        {
+            self.shared.end_unconnected(self.seen, most);
+        }
         let must_stop = self.shared.stop.load(Ordering::Relaxed)
-            || self.seen >= self.limits.at_most
             || self.sent >= self.requests_at_most
-            || self.pace.has_ended(self.seen)
             || self.is_exhausted();
         if must_stop {
-            self.finish();
+            self.finish(self.seen);
         }
         if self.ticks.is_multiple_of(self.limits.scan_ticks) {
             self.end_overdue();
@@ -290,16 +304,22 @@ impl Worker {
     }
 
     /// Sends nothing new from here on.
-    fn finish(&mut self) {
+    fn finish(&mut self, now: u64) {
         if self.finishing_until.is_none() {
-            self.finishing_until = Some(self.seen.saturating_add(self.limits.finish));
-            let given_up = self.pace.give_up();
-            self.recorder.fell_due(0, given_up);
+            self.finishing_until = Some(now.saturating_add(self.limits.finish));
+            let last = self.pace.give_up(self.last_due(now));
+            self.recorder.fell_due(last.due, last.skipped);
             if let Some(sessions) = &mut self.sessions {
                 sessions.give_up(&mut self.recorder);
             }
             self.to_open.clear();
         }
+    }
+
+    /// The last instant up to `now` at which something may fall due.
+    #[inline]
+    fn last_due(&self, now: u64) -> u64 {
+        now.min(self.limits.at_most.saturating_sub(1))
     }
 
     #[inline]
@@ -323,8 +343,9 @@ fn what(job: &Job, share: &Share) -> Result<(Writer, Judge, Option<Box<Sessions>
 }
 
 impl Nanoseconds {
-    fn new(job: &Job) -> Self {
+    fn new(job: &Job, pace: &Pace) -> Self {
         let limits = &job.limits;
+        let at_most = whole_nanoseconds(job.at_most);
         let request_timeout = whole_nanoseconds(limits.request_timeout);
         let shortest = request_timeout.min(whole_nanoseconds(limits.connect_timeout));
         Self {
@@ -333,8 +354,10 @@ impl Nanoseconds {
             reconnect_first: whole_nanoseconds(limits.reconnect_first),
             reconnect_max: whole_nanoseconds(limits.reconnect_max),
             finish: whole_nanoseconds(limits.finish),
-            at_most: whole_nanoseconds(job.at_most),
+            at_most,
+            end: at_most.min(pace.end()),
             scan_ticks: scan_ticks(shortest),
+            unconnected: unconnected_at_most(job).map(whole_nanoseconds),
         }
     }
 

@@ -282,6 +282,26 @@ fn a_connection_that_says_nothing_is_opened_again() {
 }
 
 #[test]
+fn a_server_that_was_asked_nothing_is_not_silent() {
+    // Each pause is longer than the time an answer may take, and each answer takes longer than a look at the timeouts.
+    let ok = Bytes::from_static(b"ok");
+    let server = StreamServer::start(Settings::default(), move |_| {
+        Reply::After(Duration::from_millis(50), ok.clone())
+    });
+    let users = Model::Users {
+        users: 2,
+        think: Think::Fixed(Duration::from_millis(450)),
+        stages: Vec::new(),
+    };
+    let mut job = http2_job(&server, users);
+    job.requests_at_most = Some(4);
+    job.limits.request_timeout = Duration::from_millis(400);
+    let ended = run(job);
+    check_all_answered(&server, &ended, 4);
+    assert_eq!(ended.counts().connects, 2);
+}
+
+#[test]
 fn connections_that_go_away_are_opened_again() {
     let check = |reply: Reply, kinds: &[Failure]| {
         let server = StreamServer::start(Settings::default(), move |seen| {

@@ -18,7 +18,7 @@ use std::{
 use rustix::net::{AddressFamily, SocketType, sockopt::set_socket_reuseport};
 use support::{OK, closed, delays::random, get, job, requests, run, take_all};
 use waggle_load::{
-    Arrivals, Counts, Failure, Interval, Job, Model, Prepared, Rate, Running, start,
+    Arrivals, Counts, Failure, Interval, Job, Model, Prepared, Protocol, Rate, Running, start,
 };
 
 /// A server that does with each connection what the test says, in a thread for each.
@@ -384,4 +384,52 @@ fn a_server_that_goes_and_comes_back_is_found_again() {
         connections: 3,
         pipelining: 1,
     });
+}
+
+#[test]
+fn a_count_that_can_never_be_reached_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let mut job = job(address, closed(2, 1));
+    job.workers = vec![None; 2];
+    job.requests_at_most = Some(1_000);
+    job.limits.request_timeout = Duration::from_millis(1);
+    job.limits.unconnected = Duration::from_millis(100);
+    job.at_most = Duration::from_secs(60);
+    let ended = run(job);
+    assert!(ended.outcome.unconnected_for.is_some());
+    assert!(ended.outcome.ran_for < Duration::from_secs(60));
+    assert_eq!(ended.counts().sent, 0);
+}
+
+#[test]
+fn a_server_that_only_sends_is_held_back_and_its_connection_ended() {
+    const FLOOD_BYTES: usize = 64 * 1024 * 1024;
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let pings = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8].repeat(1_000);
+    let has_sent_all = Arc::new(AtomicBool::new(false));
+    let note = Arc::clone(&has_sent_all);
+    let server = Raw::start(move |mut stream, _| {
+        let mut is_taken = stream.write_all(&settings).is_ok();
+        for _ in 0..FLOOD_BYTES / pings.len() {
+            is_taken = is_taken && stream.write_all(&pings).is_ok();
+        }
+        note.fetch_or(is_taken, Ordering::SeqCst);
+    });
+    let mut job = job(server.address, closed(1, 1));
+    job.transport.protocol = Protocol::Http2;
+    job.limits.request_timeout = Duration::from_millis(100);
+    job.limits.finish = Duration::ZERO;
+    job.at_most = Duration::from_secs(20);
+    let (running, mut connects) = (start(job).unwrap(), 0);
+    while !running.has_ended() && connects < 3 {
+        if let Some(interval) = running.next_interval(Duration::from_millis(100)) {
+            connects += interval.counts.connects;
+        }
+    }
+    running.stop();
+    assert!(connects >= 3, "opened {connects} times");
+    drop(running.join());
+    assert!(!has_sent_all.load(Ordering::SeqCst));
 }

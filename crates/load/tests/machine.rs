@@ -255,7 +255,6 @@ fn a_body_of_a_gigabyte_passes_through_and_is_not_kept() {
     if let Some(address) = role() {
         let mut job = job(address.parse().unwrap(), closed(1, 1));
         job.requests_at_most = Some(2);
-        job.limits.body_max_bytes = GB;
         job.limits.request_timeout = Duration::from_secs(100);
         job.at_most = Duration::from_secs(200);
         job.limits.finish = Duration::from_secs(200);

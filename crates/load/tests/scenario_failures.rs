@@ -104,6 +104,52 @@ fn a_capture_that_finds_nothing_fails() {
     check_failure(Reply::Answer(long), capturing, Failure::BodyNotKept);
 }
 
+#[test]
+fn a_captured_link_leads_to_the_same_host_or_fails() {
+    let check = |link: &str, host: Option<&str>, expected: Option<&str>| {
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: sid=7; Path=/open\r\nLink: {link}\r\n\r\n"
+        );
+        let shop = Shop::start(move |_| Some(Reply::Answer(answer.clone().into_bytes())));
+        let mut capturing = first();
+        capturing.captures = vec![capture("next", Source::Header("link".to_owned()))];
+        let host = host.map(|host| ("host".to_owned(), text(host)));
+        capturing.headers.extend(host);
+        let actions = vec![request(capturing), plain(1, "GET {{next}}")];
+        let scenario = scenario(2, vec![flow("one", 1, actions)], Vec::new());
+        let mut job = job(shop.server.address, closed(1, 1), scenario);
+        job.requests_at_most = Some(2);
+        let ended = run(job);
+        ended.check_sums();
+        let asked = shop.asked();
+        match expected {
+            Some(path) => {
+                let cookie = path.starts_with("/open").then(|| "7".to_owned());
+                assert_eq!((&*asked[1].path, &asked[1].cookie), (path, &cookie));
+                assert_eq!(ended.failures(), []);
+            }
+            None => assert_eq!(ended.failures(), [(Failure::NotCaptured, 2)], "{link}"),
+        }
+    };
+    check("/open/2?a=b", None, Some("/open/2?a=b"));
+    check("http://shop/open/2?a=b", None, Some("/open/2?a=b"));
+    check("", None, Some("/"));
+    check("http://other/open/2", None, None);
+    check("http://other/open/2", Some("other"), Some("/open/2"));
+    check("open/2", None, None);
+}
+
+#[test]
+fn a_link_in_a_feed_leads_to_the_same_host() {
+    let actions = vec![plain(0, "GET {{links.name}}")];
+    let feed = feed("links", 2, FeedOrder::Cycle);
+    let scenario = scenario(1, vec![flow("one", 1, actions)], vec![feed]);
+    assert_eq!(
+        scenario.check().unwrap_err().to_string(),
+        "feed 'links': a path begins with 'name', and 'r0' in row 0 (from 0) is neither a path nor a link to 'shop'"
+    );
+}
+
 /// Whether a check holds of [`OK`].
 fn check_check(of: Subject, holds: Condition, expected: bool) {
     let checking = StepRequest {

@@ -10,7 +10,9 @@ use std::{
 };
 
 use support::{OK, Reply, Server, closed, job, requests, run};
-use waggle_load::{Arrivals, KEY_DIGITS, Model, Prepared, Rate, Slot, Stamp, worker_and_sequence};
+use waggle_load::{
+    Arrivals, KEY_DIGITS, Model, Prepared, Rate, Slot, Stamp, Think, worker_and_sequence,
+};
 
 /// A request that tells the server its number.
 fn numbered() -> Prepared {
@@ -112,7 +114,10 @@ fn a_server_slower_than_the_rate_shows_in_response_time_and_not_in_service_time(
     let ended = run(job);
     ended.check_sums();
     let counts = ended.counts();
-    assert!((1_000..1_100).contains(&counts.due), "{counts:?}");
+    assert_eq!(
+        counts.due, 1_000,
+        "the instants before the end, and no other"
+    );
     assert!(counts.sent <= 101 && counts.skipped >= 899, "{counts:?}");
     // The last one sent fell due about when a tenth of the time had passed.
     let (response, service) = (
@@ -134,6 +139,36 @@ fn a_server_slower_than_the_rate_shows_in_response_time_and_not_in_service_time(
         "service time from {} µs",
         service.min()
     );
+}
+
+#[test]
+fn nothing_is_sent_after_the_end() {
+    let server = Server::start(|_| Reply::Answer(OK.to_vec()));
+    let users = Model::Users {
+        users: 4,
+        think: Think::Fixed(Duration::ZERO),
+        stages: Vec::new(),
+    };
+    let open = Model::Open {
+        rate: Rate::Constant(10_000.0),
+        arrivals: Arrivals::Poisson,
+        connections: 4,
+        pipelining: 1,
+    };
+    for model in [closed(4, 2), users, open] {
+        let mut job = job(server.address, model.clone());
+        job.at_most = Duration::from_millis(205);
+        job.interval = Duration::from_millis(205);
+        let at_most = job.at_most;
+        let ended = run(job);
+        ended.check_sums();
+        let late = ended.intervals.iter();
+        let late: u64 = late
+            .filter(|interval| interval.start >= at_most)
+            .map(|interval| interval.counts.sent)
+            .sum();
+        assert_eq!(late, 0, "{model:?}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use waggle_results::{FeedInfo, FindInfo, RunInfo, ScenarioInfo, ScheduleInfo};
 
 use crate::{
-    model::{Model, TrialModel, as_f64, found, level},
+    model::{Model, TrialModel, as_f64, found, is_external, level},
     text::{self, Unit},
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ),
         ("Components", components(info)),
         ("Load model", load_model(&info.load_model)),
-        ("Response time", response_time(&info.load_model).to_owned()),
+        ("Response time", response_time(info).to_owned()),
         ("Schedule", schedule(info)),
         ("Order", order(info)),
         ("Estimates", estimates(&info.schedule)),
@@ -150,8 +150,12 @@ fn load_model(model: &str) -> String {
     }
 }
 
-fn response_time(model: &str) -> &'static str {
-    match model {
+fn response_time(info: &RunInfo) -> &'static str {
+    match info.load_model.as_str() {
+        _ if info.scenario.is_some() => {
+            "from due to the whole answer; a session's first request is due when the session is, each later one when the answer before \
+             it has come and the pause between them is over"
+        }
         "open" => {
             "from the instant a request was due to the instant its answer was whole; waiting in the client counts"
         }
@@ -164,14 +168,19 @@ fn response_time(model: &str) -> &'static str {
 fn schedule(info: &RunInfo) -> String {
     let schedule = &info.schedule;
     let is_kept_up = schedule.fresh.as_deref() == Some("cell");
-    let trials = match (&info.find, schedule.repeat, is_kept_up) {
-        (Some(_), _, false) => "each trial on a fresh system".to_owned(),
-        (Some(_), _, true) => "a fresh system for each cell, kept up over its trials".to_owned(),
-        (None, 1, _) => "1 repetition on a fresh system each".to_owned(),
-        (None, repeat, false) => format!("{repeat} repetitions on a fresh system each"),
-        (None, repeat, true) => {
-            format!("{repeat} repetitions, a fresh system for each cell, kept up over its trials")
-        }
+    let on = if is_external(info) {
+        "on the server that ran already"
+    } else if is_kept_up {
+        "on a fresh system for each cell, kept up over its trials"
+    } else if info.find.is_none() {
+        "on a fresh system each"
+    } else {
+        "on a fresh system"
+    };
+    let trials = match (&info.find, schedule.repeat) {
+        (Some(_), _) => format!("each trial {on}"),
+        (None, 1) => format!("1 repetition {on}"),
+        (None, repeat) => format!("{repeat} repetitions {on}"),
     };
     let warm_up = match schedule.warm_up_until.as_str() {
         "steady" => format!(
@@ -259,6 +268,10 @@ fn pinning(info: &RunInfo) -> String {
                 .join(", ")
         }
     };
+    if is_external(info) {
+        let load = list(&host.load_cpus);
+        return format!("load on CPU {load}; the server ran already, and where is its own affair");
+    }
     format!(
         "load on CPU {}, system on CPU {}",
         list(&host.load_cpus),

@@ -22,6 +22,9 @@ use crate::{
 const NOWHERE: std::net::SocketAddr =
     std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
 
+/// How long what was found is taken to be so.
+const KEPT_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
+
 /// Requests per second that the engine can send, by number of the cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Calibration(BTreeMap<u32, f64>);
@@ -48,8 +51,9 @@ pub(crate) async fn calibrate(
     events: &Events,
     shutdown: &Shutdown,
 ) -> Calibration {
-    let version = env!("CARGO_PKG_VERSION");
-    let mut known = CalibrationFile::read(basis.file, version, basis.host);
+    let mut known = CalibrationFile::read(basis.file, &version(), basis.host);
+    let now = jiff::Timestamp::now();
+    known.shapes.retain(|_, shape| is_fresh(shape, now));
     let mut calibration = Calibration::default();
     let mut found_any = false;
     for cell in &basis.study.cells {
@@ -88,6 +92,22 @@ pub(crate) async fn calibrate(
         events.tell(Event::Warning(warning)).await;
     }
     calibration
+}
+
+/// A program that was built without optimisation is another one.
+fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    if cfg!(debug_assertions) {
+        format!("{version}-debug")
+    } else {
+        version.to_owned()
+    }
+}
+
+/// What was found long ago, or at an instant that is not known, is found anew: the machine was another one, or was busy.
+fn is_fresh(shape: &CalibratedShape, now: jiff::Timestamp) -> bool {
+    let found: Option<jiff::Timestamp> = shape.found_utc.parse().ok();
+    found.is_some_and(|found| found <= now && now.duration_since(found) <= KEPT_FOR)
 }
 
 fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {

@@ -29,6 +29,8 @@ pub struct TrialFacts<'a> {
     pub response_p50_us: Option<f64>,
     /// Mean service time of the successes of the measured phase; `None` without any.
     pub service_mean_us: Option<f64>,
+    /// The strictest upper bound on times that a search asks for: a generator's lateness far below it cannot change the answer.
+    pub time_bound_us: Option<f64>,
     pub ledger: Option<Ledger>,
     /// Records accepted and records visible: running totals at the same instants of the measured phase.
     pub delivery: RunningTotals<'a>,

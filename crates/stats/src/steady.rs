@@ -31,6 +31,8 @@ const FEW_BINS: usize = 8;
 const LARGE_CHANGE: f64 = 1.25;
 /// What a constant series is taken to vary by: below it a difference is rounding.
 const RESOLUTION: f64 = 0.005;
+/// A change of fewer cores than this is of no interest, whatever share of a small level it is.
+const MIN_CHANGE_CORES: f64 = 0.02;
 /// A bin in which nothing happened counts as this share of the largest.
 const NOTHING: f64 = 0.01;
 
@@ -41,6 +43,8 @@ pub struct SteadyBins<'a> {
     pub p50: &'a [f64],
     pub p99: &'a [f64],
     pub cpu: &'a [f64],
+    /// A change of the times by less than this, in their own unit, is of no interest.
+    pub least_change_of_times: f64,
 }
 
 /// Which series changed.
@@ -92,7 +96,7 @@ pub fn steady(bins: &SteadyBins<'_>) -> Steadiness {
     }
     let changes = all
         .into_iter()
-        .filter_map(|(what, values)| Some((what, change(what, values)?)));
+        .filter_map(|(what, values)| Some((what, change(what, values, bins.least(what))?)));
     match changes.min_by(|a, b| a.1.chance.total_cmp(&b.1.chance)) {
         None => Steadiness::Steady,
         Some((what, change)) => Steadiness::Unsteady {
@@ -102,6 +106,17 @@ pub fn steady(bins: &SteadyBins<'_>) -> Steadiness {
             from: change.from.exp(),
             to: change.to.exp(),
         },
+    }
+}
+
+impl SteadyBins<'_> {
+    /// The least change of a series that is of interest, in its own unit.
+    fn least(&self, what: Series) -> f64 {
+        match what {
+            Series::Throughput => 0.0,
+            Series::P50 | Series::P99 => self.least_change_of_times,
+            Series::Cpu => MIN_CHANGE_CORES,
+        }
     }
 }
 
@@ -115,7 +130,7 @@ struct Change {
     chance: f64,
 }
 
-fn change(what: Series, values: &[f64]) -> Option<Change> {
+fn change(what: Series, values: &[f64], least: f64) -> Option<Change> {
     let logs = Logs::of(values);
     if logs.values.len() < MIN_STEADY_BINS {
         return None;
@@ -129,6 +144,9 @@ fn change(what: Series, values: &[f64]) -> Option<Change> {
     let allowed = FALSE_ALARMS / TESTS;
     let matters = |found: &Change| {
         let size = (found.to - found.from).abs();
+        if (found.to.exp() - found.from.exp()).abs() < least {
+            return false;
+        }
         let few =
             logs.values.len() < FEW_BINS && what != Series::P99 && size >= LARGE_CHANGE.ln_1p();
         few || (size >= min_change.ln_1p() && found.chance <= allowed)
@@ -259,6 +277,7 @@ mod tests {
                 p50: &p50,
                 p99: &p99,
                 cpu: &cpu,
+                least_change_of_times: 0.0,
             });
             matches!(found, Steadiness::Unsteady { .. })
         });
@@ -335,6 +354,7 @@ mod tests {
                 p50: &p50,
                 p99: &p99,
                 cpu: &cpu,
+                least_change_of_times: 0.0,
             });
             matches!(found, Steadiness::Unsteady { .. })
         });

@@ -114,7 +114,7 @@ proptest! {
             ledger,
             delivery: totals,
             answers: totals,
-            bins: SteadyBins { throughput: &series.0, p50: &series.1, p99: &series.2, cpu: &series.0 },
+            bins: SteadyBins { throughput: &series.0, p50: &series.1, p99: &series.2, cpu: &series.0, least_change_of_times: 0.0 },
             bin_s: 1.0,
             ..TrialFacts::default()
         });

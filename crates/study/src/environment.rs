@@ -8,6 +8,8 @@ use crate::{Action, Scenario, Study, What};
 
 /// How such a name begins.
 pub(crate) const PREFIX: &str = "env.";
+/// How a variable begins in a value; after another `$` it is text.
+const OPEN: &str = "${env.";
 /// Longest value.
 const VALUE_MAX_BYTES: usize = 16 * 1024;
 
@@ -81,7 +83,17 @@ fn fill(
     for (header, value) in headers {
         let mut filled = String::new();
         let mut rest = value.as_str();
-        while let Some((before, name, after)) = next(rest) {
+        while let Some(at) = rest.find(OPEN) {
+            let (before, behind) = (&rest[..at], &rest[at + OPEN.len()..]);
+            if let Some(before) = before.strip_suffix('$') {
+                filled.push_str(before);
+                filled.push_str(OPEN);
+                rest = behind;
+                continue;
+            }
+            let Some((name, after)) = behind.split_once('}') else {
+                break;
+            };
             let found = value_of(name).ok_or_else(|| EnvironmentError::NotSet {
                 header: header.clone(),
                 name: name.to_owned(),
@@ -104,11 +116,9 @@ fn fill(
     Ok(())
 }
 
-/// The first `${env.NAME}`: what stands before it, its name, and what comes after.
-fn next(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once("${env.")?;
-    let (name, after) = rest.split_once('}')?;
-    Some((before, name, after))
+/// The text so that nothing in it is taken for a variable.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace(OPEN, &format!("${OPEN}"))
 }
 
 /// Whether what stands in `${…}` names an environment variable.
@@ -147,6 +157,8 @@ mod tests {
         check("plain", Ok("plain"));
         check("Bearer ${env.TOKEN}!", Ok("Bearer abc!"));
         check("${env.TOKEN}${env.TOKEN}", Ok("abcabc"));
+        check("a $${env.TOKEN} ${env.TOKEN}", Ok("a ${env.TOKEN} abc"));
+        check("$${env.NONE", Ok("${env.NONE"));
         check("${env.BAD}", unusable("BAD"));
         check("${env.EMPTY}", unusable("EMPTY"));
         check(

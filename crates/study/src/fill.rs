@@ -2,7 +2,7 @@
 
 use crate::{
     Level,
-    environment::is_of_environment,
+    environment::{escaped, is_of_environment},
     mistake::Place,
     tree::{Entry, Node, Value},
 };
@@ -84,18 +84,56 @@ fn collect(node: &Node, path: &mut Vec<String>, found: &mut Vec<Use>) {
 /// The tree with every `${name}` replaced. `level` gives a name's level with the place where it is written, `None` for
 /// a name that was reported already. A scalar that is nothing but one `${name}` takes the level's type and place.
 pub(crate) fn fill<'a>(node: &Node, level: &impl Fn(&str) -> Option<(&'a Level, Place)>) -> Node {
+    fill_below(node, level, Below::Other)
+}
+
+/// What a node stands below. In values of headers names of environment variables stay; what only looks like one stays
+/// escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Headers,
+    Other,
+}
+
+impl Below {
+    fn key(self, key: &str) -> Self {
+        if key == "headers" {
+            Self::Headers
+        } else {
+            self
+        }
+    }
+
+    fn escaped(self, text: &str) -> String {
+        match self {
+            Self::Headers => escaped(text),
+            Self::Other => text.to_owned(),
+        }
+    }
+}
+
+fn fill_below<'a>(
+    node: &Node,
+    level: &impl Fn(&str) -> Option<(&'a Level, Place)>,
+    below: Below,
+) -> Node {
     let value = match &node.value {
         Value::Scalar(Level::Text(text)) if text.contains("${") => {
-            return fill_text(text, node.place, level);
+            return fill_text(text, node.place, level, below);
         }
-        Value::List(items) => Value::List(items.iter().map(|item| fill(item, level)).collect()),
+        Value::List(items) => Value::List(
+            items
+                .iter()
+                .map(|item| fill_below(item, level, below))
+                .collect(),
+        ),
         Value::Map(entries) => Value::Map(
             entries
                 .iter()
                 .map(|Entry { key, place, node }| Entry {
                     key: key.clone(),
                     place: *place,
-                    node: fill(node, level),
+                    node: fill_below(node, level, below.key(key)),
                 })
                 .collect(),
         ),
@@ -108,6 +146,7 @@ fn fill_text<'a>(
     text: &str,
     place: Place,
     level: &impl Fn(&str) -> Option<(&'a Level, Place)>,
+    below: Below,
 ) -> Node {
     let wild = Node::new(Value::Wild, place);
     let Some(parts) = parts(text) else {
@@ -122,20 +161,22 @@ fn fill_text<'a>(
             filled: true,
         });
     }
-    let mut filled = String::new();
+    let (mut filled, mut plain) = (String::new(), String::new());
     for part in parts {
         match part {
-            Part::Literal(literal) => filled.push_str(literal),
+            Part::Literal(literal) => plain.push_str(literal),
             // Stays as it is: its value is no part of the study.
             Part::Name(name) if is_of_environment(name) => {
+                filled.push_str(&below.escaped(&std::mem::take(&mut plain)));
                 filled.push_str(&format!("${{{name}}}"));
             }
             Part::Name(name) => match level(name) {
-                Some((level, _)) => filled.push_str(&level.to_string()),
+                Some((level, _)) => plain.push_str(&level.to_string()),
                 None => return wild,
             },
         }
     }
+    filled.push_str(&below.escaped(&plain));
     Node {
         value: Value::Scalar(Level::Text(filled)),
         place,

@@ -2,29 +2,6 @@
 
 use anyhow::{Result, bail};
 
-/// Names of header fields that carry secrets; their values are never written.
-const SECRET_FIELDS: [&str; 8] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "x-api-key",
-    "x-auth-token",
-    "x-csrf-token",
-    "x-amz-security-token",
-    "api-key",
-];
-/// Names of query parameters and of forms' fields that carry secrets.
-const SECRET_PARAMETERS: [&str; 9] = [
-    "access_token",
-    "api_key",
-    "apikey",
-    "auth",
-    "key",
-    "password",
-    "secret",
-    "sig",
-    "token",
-];
 /// Header fields that the engine writes itself, or that belong to one connection or browser only.
 const OWN_FIELDS: [&str; 14] = [
     "host",
@@ -44,7 +21,7 @@ const OWN_FIELDS: [&str; 14] = [
 ];
 
 /// One call of the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Call {
     /// Letters, digits, `-` and `_`; not unique yet.
     pub(crate) name: String,
@@ -54,6 +31,8 @@ pub(crate) struct Call {
     /// Path and query.
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
+    /// Names of headers that are secret, whatever they are called.
+    pub(crate) secret_fields: Vec<String>,
     pub(crate) body: Option<String>,
     /// The status that was seen, where one was.
     pub(crate) status: Option<u16>,
@@ -69,8 +48,23 @@ pub(crate) struct Found {
     pub(crate) is_session: bool,
     /// What was left out, and why; a line each.
     pub(crate) left_out: Vec<String>,
+    /// How long one session takes, its pauses with it, in milliseconds, where that was seen.
+    pub(crate) session_ms: Option<u64>,
     /// Options of the source that mean something for the whole study: a certificate that is not checked.
     pub(crate) is_insecure: bool,
+}
+
+/// A URL as it is shown to people: without a user, query or fragment, where secrets stand.
+pub(crate) fn shown_url(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let bare = &url[..end];
+    let (scheme, rest) = match bare.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), bare),
+    };
+    let authority = rest.find('/').unwrap_or(rest.len());
+    let from = rest[..authority].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}{}", super::mask::text(&rest[from..]).text)
 }
 
 /// Splits a URL into its origin and path with query. Without a scheme, http is meant.
@@ -86,7 +80,8 @@ pub(crate) fn split_url(text: &str) -> Result<(String, String, Option<String>)> 
         .unwrap_or(("http", without_fragment));
     let scheme = scheme.to_ascii_lowercase();
     if scheme != "http" && scheme != "https" {
-        bail!("the scheme of {text:?} is {scheme:?}; expected http or https");
+        let shown = shown_url(text);
+        bail!("the scheme of {shown:?} is {scheme:?}; expected http or https");
     }
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
@@ -95,7 +90,7 @@ pub(crate) fn split_url(text: &str) -> Result<(String, String, Option<String>)> 
         None => (None, authority),
     };
     if host.is_empty() {
-        bail!("{text:?} names no host");
+        bail!("{:?} names no host", shown_url(text));
     }
     let path = if path.starts_with('/') {
         path.to_owned()
@@ -123,25 +118,17 @@ pub(crate) fn most_called<'a>(calls: impl Iterator<Item = &'a Call>) -> Option<S
     Some((*origin).to_owned())
 }
 
-/// Whether a header field's value is a secret.
-pub(crate) fn is_secret_field(name: &str) -> bool {
-    SECRET_FIELDS
-        .iter()
-        .any(|secret| name.eq_ignore_ascii_case(secret))
-}
-
-/// Whether a parameter's value is a secret.
-pub(crate) fn is_secret_parameter(name: &str) -> bool {
-    SECRET_PARAMETERS
-        .iter()
-        .any(|secret| name.eq_ignore_ascii_case(secret))
-}
-
 /// Whether the engine writes this field itself, or it means nothing outside a browser.
 pub(crate) fn is_own_field(name: &str) -> bool {
     name.starts_with(':')
         || name.to_ascii_lowercase().starts_with("sec-")
         || OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
+/// Whether this can be the name of a header (RFC 9110: a token).
+pub(crate) fn is_field_name(name: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_token)
 }
 
 /// A name for a call: its method and the words of its path, as thresholds and tables can use it.
@@ -207,7 +194,6 @@ mod tests {
 
     #[test]
     fn fields_are_known_for_what_they_are() {
-        assert!(is_secret_field("Authorization") && !is_secret_field("Accept"));
         assert!(is_own_field(":authority") && is_own_field("Sec-Fetch-Mode"));
         assert!(!is_own_field("content-type"));
     }

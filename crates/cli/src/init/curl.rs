@@ -1,68 +1,16 @@
 //! A command line of curl, as documentation and browsers give it → calls.
 
+mod options;
+
 use anyhow::{Context, Result, bail};
 use base64::{Engine, engine::general_purpose::STANDARD};
 
+use self::options::{FLAGS, IN_HEADERS, REFUSED, WITHOUT_MEANING, options};
 use super::{
-    call::{Call, Found, name_of, split_url},
-    shell,
+    call::{Call, Found, is_field_name, name_of, split_url},
+    names::percent_encoded,
+    shell::{self, EXPANSION},
 };
-
-/// Options with a value that change nothing in what is sent, or nothing a load needs.
-const WITHOUT_MEANING: [&str; 14] = [
-    "-o",
-    "--output",
-    "-w",
-    "--write-out",
-    "-m",
-    "--max-time",
-    "--connect-timeout",
-    "--retry",
-    "--retry-delay",
-    "--max-redirs",
-    "-D",
-    "--dump-header",
-    "-c",
-    "--cookie-jar",
-];
-/// Options without a value that change nothing in what is sent.
-const FLAGS: [&str; 24] = [
-    "-s",
-    "--silent",
-    "-S",
-    "--show-error",
-    "-v",
-    "--verbose",
-    "-i",
-    "--include",
-    "-f",
-    "--fail",
-    "-#",
-    "--progress-bar",
-    "-N",
-    "--no-buffer",
-    "--compressed",
-    "-g",
-    "--globoff",
-    "--http1.1",
-    "-4",
-    "--ipv4",
-    "-6",
-    "--ipv6",
-    "--fail-with-body",
-    "--location-trusted",
-];
-/// Options with a value that cannot be carried over.
-const REFUSED: [&str; 8] = [
-    "-F",
-    "--form",
-    "-x",
-    "--proxy",
-    "--unix-socket",
-    "-T",
-    "--upload-file",
-    "--socks5",
-];
 
 /// One command while it is read.
 #[derive(Default)]
@@ -75,6 +23,7 @@ struct Command {
     is_get: bool,
     is_head: bool,
     is_insecure: bool,
+    is_compressed: bool,
     left_out: Vec<String>,
 }
 
@@ -91,7 +40,9 @@ pub(crate) fn read(text: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<
             _ => (first, rest),
         };
         if first.rsplit('/').next() != Some("curl") {
-            bail!("{first:?} is not curl; expected: curl [options] URL");
+            // Such as TOKEN=…, whose value is nobody's business.
+            let shown = first.split('=').next().unwrap_or_default();
+            bail!("{shown:?} is not curl; expected: curl [options] URL");
         }
         for part in rest.split(|word| word == "--next" || word == "-:") {
             let command = command(part, read)?;
@@ -113,15 +64,23 @@ fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Co
     while let Some(word) = words.next() {
         for (option, attached) in options(word) {
             if !option.starts_with('-') || option == "-" {
+                refuse_expansion("URL", &option)?;
                 command.urls.push(option.clone());
                 continue;
             }
-            let mut value = || match &attached {
-                Some(value) => Ok(value.clone()),
-                None => words
-                    .next()
-                    .cloned()
-                    .with_context(|| format!("curl's {option} needs a value")),
+            let mut value = || {
+                let value = match &attached {
+                    Some(value) => value,
+                    None => words
+                        .next()
+                        .with_context(|| format!("curl's {option} needs a value"))?,
+                };
+                let is_read = !WITHOUT_MEANING.contains(&&*option);
+                let may_have_variables = IN_HEADERS.contains(&&*option);
+                if is_read && !(may_have_variables && shell::are_variables(value)) {
+                    refuse_expansion(&option, value)?;
+                }
+                Ok(value.clone())
             };
             command.apply(&option, &mut value, read)?;
         }
@@ -129,32 +88,20 @@ fn command(words: &[String], read: &dyn Fn(&str) -> Result<String>) -> Result<Co
     Ok(command)
 }
 
-/// `-sSXPUT` is `-s -S -X PUT`; a word that is no bundle is one option, or a URL.
-fn options(word: &str) -> Vec<(String, Option<String>)> {
-    let is_bundle = word.len() > 2 && word.starts_with('-') && !word.starts_with("--");
-    if !is_bundle {
-        return match word.split_once('=') {
-            Some((option, value)) if word.starts_with("--") => {
-                vec![(option.to_owned(), Some(value.to_owned()))]
-            }
-            _ => vec![(word.to_owned(), None)],
-        };
-    }
-    let mut options = Vec::new();
-    let mut rest = word[1..].chars();
-    while let Some(letter) = rest.next() {
-        let option = format!("-{letter}");
-        let takes_none =
-            FLAGS.contains(&&*option) || ["-k", "-G", "-I", "-L", "-0"].contains(&&*option);
-        if takes_none {
-            options.push((option, None));
-        } else {
-            let value = rest.as_str();
-            options.push((option, (!value.is_empty()).then(|| value.to_owned())));
-            break;
-        }
-    }
-    options
+/// A shell would put something else in its place, and it is not known here.
+fn refuse_expansion(place: &str, text: &str) -> Result<()> {
+    let Some(at) = text.find(EXPANSION) else {
+        return Ok(());
+    };
+    let behind = text[at + 1..].trim_start_matches('{');
+    let end = behind.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let what = match &behind[..end.unwrap_or(behind.len())] {
+        "" => "a command".to_owned(),
+        name => format!("${name}"),
+    };
+    bail!(
+        "curl's {place} has {what}, which a shell would fill in; expected its value, or '…' around a $ that is meant"
+    )
 }
 
 impl Command {
@@ -186,11 +133,20 @@ impl Command {
             }
             "-A" | "--user-agent" => self.headers.push(("User-Agent".to_owned(), value()?)),
             "-e" | "--referer" => self.headers.push(("Referer".to_owned(), value()?)),
-            "-b" | "--cookie" => self.headers.push(("Cookie".to_owned(), value()?)),
+            "-b" | "--cookie" => {
+                let value = value()?;
+                if value.contains(['=', EXPANSION]) {
+                    self.headers.push(("Cookie".to_owned(), value));
+                } else {
+                    let what = "curl's -b: a file of cookies is not read".to_owned();
+                    self.left_out.push(what);
+                }
+            }
+            "--compressed" => self.is_compressed = true,
             "-I" | "--head" => self.is_head = true,
             "-G" | "--get" => self.is_get = true,
             "-k" | "--insecure" => self.is_insecure = true,
-            "-L" | "--location" => self
+            "-L" | "--location" | "--location-trusted" => self
                 .left_out
                 .push("curl's -L: redirects are answers here, and are not followed".to_owned()),
             "--http2" | "--http2-prior-knowledge" | "--http3" | "-0" | "--http1.0" => self
@@ -211,15 +167,20 @@ impl Command {
     }
 
     fn header(&mut self, text: &str) {
-        match text.split_once(':') {
-            Some((name, value)) if !value.trim().is_empty() => self
-                .headers
-                .push((name.trim().to_owned(), value.trim().to_owned())),
-            // `Name;` sends an empty field, `Name:` removes one of curl's own, which are not sent here.
-            _ => self
-                .left_out
-                .push(format!("header {text:?}: it has no value")),
+        let (name, value) = text.split_once(':').unwrap_or((text, ""));
+        let (name, value) = (name.trim(), value.trim());
+        if is_field_name(name) && !value.is_empty() {
+            self.headers.push((name.to_owned(), value.to_owned()));
+            return;
         }
+        // `Name;` sends an empty field, `Name:` removes one of curl's own, which are not sent here. Of one that is
+        // written wrongly only the name may be shown.
+        let end = text.find([':', ';', ' ']);
+        let line = match end.map(|end| &text[..end]) {
+            Some(name) if is_field_name(name) => format!("a header {name}: it has no value"),
+            _ => "a header without a colon".to_owned(),
+        };
+        self.left_out.push(line);
     }
 }
 
@@ -253,19 +214,6 @@ fn urlencoded(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<Stri
     })
 }
 
-pub(crate) fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            byte => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
 fn calls(command: Command) -> Result<Vec<Call>> {
     if command.urls.is_empty() {
         bail!("a curl command has no URL");
@@ -278,6 +226,7 @@ fn calls(command: Command) -> Result<Vec<Call>> {
         is_json,
         is_get,
         is_head,
+        is_compressed,
         ..
     } = command;
     let has = |headers: &[(String, String)], wanted: &str| {
@@ -298,6 +247,9 @@ fn calls(command: Command) -> Result<Vec<Call>> {
     }
     if is_json && !has(&headers, "accept") {
         headers.push(("Accept".to_owned(), "application/json".to_owned()));
+    }
+    if is_compressed && !has(&headers, "accept-encoding") {
+        headers.push(("Accept-Encoding".to_owned(), "gzip, deflate".to_owned()));
     }
     let method = method.unwrap_or_else(|| {
         match (is_head, body.is_some()) {
@@ -326,8 +278,7 @@ fn calls(command: Command) -> Result<Vec<Call>> {
                 path,
                 headers,
                 body: body.clone(),
-                status: None,
-                pause_ms: None,
+                ..Call::default()
             })
         })
         .collect()
@@ -369,7 +320,18 @@ mod tests {
     #[test]
     fn commands_say_what_is_sent() {
         check("curl http://h/a?b=c", ("GET", "/a?b=c"), &[], None);
-        check("curl -sSL --compressed h", ("GET", "/"), &[], None);
+        check(
+            "curl -sSL h 2>/dev/null > out | jq .",
+            ("GET", "/"),
+            &[],
+            None,
+        );
+        check(
+            "curl -s --compressed h",
+            ("GET", "/"),
+            &[("Accept-Encoding", "gzip, deflate")],
+            None,
+        );
         check("curl -I http://h/", ("HEAD", "/"), &[], None);
         check(
             "curl -d a=1 -d b=2 http://h/",
@@ -460,6 +422,11 @@ mod tests {
             ("curl -d @none http://h", "no file none"),
             ("curl ftp://h", "the scheme"),
             ("curl 'http://h", "not closed"),
+            ("curl \"http://h/$ID\"", "URL has $ID"),
+            ("curl h -d \"${A:-b}\"", "-d has $A"),
+            ("curl h -H \"a: $(cat b)\"", "-H has a command"),
+            ("curl -d @- h << EOF\na\nEOF", "here-document"),
+            ("A=b curl h", "\"A\" is not curl"),
         ] {
             let found = format!("{:#}", read(text, &nothing).unwrap_err());
             assert!(found.contains(why), "{text}: {found}");

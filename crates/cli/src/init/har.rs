@@ -3,12 +3,19 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::call::{Call, Found, most_called, name_of, split_url};
+use super::{
+    call::{Call, Found, most_called, name_of, shown_url, split_url},
+    names::percent_encoded,
+};
 
 /// Pauses shorter than this are the browser's own and no person's.
 const PAUSE_MIN_MS: f64 = 200.0;
 /// Longest pause that is carried over: a person went for coffee.
 const PAUSE_MAX_MS: f64 = 30_000.0;
+/// Longest pauses of a session in all; longer ones are shortened alike, so that a trial can show whole sessions.
+const PAUSES_MAX_MS: u64 = 60_000;
+/// Longest answer that counts for how long a session takes.
+const ANSWER_MAX_MS: f64 = 10_000.0;
 /// Endings of what a browser fetches to show a page; a study of an API has no use for them.
 const ASSETS: [&str; 16] = [
     ".css", ".js", ".mjs", ".map", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico",
@@ -54,7 +61,9 @@ pub(crate) fn read(text: &str) -> Result<Found> {
     // RFC 3339 in one zone sorts by time; where a browser wrote several zones, the file's order is kept.
     seen.sort_by(|one, other| one.started.total_cmp(&other.started));
     let mut ended: Option<f64> = None;
+    let mut took = 0;
     for one in &mut seen {
+        took += whole(one.took.min(ANSWER_MAX_MS));
         let pause = ended.map(|end| one.started - end);
         one.call.pause_ms = pause
             .filter(|pause| *pause >= PAUSE_MIN_MS)
@@ -63,7 +72,28 @@ pub(crate) fn read(text: &str) -> Result<Found> {
         ended = Some(ended.map_or(end, |last| last.max(end)));
     }
     found.calls = seen.into_iter().map(|one| one.call).collect();
+    let pauses = shorten_pauses(&mut found);
+    found.session_ms = Some(pauses + took);
     Ok(found)
+}
+
+/// Shortens pauses that are too long together; gives how long they are then.
+fn shorten_pauses(found: &mut Found) -> u64 {
+    let all = |calls: &[Call]| -> u64 { calls.iter().filter_map(|call| call.pause_ms).sum() };
+    let seen = all(&found.calls);
+    if seen > PAUSES_MAX_MS {
+        for call in &mut found.calls {
+            call.pause_ms = call
+                .pause_ms
+                .map(|pause| (pause * PAUSES_MAX_MS / seen).max(1));
+        }
+        found.left_out.push(format!(
+            "pauses of {} s in all: shortened to {} s, each alike",
+            seen / 1_000,
+            PAUSES_MAX_MS / 1_000
+        ));
+    }
+    all(&found.calls)
 }
 
 struct Seen {
@@ -81,16 +111,22 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
         return Ok(None);
     }
     if url.starts_with("ws:") || url.starts_with("wss:") {
-        left_out.push(format!("{url}: a WebSocket is no request with an answer"));
+        left_out.push(format!(
+            "{}: a WebSocket is no request with an answer",
+            shown_url(url)
+        ));
         return Ok(None);
     }
-    let (origin, path, _) = split_url(url)?;
+    let (origin, path, user) = split_url(url)?;
     let method = request["method"]
         .as_str()
         .unwrap_or("GET")
         .to_ascii_uppercase();
     if method == "CONNECT" || method == "TRACE" {
-        left_out.push(format!("{method} {url}: of the connection, not of the API"));
+        left_out.push(format!(
+            "{method} {}: of the connection, not of the API",
+            shown_url(url)
+        ));
         return Ok(None);
     }
     let name = name_of(&method, &path);
@@ -103,6 +139,9 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
             Some((name.to_owned(), value.to_owned()))
         })
         .collect();
+    if user.is_some() {
+        left_out.push(format!("the user in the URL of {name}"));
+    }
     let body = body(&request["postData"], &name, left_out);
     // 0 is what browsers write for a call that was cut.
     let status = entry["response"]["status"]
@@ -123,7 +162,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
             body,
             // A copy that the browser had, asked for by a header that is not sent here.
             status: status.map(|status| if status == 304 { 200 } else { status }),
-            pause_ms: None,
+            ..Call::default()
         },
         #[expect(
             clippy::cast_precision_loss,
@@ -157,7 +196,11 @@ fn body(post: &Value, name: &str, left_out: &mut Vec<String>) -> Option<String> 
     }
     let pairs = fields.iter().filter_map(|field| {
         let (name, value) = (field["name"].as_str()?, field["value"].as_str()?);
-        Some(format!("{name}={value}"))
+        Some(format!(
+            "{}={}",
+            percent_encoded(name),
+            percent_encoded(value)
+        ))
     });
     Some(pairs.collect::<Vec<_>>().join("&"))
 }

@@ -1,11 +1,17 @@
 //! `waggle init`: a study that runs, from a URL, a curl command, a HAR file or an OpenAPI document.
 //!
-//! Each source becomes calls (`curl`, `har`, `openapi`), secrets are taken out (`secrets`), and one writer makes the
-//! text, which is read as a study again before it is written anywhere.
+//! Each source becomes calls (`curl`, `har`, `openapi`), what no study can say is left out (`fit`), secrets are taken out
+//! (`secrets`, by `names` and `mask`), and one writer makes the text, which is read as a study again before it is written
+//! anywhere.
 
 mod call;
 mod curl;
+mod fit;
 mod har;
+#[cfg(test)]
+mod leaks;
+mod mask;
+mod names;
 mod openapi;
 mod secrets;
 mod shell;
@@ -24,6 +30,7 @@ use waggle_study::{Named, Source};
 use crate::{
     arguments::{Init, InitFrom},
     exit::Exit,
+    say,
 };
 use call::{Call, Found, most_called, name_of, split_url};
 
@@ -33,7 +40,34 @@ const SOURCE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 const CALLS_MAX: usize = 100;
 
 pub(crate) fn run(arguments: &Init) -> Result<Exit> {
-    let mut found = found(arguments)?;
+    let Made {
+        found,
+        wanted,
+        written,
+    } = made(found(arguments)?, arguments)?;
+    check(&written.text)?;
+    let file = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", written.name)));
+    if arguments.output.as_deref() == Some(Path::new("-")) {
+        say::result(&format!("{}\n", written.text.trim_end()))?;
+        return Ok(Exit::Fine);
+    }
+    put(&file, &written.text, arguments.force)?;
+    say::result(&format!("{}\n", told(&file, &found, &wanted)))?;
+    Ok(Exit::Fine)
+}
+
+/// A study and what must be said of it.
+struct Made {
+    found: Found,
+    wanted: Vec<String>,
+    written: write::Written,
+}
+
+fn made(mut found: Found, arguments: &Init) -> Result<Made> {
+    fit::fit(&mut found);
     one_server(&mut found)?;
     if found.calls.len() > CALLS_MAX {
         let beyond = found.calls.len() - CALLS_MAX;
@@ -43,27 +77,48 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
         found.calls.truncate(CALLS_MAX);
     }
     let wanted = secrets::take_out(&mut found);
-    let written = write::study(&found, &wanted);
-    check(&written.text)?;
-    let file = arguments
-        .output
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", written.name)));
-    if arguments.output.as_deref() == Some(Path::new("-")) {
-        say(written.text.trim_end());
-        return Ok(Exit::Fine);
+    if let (Some(server), Some(InitFrom::Curl | InitFrom::Har)) =
+        (&arguments.server, arguments.from)
+    {
+        to_server(&mut found, server)?;
     }
-    put(&file, &written.text, arguments.force)?;
-    say(&told(&file, &found, &wanted));
-    Ok(Exit::Fine)
+    let written = write::study(&found, &wanted);
+    Ok(Made {
+        found,
+        wanted,
+        written,
+    })
 }
 
-#[expect(clippy::print_stdout, reason = "this command's output")]
-fn say(text: &str) {
-    println!("{text}");
+/// In place of the server that the calls were made to.
+fn to_server(found: &mut Found, server: &str) -> Result<()> {
+    let (origin, path, user) = split_url(server)?;
+    if path != "/" || user.is_some() {
+        bail!("--server has more than a server; expected http://HOST:PORT");
+    }
+    for call in &mut found.calls {
+        call.origin.clone_from(&origin);
+    }
+    Ok(())
+}
+
+/// Flags that would not be used.
+fn refuse_unused(arguments: &Init) -> Result<()> {
+    if arguments.include_writes && arguments.from != Some(InitFrom::Openapi) {
+        bail!("--include-writes is for --from openapi");
+    }
+    if arguments.from.is_none() && arguments.server.is_some() {
+        bail!("--server is for --from curl, har or openapi; without --from the URL says it");
+    }
+    let source = &arguments.source;
+    if arguments.from.is_none() && (source == "-" || Path::new(source).is_file()) {
+        bail!("{source} is a file; say what is in it: --from curl, --from har or --from openapi");
+    }
+    Ok(())
 }
 
 fn found(arguments: &Init) -> Result<Found> {
+    refuse_unused(arguments)?;
     let Some(from) = arguments.from else {
         let (origin, path, user) = split_url(&arguments.source)?;
         if user.is_some() {
@@ -77,10 +132,7 @@ fn found(arguments: &Init) -> Result<Found> {
                 method: "GET".to_owned(),
                 origin,
                 path,
-                headers: Vec::new(),
-                body: None,
-                status: None,
-                pause_ms: None,
+                ..Call::default()
             }],
             ..Found::default()
         });
@@ -135,7 +187,10 @@ fn bounded(text: String, shown: &str) -> Result<String> {
 
 /// A study has one system: the server that most calls go to.
 fn one_server(found: &mut Found) -> Result<()> {
-    let origin = most_called(found.calls.iter()).context("there is no call in it")?;
+    let Some(origin) = most_called(found.calls.iter()) else {
+        let why = found.left_out.join("\n  ");
+        bail!("there is no call in it that a study can make:\n  {why}");
+    };
     let before = found.calls.len();
     found.calls.retain(|call| call.origin == origin);
     let others = before - found.calls.len();

@@ -1,9 +1,14 @@
 //! An OpenAPI 3 document → one call for each operation that can be called with what the document says.
 
+mod security;
+
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
-use super::call::{Call, Found, name_of, split_url};
+use super::{
+    call::{Call, Found, name_of, split_url},
+    names::percent_encoded as encoded,
+};
 
 /// Methods that change nothing, in the order they are written.
 const READS: [&str; 3] = ["get", "head", "options"];
@@ -148,7 +153,8 @@ impl Document {
     ) -> Result<Call> {
         let mut path = format!("{}{path}", server.base);
         let mut query = Vec::new();
-        let mut headers = Vec::new();
+        let mut headers = self.security(operation)?;
+        let secret_fields = headers.iter().map(|(name, _)| name.clone()).collect();
         for parameter in self.parameters(item, operation) {
             let name = parameter["name"].as_str().unwrap_or_default();
             let place = parameter["in"].as_str().unwrap_or_default();
@@ -161,7 +167,7 @@ impl Document {
                 ("query", Some(value)) if is_needed => {
                     query.push(format!("{}={}", encoded(name), encoded(&plain(&value))));
                 }
-                ("header", Some(value)) if is_needed => {
+                ("header", Some(value)) if is_needed && !is_given(&headers, name) => {
                     headers.push((name.to_owned(), plain(&value)))
                 }
                 (_, None) if is_needed => {
@@ -187,9 +193,10 @@ impl Document {
             origin: server.origin.clone(),
             path,
             headers,
+            secret_fields,
             body,
             status: expected(&operation["responses"]),
-            pause_ms: None,
+            ..Call::default()
         })
     }
 
@@ -330,6 +337,12 @@ impl Document {
     }
 }
 
+fn is_given(headers: &[(String, String)], name: &str) -> bool {
+    headers
+        .iter()
+        .any(|(given, _)| given.eq_ignore_ascii_case(name))
+}
+
 fn is_json(kind: &str) -> bool {
     let kind = kind.split(';').next().unwrap_or_default().trim();
     kind == "application/json" || kind.ends_with("+json")
@@ -370,10 +383,6 @@ fn plain(value: &Value) -> String {
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
-}
-
-fn encoded(text: &str) -> String {
-    super::curl::percent_encoded(text)
 }
 
 /// An operation's name in the letters that names have here.

@@ -1,145 +1,271 @@
 //! Takes secrets out of calls: header values become names of environment variables, parameters go, fields of bodies are
 //! marked. What is left holds nothing that must not lie in a file.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
 
-use super::call::{Call, Found, is_own_field, is_secret_field, is_secret_parameter};
+use super::{
+    call::{Call, Found, is_own_field},
+    mask::{self, MARK, Masked},
+    names::{is_secret, percent_decoded},
+    shell,
+};
 
-/// Stands in a body where a secret was.
-const IN_BODY: &str = "REPLACE-ME";
+/// Words before the secret in a header's value; any other is taken as a part of the secret.
+const SCHEMES: [&str; 8] = [
+    "basic", "bearer", "token", "apikey", "jwt", "oauth", "key", "digest",
+];
 
 /// Takes them out; gives the environment variables that the study then needs.
-pub(crate) fn take_out(found: &mut Found) -> Vec<String> {
-    let mut wanted: Vec<String> = Vec::new();
-    let is_session = found.is_session;
-    let mut left_out = Vec::new();
+pub(super) fn take_out(found: &mut Found) -> Vec<String> {
+    let mut taking = Taking {
+        is_session: found.is_session,
+        ..Taking::default()
+    };
     for call in &mut found.calls {
-        headers(call, is_session, &mut wanted, &mut left_out);
-        query(call, &mut left_out);
-        body(call, &mut left_out);
+        taking.headers(call);
+        taking.path(call);
+        taking.body(call);
     }
-    for line in left_out {
+    if !taking.own.is_empty() {
+        let names = taking.own.iter().map(String::as_str).collect::<Vec<_>>();
+        taking.left_out.push(format!(
+            "headers of a connection or of a browser: {}",
+            names.join(", ")
+        ));
+    }
+    for line in taking.left_out {
         if !found.left_out.contains(&line) {
             found.left_out.push(line);
         }
     }
-    wanted
+    taking.wanted
 }
 
-fn headers(
-    call: &mut Call,
+/// A secret that was seen in a header, and the variable that stands for it.
+struct Variable {
+    /// In small letters.
+    field: String,
+    value: String,
+    name: String,
+}
+
+#[derive(Default)]
+struct Taking {
     is_session: bool,
-    wanted: &mut Vec<String>,
-    left_out: &mut Vec<String>,
-) {
-    let fields = std::mem::take(&mut call.headers);
-    for (name, value) in fields {
-        if is_own_field(&name)
-            || call
-                .headers
-                .iter()
-                .any(|(known, _)| known.eq_ignore_ascii_case(&name))
-        {
-            continue;
-        }
-        if is_session && name.eq_ignore_ascii_case("cookie") {
-            left_out
-                .push("cookies: each session gets its own from the server's answers".to_owned());
-        } else if is_secret_field(&name) {
-            let variable = name.to_ascii_uppercase().replace('-', "_");
-            let scheme = value
-                .split_once(' ')
-                .filter(|_| name.to_ascii_lowercase().ends_with("authorization"))
-                .map(|(scheme, _)| format!("{scheme} "))
-                .unwrap_or_default();
-            call.headers
-                .push((name, format!("{scheme}${{env.{variable}}}")));
-            let what = if scheme.is_empty() {
-                variable
-            } else {
-                format!("{variable} (what comes after {:?})", scheme.trim_end())
-            };
-            if !wanted.contains(&what) {
-                wanted.push(what);
-            }
-        } else {
-            // A ${ of the source's own is text.
-            call.headers.push((name, value.replace("${", "$${")));
-        }
-    }
+    variables: Vec<Variable>,
+    wanted: Vec<String>,
+    left_out: Vec<String>,
+    /// Names of headers that are not taken over.
+    own: BTreeSet<String>,
 }
 
-fn query(call: &mut Call, left_out: &mut Vec<String>) {
-    let Some((path, query)) = call.path.split_once('?') else {
-        return;
-    };
-    let name_of = |pair: &str| pair.split('=').next().unwrap_or_default().to_owned();
-    let (secret, kept): (Vec<&str>, Vec<&str>) = query
-        .split('&')
-        .partition(|pair| is_secret_parameter(&name_of(pair)));
-    for pair in &secret {
-        left_out.push(format!(
-            "the parameter {} of {}: a secret, and secrets go into headers only",
-            name_of(pair),
-            call.name
-        ));
-    }
-    if !secret.is_empty() {
-        let kept = kept.join("&");
-        call.path = if kept.is_empty() {
-            path.to_owned()
-        } else {
-            format!("{path}?{kept}")
-        };
-    }
-}
-
-fn body(call: &mut Call, left_out: &mut Vec<String>) {
-    let Some(text) = &call.body else { return };
-    let mut marked = Vec::new();
-    let without = match serde_json::from_str::<Value>(text) {
-        Ok(mut value) => {
-            mark(&mut value, &mut marked);
-            value.to_string()
-        }
-        Err(_) => form(text, &mut marked),
-    };
-    if marked.is_empty() {
-        return;
-    }
-    left_out.push(format!(
-        "{} in the body of {}: stands there as {IN_BODY}; a feed may give it",
-        marked.join(", "),
-        call.name
-    ));
-    call.body = Some(without);
-}
-
-fn mark(value: &mut Value, marked: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                if is_secret_parameter(name) && (member.is_string() || member.is_number()) {
-                    *member = Value::String(IN_BODY.to_owned());
-                    marked.push(name.clone());
-                } else {
-                    mark(member, marked);
+impl Taking {
+    fn headers(&mut self, call: &mut Call) {
+        let fields = std::mem::take(&mut call.headers);
+        for (name, value) in fields {
+            let lower = name.to_ascii_lowercase();
+            let is_known = |(known, _): &(String, String)| known.eq_ignore_ascii_case(&name);
+            if is_own_field(&name) {
+                let host = call.origin.split("://").nth(1).unwrap_or_default();
+                let is_written = lower == "content-length"
+                    || (lower == "host" && value.eq_ignore_ascii_case(host));
+                if !name.starts_with(':') && !is_written {
+                    self.own.insert(lower);
                 }
+            } else if self.is_session && lower == "cookie" {
+                self.left_out.push(
+                    "cookies: each session gets its own from the server's answers".to_owned(),
+                );
+            } else if call.headers.iter().any(is_known) {
+                self.left_out.push(format!(
+                    "another {name} of {}: a request has each header once here",
+                    call.name
+                ));
+            } else {
+                let is_secret = is_secret(&name) || call.secret_fields.contains(&name);
+                let text = if is_secret {
+                    self.secret(&name, &value)
+                } else {
+                    let masked = mask::text(&value);
+                    self.marked(&masked.names, &format!("the header {name}"), call);
+                    self.expanded(&masked.text)
+                };
+                call.headers.push((name, text));
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| mark(item, marked)),
-        _ => {}
+    }
+
+    /// What stands in a header in place of a secret.
+    fn secret(&mut self, field: &str, value: &str) -> String {
+        let (scheme, secret) = value
+            .split_once(' ')
+            .filter(|(scheme, _)| SCHEMES.contains(&&*scheme.to_ascii_lowercase()))
+            .map_or((String::new(), value), |(scheme, secret)| {
+                (format!("{scheme} "), secret.trim())
+            });
+        if shell::is_expansions(secret) {
+            return self.expanded(value);
+        }
+        let name = self.variable(field, value);
+        let what = if scheme.is_empty() {
+            name.clone()
+        } else {
+            format!("{name} (what comes after {:?})", scheme.trim_end())
+        };
+        self.want(what);
+        format!("{scheme}${{env.{name}}}")
+    }
+
+    /// One variable for each header and value: AUTHORIZATION, AUTHORIZATION_2.
+    fn variable(&mut self, field: &str, value: &str) -> String {
+        let field = field.to_ascii_lowercase();
+        let mut of_field = self.variables.iter();
+        if let Some(known) = of_field.find(|known| known.field == field && known.value == value) {
+            return known.name.clone();
+        }
+        let letters = field.chars().map(|letter| {
+            let is_letter = letter.is_ascii_alphanumeric();
+            if is_letter {
+                letter.to_ascii_uppercase()
+            } else {
+                '_'
+            }
+        });
+        let first: String = letters.collect();
+        let is_taken = |name: &String| self.variables.iter().any(|known| known.name == *name);
+        let mut name = first.clone();
+        let mut count = 1;
+        while is_taken(&name) {
+            count += 1;
+            name = format!("{first}_{count}");
+        }
+        self.variables.push(Variable {
+            field,
+            value: value.to_owned(),
+            name: name.clone(),
+        });
+        name
+    }
+
+    /// A value in the study's own words: what a shell would fill in comes from the environment.
+    fn expanded(&mut self, value: &str) -> String {
+        let (text, names) = shell::expanded(value);
+        names.into_iter().for_each(|name| self.want(name));
+        text
+    }
+
+    fn want(&mut self, what: String) {
+        if !self.wanted.contains(&what) {
+            self.wanted.push(what);
+        }
+    }
+
+    fn marked(&mut self, names: &[String], place: &str, call: &Call) {
+        if !names.is_empty() {
+            self.left_out.push(format!(
+                "{} in {place} of {}: stands there as {MARK}; a feed may give it",
+                names.join(", "),
+                call.name
+            ));
+        }
+    }
+
+    fn path(&mut self, call: &mut Call) {
+        let (path, query) = match call.path.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (&*call.path, None),
+        };
+        let Masked { text, mut names } = mask::text(path);
+        let mut kept = Vec::new();
+        for pair in query.iter().flat_map(|query| query.split('&')) {
+            match pair.split_once('=') {
+                Some((name, _)) if is_secret(name) => self.left_out.push(format!(
+                    "the parameter {} of {}: a secret, and secrets go into headers only",
+                    percent_decoded(name),
+                    call.name
+                )),
+                Some((name, value)) => {
+                    let mut masked = mask::parameter(value);
+                    names.append(&mut masked.names);
+                    kept.push(format!("{name}={}", masked.text));
+                }
+                None => kept.push(pair.to_owned()),
+            }
+        }
+        let kept = kept.join("&");
+        let path = if query.is_none() || (kept.is_empty() && query != Some("")) {
+            text
+        } else {
+            format!("{text}?{kept}")
+        };
+        self.marked(&names, "the path", call);
+        call.path = path;
+    }
+
+    fn body(&mut self, call: &mut Call) {
+        let Some(text) = call.body.take() else { return };
+        let kind = call
+            .headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            .map_or("", |(_, value)| value);
+        let is_multipart = kind.to_ascii_lowercase().starts_with("multipart/")
+            || (text.starts_with("--")
+                && text.to_ascii_lowercase().contains("content-disposition"));
+        let why = if is_multipart {
+            "a form of several parts"
+        } else if let Some(masked) = mask::body(&text) {
+            self.marked(&masked.names, "the body", call);
+            call.body = Some(masked.text);
+            return;
+        } else {
+            "it speaks of secrets, and is neither JSON nor a form"
+        };
+        self.left_out
+            .push(format!("the body of {}: {why}", call.name));
+        call.headers
+            .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     }
 }
 
-/// `a=b&c=d`; anything else comes back as it was.
-fn form(text: &str, marked: &mut Vec<String>) -> String {
-    let pairs = text.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, _)) if is_secret_parameter(name) => {
-            marked.push(name.to_owned());
-            format!("{name}={IN_BODY}")
-        }
-        _ => pair.to_owned(),
-    });
-    pairs.collect::<Vec<_>>().join("&")
+#[cfg(test)]
+mod tests {
+    use super::{Call, Found, take_out};
+
+    #[test]
+    fn each_secret_has_a_variable_of_its_own() {
+        let value_of = |value: &str| {
+            let headers = vec![("Authorization".to_owned(), value.to_owned())];
+            Call {
+                headers,
+                ..Call::default()
+            }
+        };
+        let values = [
+            "Basic a",
+            "Bearer b",
+            "Basic a",
+            "c d",
+            "Bearer \0TOKEN",
+            "\0{A}\0B",
+        ];
+        let mut found = Found {
+            calls: values.map(value_of).into(),
+            ..Found::default()
+        };
+        let wanted = take_out(&mut found);
+        let taken: Vec<&str> = found.calls.iter().map(|call| &*call.headers[0].1).collect();
+        assert_eq!(
+            taken,
+            [
+                "Basic ${env.AUTHORIZATION}",
+                "Bearer ${env.AUTHORIZATION_2}",
+                "Basic ${env.AUTHORIZATION}",
+                "${env.AUTHORIZATION_3}",
+                "Bearer ${env.TOKEN}",
+                "${env.A}${env.B}",
+            ]
+        );
+        assert_eq!(wanted[2..], ["AUTHORIZATION_3", "TOKEN", "A", "B"]);
+    }
 }

@@ -1,10 +1,16 @@
-//! A command line as a shell would split it into words: quotes, backslashes, comments. No expansions.
+//! A command line as a shell would split it into words: quotes, backslashes, comments. What a shell would fill in is
+//! marked, where words go to and come from is left away.
 
 use anyhow::{Result, bail};
 
-/// The commands in a text, each as its words. Commands end at line ends, `;`, `&&`, `||`, `|` and `&`.
+/// Stands in a word for a `$` that a shell would fill in; no word can hold it otherwise.
+pub(super) const EXPANSION: char = '\0';
+
+/// The commands in a text, each as its words. Commands end at line ends, `;`, `&&`, `||` and `&`; those that read what
+/// another one writes (`| jq`) are left away, and so are redirections.
 pub(crate) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
     let mut split = Split::default();
+    let text = text.replace(EXPANSION, " ");
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
@@ -18,6 +24,8 @@ pub(crate) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
                 let inner = c_quoted(&mut characters)?;
                 split.word().push_str(&inner);
             }
+            '$' => split.word().push(dollar(&characters)),
+            '`' => split.word().push(EXPANSION),
             '\\' => match characters.next() {
                 // A line that goes on; files from Windows have a carriage return before it.
                 Some('\n') | None => {}
@@ -26,6 +34,16 @@ pub(crate) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
                 }
                 Some(other) => split.word().push(other),
             },
+            '|' if characters.peek() != Some(&'|') => {
+                split.end_command();
+                characters.next_if_eq(&'&');
+                split.reads_another = true;
+            }
+            '&' if characters.peek() == Some(&'>') => split.end_word(),
+            // A prompt that was copied along.
+            '>' if split.is_at_start() => split.word().push('>'),
+            '>' | '<' => split.redirect(character, &mut characters)?,
+            '\n' if split.is_at_start() => {}
             '\n' | ';' | '|' | '&' => split.end_command(),
             '#' if split.current.is_none() => {
                 while characters.peek().is_some_and(|next| *next != '\n') {
@@ -45,6 +63,10 @@ struct Split {
     commands: Vec<Vec<String>>,
     words: Vec<String>,
     current: Option<String>,
+    /// The command that is read takes what another one writes.
+    reads_another: bool,
+    /// The next word is a file that a redirection names.
+    is_redirected: bool,
 }
 
 impl Split {
@@ -52,16 +74,111 @@ impl Split {
         self.current.get_or_insert_default()
     }
 
+    fn is_at_start(&self) -> bool {
+        self.words.is_empty() && self.current.is_none()
+    }
+
     fn end_word(&mut self) {
-        self.words.extend(self.current.take());
+        let Some(word) = self.current.take() else {
+            return;
+        };
+        if !std::mem::take(&mut self.is_redirected) {
+            self.words.push(word);
+        }
+    }
+
+    /// `> file`, `2>&1`, `< file`: the number before it and the word after it are no words of the command.
+    fn redirect(&mut self, sign: char, characters: &mut Characters<'_>) -> Result<()> {
+        if sign == '<' && characters.peek() == Some(&'<') {
+            bail!("a here-document (<<) is not read; expected the text in quotes");
+        }
+        let is_number =
+            |word: &String| !word.is_empty() && word.chars().all(|digit| digit.is_ascii_digit());
+        self.current = self.current.take().filter(|word| !is_number(word));
+        self.end_word();
+        while characters.next_if(|next| "><&|".contains(*next)).is_some() {}
+        self.is_redirected = true;
+        Ok(())
     }
 
     fn end_command(&mut self) {
         self.end_word();
-        if !self.words.is_empty() {
-            self.commands.push(std::mem::take(&mut self.words));
+        self.is_redirected = false;
+        let words = std::mem::take(&mut self.words);
+        if !words.is_empty() && !std::mem::take(&mut self.reads_another) {
+            self.commands.push(words);
         }
     }
+}
+
+/// Whether a shell would fill in what begins at this `$`.
+fn dollar(behind: &Characters<'_>) -> char {
+    let fills = behind
+        .clone()
+        .next()
+        .is_some_and(|next| next.is_ascii_alphanumeric() || "_{(@*#?!-".contains(next));
+    if fills { EXPANSION } else { '$' }
+}
+
+/// Whether a text is nothing but what a shell would fill in.
+pub(super) fn is_expansions(text: &str) -> bool {
+    !text.is_empty() && parts(text).all(|(literal, name)| literal.is_empty() && name.is_some())
+}
+
+/// Whether each of them names a variable, and no command.
+pub(super) fn are_variables(text: &str) -> bool {
+    parts(text).all(|(literal, _)| !literal.contains(EXPANSION))
+}
+
+/// The text as a study says it, `$NAME` and `${NAME}` as `${env.NAME}`; and the names.
+pub(super) fn expanded(text: &str) -> (String, Vec<String>) {
+    let (mut whole, mut names) = (String::new(), Vec::new());
+    for (literal, name) in parts(text) {
+        // A ${ of the source's own is text.
+        whole.push_str(&literal.replace("${", "$${"));
+        if let Some(name) = name {
+            whole.push_str(&format!("${{env.{name}}}"));
+            names.push(name.to_owned());
+        }
+    }
+    (whole, names)
+}
+
+/// Literal text, each with the variable behind it.
+fn parts(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest.take().filter(|text| !text.is_empty())?;
+        let mut from = 0;
+        while let Some(at) = text[from..].find(EXPANSION).map(|at| from + at) {
+            if let Some((name, behind)) = variable(&text[at + 1..]) {
+                rest = Some(behind);
+                return Some((&text[..at], Some(name)));
+            }
+            from = at + 1;
+        }
+        Some((text, None))
+    })
+}
+
+/// `NAME` or `{NAME}`, and what comes after it.
+fn variable(text: &str) -> Option<(&str, &str)> {
+    let (inner, is_braced) = match text.strip_prefix('{') {
+        Some(inner) => (inner, true),
+        None => (text, false),
+    };
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let end = inner
+        .find(|letter| !is_of_name(letter))
+        .unwrap_or(inner.len());
+    let (name, behind) = inner.split_at(end);
+    let behind = if is_braced {
+        behind.strip_prefix('}')?
+    } else {
+        behind
+    };
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    is_name.then_some((name, behind))
 }
 
 type Characters<'a> = std::iter::Peekable<std::str::Chars<'a>>;
@@ -88,6 +205,8 @@ fn double_quoted(characters: &mut Characters<'_>) -> Result<String> {
                 Some(next) => inner.extend(['\\', next]),
                 None => break,
             },
+            '$' => inner.push(dollar(characters)),
+            '`' => inner.push(EXPANSION),
             character => inner.push(character),
         }
     }
@@ -143,8 +262,8 @@ mod tests {
         check("curl http://a", &[&["curl", "http://a"]]);
         check("curl \\\n  -X PUT \\\r\n x", &[&["curl", "-X", "PUT", "x"]]);
         check(
-            r#"a 'b c' "d \"e\" $f" g\ h"#,
-            &[&["a", "b c", "d \"e\" $f", "g h"]],
+            r#"a 'b c' "d \"e\" $ f" g\ h"#,
+            &[&["a", "b c", "d \"e\" $ f", "g h"]],
         );
         check(
             r"a $'it\'s\n\u00e4\x41'",

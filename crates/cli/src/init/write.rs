@@ -2,7 +2,17 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
-use super::call::{Call, Found};
+use super::{
+    call::{Call, Found},
+    yaml,
+};
+
+/// Longest name.
+const NAME_MAX: usize = 64;
+/// Names that mean something else in a study of ours: what all steps together are called, and words of thresholds.
+const TAKEN: [&str; 4] = ["all", "delivery", "engine", "sessions"];
+/// Shortest time that is measured.
+const MEASURE_S: u64 = 10;
 
 /// A study's text and its name.
 pub(crate) struct Written {
@@ -13,8 +23,8 @@ pub(crate) struct Written {
 pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
     let names = unique(&found.calls);
     let name = match &found.calls[..] {
-        [only] => only.name.clone(),
-        calls => host_of(&calls[0].origin),
+        [_] => names[0].clone(),
+        calls => cut(&host_of(&calls[0].origin), NAME_MAX),
     };
     let mut text = String::new();
     let origin = &found.calls[0].origin;
@@ -28,7 +38,7 @@ pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
     for line in &found.left_out {
         let _ = writeln!(text, "# Left out: {}", one_line(line));
     }
-    let _ = writeln!(text, "study: {name}");
+    let _ = writeln!(text, "study: {}", named(&name));
     let question = format!(
         "How many requests per second does {origin} take, and how long do its answers take?"
     );
@@ -58,8 +68,16 @@ pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
             &names[0]
         }
     };
-    text.push_str(
-        "schedule:\n  warm_up: { until: time, at_most: 2s }\n  measure: 10s\n  repeat: 3\n",
+    let measure = match found
+        .session_ms
+        .map(|session| (2 * session).div_ceil(1_000))
+    {
+        Some(two) if two > MEASURE_S => format!("{two}s # two sessions, as they were seen"),
+        _ => format!("{MEASURE_S}s"),
+    };
+    let _ = writeln!(
+        text,
+        "schedule:\n  warm_up: {{ until: time, at_most: 2s }}\n  measure: {measure}\n  repeat: 3"
     );
     text.push_str("measure:\n  interval: 250ms\n");
     let _ = writeln!(
@@ -77,7 +95,8 @@ fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) 
         if !is_session {
             let _ = writeln!(
                 text,
-                "      - name: {name}\n        weight: 1\n        steps:"
+                "      - name: {}\n        weight: 1\n        steps:",
+                named(name)
             );
         }
         if let Some(pause) = one.pause_ms {
@@ -107,7 +126,7 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
             Place::Step => value.replace("{{", "{{{{"),
         })
     };
-    let _ = writeln!(text, "{first}name: {name}");
+    let _ = writeln!(text, "{first}name: {}", named(name));
     let _ = writeln!(
         text,
         "{indent}{}: {}",
@@ -133,20 +152,26 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
     }
 }
 
-/// Names that tell the calls apart: a number is put behind those that come again.
+/// Names that tell the calls apart: a number is put behind those that come again, or mean something else.
 fn unique(calls: &[Call]) -> Vec<String> {
-    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut taken: BTreeSet<String> = TAKEN.map(str::to_owned).into();
     let mut names = Vec::new();
     for call in calls {
-        let mut name = call.name.clone();
+        let mut name = cut(&call.name, NAME_MAX);
         let mut count = 1;
         while !taken.insert(name.clone()) {
             count += 1;
-            name = format!("{}-{count}", call.name);
+            let number = format!("-{count}");
+            name = format!("{}{number}", cut(&call.name, NAME_MAX - number.len()));
         }
         names.push(name);
     }
     names
+}
+
+/// Names are ASCII.
+fn cut(name: &str, most: usize) -> String {
+    name.chars().take(most).collect()
 }
 
 /// A name made of an origin's host: `api-example-org`.
@@ -160,6 +185,15 @@ fn host_of(origin: &str) -> String {
         }
     });
     letters.collect::<String>().trim_matches('-').to_owned()
+}
+
+/// A name; in quotes where YAML would take it for a number or a truth.
+fn named(name: &str) -> String {
+    if yaml::plain(name).is_string() {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
 }
 
 /// A comment ends with its line.

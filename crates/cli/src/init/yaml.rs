@@ -134,7 +134,7 @@ fn size(value: &Value) -> usize {
 }
 
 /// A plain scalar by YAML's core schema.
-fn plain(text: &str) -> Value {
+pub(super) fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => return Value::Bool(true),

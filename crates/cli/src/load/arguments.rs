@@ -7,7 +7,10 @@ use clap::{ArgAction, Args};
 
 use super::{
     parse,
-    parse::{ArrivalsName, CpuChoice, Expectation, FormatName, SoughtName, StageText, ThinkText},
+    parse::{
+        ArrivalsName, CpuChoice, Expectation, FormatName, HeaderText, SoughtName, StageText,
+        ThinkText,
+    },
     target::ConnectTo,
 };
 
@@ -19,8 +22,11 @@ use super::{
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Load {
     /// Where requests go: http://… or https://…; without a scheme, http is meant
-    #[arg(value_name = "URL")]
+    #[arg(value_name = "URL", value_parser = parse::url)]
     pub(crate) url: String,
+    /// There is no second one; who writes one is told what was meant.
+    #[arg(hide = true, value_parser = parse::no_second_url)]
+    pub(crate) second: Option<String>,
     #[command(flatten)]
     pub(crate) model: Model,
     #[command(flatten)]
@@ -100,9 +106,10 @@ pub(crate) struct Request {
     /// GET; POST with a body, PUT with records (curl's -X, oha's and hey's -m)
     #[arg(short = 'X', short_alias = 'm', long, alias = "request", value_name = "METHOD", value_parser = parse::method)]
     pub(crate) method: Option<String>,
-    /// One more line of the head; may be repeated
+    /// One more line of the head; may be repeated. As in curl, 'NAME:' leaves out a line that is sent by itself, and 'NAME;'
+    /// sends one without a value
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = parse::header)]
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<HeaderText>,
     /// Content-Type of the body (oha's and hey's -T)
     #[arg(short = 'T', long, value_name = "TYPE")]
     pub(crate) content_type: Option<String>,
@@ -123,11 +130,14 @@ pub(crate) struct Request {
     /// As --data, but a @FILE is sent as it is
     #[arg(long, value_name = "TEXT|@FILE", group = "body_from")]
     pub(crate) data_binary: Option<String>,
+    /// As --data, but an @ at its start means nothing
+    #[arg(long, value_name = "TEXT", group = "body_from")]
+    pub(crate) data_raw: Option<String>,
     /// Name and password for HTTP Basic (oha's and hey's -a)
     #[arg(short = 'u', short_alias = 'a', long, value_name = "NAME:PASSWORD", value_parser = parse::user)]
     pub(crate) user: Option<String>,
-    /// From sent until the answer is whole: 10s where nothing is said; a bare number is seconds
-    #[arg(long, value_name = "TIME", value_parser = parse::timeout)]
+    /// From sent until the answer is whole: 10s where nothing is said; a bare number is seconds (curl's --max-time)
+    #[arg(long, alias = "max-time", value_name = "TIME", value_parser = parse::timeout)]
     pub(crate) timeout: Option<Duration>,
     /// Asks the server to close the connection after each answer
     #[arg(long)]
@@ -213,9 +223,10 @@ pub(crate) struct Judged {
     /// Which answers are good: STATUS[,STATUS…], body=TEXT or contains=TEXT; may be repeated; any 2xx where nothing is said
     #[arg(long, value_name = "WHAT", value_parser = Expectation::parse)]
     pub(crate) expect: Vec<Expectation>,
-    /// A condition on the result, such as 'response_time.p99 < 50ms'; may be repeated; exit code 3 where one does not hold
-    #[arg(long = "threshold", value_name = "CONDITION", value_parser = waggle_study::read_threshold)]
-    pub(crate) thresholds: Vec<waggle_study::Threshold>,
+    /// A condition on the result, such as 'response_time.p99 < 50ms', or on a step of a scenario, 'login.failed == 0'; may be
+    /// repeated; exit code 3 where one does not hold
+    #[arg(long = "threshold", value_name = "CONDITION")]
+    pub(crate) thresholds: Vec<String>,
 }
 
 /// The search for the highest level at which conditions hold.
@@ -229,8 +240,8 @@ pub(crate) struct Search {
     pub(crate) find: Option<SoughtName>,
     /// A condition, such as 'response_time.p99 < 50ms'; may be repeated, all must hold; where none is given: no failures and
     /// 99 % of what fell due answered. A load that is overloaded never holds
-    #[arg(long = "where", value_name = "CONDITION", requires = "find", value_parser = waggle_study::read_threshold)]
-    pub(crate) conditions: Vec<waggle_study::Threshold>,
+    #[arg(long = "where", value_name = "CONDITION", requires = "find")]
+    pub(crate) conditions: Vec<String>,
     /// The first level, then doubled or halved: 1000 (a rate) or 10 where nothing is said
     #[arg(long, value_name = "LEVEL", requires = "find", value_parser = parse::rate)]
     pub(crate) from: Option<f64>,
@@ -255,8 +266,8 @@ pub(crate) struct Search {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// The result as one JSON object (schema: waggle schema load) instead of text
-    #[arg(long)]
+    /// The result as one JSON object (schema: waggle schema load) instead of text (oha's -j)
+    #[arg(short_alias = 'j', long)]
     pub(crate) json: bool,
     /// With the time series in the JSON
     #[arg(long, requires = "json")]
@@ -273,7 +284,10 @@ pub(crate) struct Output {
     /// No progress, only the result
     #[arg(short = 's', alias = "silent", long, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
-    /// Lines of progress at a terminal too, instead of the live view
-    #[arg(long, conflicts_with = "quiet")]
+    /// Lines of progress at a terminal too, instead of the live view (oha's --no-tui)
+    #[arg(long, alias = "no-tui", conflicts_with = "quiet")]
     pub(crate) no_live: bool,
+    /// wrk's: prints percentiles, which are printed anyway
+    #[arg(long, hide = true)]
+    pub(crate) latency: bool,
 }

@@ -58,6 +58,8 @@ pub(crate) struct FindResult {
     pub(crate) steps: Vec<FindStep>,
     #[serde(skip)]
     pub(super) end: End,
+    #[serde(skip)]
+    pub(super) says_nothing: bool,
 }
 
 /// One load of a search.

@@ -13,7 +13,7 @@ use waggle_study::{Request, units};
 use super::{
     arguments::Load,
     model::model,
-    parse::Expectation,
+    parse::{DURATION_MIN, Expectation},
     request::{prepared, request},
     scenario,
     summary::Settings,
@@ -55,7 +55,7 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
     let mut defaults = Vec::new();
     let (model, model_settings) = model(&flags.model, &mut defaults)?;
     let sent = sent(flags, target)?;
-    let measure = measure(flags, &mut defaults);
+    let measure = measure(flags, &mut defaults)?;
     let interval = interval(flags, measure);
     let warm_up = whole_intervals(flags.until.warm_up.unwrap_or_default(), interval);
     let workers = workers(flags)?;
@@ -180,17 +180,30 @@ fn expect(flags: &Load, request: &Request) -> Result<load::Expect> {
     Ok(expect)
 }
 
-fn measure(flags: &Load, defaults: &mut Vec<String>) -> Option<Duration> {
-    if !flags.model.stages.is_empty() {
-        return Some(flags.model.stages.iter().map(|stage| stage.over).sum());
+fn measure(flags: &Load, defaults: &mut Vec<String>) -> Result<Option<Duration>> {
+    if flags.until.requests.is_some() && flags.until.warm_up.is_some_and(|time| !time.is_zero()) {
+        bail!(
+            "-n counts requests from the start on, those of --warm-up too: with a warm-up, say how long is measured with --duration"
+        );
     }
-    match (flags.until.duration, flags.until.requests) {
+    if !flags.model.stages.is_empty() {
+        let stages: Duration = flags.model.stages.iter().map(|stage| stage.over).sum();
+        if stages < DURATION_MIN {
+            bail!(
+                "--stages: all of them together take {}; a load shorter than {} cannot be measured",
+                units::show(stages),
+                units::show(DURATION_MIN)
+            );
+        }
+        return Ok(Some(stages));
+    }
+    Ok(match (flags.until.duration, flags.until.requests) {
         (None, None) => {
             defaults.push(units::show(DURATION));
             Some(DURATION)
         }
         (duration, _) => duration,
-    }
+    })
 }
 
 /// The engine's interval: a whole part of the measured time and of a row, near [`INTERVAL`], so that the measured time

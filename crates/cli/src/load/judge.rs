@@ -1,5 +1,6 @@
 //! Whether a load may be believed, and whether the conditions on it hold. Pure: what was watched in, words out.
 
+use anyhow::{Result, anyhow};
 use waggle_load::{Model, Rate};
 use waggle_report::judge::{self, SECOND_BINS_FROM};
 use waggle_results::CountsRow;
@@ -9,13 +10,18 @@ use waggle_study::{Threshold, ThresholdOp};
 use super::{
     gather::as_f64,
     job::Planned,
-    summary::{LoadResult, ThresholdResult, Times},
+    summary::{LoadResult, SessionsResult, StepResult, ThresholdResult, Times},
     watch::{Bin, Watched},
 };
 
 /// Every check that a single load allows.
-pub(crate) fn findings(planned: &Planned, watched: &Watched) -> Findings {
-    found(planned, watched, &watched.totals_row())
+/// `time_bound_us`: in a search, the strictest upper bound on times that is asked for.
+pub(crate) fn findings(
+    planned: &Planned,
+    watched: &Watched,
+    time_bound_us: Option<f64>,
+) -> Findings {
+    found(planned, watched, &watched.totals_row(), time_bound_us)
 }
 
 /// The same in mid-run, as if the load ended now: what waits to be sent would be given up.
@@ -23,10 +29,15 @@ pub(crate) fn findings_so_far(planned: &Planned, watched: &Watched) -> Findings 
     let totals = watched.totals_row();
     let waiting = totals.due.saturating_sub(totals.sent + totals.skipped);
     let skipped = totals.skipped + waiting;
-    found(planned, watched, &CountsRow { skipped, ..totals })
+    found(planned, watched, &CountsRow { skipped, ..totals }, None)
 }
 
-fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
+fn found(
+    planned: &Planned,
+    watched: &Watched,
+    totals: &CountsRow,
+    time_bound_us: Option<f64>,
+) -> Findings {
     let job = &planned.job;
     let offered = offered_per_s(planned);
     let (workers, connections) = workers_and_connections(planned);
@@ -41,7 +52,7 @@ fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
             Model::Open { .. } => LoadModel::Open,
             Model::Users { .. } => LoadModel::Users,
         },
-        failed: nothing_succeeded(&watched.all.counts()),
+        failed: unconnected(planned, watched).or_else(|| nothing_succeeded(planned, watched)),
         measured: judge::counts(&watched.measured.counts()),
         totals: judge::counts(totals),
         engine: judge::engine(&engine, median),
@@ -49,6 +60,7 @@ fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
         service_mean_us: (!watched.service_time_measured.is_empty())
             .then(|| watched.service_time_measured.mean()),
+        time_bound_us,
         answers: RunningTotals {
             at_s: &series.at_s,
             asked: &series.due,
@@ -59,6 +71,7 @@ fn found(planned: &Planned, watched: &Watched, totals: &CountsRow) -> Findings {
             p50: &series.p50,
             p99: &series.p99,
             cpu: &series.cpu,
+            least_change_of_times: 0.0,
         },
         bin_s: series.bin_s,
         bins_from_s: watched.bins_from_s,
@@ -110,13 +123,29 @@ fn has_stages(model: &Model) -> bool {
     }
 }
 
+/// A load that was to end by its count has been left by its server.
+fn unconnected(planned: &Planned, watched: &Watched) -> Option<String> {
+    let time = watched.unconnected_for?;
+    let (sent, asked) = (watched.all.counts().sent, planned.job.requests_at_most?);
+    Some(format!(
+        "no connection stood for {:.0} s, so the load ended after {sent} of {asked} requests",
+        time.as_secs_f64()
+    ))
+}
+
 /// Without a single success there is nothing to measure.
-fn nothing_succeeded(all: &CountsRow) -> Option<String> {
+fn nothing_succeeded(planned: &Planned, watched: &Watched) -> Option<String> {
+    let all = watched.all.counts();
     if all.succeeded > 0 {
         return None;
     }
-    let kinds: Vec<String> = all
-        .failures
+    let totals = watched.totals_row();
+    let failures = match all.failures.as_slice() {
+        // All of them came in the warm-up.
+        [] => &totals.failures,
+        failures => failures,
+    };
+    let kinds: Vec<String> = failures
         .iter()
         .map(|failure| format!("{} × {}", failure.count, failure.kind.replace('_', " ")))
         .collect();
@@ -124,10 +153,22 @@ fn nothing_succeeded(all: &CountsRow) -> Option<String> {
         [] => String::new(),
         kinds => format!(": {}", kinds.join(", ")),
     };
-    Some(match all.sent {
-        0 => format!("no request could be sent{why}"),
-        _ => format!("no request succeeded{why}"),
-    })
+    let nothing_due = matches!(planned.job.model, Model::Open { .. }) && all.due == 0;
+    let what = match (all.sent, watched.totals.sent) {
+        (1.., _) => "no request succeeded",
+        (0, 1..) if watched.interrupted && watched.answers.is_empty() => {
+            "the load was ended in its warm-up, nothing was measured"
+        }
+        (0, 1..) => "no request was sent in the measured time",
+        (0, 0) if nothing_due => "no request fell due",
+        (0, 0) => "no request could be sent",
+    };
+    let hint = if watched.certificate_is_refused() {
+        "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k takes any)"
+    } else {
+        ""
+    };
+    Some(format!("{what}{why}{hint}"))
 }
 
 fn median(values: &[u64]) -> Option<u64> {
@@ -184,6 +225,18 @@ impl Series {
     }
 }
 
+/// Reads what a flag gives, for a load with these steps.
+///
+/// # Errors
+/// One is no condition, or names a number that there is not.
+pub(crate) fn conditions(flag: &str, texts: &[String], steps: &[String]) -> Result<Vec<Threshold>> {
+    let read = |text: &String| {
+        waggle_study::read_threshold(text, steps)
+            .map_err(|message| anyhow!("{flag} {text:?}: {message}"))
+    };
+    texts.iter().map(read).collect()
+}
+
 /// Holds a condition against the result. As in studies, conditions count on results only that may be believed.
 pub(crate) fn threshold(
     threshold: &Threshold,
@@ -233,6 +286,33 @@ fn number(path: &[String], result: &LoadResult) -> Option<f64> {
         ["error_share"] => Some(result.error_share),
         ["engine", "busy_share"] => Some(result.engine.busy_percent / 100.0),
         ["engine", "lag_p99"] => Some(result.engine.lag_us_p99),
+        ["sessions", which] => of_sessions(result.sessions.as_ref()?, which),
+        [step, rest @ ..] => {
+            let step = result.steps.iter().find(|one| one.name == *step)?;
+            of_step(step, rest)
+        }
+        [] => None,
+    }
+}
+
+fn of_sessions(sessions: &SessionsResult, which: &str) -> Option<f64> {
+    match which {
+        "started" => Some(as_f64(sessions.started)),
+        "completed" => Some(as_f64(sessions.completed)),
+        "failed" => Some(as_f64(sessions.failed)),
+        "goodput" => Some(sessions.rate_per_s),
+        _ => None,
+    }
+}
+
+fn of_step(step: &StepResult, path: &[&str]) -> Option<f64> {
+    match path {
+        ["response_time", which] => statistic(&step.response_time_us, which),
+        ["service_time", which] => statistic(&step.service_time_us, which),
+        ["goodput"] => Some(step.rate_per_s),
+        ["throughput"] => Some(step.throughput_per_s),
+        ["failed"] => Some(as_f64(step.failed)),
+        ["error_share"] => Some(step.error_share),
         _ => None,
     }
 }
@@ -241,11 +321,22 @@ fn statistic(times: &Times, which: &str) -> Option<f64> {
     let value = match which {
         "p50" => times.p50,
         "p90" => times.p90,
+        "p95" => times.p95,
         "p99" => times.p99,
         "p99_9" => times.p99_9,
+        "p99_99" => times.p99_99,
         "max" => times.max,
         "mean" => return times.mean,
         _ => return None,
     };
     value.map(as_f64)
+}
+
+/// The strictest upper bound on times among the conditions of a search.
+pub(crate) fn time_bound_us(conditions: &[Threshold]) -> Option<f64> {
+    judge::time_bound_us(conditions.iter().map(|condition| judge::Bound {
+        number: &condition.number,
+        is_upper: matches!(condition.op, ThresholdOp::Less | ThresholdOp::LessOrEqual),
+        value: condition.value,
+    }))
 }

@@ -1,7 +1,7 @@
 //! `waggle load`: one quick load on one URL, judged like a trial of a study.
 //!
 //! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and
-//! `transport`); `watch` follows it, `gather` adds its intervals up (`steps`: those of a scenario), `series` writes them,
+//! `transport`); `watch` follows it, `gather` adds its intervals up (`steps`: those of a scenario; `statuses`: answers), `series` writes them,
 //! `view` shows them (at a terminal by `live`); `result` makes the one plain value (`summary`), judged by `judge`, which
 //! `text` and serde render.
 
@@ -18,6 +18,7 @@ mod result;
 mod scenario;
 mod search;
 mod series;
+mod statuses;
 mod steps;
 pub(crate) mod summary;
 mod target;
@@ -28,9 +29,10 @@ mod transport;
 mod view;
 mod watch;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
+use waggle_study::Threshold;
 
 use self::{
     arguments::Load,
@@ -43,16 +45,19 @@ use self::{
     text::Colours,
     view::View,
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, say};
 
 /// Longest wait for the first connection.
 const REACH: std::time::Duration = std::time::Duration::from_secs(5);
 
 pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let target = Target::parse(&flags.url)?;
+    let steps = scenario::step_names(flags, &target)?;
+    let thresholds = judge::conditions("--threshold", &flags.judged.thresholds, &steps)?;
+    let sought = search::conditions(&flags.search, &steps)?;
     let reached = target.reach(&flags.way.connect_to, REACH)?;
     if let Some(what) = flags.search.find {
-        return find(flags, what, (&target, &reached));
+        return find(flags, (what, &sought), (&target, &reached));
     }
     let planned = job::planned(flags, &target, reached.address)?;
     let output = &flags.output;
@@ -61,9 +66,10 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let watched = watch::watch(&planned, &mut series, &mut view, &watch::listen()?)?;
     let beside = Beside {
         url: &target.url,
-        thresholds: &flags.judged.thresholds,
+        thresholds: &thresholds,
         remarks: reached.remark.into_iter().collect(),
         with_series: output.series,
+        time_bound_us: None,
     };
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
@@ -83,11 +89,15 @@ fn view(output: &arguments::Output, target: &Target) -> View {
 }
 
 /// `--find`: each step as it goes, then the answer.
-fn find(flags: &Load, what: SoughtName, to: (&Target, &Reached)) -> Result<Exit> {
+fn find(
+    flags: &Load,
+    (what, conditions): (SoughtName, &[Threshold]),
+    to: (&Target, &Reached),
+) -> Result<Exit> {
     let quiet = flags.output.quiet;
-    let found = search::run(flags, what, to, |step| {
+    let found = search::run(flags, (what, conditions), to, |step| {
         if !quiet {
-            view::say(&found::line(what.noun(), step));
+            say::aside(&found::line(what.noun(), step));
         }
     })?;
     let text = if flags.output.json {
@@ -97,23 +107,19 @@ fn find(flags: &Load, what: SoughtName, to: (&Target, &Reached)) -> Result<Exit>
         let told = !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
         found::text(&found, if told { &[] } else { &found.steps })
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .context("cannot write the result")?;
+    say::result(&text)?;
     Ok(search::exit(&found))
 }
 
 fn show(result: &LoadResult, as_json: bool) -> Result<()> {
-    let mut out = std::io::stdout().lock();
     let text = if as_json {
         serde_json::to_string_pretty(result).context("cannot write the result as JSON")? + "\n"
     } else {
-        let wanted =
-            out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+        let wanted = std::io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
         text::text(result, if wanted { Colours::On } else { Colours::Off })
     };
-    out.write_all(text.as_bytes())
-        .context("cannot write the result")
+    say::result(&text)
 }
 
 /// An interrupt wins over the verdict, the verdict over conditions, which count on valid results only.

@@ -8,6 +8,8 @@ use waggle_study::{RecordsFormat, units};
 
 /// Longest load: beyond it, a unit has slipped.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Shortest load: an interval of the engine.
+pub(crate) const DURATION_MIN: Duration = INTERVAL_MIN;
 /// The engine's own bound on an interval.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// Response times are kept up to an hour.
@@ -78,6 +80,14 @@ pub(crate) struct StageText {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CpuChoice(pub(crate) Vec<usize>);
 
+/// One `--header`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeaderText {
+    pub(crate) name: String,
+    /// `None`: no such line is sent.
+    pub(crate) value: Option<String>,
+}
+
 /// One `--expect`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expectation {
@@ -106,7 +116,7 @@ pub(crate) fn duration_of_load(text: &str) -> Result<Duration, String> {
             "{message}; -d is the duration, as in wrk: for a body write --data, as curl's long flag"
         )
     })?;
-    if read < INTERVAL_MIN {
+    if read < DURATION_MIN {
         return Err("a load shorter than 10ms cannot be measured".to_owned());
     }
     Ok(read)
@@ -192,16 +202,42 @@ pub(crate) fn method(text: &str) -> Result<String, String> {
     }
 }
 
-/// `Name: value`.
-pub(crate) fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once(':')
-        .ok_or("expected NAME: VALUE, such as 'Accept: text/plain'")?;
+/// wrk's `-s FILE.lua`: -s is curl's here, so that the file stands where a URL is expected.
+fn is_script(text: &str) -> bool {
+    text.ends_with(".lua")
+}
+
+const NO_SCRIPT: &str =
+    "scripts of wrk are not read; for several requests, checks and variables write --scenario FILE";
+
+pub(crate) fn url(text: &str) -> Result<String, String> {
+    if is_script(text) && !text.contains("://") {
+        Err(NO_SCRIPT.to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+pub(crate) fn no_second_url(text: &str) -> Result<String, String> {
+    Err(if is_script(text) {
+        NO_SCRIPT.to_owned()
+    } else {
+        format!("one URL is expected, and {text:?} is a second; options are in --help")
+    })
+}
+
+/// `Name: value`; `Name:` leaves the line out, `Name;` sends it without a value, both as in curl.
+pub(crate) fn header(text: &str) -> Result<HeaderText, String> {
+    let (name, value) = match (text.split_once(':'), text.strip_suffix(';')) {
+        (Some((name, value)), _) => (name, Some(value.trim()).filter(|value| !value.is_empty())),
+        (None, Some(name)) => (name, Some("")),
+        (None, None) => return Err("expected NAME: VALUE, such as 'Accept: text/plain'".to_owned()),
+    };
     let name = http::HeaderName::from_bytes(name.trim().as_bytes())
         .map(|_| name.trim())
         .map_err(|_| format!("{name:?} is no name of a header"))?;
-    let value = value.trim();
     if value
+        .unwrap_or_default()
         .bytes()
         .any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
     {
@@ -218,7 +254,13 @@ pub(crate) fn header(text: &str) -> Result<(String, String), String> {
             return Err(format!("{own} cannot be set: {instead}"));
         }
     }
-    Ok((name.to_owned(), value.to_owned()))
+    if value.is_none() && name.eq_ignore_ascii_case("host") {
+        return Err("a request of HTTP/1.1 has a Host".to_owned());
+    }
+    Ok(HeaderText {
+        name: name.to_owned(),
+        value: value.map(str::to_owned),
+    })
 }
 
 pub(crate) fn user(text: &str) -> Result<String, String> {
@@ -341,13 +383,18 @@ mod tests {
 
     #[test]
     fn headers_are_read() {
-        let check = |text: &str, expected: Option<(&str, &str)>| {
+        let check = |text: &str, expected: Option<(&str, Option<&str>)>| {
             let read = header(text).ok();
-            let read = read.as_ref().map(|(name, value)| (&**name, &**value));
+            let read = read
+                .as_ref()
+                .map(|read| (&*read.name, read.value.as_deref()));
             assert_eq!(read, expected, "{text}");
         };
-        check("Accept: text/plain", Some(("Accept", "text/plain")));
-        check("X-A:", Some(("X-A", "")));
+        check("Accept: text/plain", Some(("Accept", Some("text/plain"))));
+        check("X-A:", Some(("X-A", None)));
+        check("X-A;", Some(("X-A", Some(""))));
+        check("X-A: b;", Some(("X-A", Some("b;"))));
+        check("Host:", None);
         check("no colon", None);
         check("bad name: x", None);
         check("A: b\r\nC: d", None);

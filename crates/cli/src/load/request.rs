@@ -29,14 +29,17 @@ pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
         };
         verb.to_owned()
     });
-    let mut headers = given.headers.clone();
-    let has = |headers: &[(String, String)], wanted: &str| {
-        headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+    let is_given = |wanted: &str| {
+        let mut names = given.headers.iter().map(|header| &header.name);
+        names.any(|name| name.eq_ignore_ascii_case(wanted))
     };
+    let with_value = given.headers.iter().filter_map(|header| {
+        let value = header.value.clone()?;
+        Some((header.name.clone(), value))
+    });
+    let mut headers: Vec<(String, String)> = with_value.collect();
     let mut add = |name: &str, value: String| {
-        if !has(&headers, name) {
+        if !is_given(name) {
             headers.push((name.to_owned(), value));
         }
     };
@@ -45,7 +48,7 @@ pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
     }
     if let Some(content_type) = &given.content_type {
         add("Content-Type", content_type.clone());
-    } else if given.data.is_some() || given.data_binary.is_some() {
+    } else if is_form(given) {
         add(
             "Content-Type",
             "application/x-www-form-urlencoded".to_owned(),
@@ -73,11 +76,13 @@ pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
     })
 }
 
+/// As curl sends a body.
+fn is_form(given: &arguments::Request) -> bool {
+    given.data.is_some() || given.data_binary.is_some() || given.data_raw.is_some()
+}
+
 fn has_body(given: &arguments::Request) -> bool {
-    given.body.is_some()
-        || given.body_file.is_some()
-        || given.data.is_some()
-        || given.data_binary.is_some()
+    given.body.is_some() || given.body_file.is_some() || is_form(given)
 }
 
 fn records(given: &arguments::Records) -> Result<Option<RecordsBody>> {
@@ -148,6 +153,9 @@ fn body_bytes(request: &Prepared) -> u64 {
 fn body(given: &arguments::Request) -> Result<Vec<u8>> {
     if let Some(file) = &given.body_file {
         return file_bytes(file);
+    }
+    if let Some(raw) = &given.data_raw {
+        return Ok(raw.clone().into_bytes());
     }
     let text = [&given.body, &given.data, &given.data_binary]
         .into_iter()

@@ -10,7 +10,9 @@ use waggle_study::Threshold;
 use super::{
     gather::{as_f64, quantile},
     job::Planned,
-    judge, steps,
+    judge,
+    statuses::statuses,
+    steps,
     summary::{Bar, EngineFacts, FORMAT, HostFacts, LoadResult, Times, Totals},
     watch::Watched,
 };
@@ -26,11 +28,13 @@ pub(crate) struct Beside<'a> {
     /// What was worth saying before the load started.
     pub(crate) remarks: Vec<String>,
     pub(crate) with_series: bool,
+    /// In a search: the strictest upper bound on times that is asked for.
+    pub(crate) time_bound_us: Option<f64>,
 }
 
 /// Puts the result together.
 pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
-    let findings = judge::findings(planned, &watched);
+    let findings = judge::findings(planned, &watched, beside.time_bound_us);
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     let (all, measured) = (watched.all.counts(), watched.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;
@@ -57,13 +61,14 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         in_flight_at_start: watched.in_flight_at_start,
         in_flight_at_end: watched.in_flight,
         answered_after_end: answered(&all) - answered(&measured),
-        statuses: statuses(&all, &planned.settings.expect_status),
+        statuses: statuses(planned, &all, &watched.all.steps()),
         failures: failures(&all),
         rate_per_s: share(as_f64(measured.succeeded), measured.seconds),
         throughput_per_s: share(as_f64(answered(&measured)), measured.seconds),
         error_share: share(as_f64(all.failed), as_f64(answered(&all))),
         bytes_sent: all.bytes_sent,
         bytes_received: all.bytes_received,
+        bytes_received_per_s: share(as_f64(measured.bytes_received), measured.seconds),
         response_time_us: times(&watched.response_time),
         service_time_us: times(&watched.service_time),
         failed_time_us: times(&watched.failed_time),
@@ -72,10 +77,8 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         handshakes: watched.totals.handshakes,
         handshakes_resumed: watched.totals.handshakes_resumed,
         handshake_time_us: times(&watched.handshake_time),
-        sessions: (!planned.step_names.is_empty()).then(|| steps::sessions(watched.all.sessions())),
-        steps: watched
-            .steps
-            .results(&planned.step_names, watched.all.steps()),
+        sessions: (!planned.step_names.is_empty()).then(|| steps::sessions(&watched)),
+        steps: steps::results(&planned.step_names, &watched),
         engine: engine(planned, &watched),
         totals: totals(&watched),
         verdict: verdict.name().to_owned(),
@@ -108,29 +111,6 @@ fn failures(row: &CountsRow) -> BTreeMap<String, u64> {
         .iter()
         .map(|failure| (failure.kind.clone(), failure.count))
         .collect()
-}
-
-/// Which of several good statuses an answer had is not kept.
-pub(super) fn statuses(row: &CountsRow, expected: &[u16]) -> BTreeMap<String, u64> {
-    let good = match expected {
-        [] => "2xx".to_owned(),
-        codes => codes
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("/"),
-    };
-    let bad = row.failures.iter().filter_map(|failure| {
-        let status = failure.kind.strip_prefix("status_")?;
-        Some((status.to_owned(), failure.count))
-    });
-    let wrong_body = row
-        .failures
-        .iter()
-        .find(|failure| failure.kind == "wrong_body")
-        .map_or(0, |failure| failure.count);
-    let good = (good, row.succeeded + wrong_body);
-    bad.chain([good]).filter(|(_, count)| *count > 0).collect()
 }
 
 fn engine(planned: &Planned, watched: &Watched) -> EngineFacts {
@@ -185,7 +165,7 @@ fn host_facts() -> HostFacts {
 }
 
 /// `part ÷ whole`; 0 where there is no whole, for JSON knows no other number.
-fn share(part: f64, whole: f64) -> f64 {
+pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 

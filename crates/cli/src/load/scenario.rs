@@ -39,6 +39,17 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
     Ok(scenario)
 }
 
+/// What conditions can name beside the whole load; empty without a scenario.
+///
+/// # Errors
+/// As [`scenario`].
+pub(crate) fn step_names(flags: &Load, target: &Target) -> Result<Vec<String>> {
+    match &flags.request.scenario {
+        Some(file) => Ok(scenario(flags, target, file)?.steps),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// The scenario as the engine takes it.
 pub(crate) fn what(scenario: &Scenario, target: &Target) -> load::What {
     let scenario = waggle_runner::load_scenario(scenario, &target.authority);

@@ -9,6 +9,7 @@ use super::{
     arguments::{self, Load},
     found::{FORMAT, FindResult, FindStep},
     job::{self, Planned},
+    judge,
     parse::SoughtName,
     result::{self, Beside},
     series::Series,
@@ -38,13 +39,12 @@ const TRIALS_AT_MOST: u32 = 30;
 /// Searches to the end, or to an interrupt; `told` sees each step.
 pub(super) fn run(
     flags: &Load,
-    what: SoughtName,
+    (what, conditions): (SoughtName, &[Threshold]),
     (target, reached): (&Target, &Reached),
     told: impl Fn(&FindStep),
 ) -> Result<FindResult> {
     let mut flags = flags.clone();
     prepare(&mut flags, what)?;
-    let conditions = conditions(&flags.search)?;
     let settings = settings(&flags.search, what)?;
     let Some(mut search) = Search::new(settings) else {
         bail!(
@@ -62,9 +62,10 @@ pub(super) fn run(
         let planned = job::planned(&flags, target, reached.address)?;
         let beside = Beside {
             url: &target.url,
-            thresholds: &conditions,
+            thresholds: conditions,
             remarks: reached.remark.iter().cloned().collect(),
             with_series: false,
+            time_bound_us: judge::time_bound_us(conditions),
         };
         let result = one(&planned, beside, &interrupts)?;
         if result.interrupted {
@@ -80,7 +81,7 @@ pub(super) fn run(
     Ok(found(
         (what, target),
         &settings,
-        &conditions,
+        conditions,
         (answer, steps),
     ))
 }
@@ -113,20 +114,33 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
             what.noun()
         );
     }
+    let ignored = match what {
+        // Each user has a connection of its own, and one request under way.
+        SoughtName::Users => (flags.model.connections.map(|_| "--connections"))
+            .or(flags.model.pipelining.map(|_| "--pipelining")),
+        SoughtName::Rate | SoughtName::Connections => None,
+    };
+    if let Some(flag) = ignored {
+        bail!("{flag} makes no difference to users, who have a connection each");
+    }
+    if flags.output.no_live {
+        bail!("--no-live: a search has no live view; --quiet leaves out its lines of progress");
+    }
     flags.until.duration.get_or_insert(DURATION);
     flags.until.warm_up.get_or_insert(WARM_UP);
     Ok(())
 }
 
-fn conditions(flags: &arguments::Search) -> Result<Vec<Threshold>> {
-    if !flags.conditions.is_empty() {
-        return Ok(flags.conditions.clone());
+/// What must hold, or what is taken where nothing is said.
+///
+/// # Errors
+/// One is no condition on a load with these steps.
+pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<Vec<Threshold>> {
+    if flags.conditions.is_empty() {
+        judge::conditions("--where", &CONDITIONS.map(str::to_owned), steps)
+    } else {
+        judge::conditions("--where", &flags.conditions, steps)
     }
-    let read = CONDITIONS.map(waggle_study::read_threshold);
-    Ok(read
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .expect("these conditions are constants that a test reads"))
 }
 
 fn settings(flags: &arguments::Search, what: SoughtName) -> Result<Settings> {
@@ -252,6 +266,7 @@ fn found(
         stopped_because: answer.why.clone(),
         steps,
         end: answer.end,
+        says_nothing: answer.says_nothing(),
     }
 }
 
@@ -260,7 +275,7 @@ pub(super) fn exit(found: &FindResult) -> Exit {
     match (found.end, found.holds_at) {
         (End::Unfinished, _) => Exit::Interrupted,
         (_, Some(_)) => Exit::Fine,
-        (End::InstrumentLimited | End::Silent, None) => Exit::NotValid,
+        (_, None) if found.says_nothing => Exit::NotValid,
         (_, None) => Exit::Threshold,
     }
 }

@@ -3,11 +3,12 @@
 use std::{
     fs::File,
     io::{BufWriter, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use waggle_results::HistogramLogWriter;
 
 use super::{
@@ -36,26 +37,30 @@ response_p50_us,response_p90_us,response_p99_us,response_p99_9_us,response_max_u
 bytes_received,engine_busy_percent,engine_lag_us_p99";
 
 impl Series {
-    /// Creates the files, so that what cannot be written is known before the load.
+    /// Opens the files, so that what cannot be written is known before the load. Only when both are open is what they hold
+    /// given up.
+    ///
+    /// # Errors
+    /// One cannot be written, or both are the same.
     pub(crate) fn create(csv: Option<&Path>, hdr: Option<&Path>) -> Result<Self> {
-        let create = |path: &Path| -> Result<BufWriter<File>> {
-            let file =
-                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            Ok(BufWriter::new(file))
-        };
-        let csv = csv
-            .map(|path| Ok::<_, anyhow::Error>((path.to_path_buf(), create(path)?)))
-            .transpose()?;
-        let hdr = hdr
-            .map(|path| {
-                Ok::<_, anyhow::Error>(Hdr {
-                    path: path.to_path_buf(),
-                    file: Some(create(path)?),
-                    log: None,
-                })
-            })
-            .transpose()?;
-        Ok(Self { csv, hdr })
+        let csv = csv.map(|path| opened(path, "--csv")).transpose()?;
+        let hdr = hdr.map(|path| opened(path, "--hdr")).transpose()?;
+        if let (Some(csv), Some(hdr)) = (&csv, &hdr)
+            && is_same(&csv.1, &hdr.1)?
+        {
+            bail!("--csv and --hdr name the same file, {}", csv.0.display());
+        }
+        for (path, file) in csv.iter().chain(&hdr) {
+            emptied(file).with_context(|| written(path))?;
+        }
+        Ok(Self {
+            csv: csv.map(|(path, file)| (path, BufWriter::new(file))),
+            hdr: hdr.map(|(path, file)| Hdr {
+                path,
+                file: Some(BufWriter::new(file)),
+                log: None,
+            }),
+        })
     }
 
     /// The load has started.
@@ -105,6 +110,32 @@ impl Series {
         }
         Ok(())
     }
+}
+
+fn opened(path: &Path, flag: &str) -> Result<(PathBuf, File)> {
+    if path.as_os_str() == "-" {
+        bail!("{flag} -: the result goes to the standard output; expected a file");
+    }
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .with_context(|| written(path))?;
+    Ok((path.to_path_buf(), file))
+}
+
+/// Whether two paths lead to one file; a pipe or a device may stand for both.
+fn is_same(one: &File, other: &File) -> Result<bool> {
+    let (one, other) = (one.metadata()?, other.metadata()?);
+    Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+fn emptied(file: &File) -> std::io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(())
 }
 
 fn written(path: &Path) -> String {

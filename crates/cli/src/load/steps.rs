@@ -2,12 +2,13 @@
 
 use hdrhistogram::Histogram;
 use waggle_load::StepInterval;
-use waggle_results::{SessionCounts, StepCounts};
+use waggle_results::StepCounts;
 
 use super::{
-    gather::histogram,
-    result::times,
+    gather::{as_f64, histogram},
+    result::{share, times},
     summary::{SessionsResult, StepResult},
+    watch::Watched,
 };
 
 /// Times of all steps, in their order; empty without a scenario.
@@ -45,15 +46,30 @@ impl Steps {
             }
         }
     }
+}
 
-    /// With their names and counts.
-    pub(crate) fn results(&self, names: &[String], counts: Vec<StepCounts>) -> Vec<StepResult> {
-        let named = names.iter().zip(counts).zip(&self.0);
-        let one = |((name, counts), seen): ((&String, StepCounts), &StepTimes)| StepResult {
+/// Each step with its name, counts and times.
+pub(crate) fn results(names: &[String], watched: &Watched) -> Vec<StepResult> {
+    let seconds = watched.measured.counts().seconds;
+    let counts = watched
+        .all
+        .steps()
+        .into_iter()
+        .zip(watched.measured.steps());
+    let named = names.iter().zip(counts).zip(&watched.steps.0);
+    let one = |((name, (counts, measured)), seen): ((&String, _), &StepTimes)| {
+        let (counts, measured): (StepCounts, StepCounts) = (counts, measured);
+        StepResult {
             name: name.clone(),
             sent: counts.sent,
             succeeded: counts.succeeded,
             failed: counts.failed,
+            rate_per_s: share(as_f64(measured.succeeded), seconds),
+            throughput_per_s: share(as_f64(measured.succeeded + measured.failed), seconds),
+            error_share: share(
+                as_f64(counts.failed),
+                as_f64(counts.succeeded + counts.failed),
+            ),
             failures: counts
                 .failures
                 .into_iter()
@@ -62,16 +78,21 @@ impl Steps {
             response_time_us: times(&seen.response_time),
             service_time_us: times(&seen.service_time),
             failed_time_us: times(&seen.failed_time),
-        };
-        named.map(one).collect()
-    }
+        }
+    };
+    named.map(one).collect()
 }
 
 /// The sessions as they are told.
-pub(crate) fn sessions(counts: SessionCounts) -> SessionsResult {
+pub(crate) fn sessions(watched: &Watched) -> SessionsResult {
+    let (all, measured) = (watched.all.sessions(), watched.measured.sessions());
     SessionsResult {
-        started: counts.started,
-        completed: counts.completed,
-        failed: counts.failed,
+        started: all.started,
+        completed: all.completed,
+        failed: all.failed,
+        rate_per_s: share(
+            as_f64(measured.completed),
+            watched.measured.counts().seconds,
+        ),
     }
 }

@@ -52,7 +52,8 @@ pub(crate) struct LoadResult {
     pub(crate) answered_after_end: u64,
     /// Failures by kind. `refused`, `connect_failed`, `no_port` and `handshake_…` count attempts to connect, which are no requests.
     pub(crate) failures: BTreeMap<String, u64>,
-    /// Answers by status; those as expected stand together as `2xx` where any 2xx was.
+    /// Answers by status. Of one that was as expected only that is known, so it stands under the status that was expected:
+    /// `201`, `200/204` where several were, `2xx` where any was, `expected` where requests of one step expect different ones.
     pub(crate) statuses: BTreeMap<String, u64>,
     /// Requests that succeeded within the measured time, per second: goodput.
     pub(crate) rate_per_s: f64,
@@ -64,6 +65,8 @@ pub(crate) struct LoadResult {
     pub(crate) bytes_sent: u64,
     /// Bytes of answers, heads included.
     pub(crate) bytes_received: u64,
+    /// Those of them that came within the measured time, per second.
+    pub(crate) bytes_received_per_s: f64,
     /// From due to the whole answer, of requests that succeeded, in µs.
     pub(crate) response_time_us: Times,
     /// From sent to the whole answer, of requests that succeeded, in µs.
@@ -229,6 +232,8 @@ pub(crate) struct SessionsResult {
     pub(crate) completed: u64,
     /// Ended early by a request that failed, or with their connection. What is left was under way when sending stopped.
     pub(crate) failed: u64,
+    /// Sessions that were gone through within the measured time, per second.
+    pub(crate) rate_per_s: f64,
 }
 
 /// The requests of one step of a scenario.
@@ -245,6 +250,12 @@ pub(crate) struct StepResult {
     pub(crate) failed: u64,
     /// Failures by kind.
     pub(crate) failures: BTreeMap<String, u64>,
+    /// Requests that succeeded within the measured time, per second.
+    pub(crate) rate_per_s: f64,
+    /// Requests that succeeded or failed within the measured time, per second.
+    pub(crate) throughput_per_s: f64,
+    /// Failed requests as a share of all that ended, 0 to 1.
+    pub(crate) error_share: f64,
     /// From due to the whole answer, of requests that succeeded, in µs. A step is due when the one before it has ended, and
     /// its pause.
     pub(crate) response_time_us: Times,

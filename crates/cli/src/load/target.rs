@@ -48,6 +48,8 @@ impl Target {
         } else {
             format!("http://{text}")
         };
+        // What is said of a mistake shows no password.
+        let text = &without_user(text);
         let without_fragment = whole.split('#').next().unwrap_or_default();
         let uri: http::Uri = without_fragment
             .parse()
@@ -145,6 +147,19 @@ impl Target {
             refusals => bail!("cannot connect to {host}: {}", refusals.join(", ")),
         }
     }
+}
+
+/// `http://me:pw@h/` → `http://…@h/`.
+fn without_user(url: &str) -> String {
+    let start = url.find("://").map_or(0, |scheme| scheme + 3);
+    let rest = &url[start..];
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    // Where the password itself has such a letter, all up to the last @ may be part of it.
+    let user = rest[..end].rfind('@').or_else(|| rest.rfind('@'));
+    user.map_or_else(
+        || url.to_owned(),
+        |user| format!("{}…{}", &url[..start], &rest[user..]),
+    )
 }
 
 impl ConnectTo {
@@ -280,6 +295,21 @@ mod tests {
         ] {
             assert!(Target::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn no_mistake_shows_a_password() {
+        let check = |text: &str| {
+            let mistake = format!("{:#}", Target::parse(text).unwrap_err());
+            assert!(!mistake.contains("secret"), "{mistake}");
+        };
+        check("ftp://me:secret@a/");
+        check("http://me:secret@a:0/");
+        check("http://me:secret@a b/");
+        check("me:secret@a:99999/x@y");
+        check("http://me:se/secret@a:99999/");
+        check("http://me:secret@/");
+        check("http://me:%secret@a/");
     }
 
     #[test]

@@ -140,11 +140,13 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
     watched.started = UNIX_EPOCH + Duration::from_secs(1_767_323_045);
     // What waited at the end is given up.
     watched.totals.skipped = waiting;
+    let thresholds = super::judge::conditions("--threshold", &flags.judged.thresholds, &[]);
     let beside = Beside {
         url: "http://127.0.0.1:8080/hello",
-        thresholds: &flags.judged.thresholds,
+        thresholds: &thresholds.unwrap(),
         remarks: Vec::new(),
         with_series: false,
+        time_bound_us: None,
     };
     let mut result = result::result(&planned, watched, beside);
     result.engine.memory_peak_bytes = Some(24 << 20);
@@ -277,6 +279,168 @@ fn warm_up_is_left_out() {
     assert_eq!((result.sent, result.totals.sent), (16_000, 24_000));
     assert_eq!(result.response_time_us.max, Some(5_003));
     assert!((result.rate_per_s - 8_000.0).abs() < 1e-6);
+}
+
+#[test]
+fn the_measured_time_is_the_one_asked_for() {
+    let check = |asked: &str, seconds: f64| {
+        let (_, planned) = planned(&["-c", "4", "-d", asked, "--warm-up", "500ms"]);
+        let (length, at_most) = (planned.job.interval, planned.job.at_most);
+        // Until the load stops, and one with the last answers.
+        let starts = (0..).map(|index| length * index);
+        let mut starts: Vec<Duration> = starts.take_while(|start| *start < at_most).collect();
+        starts.push(at_most);
+        let intervals = (0..).zip(&starts).map(|(index, start)| Interval {
+            start: *start,
+            length: length
+                .min(at_most.saturating_sub(*start))
+                .max(Duration::from_nanos(1)),
+            ..interval(index, CALM, &mut 0)
+        });
+        let watched = watch::replayed(&planned, &intervals.collect::<Vec<_>>());
+        let measured = watched.measured.counts().seconds;
+        assert!((measured - seconds).abs() < 1e-6, "{asked}: {measured}");
+    };
+    check("700ms", 0.7);
+    check("1s", 1.0);
+    check("1.3s", 1.3);
+    check("3.1s", 3.1);
+    check("10.1s", 10.1);
+}
+
+#[test]
+fn a_count_that_the_server_has_left_has_failed() {
+    let (_, planned) = planned(&["-n", "100000"]);
+    let mut waiting = 0;
+    let intervals: Vec<Interval> = (0..8)
+        .map(|index| interval(index, CALM, &mut waiting))
+        .collect();
+    let mut watched = watch::replayed(&planned, &intervals);
+    watched.unconnected_for = Some(Duration::from_millis(20_007));
+    let findings = super::judge::findings(&planned, &watched, None);
+    assert_eq!(
+        findings.reasons[0].text,
+        "no connection stood for 20 s, so the load ended after 16000 of 100000 requests"
+    );
+    let verdict = waggle_stats::verdict_of(&findings.reasons);
+    assert_eq!(verdict, waggle_stats::Verdict::Failed);
+}
+
+#[test]
+fn why_there_is_nothing_to_judge_is_said_as_it_is() {
+    let nothing = Made { answers: 0, ..CALM };
+    let check = |flags: &[&str], intervals: &[Made], interrupted: bool, expected: &str| {
+        let (_, planned) = planned(flags);
+        let intervals: Vec<Interval> = (0..)
+            .zip(intervals)
+            .map(|(index, made)| interval(index, *made, &mut 0))
+            .collect();
+        let mut watched = watch::replayed(&planned, &intervals);
+        watched.interrupted = interrupted;
+        let findings = super::judge::findings(&planned, &watched, None);
+        assert_eq!(findings.reasons[0].text, expected);
+    };
+    let warm = ["-c", "4", "-d", "2s", "--warm-up", "1s"];
+    check(
+        &warm,
+        &[CALM; 2],
+        true,
+        "the load was ended in its warm-up, nothing was measured",
+    );
+    let then_nothing = [CALM, CALM, CALM, CALM, nothing, nothing];
+    check(
+        &warm,
+        &then_nothing,
+        false,
+        "no request was sent in the measured time",
+    );
+    check(
+        &["-R", "1", "-d", "1s"],
+        &[nothing; 4],
+        false,
+        "no request fell due",
+    );
+    check(
+        &["-d", "1s"],
+        &[nothing; 4],
+        false,
+        "no request could be sent",
+    );
+    let refused = Made {
+        failures: 3,
+        ..nothing
+    };
+    check(
+        &["-d", "1s"],
+        &[refused; 1],
+        false,
+        "no request succeeded: 3 × status 503",
+    );
+}
+
+#[test]
+fn bytes_per_second_are_those_of_the_measured_time() {
+    let flags = ["-c", "4", "-d", "1s"];
+    // Two intervals after the end, with answers.
+    let result = made(&flags, &[CALM; 6]);
+    assert_eq!(result.bytes_received, 6 * 2_000 * 80);
+    assert!((result.bytes_received_per_s - 4.0 * 2_000.0 * 80.0).abs() < 1e-6);
+    assert!(text(&result, Colours::Off).contains("(625 KiB/s)"));
+}
+
+#[test]
+fn the_table_of_times_fits_a_terminal() {
+    let flags = ["-R", "9000", "-c", "4", "-d", "3s"];
+    let slow = Made {
+        answers: 15,
+        failures: 1,
+        us: 12_345_678,
+        ..CALM
+    };
+    let text = text(&made(&flags, &[slow; 1]), Colours::Off);
+    let rows = text.lines().skip_while(|line| !line.contains("p99.99"));
+    for row in rows.take(4) {
+        assert!(row.chars().count() <= 80, "{row}");
+    }
+}
+
+#[test]
+fn steadiness_is_tested_once_connections_are_open() {
+    // Open at the end of each interval, of 8 asked for; the intervals that are tested, and when the first begins.
+    let check = |open: &[u64], tested: usize, from_s: f64| {
+        let (_, planned) = planned(&["-c", "8", "-d", "10s"]);
+        let intervals = (0..).zip(open).map(|(index, open)| {
+            let mut interval = interval(index, CALM, &mut 0);
+            interval.counts.connections_open = *open;
+            interval
+        });
+        let watched = watch::replayed(&planned, &intervals.collect::<Vec<_>>());
+        assert_eq!(watched.bins.len(), tested, "{open:?}");
+        assert!((watched.bins_from_s - from_s).abs() < 1e-9, "{open:?}");
+    };
+    check(&[8, 8, 8, 8], 3, 0.25);
+    check(&[2, 4, 8, 8], 1, 0.75);
+    // The server takes no more than that.
+    check(&[2, 4, 4, 4], 2, 0.5);
+    check(&[0, 0, 0, 0], 3, 0.25);
+    // Opened once, some are lost later.
+    check(&[8, 8, 5, 8], 3, 0.25);
+}
+
+#[test]
+fn one_is_no_plural() {
+    let head = |flags: &[&str]| {
+        let (_, planned) = planned(flags);
+        super::text::load(planned.settings.model, &planned.settings)
+    };
+    assert_eq!(
+        head(&["--users", "1", "--think", "1s", "-n", "1"]),
+        "1 user, thinking 1s, 1 request at most"
+    );
+    assert_eq!(
+        head(&["-c", "1", "--stages", "2s:10"]),
+        "open load: poisson arrivals, over 1 connection, by stages to 10 in 2 s"
+    );
 }
 
 #[test]

@@ -88,12 +88,8 @@ pub(super) fn over(settings: &Settings) -> &'static str {
 
 /// `closed load: 50 connections × 4 in a pipeline, for 10 s`.
 pub(super) fn load(model: ModelName, settings: &Settings) -> String {
-    let many = |number: u32, of: &str| match number {
-        1 => format!("1 {of}"),
-        number => format!("{} {of}s", count(number.into())),
-    };
     let over = || {
-        let connections = many(settings.connections.unwrap_or(0), "connection");
+        let connections = many(settings.connections.unwrap_or(0).into(), "connection");
         match settings.pipelining {
             None | Some(1) => connections,
             Some(requests) if settings.protocol == "h2" => {
@@ -107,16 +103,16 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
         ModelName::Open => {
             let rate = settings
                 .rate_per_s
-                .map_or_else(|| "a rate".to_owned(), |rate| format!("{}/s", exact(rate)));
+                .map_or_else(String::new, |rate| format!("{}/s, ", exact(rate)));
             format!(
-                "open load: {rate}, {} arrivals, over {}",
+                "open load: {rate}{} arrivals, over {}",
                 settings.arrivals.as_deref().unwrap_or_default(),
                 over()
             )
         }
         ModelName::Users => format!(
             "{}, thinking {}",
-            many(settings.users.unwrap_or(0), "user"),
+            many(settings.users.unwrap_or(0).into(), "user"),
             settings.think.as_deref().unwrap_or_default()
         ),
     };
@@ -131,9 +127,18 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
         let _ = write!(text, ", for {}", seconds_of(seconds));
     }
     if let Some(requests) = settings.requests_at_most {
-        let _ = write!(text, ", {} requests at most", count(requests));
+        let many = many(requests, "request");
+        let _ = write!(text, ", {many} at most");
     }
     text
+}
+
+/// `1 user`, `2 users`.
+fn many(number: u64, of: &str) -> String {
+    match number {
+        1 => format!("1 {of}"),
+        number => format!("{} {of}s", count(number)),
+    }
 }
 
 /// `10 s`, `250 ms`.
@@ -203,20 +208,13 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
 }
 
 fn connections(out: &mut String, result: &LoadResult) {
-    let per_s = |bytes: u64| {
-        if result.seconds > 0.0 {
-            as_f64(bytes) / result.seconds
-        } else {
-            0.0
-        }
-    };
     line(
         out,
         "bytes",
         &format!(
             "{} received ({}/s), {} sent",
             Unit::Bytes.show(as_f64(result.bytes_received)),
-            Unit::Bytes.show(per_s(result.bytes_received)),
+            Unit::Bytes.show(result.bytes_received_per_s),
             Unit::Bytes.show(as_f64(result.bytes_sent))
         ),
     );
@@ -273,17 +271,14 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
         return;
     }
     let ended = result.succeeded + result.failed;
-    let _ = writeln!(
-        out,
-        "\n  {}",
-        colours.paint(
-            "31",
-            &format!(
-                "failures: {} of requests that ended",
-                share(result.error_share)
-            )
-        )
-    );
+    let title = match ended {
+        0 => "failures: no request ended".to_owned(),
+        _ => format!(
+            "failures: {} of requests that ended",
+            share(result.error_share)
+        ),
+    };
+    let _ = writeln!(out, "\n  {}", colours.paint("31", &title));
     let width = result
         .failures
         .values()
@@ -365,11 +360,13 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
 
 /// A number in the unit that its condition is written in.
 pub(super) fn observed_as(condition: &str, value: f64) -> String {
-    let name = condition.split_whitespace().next().unwrap_or_default();
-    match name {
-        "failed" => plain(value),
+    let is_name = |letter: char| letter != '<' && letter != '>' && letter != '=';
+    let name = condition.split(|letter| !is_name(letter)).next();
+    let of = name.unwrap_or_default().trim().rsplit('.').next();
+    match of.unwrap_or_default() {
+        "failed" | "started" | "completed" => plain(value),
         "goodput" | "throughput" => format!("{}/s", plain(value)),
-        "error_share" | "achieved_share" | "engine.busy_share" => share(value),
+        "error_share" | "achieved_share" | "busy_share" => share(value),
         _ => time_us(value),
     }
 }

@@ -9,7 +9,7 @@ use super::{
     summary::{Phase, Row},
     watch::{Interrupts, Watched},
 };
-use crate::table::microseconds;
+use crate::{say, table::microseconds};
 
 /// How a load is shown while it runs; the result comes apart from it.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl View {
     /// One more row.
     pub(crate) fn row(&mut self, row: &Row) {
         match self {
-            Self::Lines => say(&line(row)),
+            Self::Lines => say::aside(&line(row)),
             Self::Live(_) | Self::Quiet => {}
         }
     }
@@ -66,11 +66,6 @@ impl View {
             Self::Lines | Self::Quiet => {}
         }
     }
-}
-
-#[expect(clippy::print_stderr, reason = "progress is shown on the error stream")]
-pub(super) fn say(line: &str) {
-    eprintln!("{line}");
 }
 
 /// `  3.0 s  45.2k/s  p50 820 µs  p99 12.4 ms  50 open  3 failed`.

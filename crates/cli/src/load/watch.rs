@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use tokio::signal::unix::{SignalKind, signal};
-use waggle_load::{Counts, Interval, Stop};
+use waggle_load::{Counts, Failure, HandshakeFailure, Interval, Stop};
 use waggle_report::judge::served;
 use waggle_results::{CountsRow, IntervalRow};
 use waggle_runner::counts::{Measured, interval_row, row};
@@ -20,7 +20,7 @@ use waggle_stats::Served;
 use super::{
     gather::{Gather, Gathered, histogram},
     job::Planned,
-    live,
+    judge, live,
     series::Series,
     steps::Steps,
     summary::{Phase, Row},
@@ -70,6 +70,8 @@ pub(crate) struct Watched {
     pub(crate) interrupted: bool,
     /// Feeds of a scenario whose rows did not last.
     pub(crate) feeds_used_up: Vec<String>,
+    /// For how long no connection stood, where that has ended the load before its count.
+    pub(crate) unconnected_for: Option<Duration>,
 }
 
 /// One value of each series that is tested for steadiness.
@@ -122,12 +124,32 @@ impl Watched {
             rows: Vec::new(),
             interrupted: false,
             feeds_used_up: Vec::new(),
+            unconnected_for: None,
         }
     }
 
     /// The whole run as a row.
     pub(crate) fn totals_row(&self) -> CountsRow {
         row(&self.totals, self.ran_for, 0, self.records_per_request)
+    }
+
+    /// Not one connection came about, because the server's certificate is not taken.
+    pub(crate) fn certificate_is_refused(&self) -> bool {
+        let is_refusal = |failure: &Failure| {
+            let Failure::Handshake(failure) = failure else {
+                return false;
+            };
+            matches!(
+                failure,
+                HandshakeFailure::UnknownIssuer
+                    | HandshakeFailure::Expired
+                    | HandshakeFailure::WrongName
+                    | HandshakeFailure::Certificate
+            )
+        };
+        let totals = &self.totals;
+        let mut kinds = totals.failures.0.iter().map(|(kind, _)| kind);
+        totals.handshakes == 0 && totals.sent == 0 && kinds.any(is_refusal)
     }
 
     fn add(&mut self, interval: &Interval, phase: Phase) {
@@ -237,7 +259,13 @@ pub(crate) fn watch(
             watching.watched.interrupted = true;
         }
         match running.next_interval(WAIT) {
-            Some(interval) => watching.take(&interval, interrupted_at)?,
+            Some(interval) => {
+                watching.take(&interval, interrupted_at)?;
+                if watching.watched.certificate_is_refused() {
+                    // It will be until the end.
+                    running.stop();
+                }
+            }
             None if running.has_ended() => break,
             None => {}
         }
@@ -250,6 +278,7 @@ pub(crate) fn watch(
     watching.watched.totals = outcome.totals;
     watching.watched.ran_for = outcome.ran_for;
     watching.watched.feeds_used_up = outcome.feeds_used_up;
+    watching.watched.unconnected_for = outcome.unconnected_for;
     watching.end()
 }
 
@@ -276,6 +305,15 @@ struct Watching<'a> {
     seconds: Gather,
     fine: Gather,
     phase: Phase,
+    opening: Opening,
+}
+
+/// The start, in which connections are opened.
+#[derive(Debug, Clone, Copy)]
+enum Opening {
+    /// So many were open at the end of the interval before; `None`: there was none.
+    Since(Option<u64>),
+    Over,
 }
 
 impl<'a> Watching<'a> {
@@ -289,6 +327,7 @@ impl<'a> Watching<'a> {
             seconds: Gather::new(Duration::from_secs(1)),
             fine: Gather::new(Duration::ZERO),
             phase: Phase::WarmUp,
+            opening: Opening::Since(None),
         }
     }
 
@@ -301,9 +340,10 @@ impl<'a> Watching<'a> {
         self.watched.add(interval, phase);
         // A load that ends by a count ends within an interval, which says nothing about its level.
         let is_whole = interval.length >= self.planned.job.interval;
-        if phase == Phase::Measured && interval.start.is_zero() {
-            // In it the connections were opened: a start and no level.
-            self.watched.bins_from_s = interval.length.as_secs_f64();
+        let is_opening = self.is_opening(interval.counts.connections_open);
+        if phase == Phase::Measured && is_opening {
+            // A start and no level.
+            self.watched.bins_from_s += interval.length.as_secs_f64();
         } else if phase == Phase::Measured && is_whole {
             let fine = self.fine.add(interval);
             self.watched.bins.extend(fine.as_ref().map(Bin::of));
@@ -321,7 +361,7 @@ impl<'a> Watching<'a> {
     }
 
     /// The measured time begins and ends with an interval. The interval of an interrupt is not whole, and counts only
-    /// where there is no other.
+    /// where there is no other. Intervals are whole nanoseconds, so that the last may end a few of them before the time.
     fn phase_of(&self, interval: &Interval, interrupted_at: Option<Duration>) -> Phase {
         let end = self.planned.measure.map(|time| self.planned.warm_up + time);
         let whole = interval.start + self.planned.job.interval;
@@ -331,12 +371,28 @@ impl<'a> Watching<'a> {
             Phase::WarmUp
         } else if self.phase == Phase::Finish
             || is_cut
-            || end.is_some_and(|end| interval.start >= end)
+            || end.is_some_and(|end| interval.start + self.planned.job.interval / 2 >= end)
         {
             Phase::Finish
         } else {
             Phase::Measured
         }
+    }
+
+    /// Whether connections were being opened in an interval at whose end so many are: until all are, or as many as there
+    /// will be.
+    fn is_opening(&mut self, open: u64) -> bool {
+        let Opening::Since(before) = self.opening else {
+            return false;
+        };
+        let (_, asked) = judge::workers_and_connections(self.planned);
+        let is_over = before.is_some_and(|before| before >= asked || open <= before);
+        self.opening = if is_over {
+            Opening::Over
+        } else {
+            Opening::Since(Some(open))
+        };
+        !is_over
     }
 
     fn close_row(&mut self) -> Result<()> {

@@ -123,6 +123,123 @@ fn a_file_is_not_replaced_and_mistakes_are_the_users() {
     fs::write(desk.path().join("bad"), "curl 'http://h").unwrap();
     check(&["init", "--from", "curl", "bad"], 2, "not closed");
     check(&["init", url, "-o", "-"], 0, "model: closed");
+    check(
+        &["init", "bad"],
+        2,
+        "bad is a file; say what is in it: --from curl",
+    );
+    check(
+        &["init", url, "--include-writes"],
+        2,
+        "is for --from openapi",
+    );
+    check(&["init", url, "--server", url], 2, "without --from");
+    fs::write(
+        desk.path().join("curl"),
+        "curl http://h/a -H 'Host: b' -H 'X-A: 1' -H 'X-A: 2'",
+    )
+    .unwrap();
+    let other = [
+        "init",
+        "curl",
+        "--from",
+        "curl",
+        "-o",
+        "other.yaml",
+        "--server",
+    ];
+    check(
+        &[&other[..], &["http://h:9/x"]].concat(),
+        2,
+        "more than a server",
+    );
+    let said = "left out:\n  another X-A of get-a: a request has each header once here\n  \
+                headers of a connection or of a browser: host\n";
+    check(&[&other[..], &["http://other:9"]].concat(), 0, said);
+    check(&["plan", "other.yaml"], 0, "http://other:9");
+    fs::write(
+        desk.path().join("get"),
+        "curl -X GET http://h/a -d b\ncurl -X PURGE http://h/a",
+    )
+    .unwrap();
+    check(
+        &["init", "get", "--from", "curl"],
+        2,
+        "a GET request carries no body here",
+    );
+}
+
+/// Pauses of 90 s would never let a trial of 10 s come to the second step.
+#[test]
+fn a_long_session_is_measured_twice() {
+    let desk = Desk::new();
+    let entry = |at: &str| {
+        format!(
+            r#"{{"startedDateTime":"2026-01-02T03:{at}Z","time":10,"request":{{"method":"GET","url":"http://h/a","headers":[]}}}}"#
+        )
+    };
+    let check = |starts: &[&str], pause: &str, measure: &str, says: &str| {
+        let entries: Vec<String> = starts.iter().map(|at| entry(at)).collect();
+        let har = format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","));
+        fs::write(desk.path().join("session.har"), har).unwrap();
+        let made = desk.output(&["init", "session.har", "--from", "har", "-o", "-"]);
+        let text = String::from_utf8(made.stdout).unwrap();
+        for line in [pause, measure, says] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    };
+    check(
+        &["04:00", "04:20"],
+        "think: 19990ms",
+        "measure: 41s # two sessions",
+        "",
+    );
+    check(&["04:00", "04:01"], "think: 990ms", "measure: 10s\n", "");
+    check(
+        &["04:00", "04:30", "05:00", "05:30"],
+        "think: 20000ms",
+        "measure: 121s",
+        "# Left out: pauses of 89 s in all: shortened to 60 s, each alike",
+    );
+}
+
+/// Names that mean something else here, or that YAML takes for a number, do not cost a document its study.
+#[test]
+fn odd_names_and_security_of_a_document_are_carried_over() {
+    let desk = Desk::new();
+    let long = "x".repeat(80);
+    let operations: Vec<String> = ["sessions", "all", "true", "123", &long, &long]
+        .iter()
+        .enumerate()
+        .map(|(number, name)| format!("  /{number}: {{ get: {{ operationId: '{name}' }} }}\n"))
+        .collect();
+    let document = format!(
+        "openapi: 3.0.0\nservers: [{{ url: 'http://{}.example' }}]\nsecurity: [{{ query: [] }}, {{ bearer: [] }}]\npaths:\n{}  \
+         /key: {{ get: {{ security: [{{ key: [] }}] }} }}\n  /none: {{ get: {{ security: [] }} }}\n  \
+         /query: {{ get: {{ security: [{{ query: [] }}] }} }}\n\
+         components: {{ securitySchemes: {{ bearer: {{ type: http, scheme: bearer }}, \
+         key: {{ type: apiKey, in: header, name: X-Mine }}, query: {{ type: apiKey, in: query, name: k }} }} }}\n",
+        "h".repeat(60),
+        operations.concat(),
+    );
+    fs::write(desk.path().join("api.yaml"), document).unwrap();
+    let made = desk.output(&["init", "api.yaml", "--from", "openapi", "-o", "made.yaml"]);
+    assert_eq!(made.status.code(), Some(0), "{}", shown(&made));
+    let text = fs::read_to_string(desk.path().join("made.yaml")).unwrap();
+    for line in [
+        "name: sessions-2\n",
+        "name: all-2\n",
+        "name: \"true\"\n",
+        "name: \"123\"\n",
+        &format!("name: {}\n", &long[..64]),
+        &format!("name: {}-2\n", &long[..62]),
+        "\"X-Mine\": \"${env.X_MINE}\"",
+        "# Left out: GET /query: its security query is not one that a header gives",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let bearer = text.matches("\"Authorization\": \"Bearer ${env.AUTHORIZATION}\"");
+    assert_eq!(bearer.count(), 6, "{text}");
 }
 
 /// Nobody listens, or a variable is missing: said before or as a failed trial, never a hang.

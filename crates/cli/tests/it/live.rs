@@ -5,6 +5,7 @@ use std::{
     io::{Read, Write},
     os::fd::OwnedFd,
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -26,6 +27,9 @@ const SILENCE: Timespec = Timespec {
     tv_sec: 60,
     tv_nsec: 0,
 };
+
+/// A load that was asked to end has ended after this time, even on a busy machine.
+const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 /// A terminal of 100 × 30, and the program in it.
 struct Seat {
@@ -140,6 +144,37 @@ fn a_signal_gives_the_terminal_back_too() {
             .success()
     );
     seat.ends_well();
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_the_load() {
+    let desk = Desk::new();
+    let mut seat = Seat::new(&desk, &["-d", "10m"]);
+    seat.until("succeeded");
+    let Seat {
+        ours, mut child, ..
+    } = seat;
+    drop(ours);
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-HUP", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let since = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if since.elapsed() > ENDS_WITHIN {
+            child.kill().unwrap();
+            panic!("it goes on without a terminal");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status.code(), Some(130));
 }
 
 #[test]

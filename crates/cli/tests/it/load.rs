@@ -210,6 +210,12 @@ fn where_nothing_succeeds_it_is_said_and_code_4() {
     assert_eq!(count(&result, "/failed_time_us/count"), 50);
 }
 
+fn refuses(desk: &Desk, flags: &[&str], expected: &str) {
+    let output = desk.output(&[&["load"], flags].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert!(shown(&output).contains(expected), "{}", shown(&output));
+}
+
 #[test]
 fn mistakes_are_explained_with_code_2() {
     let desk = Desk::new();
@@ -218,11 +224,7 @@ fn mistakes_are_explained_with_code_2() {
     drop(free);
     let server = server(ANSWER);
     let up = server.address().to_string();
-    let check = |flags: &[&str], expected: &str| {
-        let output = desk.output(&[&["load"], flags].concat());
-        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-        assert!(shown(&output).contains(expected), "{}", shown(&output));
-    };
+    let check = |flags: &[&str], expected: &str| refuses(&desk, flags, expected);
     check(&[&refused], "cannot connect to 127.0.0.1");
     check(
         &["http://no-such-host.invalid/"],
@@ -264,6 +266,45 @@ fn mistakes_are_explained_with_code_2() {
         &[&up, "-p", "2", "--disable-keepalive"],
         "do not go together",
     );
+    assert_eq!(server.stop(), 0, "nothing was to be started");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let desk = Desk::new();
+    let server = server(ANSWER);
+    let up = server.address().to_string();
+    let check = |flags: &[&str], expected: &str| refuses(&desk, flags, expected);
+    check(
+        &[&up, "-n", "9", "--warm-up", "1s"],
+        "-n counts requests from the start on",
+    );
+    check(&[&up, "--stages", "0s:100"], "all of them together take 0");
+    check(
+        &[&up, "--find", "users", "-c", "9"],
+        "--connections makes no difference to users",
+    );
+    check(
+        &[&up, "--find", "users", "-p", "9"],
+        "--pipelining makes no difference to users",
+    );
+    check(&[&up, "--find", "rate", "--no-tui"], "has no live view");
+    check(&[&up, "-s", "x.lua"], "write --scenario FILE");
+    check(&["-s", "x.lua", &up], "write --scenario FILE");
+    check(&[&up, &up], "one URL is expected");
+    check(&[&up, "--csv", "-"], "expected a file");
+    std::fs::write(desk.path().join("keep.csv"), "kept").unwrap();
+    let both = ["--csv", "keep.csv", "--hdr"];
+    check(
+        &[&[&*up][..], &both, &["./keep.csv"]].concat(),
+        "name the same file",
+    );
+    check(
+        &[&[&*up][..], &both, &["no/such"]].concat(),
+        "cannot write no/such",
+    );
+    let kept = std::fs::read_to_string(desk.path().join("keep.csv")).unwrap();
+    assert_eq!(kept, "kept");
     assert_eq!(server.stop(), 0, "nothing was to be started");
 }
 
@@ -350,8 +391,7 @@ fn heads(flags: &[&str]) -> Vec<String> {
 #[test]
 fn requests_are_what_the_flags_say() {
     let check = |flags: &[&str], expected: &str| {
-        let seen = heads(flags);
-        let whole: String = seen.concat();
+        let whole: String = heads(flags).concat();
         assert_eq!(whole, expected.replace('\n', "\r\n"));
     };
     check(
@@ -363,8 +403,12 @@ fn requests_are_what_the_flags_say() {
             "Host: else",
             "-H",
             "X-A: b",
+            "-H",
+            "User-Agent:",
+            "-H",
+            "X-B;",
         ],
-        "GET /a?b=c HTTP/1.1\nHost: else\nX-A: b\nAuthorization: Basic bWU6cHc=\n\n",
+        "GET /a?b=c HTTP/1.1\nHost: else\nX-A: b\nX-B: \nAuthorization: Basic bWU6cHc=\n\n",
     );
     check(
         &[
@@ -379,6 +423,29 @@ fn requests_are_what_the_flags_say() {
             "text/x",
         ],
         "PUT / HTTP/1.1\nHost: example.test\nContent-Type: text/x\nContent-Length: 2\n\nxy",
+    );
+}
+
+#[test]
+fn bodies_are_those_of_curl() {
+    let check = |flags: &[&str], expected: &str| {
+        let whole: String = heads(flags).concat();
+        assert_eq!(whole, expected.replace('\n', "\r\n"));
+    };
+    check(
+        &[
+            "example.test/",
+            "--connect-to",
+            "::127.0.0.1:PORT",
+            "--data-raw",
+            "@body.txt",
+            "-H",
+            "Content-Type:",
+            "--max-time",
+            "9",
+            "--latency",
+        ],
+        "POST / HTTP/1.1\nHost: example.test\nContent-Length: 9\n\n@body.txt",
     );
     check(
         &[

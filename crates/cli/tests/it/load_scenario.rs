@@ -151,6 +151,12 @@ fn each_step_counts_what_the_server_counts() {
                 "--quiet",
                 "--threshold",
                 "failed == 0",
+                "--threshold",
+                "order.failed==0",
+                "--threshold",
+                "sessions.failed == 0",
+                "--threshold",
+                "login.response_time.p95<1h",
             ],
             flags,
         ]
@@ -176,6 +182,9 @@ fn each_step_counts_what_the_server_counts() {
         assert_eq!(count(&result, "/sessions/started"), logins);
         assert!(count(&result, "/sessions/completed") > 0, "{result}");
         assert_eq!(count(&result, "/sessions/failed"), 0, "{result}");
+        // Of a login any 2xx is expected, of an order 201.
+        let statuses = serde_json::json!({ "2xx": logins, "201": orders });
+        assert_eq!(result["statuses"], statuses, "{result}");
         assert_eq!(seen.strangers.load(Ordering::Relaxed), 0);
         for step in ["/steps/0", "/steps/1"] {
             let succeeded = count(&result, &format!("{step}/succeeded"));
@@ -183,7 +192,13 @@ fn each_step_counts_what_the_server_counts() {
                 assert_eq!(count(&result, &format!("{step}/{times}/count")), succeeded);
             }
         }
-        assert_eq!(result["thresholds"][0]["observed"], 0.0);
+        for zero in 0..3 {
+            assert_eq!(result["thresholds"][zero]["observed"], 0.0);
+        }
+        assert_eq!(
+            result["thresholds"][3]["observed"].as_f64(),
+            result["steps"][0]["response_time_us"]["p95"].as_f64()
+        );
         result
     };
     let result = check(&["-c", "2", "-n", "30"], "closed");
@@ -212,6 +227,18 @@ fn a_step_that_fails_ends_its_session_and_is_told() {
 }
 
 #[test]
+fn an_answer_that_fails_a_check_has_its_status() {
+    let wrong = SCENARIO.replace("equals: \"{{people.name}}\"", "equals: nobody");
+    let (desk, (address, _)) = (desk(&wrong), shop());
+    let url = format!("http://{address}");
+    let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "--json"];
+    let output = desk.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(count(&result, "/failures/check_failed"), 10, "{result}");
+    assert_eq!(result["statuses"], serde_json::json!({ "2xx": 10 }));
+}
+
+#[test]
 fn what_makes_no_sense_beside_a_scenario_is_refused() {
     let (desk, (address, seen)) = (desk(SCENARIO), shop());
     let check = |path: &str, flags: &[&str], expected: &str| {
@@ -234,6 +261,11 @@ fn what_makes_no_sense_beside_a_scenario_is_refused() {
     ] {
         check("", flags, "cannot be used with");
     }
+    check(
+        "",
+        &["--threshold", "logn.failed == 0"],
+        "did you mean \"login.failed\"?",
+    );
     check("", &["-p", "4"], "--pipelining is 1");
     check("/shop", &[], "each step names its own path");
     check("", &["--scenario", "shop/none.yaml"], "cannot be used");

@@ -111,6 +111,22 @@ fn json(desk: &Desk, url: &str, flags: &[&str]) -> Value {
 }
 
 #[test]
+fn a_certificate_that_is_not_taken_ends_the_load_early() {
+    let desk = Desk::new();
+    let certificates = Certificates::in_folder_of(&desk);
+    let url = format!("https://localhost:{}/", certificates.serve(false).port());
+    for warm_up in ["0s", "1h"] {
+        let flags = ["load", &url, "-c", "2", "-d", "1h", "--warm-up", warm_up];
+        let output = desk.output(&[&flags[..], &["--quiet"]].concat());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+        assert!(text.contains("no request could be sent: "), "{text}");
+        assert!(text.contains("handshake unknown issuer"), "{text}");
+        assert!(text.contains("ended early (--cacert FILE names"), "{text}");
+    }
+}
+
+#[test]
 fn servers_are_trusted_as_asked() {
     let desk = Desk::new();
     let certificates = Certificates::in_folder_of(&desk);

@@ -5,12 +5,14 @@
 mod calibration;
 mod commands;
 mod desk;
+mod external;
 mod init;
 mod interrupts;
 mod live;
 mod load;
 mod load_scenario;
 mod load_secure;
+mod readers;
 mod scenarios;
 mod search;
 mod systems;

@@ -273,24 +273,41 @@ fn cut_short_bytes_end_the_entries() {
     }
 }
 
+/// Writes all chunks of topic 1 but the first as the committer writes them. By its own hand they would be merged in between
+/// where writing them takes long enough. Gives the next offset.
+fn write_chunks(connection: &rusqlite::Connection, records: &[i64]) -> i64 {
+    let mut next = records[0];
+    for count in &records[1..] {
+        let mut chunk = super::Chunk::default();
+        for time in next..next + count {
+            chunk.push(time, measurement_bit("m"), "m", &format!("f={time}i"));
+        }
+        let row = rusqlite::params![
+            super::file::key(1, next),
+            chunk.count,
+            chunk.min_time,
+            chunk.max_time,
+            chunk.measurements.cast_signed(),
+            chunk.bytes
+        ];
+        connection.execute(super::file::INSERT_CHUNK, row).unwrap();
+        next += count;
+    }
+    next
+}
+
 /// Writes chunks with as many records each, merges until nothing is left to merge, and counts the chunks that remain.
 #[track_caller]
 fn check_merged(records: &[i64], remaining: usize) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     let (store, writer) = open(&file);
-    let mut next = 0;
-    for count in records {
-        assert_eq!(
-            settled(&submit(&store, "t", next..next + count)),
-            Fate::Durable
-        );
-        next += count;
-    }
-    submit(&store, "u", 0..1);
+    assert_eq!(settled(&submit(&store, "t", 0..records[0])), Fate::Durable);
+    assert_eq!(settled(&submit(&store, "u", 0..1)), Fate::Durable);
     store.close();
     writer.wait().unwrap();
     let connection = rusqlite::Connection::open(&file).unwrap();
+    let next = write_chunks(&connection, records);
     let mut merger = super::merger::Merger::default();
     while merger.step(&connection, &[1, 2]).unwrap() {}
     let chunks: usize = connection

@@ -12,6 +12,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// `h2` may write so much ahead of the socket; it waits beyond.
 pub(super) const OUTBOUND_MAX: usize = 64 * 1024;
+/// So much that has come may wait for `h2`, which reads no further while what it has to say finds no room; beyond, nothing
+/// more is taken off the socket.
+const UNREAD_MAX: usize = 1024 * 1024;
 
 /// Both ends see the same buffers.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +37,12 @@ impl Pipe {
         // All of it, in practice: a poll reads until there is no more.
         buffers.inbound.drain(..read);
         buffers.inbound.extend_from_slice(bytes);
+    }
+
+    /// Whether enough waits to be read.
+    pub(super) fn is_stuffed(&self) -> bool {
+        let buffers = self.0.borrow();
+        buffers.inbound.len() - buffers.read >= UNREAD_MAX
     }
 
     /// Nothing more will come.

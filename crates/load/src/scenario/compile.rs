@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::{
     Action, Capture, Flow, Repeat, Scenario,
+    link::path_of,
     program::{FlowProgram, Operation, Program, RequestProgram},
     template::{Part, Template},
     text::{Piece, Text},
@@ -45,6 +46,8 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
         scenario,
         requests: Vec::new(),
         variables: HashMap::new(),
+        links: Vec::new(),
+        hosts: vec![scenario.host.clone()],
         known: Vec::new(),
         feeds: Vec::new(),
         depth: 0,
@@ -56,12 +59,19 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
         weight += u64::from(flow.weight);
         flows.push(compiler.flow(flow, weight)?);
     }
-    Ok(Program {
+    let mut program = Program {
         flows,
         weight,
         variables: compiler.variables.len(),
         requests: compiler.requests,
-    })
+        hosts: compiler.hosts,
+    };
+    check_links(scenario, &compiler.links, &program.hosts)?;
+    let captures = program.requests.iter_mut();
+    for capture in captures.flat_map(|request| &mut request.captures) {
+        capture.is_link = compiler.links.contains(&Piece::Variable(capture.variable));
+    }
+    Ok(program)
 }
 
 fn refused(place: impl Into<String>, what: impl Into<String>) -> ScenarioError {
@@ -121,6 +131,32 @@ fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
+/// The values of feeds that paths begin with have to be paths, or links to where the requests go.
+fn check_links(
+    scenario: &Scenario,
+    links: &[Piece],
+    hosts: &[String],
+) -> Result<(), ScenarioError> {
+    for link in links {
+        let &Piece::Column { feed, column } = link else {
+            continue;
+        };
+        let feed = &scenario.feeds[feed];
+        let is_wrong = |row: &Vec<String>| path_of(row[column].as_bytes(), hosts).is_none();
+        if let Some(row) = feed.rows.iter().position(is_wrong) {
+            let (name, value) = (&feed.columns[column], &feed.rows[row][column]);
+            return Err(refused(
+                format!("feed '{}'", feed.name),
+                format!(
+                    "a path begins with '{name}', and '{value}' in row {row} (from 0) is neither a path nor a link to '{}'",
+                    scenario.host
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// A name without a dot, which would be a feed's column.
 fn is_plain_name(name: &str) -> bool {
     super::template::is_name(name) && !name.contains('.')
@@ -137,6 +173,9 @@ struct Compiler<'a> {
     requests: Vec<RequestProgram>,
     /// The number of each variable.
     variables: HashMap<&'a str, usize>,
+    /// What paths begin with, where that is not a text.
+    links: Vec<Piece>,
+    hosts: Vec<String>,
     /// Variables that were captured before in this flow.
     known: Vec<&'a str>,
     /// Feeds that this flow uses.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     Source, Subject,
     cookies::Jar,
+    link::path_of,
     program::{CheckProgram, ConditionProgram, RequestProgram},
     text::{Place, Values},
 };
@@ -41,15 +42,20 @@ impl Seen<'_> {
         Ok(())
     }
 
-    /// Puts what a step captures into its variables, or nothing where a part is missing.
+    /// Puts what a step captures into its variables, or nothing where a part is missing; a link that leads elsewhere than
+    /// to `hosts` is of no use to the path that is to begin with it.
     pub(crate) fn capture(
         &self,
         request: &RequestProgram,
+        hosts: &[String],
         variables: &mut [Vec<u8>],
     ) -> Result<(), Failure> {
-        for (variable, source) in &request.captures {
-            let value = self.find(source).ok_or(Failure::NotCaptured)?;
-            let place = &mut variables[*variable];
+        for capture in &request.captures {
+            let found = self.find(&capture.from);
+            let value = found
+                .filter(|value| !capture.is_link || path_of(value, hosts).is_some())
+                .ok_or(Failure::NotCaptured)?;
+            let place = &mut variables[capture.variable];
             place.clear();
             place.extend_from_slice(&value);
         }

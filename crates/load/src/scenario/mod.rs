@@ -2,12 +2,13 @@
 //!
 //! `model` is what a scenario is made of and `template` a text with variables; `compile` turns both into a `program`, in
 //! which every name is a number. `sessions` runs it, one `session` for each connection, with what `feeds` hands out; `text`
-//! writes requests, `inspect` and `cookies` look at answers. Sockets, clocks and histograms are the worker's.
+//! writes requests, `inspect` and `cookies` look at answers, `link` at what they lead to. Sockets, clocks and histograms are the worker's.
 
 mod compile;
 mod cookies;
 mod feeds;
 mod inspect;
+mod link;
 mod model;
 mod program;
 mod session;

@@ -10,6 +10,8 @@ pub(crate) struct Program {
     /// Of all flows.
     pub(crate) weight: u64,
     pub(crate) requests: Vec<RequestProgram>,
+    /// Links to these lead to where the requests go.
+    pub(crate) hosts: Vec<String>,
     /// How many variables are captured anywhere.
     pub(crate) variables: usize,
 }
@@ -53,11 +55,19 @@ pub(crate) struct RequestProgram {
     pub(crate) body: Text,
     pub(crate) judge: Judge,
     pub(crate) checks: Vec<CheckProgram>,
-    pub(crate) captures: Vec<(usize, Source)>,
+    pub(crate) captures: Vec<CaptureProgram>,
     /// Whether a check or a capture looks at the body.
     pub(crate) keeps_body: bool,
     pub(crate) on_failure: OnFailure,
     pub(crate) timeout: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct CaptureProgram {
+    pub(crate) variable: usize,
+    pub(crate) from: Source,
+    /// Whether a path begins with it somewhere.
+    pub(crate) is_link: bool,
 }
 
 #[derive(Debug)]

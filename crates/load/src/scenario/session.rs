@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use super::{
     cookies::Jar,
     inspect::{Seen, headers},
+    link::make_path,
     model::Feed,
     program::RequestProgram,
     text::{Chance, Place, Values, decimal},
@@ -116,7 +117,7 @@ impl Session {
     pub(crate) fn write(
         &mut self,
         request: &RequestProgram,
-        feeds: &[Feed],
+        (feeds, hosts): (&[Feed], &[String]),
         (is_secure, unix): (bool, u64),
         (out, body): (&mut Vec<u8>, &mut Vec<u8>),
     ) {
@@ -125,6 +126,7 @@ impl Session {
         request.body.write(&mut values, Place::Free, body);
         self.path.clear();
         request.path.write(&mut values, Place::Path, &mut self.path);
+        make_path(&mut self.path, hosts);
         out.extend_from_slice(request.method.as_bytes());
         out.push(b' ');
         out.extend_from_slice(&self.path);
@@ -164,7 +166,7 @@ impl Session {
         &mut self,
         request: &RequestProgram,
         (answer, head, unix): (Answer, &[u8], u64),
-        feeds: &[Feed],
+        (feeds, hosts): (&[Feed], &[String]),
         scratch: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         for (name, value) in headers(head) {
@@ -185,7 +187,7 @@ impl Session {
             json: OnceCell::new(),
         };
         seen.check(request, &mut self.memory.values(feeds), scratch)?;
-        seen.capture(request, &mut self.memory.variables)
+        seen.capture(request, hosts, &mut self.memory.variables)
     }
 
     /// Nothing is left of an answer, whole or not.

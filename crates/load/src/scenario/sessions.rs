@@ -251,7 +251,7 @@ impl Sessions {
         let request = &self.program.requests[session.request];
         session.write(
             request,
-            &self.scenario.feeds,
+            (&self.scenario.feeds, &self.program.hosts),
             (self.is_secure, unix),
             (out, &mut self.scratch),
         );
@@ -285,7 +285,8 @@ impl Sessions {
         let session = &mut self.sessions[id as usize];
         let request = &self.program.requests[session.request];
         let answer = (whole.answer, whole.head, whole.unix);
-        let judged = session.judge(request, answer, &self.scenario.feeds, &mut self.scratch);
+        let sources = (&*self.scenario.feeds, &*self.program.hosts);
+        let judged = session.judge(request, answer, sources, &mut self.scratch);
         session.forget_answer();
         recorder.step_ended(request.step, judged, whole.instants);
         let done = whole.instants.done;

@@ -55,6 +55,13 @@ impl Worker {
             let Some(layering) = &mut self.layering else {
                 return;
             };
+            if let Some(layers) = &mut self.connections[id as usize].layers
+                && layers.is_stuffed()
+            {
+                // Read on as soon as what waits is read; a server that never lets it be is overdue.
+                layers.is_held = true;
+                return;
+            }
             let buffer = if layering.sealed.is_empty() {
                 &mut self.input
             } else {
@@ -236,7 +243,7 @@ impl Worker {
 
     /// Sends what the layers have to send, as far as the socket takes it.
     pub(super) fn send_layers(&mut self, id: u32) {
-        let (sent, length) = self.connections[id as usize].send_layers();
+        let (sent, length) = self.connections[id as usize].send_layers(self.seen);
         self.recorder.sent_bytes(length);
         match sent {
             Sent::All if self.has_streams(id) => {
@@ -298,6 +305,10 @@ impl Worker {
         let (Some(http2), Some(flight)) = (&mut layers.http2, connection.flight.pop_back()) else {
             return;
         };
+        if http2.in_flight() == 0 {
+            // A server that owes nothing has not been silent.
+            layers.heard = flight.sent;
+        }
         if let Err(ended) = http2.start(&mut layering.requests, &self.out, flight) {
             let (recorder, account) = (&mut self.recorder, &mut self.account);
             note(recorder, account, ended.flight, ended.judged, flight.sent);
@@ -310,14 +321,17 @@ impl Worker {
         self.recorder.advance(now);
         loop {
             let connection = &mut self.connections[id as usize];
-            let Some(http2) = connection
-                .layers
-                .as_mut()
-                .and_then(|layers| layers.http2.as_mut())
-            else {
+            let Some(layers) = &mut connection.layers else {
+                return;
+            };
+            let Some(http2) = &mut layers.http2 else {
                 return;
             };
             http2.go_on();
+            if layers.is_held && !http2.is_stuffed() {
+                layers.is_held = false;
+                self.to_read.push(id);
+            }
             while let Some(ended) = http2.next(&self.judge) {
                 connection.has_answered |= matches!(
                     ended.judged,
@@ -332,7 +346,7 @@ impl Worker {
                 return self.streams_ended(id, end, now);
             }
             let has_begun = http2.has_begun();
-            let (sent, length) = connection.send_layers();
+            let (sent, length) = connection.send_layers(now);
             self.recorder.sent_bytes(length);
             if sent == Sent::Lost {
                 return self.lost_layered(id);
@@ -373,6 +387,7 @@ impl Worker {
     /// Ends what has taken too long on an open connection.
     pub(super) fn end_overdue_layered(&mut self, id: u32) {
         let connection = &mut self.connections[id as usize];
+        let has_unsent = connection.has_unsent();
         let Some(layers) = &mut connection.layers else {
             return;
         };
@@ -382,10 +397,11 @@ impl Worker {
         let Some(since) = self.seen.checked_sub(self.limits.request_timeout) else {
             return;
         };
-        if layers.heard <= since && http2.in_flight() > 0 {
-            let now = self.clock.now();
-            // Nothing at all has come for that long: it is the connection that does not answer.
-            return self.end(id, Ending::Overdue, now);
+        let is_silent = layers.heard <= since && http2.in_flight() > 0;
+        let is_deaf = layers.moved <= since && has_unsent;
+        if is_silent || is_deaf {
+            // Nothing at all has come or gone for that long: it is the connection that does not answer.
+            return self.end(id, Ending::Overdue, self.clock.now());
         }
         let overdue = http2.give_up_sent_before(since);
         if overdue.is_empty() {

@@ -54,6 +54,7 @@ impl Worker {
     pub(super) fn open(&mut self, id: u32) {
         self.connections[id as usize].open(self.seen);
         self.recorder.opened();
+        self.shared.is_open(self.seen);
         self.send(id, usize::MAX);
     }
 

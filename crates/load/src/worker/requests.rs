@@ -16,7 +16,7 @@ impl Worker {
         while let Some(id) = self.next_awake() {
             self.send(id, 1);
         }
-        let fallen = self.pace.fall(self.seen);
+        let fallen = self.pace.fall(self.last_due(self.seen));
         self.recorder.fell_due(fallen.due, fallen.skipped);
         while let Some(id) = self.pace.next_connection() {
             self.connections[id as usize].room_is_noted = false;
@@ -90,6 +90,10 @@ impl Worker {
     #[inline]
     fn write_of<const SESSIONS: bool>(&mut self, id: u32, most: usize) -> usize {
         let now = self.clock.now();
+        if now >= self.limits.end {
+            self.finish(now);
+            return 0;
+        }
         self.recorder.advance(now);
         self.out.clear();
         let connection = &mut self.connections[id as usize];
@@ -130,10 +134,10 @@ impl Worker {
         self.recorder.sent(requests as u64, now);
         if self.sent >= self.account_at_most {
             self.shared.account_is_full();
-            self.finish();
+            self.finish(now);
         }
         if self.sent >= self.requests_at_most {
-            self.finish();
+            self.finish(now);
         }
         requests
     }

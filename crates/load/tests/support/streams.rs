@@ -7,6 +7,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -46,6 +47,8 @@ pub enum Reply {
     Drop,
     /// Keeps the stream open and says nothing.
     Silence,
+    /// Answers after this long.
+    After(Duration, Bytes),
     /// Answers without waiting for the request's body.
     Early(Bytes),
 }
@@ -289,6 +292,10 @@ async fn give(
             std::future::pending().await
         }
         Reply::Silence => std::future::pending().await,
+        Reply::After(pause, body) => {
+            tokio::time::sleep(pause).await;
+            whole(respond, head(200), body).await
+        }
     }
 }
 

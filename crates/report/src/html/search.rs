@@ -15,7 +15,7 @@ pub(super) fn section(out: &mut String, model: &Model) {
         out,
         "searches",
         "The search",
-        "Each mark is a trial on a fresh system at one level: a disc where every condition held, a cross where one did not, \
+        "Each mark is a trial at one level: a disc where every condition held, a cross where one did not, \
          a grey diamond where the trial is no evidence. The band lies between the highest level that holds and the lowest that does not.",
     );
     table::write(out, &answers);

@@ -8,10 +8,6 @@ use waggle_stats::Estimate;
 
 use super::judge;
 
-/// The percentiles that are shown. The maximum stands beside them.
-pub(crate) const QUANTILES: [(&str, f64); 4] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
-
 /// Points of a spectrum for each factor of ten towards the tail.
 const SPECTRUM_STEPS_PER_DECADE: i32 = 12;
 
@@ -44,8 +40,10 @@ pub struct Percentile {
 pub struct Distribution {
     pub p50: Percentile,
     pub p90: Percentile,
+    pub p95: Percentile,
     pub p99: Percentile,
     pub p999: Percentile,
+    pub p9999: Percentile,
     pub max: Percentile,
     pub mean: Option<Estimate>,
 }
@@ -64,8 +62,10 @@ pub struct TrialPercentiles {
     pub count: u64,
     pub p50: TrialPercentile,
     pub p90: TrialPercentile,
+    pub p95: TrialPercentile,
     pub p99: TrialPercentile,
     pub p999: TrialPercentile,
+    pub p9999: TrialPercentile,
     pub max: TrialPercentile,
     pub mean_us: f64,
 }
@@ -83,16 +83,18 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
     if histogram.is_empty() {
         return None;
     }
-    let at = |(_, quantile): (&str, f64)| TrialPercentile {
+    let at = |quantile: f64| TrialPercentile {
         us: as_f64(histogram.value_at_quantile(quantile)),
         thin: waggle_stats::thin_tail(histogram.len(), quantile),
     };
     Some(TrialPercentiles {
         count: histogram.len(),
-        p50: at(QUANTILES[0]),
-        p90: at(QUANTILES[1]),
-        p99: at(QUANTILES[2]),
-        p999: at(QUANTILES[3]),
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p999: at(0.999),
+        p9999: at(0.9999),
         max: TrialPercentile {
             us: as_f64(histogram.max()),
             thin: None,
@@ -114,8 +116,10 @@ pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
     Distribution {
         p50: over(|trial| &trial.p50),
         p90: over(|trial| &trial.p90),
+        p95: over(|trial| &trial.p95),
         p99: over(|trial| &trial.p99),
         p999: over(|trial| &trial.p999),
+        p9999: over(|trial| &trial.p9999),
         max: over(|trial| &trial.max),
         mean: judge::estimate(&trials.iter().map(|trial| trial.mean_us).collect::<Vec<_>>()),
     }

@@ -41,6 +41,13 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         response_p50_us: (!times.response_time.is_empty())
             .then(|| as_f64(times.response_time.value_at_quantile(0.5))),
         service_mean_us: mean(&times.service_time),
+        time_bound_us: info.find.as_ref().and_then(|find| {
+            time_bound_us(find.conditions.iter().map(|condition| Bound {
+                number: &condition.number,
+                is_upper: matches!(condition.op.as_str(), "<" | "<="),
+                value: condition.value,
+            }))
+        }),
         ledger: trial.info.ledger.as_ref().map(|ledger| Ledger {
             sent: ledger.sent,
             accepted: ledger.accepted,
@@ -63,12 +70,32 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             p50: &span.bins.p50,
             p99: &span.bins.p99,
             cpu: &span.bins.cpu,
+            least_change_of_times: 0.0,
         },
         bin_s: span.bins.length_s,
         bins_from_s: 0.0,
         served: &span.served,
         warm_up_steady: trial.info.warm_up_steady,
     })
+}
+
+/// A condition of a search: the path of its number, and what it is held against.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound<'a> {
+    pub number: &'a [String],
+    pub is_upper: bool,
+    pub value: f64,
+}
+
+/// The strictest upper bound on response and service times among the conditions of a search, in microseconds.
+pub fn time_bound_us<'a>(conditions: impl Iterator<Item = Bound<'a>>) -> Option<f64> {
+    conditions
+        .filter(|condition| {
+            let mut path = condition.number.iter();
+            condition.is_upper && path.any(|part| part == "response_time" || part == "service_time")
+        })
+        .map(|condition| condition.value)
+        .min_by(f64::total_cmp)
 }
 
 /// A cell's verdict (`None`: nothing of it has run) with its reasons: what statistics says of the cell, then why each

@@ -25,6 +25,7 @@ pub use distribution::{
 pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
 pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
+pub(crate) use remark::is_external;
 pub use series::{CpuSeries, Series, SeriesPoint};
 pub use step::{SessionsModel, StepModel, TrialStep};
 pub(crate) use threshold::kind_of;

@@ -15,6 +15,7 @@ pub(crate) fn warnings(
     if info.host.shared_with_system {
         warnings.push(shared_host(info));
     }
+    warnings.extend(never_reached(info, trials));
     if let Some(find) = find {
         warnings.extend(of_search(find));
         return warnings;
@@ -30,6 +31,30 @@ pub(crate) fn warnings(
         ));
     }
     warnings
+}
+
+/// Steps that no session came to: their numbers are missing, and the load was another one than was meant.
+fn never_reached(info: &RunInfo, trials: &[TrialModel]) -> Option<String> {
+    let numbers: Vec<_> = trials
+        .iter()
+        .filter_map(|trial| trial.numbers.as_ref())
+        .collect();
+    let steps = &info.scenario.as_ref()?.steps;
+    let is_reached = |step: &&String| {
+        let mut tried = numbers.iter().flat_map(|trial| &trial.steps);
+        tried.any(|tried| tried.name == **step && tried.succeeded + tried.failed > 0)
+    };
+    let never: Vec<&str> = steps
+        .iter()
+        .filter(|step| !is_reached(step))
+        .map(String::as_str)
+        .collect();
+    (!numbers.is_empty() && !never.is_empty()).then(|| {
+        format!(
+            "No session came to {} within the measured phases: longer ones, or shorter pauses, would.",
+            never.join(", ")
+        )
+    })
 }
 
 /// A search makes as many trials as it needs, so that those planned say nothing.
@@ -52,8 +77,18 @@ fn of_search(find: &FindModel) -> Vec<String> {
     warnings
 }
 
+/// Whether the system ran already: nothing of it was started.
+pub(crate) fn is_external(info: &RunInfo) -> bool {
+    info.components.is_empty()
+}
+
 fn shared_host(info: &RunInfo) -> String {
     let host = &info.host;
+    if is_external(info) {
+        return "Load generator and server shared one machine; the server ran already, on whichever CPUs it was given, and was not \
+                started anew between trials."
+            .to_owned();
+    }
     let pinning = if host.load_cpus.is_empty() || host.system_cpus.is_empty() {
         "not pinned, so that they compete for the same CPUs".to_owned()
     } else if host

@@ -196,8 +196,10 @@ fn statistic(times: &Distribution, which: &str) -> Option<f64> {
     let estimate = match which {
         "p50" => &times.p50.estimate,
         "p90" => &times.p90.estimate,
+        "p95" => &times.p95.estimate,
         "p99" => &times.p99.estimate,
         "p99_9" => &times.p999.estimate,
+        "p99_99" => &times.p9999.estimate,
         "max" => &times.max.estimate,
         "mean" => &times.mean,
         _ => return None,

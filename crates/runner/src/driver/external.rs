@@ -1,6 +1,6 @@
 //! The external driver: the server runs already, here or elsewhere. It is looked for and awaited, never started or stopped.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, time::Duration};
 
 use tokio::{
     net::{TcpStream, lookup_host},
@@ -13,6 +13,9 @@ use crate::{
     driver::{Death, Deaths, Driver, Failure, Setup, Usage, ready::ASK_EVERY, rest::Rest},
     proc,
 };
+
+/// One of a name's addresses must answer within this time, or the next one is tried.
+const ONE_ADDRESS_AT_MOST: Duration = Duration::from_secs(5);
 
 /// Finds a server that somebody else runs.
 #[derive(Debug)]
@@ -43,10 +46,12 @@ impl ExternalDriver {
             .map_err(|_| late())??;
         let mut why = io::Error::other("the name has no address");
         for address in found {
-            match timeout_at(deadline, TcpStream::connect(address)).await {
+            let until = deadline.min(Instant::now() + ONE_ADDRESS_AT_MOST);
+            match timeout_at(until, TcpStream::connect(address)).await {
                 Ok(Ok(_)) => return Ok(address),
                 Ok(Err(problem)) => why = problem,
-                Err(_) => return Err(late()),
+                // The next one may answer: a machine can have addresses that nothing comes back from.
+                Err(_) => why = late(),
             }
         }
         Err(why)

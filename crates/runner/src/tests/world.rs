@@ -332,6 +332,7 @@ impl LoadRun for FakeRun {
             steps: Vec::new(),
             feeds_used_up: Vec::new(),
             account_full: false,
+            unconnected_for: None,
         })
     }
 }

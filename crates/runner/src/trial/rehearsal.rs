@@ -1,24 +1,57 @@
 //! The functional check of a server that has none of its own: the load's own requests, once, over one connection.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use waggle_load::{Job, Model, Outcome, What};
+use tokio::time::Instant;
+use waggle_load::{Action, Flow, Job, Model, Outcome, Scenario, StepCounts, What};
 
 use crate::{
     driver::Failure,
     load::{Load, LoadRun},
 };
 
-/// How long it may take.
+/// How long it may take in all.
 pub(crate) const AT_MOST: Duration = Duration::from_secs(30);
 
-/// Sends each request of the job once, or as many as a session has steps; every answer must be as expected.
+/// Sends the job's request once, or goes once through every flow of its scenario, without pauses and without going round
+/// in loops; every answer must be as expected.
 pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> {
-    let requests = match &job.what {
-        // One of them stands for all: they differ in their records only.
-        What::Requests { .. } => 1,
-        What::Scenario(scenario) => scenario.steps.len().max(1) as u64,
+    let until = Instant::now() + AT_MOST;
+    let What::Scenario(scenario) = &job.what else {
+        // One of the requests stands for all: they differ in their records only.
+        let outcome = once(load, job, 1, until).await?;
+        return verdict(kinds(&outcome.totals.failures), outcome.totals.succeeded, 1);
     };
+    let scenario = Arc::clone(scenario);
+    for flow in &scenario.flows {
+        let actions = straight(&flow.actions);
+        let requests = actions.len() as u64;
+        let alone = Scenario {
+            flows: vec![Flow {
+                actions,
+                ..flow.clone()
+            }],
+            ..Scenario::clone(&scenario)
+        };
+        let job = Job {
+            what: What::Scenario(Arc::new(alone)),
+            ..job.clone()
+        };
+        let outcome = once(load, job, requests, until).await?;
+        let wrong = of_steps(&scenario.steps, &outcome.steps);
+        let wrong = wrong.or_else(|| kinds(&outcome.totals.failures));
+        verdict(wrong, outcome.totals.succeeded, requests)?;
+    }
+    Ok(())
+}
+
+/// As many requests as are given, by one session after the other over one connection.
+async fn once<L: Load>(
+    load: &mut L,
+    job: Job,
+    requests: u64,
+    until: Instant,
+) -> Result<Outcome, Failure> {
     let run = load.start(Job {
         model: Model::Closed {
             connections: 1,
@@ -27,29 +60,57 @@ pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Fail
         workers: job.workers[..1].to_vec(),
         requests_at_most: Some(requests),
         account_at_most: None,
-        at_most: AT_MOST,
+        at_most: until.saturating_duration_since(Instant::now()),
         ..job
     });
-    let failed = |why: String| Failure::new(format!("the load's requests, tried once: {why}"));
-    let mut run = run.map_err(failed)?;
+    let mut run = run.map_err(tried)?;
     while run.next_interval().await.is_some() {}
-    let outcome = run.join().await.map_err(failed)?;
-    match wrong(&outcome) {
-        Some(why) => Err(failed(why)),
+    run.join().await.map_err(tried)
+}
+
+/// The requests of a flow in their order: no pause, each loop once.
+fn straight(actions: &[Action]) -> Vec<Action> {
+    let mut requests = Vec::new();
+    for action in actions {
+        match action {
+            Action::Request(_) => requests.push(action.clone()),
+            Action::Pause(_) => {}
+            Action::Repeat(repeat) => requests.extend(straight(&repeat.actions)),
+        }
+    }
+    requests
+}
+
+fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Failure> {
+    match wrong {
+        Some(why) => Err(tried(why)),
+        None if succeeded < asked => Err(tried(format!(
+            "{succeeded} of {asked} were answered within {} s",
+            AT_MOST.as_secs()
+        ))),
         None => Ok(()),
     }
 }
 
-fn wrong(outcome: &Outcome) -> Option<String> {
-    let totals = &outcome.totals;
-    let kinds = totals
-        .failures
+fn tried(why: String) -> Failure {
+    Failure::new(format!("the load's requests, tried once: {why}"))
+}
+
+/// What failed, by step; `None` where nothing did.
+fn of_steps(names: &[String], counts: &[StepCounts]) -> Option<String> {
+    let failed: Vec<String> = names
+        .iter()
+        .zip(counts)
+        .filter_map(|(name, counts)| Some(format!("step {name}: {}", kinds(&counts.failures)?)))
+        .collect();
+    (!failed.is_empty()).then(|| failed.join("; "))
+}
+
+fn kinds(failures: &waggle_load::Failures) -> Option<String> {
+    let kinds: Vec<String> = failures
         .0
         .iter()
-        .map(|(failure, count)| format!("{count} × {}", failure.name()));
-    let kinds: Vec<String> = kinds.collect();
-    if !kinds.is_empty() {
-        return Some(kinds.join(", "));
-    }
-    (totals.succeeded == 0).then(|| "none was answered".to_owned())
+        .map(|(failure, count)| format!("{count} × {}", failure.name()))
+        .collect();
+    (!kinds.is_empty()).then(|| kinds.join(", "))
 }

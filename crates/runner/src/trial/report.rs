@@ -204,16 +204,19 @@ impl Report {
         }
     }
 
-    /// A phase that is counted in intervals begins and ends with them, not when the runner got to know of it.
+    /// A phase that is counted in intervals begins and ends with them, not when the runner got to know of it. A load that ended
+    /// by itself may have ended before the first of them: no phase ends before it begins.
     fn at_intervals(&self, mut phases: Vec<PhaseInfo>) -> Vec<PhaseInfo> {
         let Some((from, to)) = self.measured_within else {
             return phases;
         };
         for phase in &mut phases {
             match phase.phase {
-                PhaseName::WarmUp => phase.end_s = from,
-                PhaseName::Measure => (phase.start_s, phase.end_s) = (from, phase.end_s.min(to)),
-                PhaseName::Finish => phase.start_s = to,
+                PhaseName::WarmUp => phase.end_s = from.max(phase.start_s),
+                PhaseName::Measure => {
+                    (phase.start_s, phase.end_s) = (from, phase.end_s.clamp(from, to.max(from)))
+                }
+                PhaseName::Finish => phase.start_s = to.min(phase.end_s),
                 _ => {}
             }
         }

@@ -1,6 +1,6 @@
 //! The generator: whether it, and not the system, made the numbers (method rule 9).
 
-use super::{ACHIEVED_MIN, CHANCE, Findings, float};
+use super::{ACHIEVED_MIN, BESIDE_BOUND, CHANCE, Findings, float};
 use crate::{
     Verdict,
     facts::{LoadModel, TrialFacts},
@@ -10,6 +10,8 @@ use crate::{
 /// CPU of the busiest worker thread, used or waited for.
 const BUSY_REMARK: f64 = 0.80;
 const BUSY_LIMIT: f64 = 0.95;
+/// More than this share of what a calibration calls possible shows that it is wrong, and not how fast the generator is.
+const DISPROVED: f64 = 1.05;
 /// Lag against the median response time.
 const LAG_SHARE: f64 = 0.10;
 /// The kernel's timer slack (50 µs) and a wake-up: what no sleeping generator avoids.
@@ -65,13 +67,26 @@ fn batch_us(facts: &TrialFacts<'_>) -> f64 {
     }
 }
 
+/// What is little beside the time that a search asks about; 0 where nothing is searched.
+fn beside_bound_us(facts: &TrialFacts<'_>) -> f64 {
+    BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0)
+}
+
+/// How late the generator may be, where `time_us` is the time that its lateness is a part of.
+fn allowed_us(facts: &TrialFacts<'_>, time_us: f64) -> f64 {
+    (LAG_SHARE * time_us)
+        .max(LAG_FLOOR_US)
+        .max(beside_bound_us(facts))
+        .max(batch_us(facts))
+}
+
 /// How long the generator waited for its CPU before each turn on it. While it waits, answers lie unread: the wait is
 /// in the service time, whatever queue stood before it.
 pub(super) fn turns(facts: &TrialFacts<'_>, found: &mut Findings) {
     let Some(service) = facts.service_mean_us else {
         return;
     };
-    let allowed = (LAG_SHARE * service).max(LAG_FLOOR_US).max(batch_us(facts));
+    let allowed = allowed_us(facts, service);
     let wait = facts.engine.turn_wait_mean_us;
     if wait > allowed {
         let text = format!(
@@ -90,7 +105,7 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
     let Some(p50) = facts.response_p50_us else {
         return;
     };
-    let allowed = (LAG_SHARE * p50).max(LAG_FLOOR_US).max(batch_us(facts));
+    let allowed = allowed_us(facts, p50);
     let lag = facts.engine.lag_p99_us;
     if lag > allowed {
         let text = format!(
@@ -109,6 +124,8 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
             time_us(p50),
             if lag <= LAG_FLOOR_US {
                 "as fine as its timers go"
+            } else if lag <= beside_bound_us(facts) {
+                "little beside the time that is asked about"
             } else {
                 "one turn over all that is in flight"
             },
@@ -155,7 +172,12 @@ pub(super) fn calibrated(facts: &TrialFacts<'_>, found: &mut Findings) {
             number(possible),
         )
     };
-    if used > BUSY_LIMIT {
+    if used > DISPROVED {
+        // It did what it was said to be unable to do.
+        found
+            .remarks
+            .push(text(": the calibration is wrong and says nothing here"));
+    } else if used > BUSY_LIMIT {
         found.reason(
             Verdict::InstrumentLimited,
             text("; it, not the system, was the limit"),

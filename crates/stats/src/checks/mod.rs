@@ -10,6 +10,8 @@ use crate::{Reason, Verdict, facts::TrialFacts};
 
 /// Requests answered against due, and due against asked for, in open load.
 const ACHIEVED_MIN: f64 = 0.99;
+/// What is less than this share of the time that a search asks about cannot change its answer.
+const BESIDE_BOUND: f64 = 0.10;
 /// How many standard deviations chance may be off.
 const CHANCE: f64 = 4.0;
 
@@ -34,6 +36,12 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     let mut found = Findings::default();
     if let Some(why) = &facts.failed {
         found.reason(Verdict::Failed, why.clone());
+        return found;
+    }
+    let measured = &facts.measured;
+    if measured.seconds > 0.0 && measured.sent == 0 && measured.succeeded + measured.failed == 0 {
+        let why = "no request was sent in the measured phase: there is nothing to judge";
+        found.reason(Verdict::Failed, why.to_owned());
         return found;
     }
     account::requests(facts, &mut found);

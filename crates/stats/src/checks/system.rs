@@ -2,7 +2,7 @@
 
 use super::{ACHIEVED_MIN, CHANCE, Findings, float, share};
 use crate::{
-    Verdict,
+    SteadyBins, Verdict,
     backlog::backlog_grows,
     facts::{LoadModel, RunningTotals, TrialFacts},
     sample::size,
@@ -24,7 +24,10 @@ pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
     let measured = &facts.measured;
     let answered = measured.succeeded.saturating_add(measured.failed);
     if facts.model == LoadModel::Open && measured.due > 0 {
-        let left = float(measured.due) - float(answered);
+        // Those under way for the first time are no backlog: as many as a steady load has in flight.
+        let filled = float(u64::try_from(measured.in_flight_change).unwrap_or(0))
+            .min(facts.engine.in_flight_mean.max(0.0));
+        let left = float(measured.due) - float(answered) - filled;
         let chance = CHANCE * (facts.engine.in_flight_mean.max(0.0) + 1.0).sqrt();
         if left > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
             let text = format!(
@@ -63,7 +66,11 @@ fn grows(what: &str, totals: &RunningTotals<'_>, found: &mut Findings) {
 /// could not be made.
 pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     let warm_up = "the warm-up ended at its limit, before the system was steady";
-    match steady(&facts.bins) {
+    let bins = SteadyBins {
+        least_change_of_times: super::BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0),
+        ..facts.bins
+    };
+    match steady(&bins) {
         Steadiness::Unsteady {
             what,
             shape,

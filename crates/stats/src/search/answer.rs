@@ -84,6 +84,13 @@ pub struct LevelSummary {
 }
 
 impl Answer {
+    /// Whether nothing can be said of the system: no level holds, and it is not known that one does not.
+    #[must_use]
+    pub fn says_nothing(&self) -> bool {
+        let is_unknown = matches!(self.end, End::InstrumentLimited | End::Silent);
+        self.holds.is_none() && (self.fails.is_none() || is_unknown)
+    }
+
     pub(super) fn of(standings: &[Standing], trials: usize, end: End) -> Self {
         let Ends { holds, stops } = Ends::of(standings);
         Self {

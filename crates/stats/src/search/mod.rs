@@ -200,6 +200,12 @@ impl Search {
         if let (Some(open), 1..) = (standings.iter().find(|seen| seen.is_open()), left) {
             return Planned::Level(open.level);
         }
+        // Nothing is known of the system at the lowest level: before the search goes below it, it is looked at again.
+        if let (None, Some(lowest), 1..) = (ends.holds, standings.first(), left)
+            && lowest.is_doubtful()
+        {
+            return Planned::Level(lowest.level);
+        }
         let confirming = ends.holds.map_or(0, |held| {
             self.settings.confirm.saturating_sub(held.met)
                 + u32::from(ends.stops.is_some_and(|stops| !stops.is_settled()))

@@ -36,6 +36,13 @@ impl Standing {
         self.met + self.stopped() == 0 && self.stop.is_none()
     }
 
+    /// The generator was the limit, in too few trials to turn away for that.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.stop == Some(Stop::InstrumentLimited)
+            && self.not_met == 0
+            && self.trials() < SILENT_AT_MOST
+    }
+
     /// Whether more than one trial says that the search stops here.
     pub(super) fn is_settled(&self) -> bool {
         self.settled

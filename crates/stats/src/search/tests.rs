@@ -182,15 +182,45 @@ fn a_generator_that_was_the_limit_once_is_forgotten() {
         ..RATE
     };
     // At first, and at a confirmation: the level holds all the same.
-    let tried = [
-        1e3, 500.0, 700.0, 700.0, 700.0, 1e3, 1e3, 2e3, 4e3, 3e3, 3e3, 3e3, 4e3,
-    ];
+    let tried = [1e3, 1e3, 1e3, 2e3, 4e3, 3e3, 3e3, 3e3, 4e3];
     let show = but(3_333.0, &[0], Evidence::InstrumentLimited);
     check(coarse, show, ("found: 3000 in 3; not 4000", &tried));
     let search = searched(coarse, but(3_333.0, &[4], Evidence::InstrumentLimited));
     let answer = search.answer();
     assert_eq!((answer.end, answer.fails), (End::Found, Some(4_000.0)));
     assert!(answer.holds.is_some_and(|held| held.level >= 2_000.0));
+}
+
+#[test]
+fn a_generator_that_is_the_limit_time_after_time_turns_the_search_down() {
+    let least = Settings {
+        at_least: 600.0,
+        precision: 1.0,
+        ..RATE
+    };
+    let limited = |above: f64| {
+        move |level: f64, _| match level {
+            level if level <= above => Evidence::Met,
+            _ => Evidence::InstrumentLimited,
+        }
+    };
+    let tried = [1e3, 1e3, 1e3, 600.0, 600.0, 600.0];
+    let line = "instrument-limited: 600 in 3; not nothing";
+    check(least, limited(600.0), (line, &tried));
+    assert!(!searched(least, limited(600.0)).answer().says_nothing());
+    let line = "instrument-limited: nothing; not nothing";
+    check(least, limited(0.0), (line, &tried));
+    assert!(searched(least, limited(0.0)).answer().says_nothing());
+    // Spent before anything is known of the system.
+    let few = Settings {
+        trials_at_most: 2,
+        ..least
+    };
+    let answer = searched(few, limited(0.0)).answer();
+    assert_eq!(answer.end, End::TrialsSpent);
+    assert!(answer.says_nothing());
+    let answer = searched(few, |_, _| Evidence::NotMet).answer();
+    assert!(!answer.says_nothing());
 }
 
 #[test]

@@ -11,6 +11,9 @@ const PRECISION: f64 = 0.05;
 const PRECISION_BOUNDS: (f64, f64) = (0.001, 1.0);
 const CONFIRM: u32 = 3;
 const TRIALS_AT_MOST: u32 = 30;
+/// Where nothing is said, the first level, as `waggle load --find` has it.
+const FROM_RATE_PER_S: f64 = 1_000.0;
+const FROM_COUNT: f64 = 10.0;
 /// Where nothing is said, rates from this share of the first level up to so many times the first level are tried.
 const RATE_AT_LEAST: f64 = 0.01;
 const AT_MOST: f64 = 1_000.0;
@@ -76,14 +79,13 @@ pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Find, load: &mut
         checker.report(Finding::new(place, text).expected("find.from alone"));
     }
     // Where the search is wrong, that is said of the search; the load must not be blamed for lacking what it looks for.
-    let levels = bounds(raw, fits);
-    let highest = levels.map_or(1.0, |[_, _, at_most]| at_most);
+    let [_, at_least, highest] = bounds(raw, fits);
     match fits {
         Sought::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
         Sought::Users => load.users = Some(as_count(highest)),
         Sought::Connections => load.connections = Some(as_count(highest)),
     }
-    if let (Some(workers), Some([_, at_least, _])) = (load.workers, levels)
+    if let Some(workers) = load.workers
         && what.is_some_and(|what| what == fits && what != Sought::Rate)
         && f64::from(workers) > at_least
     {
@@ -154,17 +156,27 @@ fn precision(checker: &mut Checker<'_>, raw: &raw::Find) -> Option<f64> {
     None
 }
 
-/// `from`, `at_least`, `at_most`, the defaults put in; `None` without `from`.
-fn bounds(raw: &raw::Find, what: Sought) -> Option<[f64; 3]> {
+/// `from`, `at_least`, `at_most`, the defaults put in: each within those that are given.
+fn bounds(raw: &raw::Find, what: Sought) -> [f64; 3] {
     let level = |given: Option<raw::FindLevel>| given.map(|raw::FindLevel(level)| level);
-    let from = level(raw.from)?;
-    let (least, most) = match what {
-        Sought::Rate => (from * RATE_AT_LEAST, MAX_RATE_PER_S),
-        Sought::Users | Sought::Connections => (1.0, f64::from(MAX_CONNECTIONS)),
+    let (first, most) = match what {
+        Sought::Rate => (FROM_RATE_PER_S, MAX_RATE_PER_S),
+        Sought::Users | Sought::Connections => (FROM_COUNT, f64::from(MAX_CONNECTIONS)),
     };
-    let at_least = level(raw.at_least).unwrap_or(least);
-    let at_most = level(raw.at_most).unwrap_or_else(|| (from * AT_MOST).min(most));
-    Some([from, at_least, at_most])
+    let (at_least, at_most) = (level(raw.at_least), level(raw.at_most));
+    let from = level(raw.from).unwrap_or_else(|| {
+        let above = first.max(at_least.unwrap_or(first));
+        above.min(at_most.unwrap_or(above))
+    });
+    let least = match what {
+        Sought::Rate => from * RATE_AT_LEAST,
+        Sought::Users | Sought::Connections => 1.0,
+    };
+    [
+        from,
+        at_least.unwrap_or(least),
+        at_most.unwrap_or_else(|| (from * AT_MOST).min(most)),
+    ]
 }
 
 fn levels(checker: &mut Checker<'_>, raw: &raw::Find, what: Sought) -> Option<[f64; 3]> {
@@ -173,13 +185,13 @@ fn levels(checker: &mut Checker<'_>, raw: &raw::Find, what: Sought) -> Option<[f
             return None;
         }
     }
-    let levels = bounds(raw, what)?;
+    let levels = bounds(raw, what);
     let most = match what {
         Sought::Rate => MAX_RATE_PER_S,
         Sought::Users | Sought::Connections => f64::from(MAX_CONNECTIONS),
     };
     let named = [
-        ("from", true),
+        ("from", raw.from.is_some()),
         ("at_least", raw.at_least.is_some()),
         ("at_most", raw.at_most.is_some()),
     ];

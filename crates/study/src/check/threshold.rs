@@ -48,7 +48,9 @@ const SESSIONS: [(&str, Unit); 4] = [
     ("goodput", Unit::Rate),
 ];
 const TIMES: [&str; 2] = ["response_time", "service_time"];
-const STATISTICS: [&str; 6] = ["p50", "p90", "p99", "p99_9", "max", "mean"];
+const STATISTICS: [&str; 8] = ["p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "mean"];
+/// What comparisons are written with.
+const COMPARES: [char; 4] = ['<', '>', '=', '!'];
 
 /// What a load sends, as thresholds name it.
 #[derive(Debug, Default)]
@@ -62,15 +64,16 @@ pub(crate) struct Sent {
 }
 
 /// Reads a condition on a load that belongs to no study; its numbers have no request before them, and delivery is not
-/// among them.
+/// among them. With a scenario there are those of its `steps` and of sessions, too.
 ///
 /// # Errors
 /// What is wrong with it, what was expected, and the nearest right word.
-pub fn read_threshold(text: &str) -> Result<Threshold, String> {
+pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String> {
     let [delivery, ..] = RESERVED_NAMES;
     let known: Vec<_> = known_numbers(&Sent {
-        names: vec![String::new()],
-        ..Sent::default()
+        names: [&[String::new()], steps].concat(),
+        sessions: !steps.is_empty(),
+        complete: true,
     })
     .into_iter()
     .filter(|(name, _)| !name.starts_with(delivery))
@@ -152,16 +155,9 @@ fn threshold(text: &str, place: Place, known: &[(String, Unit)]) -> Result<Thres
     } else {
         "NUMBER OP VALUE, such as response_time.p99 < 50ms"
     };
-    let words: Vec<_> = text.split_whitespace().collect();
-    let (path, op, value) = match words[..] {
-        [path, op, value] => (path, op, value.to_owned()),
-        [path, op, value, unit] => (path, op, format!("{value}{unit}")),
-        _ => {
-            return Err(
-                Finding::new(place, format!("{} is no condition", quoted(text))).expected(shape),
-            );
-        }
-    };
+    let (path, op, value) = parts(text).ok_or_else(|| {
+        Finding::new(place, format!("{} is no condition", quoted(text))).expected(shape)
+    })?;
     let (_, unit) = known
         .iter()
         .find(|(name, _)| name == path)
@@ -188,6 +184,17 @@ fn threshold(text: &str, place: Place, known: &[(String, Unit)]) -> Result<Thres
         op,
         value,
     })
+}
+
+/// `number op value unit`, with or without blanks in between; `None` where it is not of this shape.
+fn parts(text: &str) -> Option<(&str, &str, String)> {
+    let start = text.find(COMPARES)?;
+    let (path, rest) = (text[..start].trim(), &text[start..]);
+    let end = rest.find(|letter| !COMPARES.contains(&letter))?;
+    let value: Vec<&str> = rest[end..].split_whitespace().collect();
+    let has_shape =
+        !path.is_empty() && !path.contains(char::is_whitespace) && (1..=2).contains(&value.len());
+    has_shape.then(|| (path, &rest[..end], value.concat()))
 }
 
 /// The nearest known number, and what can follow the part of the path that is right.
@@ -254,5 +261,55 @@ fn expects(unit: Unit) -> &'static str {
         Unit::Rate => "a rate such as 1000/s",
         Unit::Count => "a count such as 0",
         Unit::Share => "a share such as 1% or 0.01",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_on_a_load_are_read() {
+        let check = |text: &str, expected: Option<(&str, ThresholdOp, f64)>| {
+            let steps = ["login".to_owned()];
+            let read = read_threshold(text, &steps).ok();
+            let read = read.map(|read| (read.number.join("."), read.op, read.value));
+            let expected = expected.map(|(name, op, value)| (name.to_owned(), op, value));
+            assert_eq!(read, expected, "{text}");
+        };
+        let p99 = |value| Some(("response_time.p99", ThresholdOp::Less, value));
+        check("response_time.p99 < 5ms", p99(5_000.0));
+        check("response_time.p99<5ms", p99(5_000.0));
+        check(" response_time.p99 <5 ms ", p99(5_000.0));
+        check("failed==0", Some(("failed", ThresholdOp::Equal, 0.0)));
+        check(
+            "response_time.p95<=1s",
+            Some(("response_time.p95", ThresholdOp::LessOrEqual, 1e6)),
+        );
+        check(
+            "login.service_time.p99_99 > 1us",
+            Some(("login.service_time.p99_99", ThresholdOp::Greater, 1.0)),
+        );
+        check(
+            "sessions.failed == 0",
+            Some(("sessions.failed", ThresholdOp::Equal, 0.0)),
+        );
+        for wrong in [
+            "",
+            "<",
+            "failed",
+            "failed <",
+            "< 5ms",
+            "failed = 0",
+            "failed =< 0",
+            "failed < 1 2 3",
+            "failed now < 1",
+            "logout.failed == 0",
+            "login.achieved_share > 1%",
+            "delivery.missing == 0",
+        ] {
+            check(wrong, None);
+        }
+        assert!(read_threshold("sessions.failed == 0", &[]).is_err());
     }
 }

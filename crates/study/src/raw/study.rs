@@ -69,8 +69,7 @@ pub(crate) struct Find {
     #[serde(rename = "where")]
     #[schemars(required, length(min = 1))]
     pub conditions: Option<Vec<String>>,
-    /// The first level, e.g. `1000/s` or `50`; then doubled or halved.
-    #[schemars(required)]
+    /// The first level, e.g. `1000/s` or `50`; then doubled or halved. 1000/s for a rate, else 10, by default.
     pub from: Option<FindLevel>,
     /// The lowest level to try; a hundredth of `from` for a rate, else 1, by default.
     pub at_least: Option<FindLevel>,

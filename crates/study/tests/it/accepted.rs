@@ -317,6 +317,48 @@ fn components_start_after_what_they_need() {
     assert_eq!(names, ["store", "front"]);
 }
 
+/// Text that only looks like the name of a variable is sent as it is.
+#[test]
+fn headers_take_from_the_environment_what_the_study_says() {
+    let check = |header: &str, expected: &str| {
+        let mut study = accepted(&[
+            ("X-Shop: one", &format!("X-Shop: '{header}'")),
+            ("pipelining: [1, 4]", "pipelining: [1]\n  a: ['{env.B}']"),
+        ]);
+        let value_of = |name: &str| Some(name.to_lowercase());
+        study.take_from_environment(&value_of).unwrap();
+        let found = &request(&study.cells[0]).headers[0].1;
+        assert_eq!(found, expected, "{header}");
+    };
+    check("${a} ${env.X}!", "{env.B} x!");
+    check("${a}", "{env.B}");
+    check("$${a} ${a}", "${a} {env.B}");
+    check("$${env.X} ${a} ${env.X}", "${env.X} {env.B} x");
+    check("$${env.X ${a}", "${env.X {env.B}");
+    check("$ $${env.X} ${a}", "$ ${env.X} {env.B}");
+    check("$$${env.X}${a}", "$${env.X}{env.B}");
+}
+
+#[test]
+fn a_search_begins_where_nothing_says() {
+    let check = |find: &str, expected: [f64; 3]| {
+        let find = format!("find: {{ {find}, where: [order.failed == 0] }}\nthresholds:");
+        let study = accepted(&[
+            ("model: closed", "model: open"),
+            ("  repeat: 3\n", ""),
+            ("thresholds:", &find),
+        ]);
+        let found = study.find.unwrap();
+        assert_eq!([found.from, found.at_least, found.at_most], expected);
+    };
+    check("rate: highest", [1_000.0, 10.0, 1_000_000.0]);
+    check("rate: highest, at_most: 500/s", [500.0, 5.0, 500.0]);
+    check(
+        "rate: highest, at_least: 2000/s",
+        [2_000.0, 2_000.0, 2_000_000.0],
+    );
+}
+
 #[test]
 fn a_search_has_its_levels_and_its_conditions() {
     let check = |load: (&str, &str), find: &str, expected: (&str, [f64; 3], LoadModel)| {

@@ -15,8 +15,8 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
-    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -45,6 +45,8 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 const JUDGE_EVERY: Duration = Duration::from_secs(1);
 /// and so seldom that judging takes no more than this part of the time of the thread that follows the load.
 const JUDGE_AT_MOST_ONE_IN: u32 = 200;
+/// How long the end of the drawing thread is awaited: it may hang on a terminal that takes nothing more.
+const END_AT_MOST: Duration = Duration::from_secs(1);
 /// How nice the drawing thread is to the threads of the engine.
 const NICE: i32 = 15;
 
@@ -60,7 +62,8 @@ pub(crate) struct Live {
 struct Running {
     shown: Arc<Mutex<Shown>>,
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+    /// Nothing is ever sent; the other end is dropped when the drawing thread ends.
+    ended: mpsc::Receiver<()>,
 }
 
 impl Live {
@@ -96,9 +99,11 @@ impl Live {
             with_help: false,
         };
         let engine_cpus: Vec<usize> = planned.job.workers.iter().copied().flatten().collect();
-        let thread = std::thread::Builder::new()
+        let (until_end, ended) = mpsc::channel();
+        std::thread::Builder::new()
             .name("view".to_owned())
             .spawn(move || {
+                let _until_end = until_end;
                 out_of_the_way(&engine_cpus);
                 drawing.run(screen);
             })
@@ -106,7 +111,7 @@ impl Live {
         self.running = Some(Running {
             shown,
             is_over,
-            thread,
+            ended,
         });
         Ok(())
     }
@@ -134,9 +139,9 @@ impl Live {
     pub(crate) fn end(&mut self) {
         if let Some(running) = self.running.take() {
             running.is_over.store(true, Ordering::Relaxed);
-            running.thread.thread().unpark();
             // It has nothing to say at its end; where it panicked, that was shown.
-            let _ = running.thread.join();
+            let _ = running.ended.recv_timeout(END_AT_MOST);
+            give_back();
         }
     }
 }
@@ -188,7 +193,8 @@ impl Drawing {
     fn run(&mut self, mut screen: Screen) {
         while !self.is_over.load(Ordering::Relaxed) {
             let drawn_at = Instant::now();
-            if self.draw(&mut screen).is_err() || self.keys(drawn_at + DRAW_EVERY).is_err() {
+            if self.draw(&mut screen).is_err() || self.keys(&screen, drawn_at + DRAW_EVERY).is_err()
+            {
                 return;
             }
         }
@@ -217,16 +223,18 @@ impl Drawing {
     }
 
     /// Takes keys until it is time to draw again.
-    fn keys(&mut self, until: Instant) -> std::io::Result<()> {
+    fn keys(&mut self, screen: &Screen, until: Instant) -> std::io::Result<()> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            if self.is_over.load(Ordering::Relaxed) || !event::poll(left)? {
+            if self.is_over.load(Ordering::Relaxed) || !screen.waits_for_key(left)? {
                 return Ok(());
             }
-            if let Event::Key(key) = event::read()?
-                && key.kind != KeyEventKind::Release
-            {
-                self.key(key);
+            while event::poll(Duration::ZERO)? {
+                if let Event::Key(key) = event::read()?
+                    && key.kind != KeyEventKind::Release
+                {
+                    self.key(key);
+                }
             }
         }
     }

@@ -1,11 +1,14 @@
 //! The terminal: taken for the live view, and given back however the program ends that can be told.
 
 use std::{
-    io::{self, IsTerminal, Stderr, Write, stderr},
+    fs::File,
+    io::{self, IsTerminal, Stderr, Write, stderr, stdin},
+    os::fd::AsFd,
     sync::{
         Once,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use ratatui::{
@@ -14,6 +17,10 @@ use ratatui::{
     buffer::Buffer,
     crossterm::{cursor, execute, terminal},
     layout::Rect,
+};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
 };
 
 /// Whether the terminal is ours now.
@@ -32,6 +39,8 @@ pub(crate) fn fits() -> bool {
 /// The terminal while it is ours.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<io::BufWriter<Stderr>>>,
+    /// Where keys come from: what crossterm reads.
+    keys: File,
 }
 
 impl Screen {
@@ -47,9 +56,13 @@ impl Screen {
         IS_TAKEN.store(true, Ordering::SeqCst);
         let taken = terminal::enable_raw_mode()
             .and_then(|()| execute!(stderr(), terminal::EnterAlternateScreen, cursor::Hide))
-            .and_then(|()| Terminal::new(CrosstermBackend::new(io::BufWriter::new(stderr()))));
+            .and_then(|()| Terminal::new(CrosstermBackend::new(io::BufWriter::new(stderr()))))
+            .and_then(|terminal| {
+                let keys = keys()?;
+                Ok(Self { terminal, keys })
+            });
         match taken {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok(screen) => Ok(screen),
             Err(error) => {
                 give_back();
                 Err(error)
@@ -69,9 +82,40 @@ impl Screen {
     }
 }
 
+impl Screen {
+    /// Waits for a key, for so long at most. Looked at before crossterm reads, which would for ever read nothing from a
+    /// terminal that was closed.
+    ///
+    /// # Errors
+    /// The terminal has gone away.
+    pub(super) fn waits_for_key(&self, at_most: Duration) -> io::Result<bool> {
+        let mut wait = [PollFd::new(&self.keys, PollFlags::IN)];
+        let at_most = Timespec::try_from(at_most).map_err(io::Error::other)?;
+        match poll(&mut wait, Some(&at_most)) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(false),
+            Err(problem) => return Err(problem.into()),
+        }
+        let came = wait[0].revents();
+        if came.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        Ok(came.contains(PollFlags::IN))
+    }
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
+    }
+}
+
+/// As crossterm chooses it.
+fn keys() -> io::Result<File> {
+    if stdin().is_terminal() {
+        Ok(stdin().as_fd().try_clone_to_owned()?.into())
+    } else {
+        File::open("/dev/tty")
     }
 }
 

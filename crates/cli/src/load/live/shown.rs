@@ -15,7 +15,7 @@ use crate::load::{
     gather::{as_f64, histogram, quantile},
     job::Planned,
     judge,
-    result::statuses,
+    statuses::statuses,
     summary::Phase,
     text,
     watch::Watched,
@@ -160,7 +160,7 @@ impl Shown {
             watched.all.counts()
         };
         self.failures = failures(&row);
-        self.statuses = statuses(&row, &planned.settings.expect_status)
+        self.statuses = statuses(planned, &row, &watched.all.steps())
             .into_iter()
             .collect();
         self.overall = overall(&row, planned, watched);

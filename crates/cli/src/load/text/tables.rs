@@ -4,34 +4,36 @@ use std::fmt::Write;
 
 use waggle_report::text::{count, time_us};
 
-use super::{Colours, LoadResult, ModelName, NAME, Times, as_f64};
+use super::{Colours, LoadResult, ModelName, Times, as_f64};
 
+/// Width of the names of times: with seven columns of 10 and the margin, a line has the 80 columns of a terminal.
+const ROW: usize = 8;
 /// Width of the longest bar.
 const BAR_WIDTH: usize = 40;
 
 pub(super) fn times(out: &mut String, result: &LoadResult, colours: Colours) {
     let rows: Vec<(&str, &Times)> = [
-        ("response time", &result.response_time_us),
-        ("service time", &result.service_time_us),
-        ("of failures", &result.failed_time_us),
+        ("response", &result.response_time_us),
+        ("service", &result.service_time_us),
+        ("failures", &result.failed_time_us),
     ]
     .into_iter()
     // In a closed load a request is due when it is sent: the two are the same.
-    .filter(|(name, _)| result.model != ModelName::Closed || *name != "service time")
+    .filter(|(name, _)| result.model != ModelName::Closed || *name != "service")
     .filter(|(_, times)| times.count > 0)
     .collect();
     if rows.is_empty() {
         return;
     }
     let columns = ["p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"];
-    let _ = write!(out, "\n  {:<NAME$}", "");
+    let _ = write!(out, "\n  {:<ROW$}", "time");
     for column in columns {
         let _ = write!(out, "{:>10}", column);
     }
     out.push('\n');
     let mut thin = false;
     for (name, times) in rows {
-        let _ = write!(out, "  {name:<NAME$}");
+        let _ = write!(out, "  {name:<ROW$}");
         let values = [
             ("p50", times.p50.map(as_f64)),
             ("p90", times.p90.map(as_f64)),

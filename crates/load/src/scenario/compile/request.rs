@@ -6,7 +6,7 @@ use crate::{
     judge::Judge,
     scenario::{
         Check, Condition, Source, StepRequest, Subject, Template,
-        program::{CheckProgram, ConditionProgram, RequestProgram},
+        program::{CaptureProgram, CheckProgram, ConditionProgram, RequestProgram},
         template::Part,
         text::{Piece, Text, is_control},
     },
@@ -44,7 +44,11 @@ impl<'a> Compiler<'a> {
             let place = format!("capture of '{}'", capture.variable);
             captures.push(self.inside(place, |inside| {
                 inside.source(&capture.from)?;
-                Ok((inside.captured(capture)?, capture.from.clone()))
+                Ok(CaptureProgram {
+                    variable: inside.captured(capture)?,
+                    from: capture.from.clone(),
+                    is_link: false,
+                })
             })?);
         }
         let keeps_body = request.checks.iter().any(|check| match &check.of {
@@ -91,7 +95,13 @@ impl<'a> Compiler<'a> {
                 ));
             }
         }
-        self.text(path)
+        let text = self.text(path)?;
+        if let Some(first @ (Piece::Variable(_) | Piece::Column { .. })) = text.0.first()
+            && !self.links.contains(first)
+        {
+            self.links.push(first.clone());
+        }
+        Ok(text)
     }
 
     fn headers(&mut self, request: &'a StepRequest) -> Result<Text, ScenarioError> {
@@ -100,6 +110,9 @@ impl<'a> Compiler<'a> {
             push(&mut lines, format!("Host: {}\r\n", self.scenario.host));
         }
         for (name, value) in &request.headers {
+            if let ("host", [Part::Text(host)]) = (&*name.to_ascii_lowercase(), value.parts()) {
+                self.hosts.push(host.clone());
+            }
             let value = self.inside(format!("header '{name}'"), |inside| {
                 inside.header(name, value)
             })?;

@@ -26,6 +26,7 @@ impl Flows<'_, '_> {
         let mut checked = Vec::new();
         for (variable, found) in raw.into_iter().flatten() {
             let here = path.to(&variable);
+            self.refuse_own(&variable, &here);
             let places = Places {
                 json: found.json.as_ref(),
                 header: found.header.as_ref(),

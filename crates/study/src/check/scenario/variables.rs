@@ -11,6 +11,9 @@ use crate::{
 /// Variables that the load makes itself. The load is not known here; a test of the program uses each of them.
 const OWN: [&str; 1] = ["random.uuid"];
 
+/// Names that the load has for itself, and nothing can be captured under.
+const OF_THE_LOAD: [&str; 3] = ["session", "user", "round"];
+
 /// What is known at a place of a flow.
 pub(super) struct Known {
     /// Captured so far.
@@ -66,6 +69,16 @@ impl Flows<'_, '_> {
                     .report(Finding::new(place, what).expected(expected));
                 None
             }
+        }
+    }
+
+    /// Reports a capture under a name that is not free.
+    pub(super) fn refuse_own(&mut self, name: &str, path: &Path) {
+        if OF_THE_LOAD.contains(&name) {
+            let what = format!("nothing can be captured as {name:?}: the load has that name");
+            let place = self.checker.key(&path.steps());
+            self.checker
+                .report(Finding::new(place, what).expected("another name"));
         }
     }
 

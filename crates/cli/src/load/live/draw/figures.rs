@@ -187,7 +187,7 @@ fn engine(look: &Look<'_>, room: &mut Room<'_>, in_full: bool) {
         return;
     }
     let busy = format!(
-        "{:.0} % busy, {:.0} % overall",
+        "{:.0} %, {:.0} % overall",
         100.0 * now.busy,
         100.0 * overall.busy
     );

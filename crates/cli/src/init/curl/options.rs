@@ -1,0 +1,97 @@
+//! Which options curl has, and what each means for a study; and bundles of them taken apart.
+
+/// Options with a value that change nothing in what is sent, or nothing a load needs.
+pub(super) const WITHOUT_MEANING: [&str; 14] = [
+    "-o",
+    "--output",
+    "-w",
+    "--write-out",
+    "-m",
+    "--max-time",
+    "--connect-timeout",
+    "--retry",
+    "--retry-delay",
+    "--max-redirs",
+    "-D",
+    "--dump-header",
+    "-c",
+    "--cookie-jar",
+];
+/// Options without a value that change nothing in what is sent.
+pub(super) const FLAGS: [&str; 22] = [
+    "-s",
+    "--silent",
+    "-S",
+    "--show-error",
+    "-v",
+    "--verbose",
+    "-i",
+    "--include",
+    "-f",
+    "--fail",
+    "-#",
+    "--progress-bar",
+    "-N",
+    "--no-buffer",
+    "-g",
+    "--globoff",
+    "--http1.1",
+    "-4",
+    "--ipv4",
+    "-6",
+    "--ipv6",
+    "--fail-with-body",
+];
+/// Options that become headers, in which a variable of the environment may stand.
+pub(super) const IN_HEADERS: [&str; 11] = [
+    "-H",
+    "--header",
+    "-u",
+    "--user",
+    "--oauth2-bearer",
+    "-A",
+    "--user-agent",
+    "-e",
+    "--referer",
+    "-b",
+    "--cookie",
+];
+/// Options with a value that cannot be carried over.
+pub(super) const REFUSED: [&str; 8] = [
+    "-F",
+    "--form",
+    "-x",
+    "--proxy",
+    "--unix-socket",
+    "-T",
+    "--upload-file",
+    "--socks5",
+];
+
+/// `-sSXPUT` is `-s -S -X PUT`; a word that is no bundle is one option, or a URL.
+pub(super) fn options(word: &str) -> Vec<(String, Option<String>)> {
+    let is_bundle = word.len() > 2 && word.starts_with('-') && !word.starts_with("--");
+    if !is_bundle {
+        return match word.split_once('=') {
+            Some((option, value)) if word.starts_with("--") => {
+                vec![(option.to_owned(), Some(value.to_owned()))]
+            }
+            _ => vec![(word.to_owned(), None)],
+        };
+    }
+    let mut options = Vec::new();
+    let mut rest = word[1..].chars();
+    while let Some(letter) = rest.next() {
+        let option = format!("-{letter}");
+        let takes_none =
+            FLAGS.contains(&&*option) || ["-k", "-G", "-I", "-L", "-0"].contains(&&*option);
+        if takes_none {
+            options.push((option, None));
+        } else {
+            let value = rest.as_str();
+            options.push((option, (!value.is_empty()).then(|| value.to_owned())));
+            break;
+        }
+    }
+    options
+}

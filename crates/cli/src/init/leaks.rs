@@ -1,0 +1,231 @@
+//! A marker under every name of a secret, in every place of every source, is nowhere in what `waggle init` writes or says.
+
+use serde_json::{Value, json};
+
+use super::{Made, curl, har, made, names::percent_encoded, openapi, told};
+use crate::arguments::{Init, InitFrom};
+
+const MARKER: &str = "mArKeR77";
+const NAMES: [&str; 24] = [
+    "Authorization",
+    "PRIVATE-TOKEN",
+    "X-Access-Token",
+    "X-XSRF-TOKEN",
+    "X-CSRFToken",
+    "Cookie",
+    "X-Api-Key",
+    "apikey",
+    "api_key",
+    "apiKey",
+    "access_token",
+    "client_secret",
+    "password",
+    "passwd",
+    "user_passwd",
+    "auth",
+    "authentication",
+    "X-Session-Id",
+    "JSESSIONID",
+    "X-Amz-Signature",
+    "X-Amz-Credential",
+    "jwt",
+    "sig",
+    "key",
+];
+
+/// What of a call carries the marker.
+#[derive(Default)]
+struct Carrier {
+    url: String,
+    headers: Vec<(String, String)>,
+    body: Option<(&'static str, String)>,
+}
+
+/// Every place that a source can have it in.
+fn carriers(name: &str) -> Vec<Carrier> {
+    let url = |rest: &str| Carrier {
+        url: format!("http://h/a{rest}"),
+        ..Carrier::default()
+    };
+    let header = |field: &str, value: String| Carrier {
+        headers: vec![(field.to_owned(), value)],
+        ..url("")
+    };
+    let body = |kind: &'static str, body: String| Carrier {
+        body: Some((kind, body)),
+        ..url("")
+    };
+    let pair = format!("{name}={MARKER}");
+    let inner = json!({ name: MARKER }).to_string();
+    let form = "application/x-www-form-urlencoded";
+    vec![
+        url(&format!("?x=1&{pair}")),
+        url(&format!("?{}%5B{}%5D={MARKER}", "user", name)),
+        url(&format!(
+            "?to={}",
+            percent_encoded(&format!("http://o/?{pair}"))
+        )),
+        url(&format!(";{pair}")),
+        header(name, MARKER.to_owned()),
+        header(name, format!("Bearer {MARKER}")),
+        header(name, format!("{MARKER} {MARKER}")),
+        header("Referer", format!("http://app/?{pair}&b=c")),
+        header("Origin", format!("http://u:{MARKER}@app")),
+        header("X-Note", format!("a; {name}: {MARKER}")),
+        body("application/json", inner.clone()),
+        body(
+            "application/json",
+            json!([{ "a": [{ name: [{ "b": MARKER }] }] }]).to_string(),
+        ),
+        body("application/json", json!({ "text": inner }).to_string()),
+        body(
+            "application/json",
+            json!({ "to": format!("/?{pair}") }).to_string(),
+        ),
+        body("application/x-ndjson", format!("{{}}\n{inner}\n")),
+        body(form, pair.clone()),
+        body(form, format!("a=b&user%5B{name}%5D={MARKER}")),
+        body(form, format!("a={}", percent_encoded(&inner))),
+        body("text/plain", pair.clone()),
+        body(
+            "application/xml",
+            format!("<a><{name}>{MARKER}</{name}></a>"),
+        ),
+        body(
+            "multipart/form-data; boundary=b",
+            format!(
+                "--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{MARKER}\r\n--b--\r\n"
+            ),
+        ),
+    ]
+}
+
+fn arguments(from: InitFrom) -> Init {
+    Init {
+        source: "source".to_owned(),
+        from: Some(from),
+        output: None,
+        force: false,
+        include_writes: from == InitFrom::Openapi,
+        server: None,
+    }
+}
+
+/// Of the study's text, what is said of it, or why there is none.
+fn check(found: anyhow::Result<super::Found>, from: InitFrom, what: &str) {
+    let arguments = arguments(from);
+    let shown = match found.and_then(|found| made(found, &arguments)) {
+        Ok(Made {
+            found,
+            wanted,
+            written,
+        }) => {
+            // It takes a while, and one of the names tells enough.
+            if what.contains("apikey") {
+                super::check(&written.text).unwrap_or_else(|why| panic!("{what}:\n{why:#}"));
+            }
+            let told = told(std::path::Path::new("made.yaml"), &found, &wanted);
+            format!("{}\n{told}", written.text)
+        }
+        Err(why) => format!("{why:#}"),
+    };
+    assert!(!shown.contains(MARKER), "{what}:\n{shown}");
+}
+
+#[test]
+fn no_secret_of_a_curl_command_is_told() {
+    let quoted = |text: &str| format!("'{text}'");
+    for name in NAMES {
+        for carrier in carriers(name) {
+            let mut line = format!("curl {}", quoted(&carrier.url));
+            for (field, value) in &carrier.headers {
+                line.push_str(&format!(" -H {}", quoted(&format!("{field}: {value}"))));
+            }
+            if let Some((kind, body)) = &carrier.body {
+                let body = quoted(body);
+                line.push_str(&format!(" -H 'Content-Type: {kind}' --data-raw {body}"));
+            }
+            for text in [line.clone(), format!("{line}\ncurl http://h/b")] {
+                check(
+                    curl::read(&text, &|_| unreachable!()),
+                    InitFrom::Curl,
+                    &text,
+                );
+            }
+        }
+    }
+    for text in [
+        "curl http://u:mArKeR77@h/",
+        "curl ftp://u:mArKeR77@h/?a=mArKeR77",
+        "curl http://h/ -u a:mArKeR77",
+        "curl http://h/ --oauth2-bearer mArKeR77",
+        "curl http://h/ -b a=mArKeR77",
+        "curl http://h/ -b mArKeR77",
+        "curl http://h/ -H 'Authorization mArKeR77'",
+        "curl http://h/ -H 'X-Api-Key;mArKeR77'",
+        "curl http://h/ -H mArKeR77",
+        "curl http://h/ -H 'Authorization Bearer: mArKeR77'",
+        "curl http://h/ --token=mArKeR77",
+        "TOKEN=mArKeR77 curl http://h/",
+        "curl http://h/ -e http://u:mArKeR77@r/",
+    ] {
+        check(curl::read(text, &|_| unreachable!()), InitFrom::Curl, text);
+    }
+}
+
+#[test]
+fn no_secret_of_an_archive_is_told() {
+    let entry = |request: Value| json!({ "log": { "entries": [{ "request": request }] } });
+    for name in NAMES {
+        for carrier in carriers(name) {
+            let headers: Vec<Value> = carrier
+                .headers
+                .iter()
+                .map(|(name, value)| json!({ "name": name, "value": value }))
+                .collect();
+            let mut request = json!({ "method": "POST", "url": carrier.url, "headers": headers });
+            if let Some((kind, body)) = &carrier.body {
+                request["postData"] = json!({ "mimeType": kind, "text": body });
+            }
+            let text = entry(request).to_string();
+            check(har::read(&text), InitFrom::Har, &text);
+        }
+        for url in ["ws://h/", "wss://u:mArKeR77@h/", "ftp://h/", "http:///"] {
+            let url = format!("{url}?{name}={MARKER}");
+            let text = entry(json!({ "method": "GET", "url": url })).to_string();
+            check(har::read(&text), InitFrom::Har, &text);
+        }
+        let fields = json!([{ "name": name, "value": MARKER }]);
+        let post = json!({ "mimeType": "application/x-www-form-urlencoded", "params": fields });
+        for method in ["POST", "GET", "CONNECT", "PURGE"] {
+            let url = format!("http://h/?{name}={MARKER}");
+            let request = json!({ "method": method, "url": url, "postData": post });
+            let text = entry(request).to_string();
+            check(har::read(&text), InitFrom::Har, &text);
+        }
+    }
+}
+
+#[test]
+fn no_secret_of_a_document_is_told() {
+    let wishes = openapi::Wishes {
+        with_writes: true,
+        server: None,
+    };
+    for name in NAMES {
+        let parameter =
+            |place: &str| json!({ "name": name, "in": place, "required": true, "example": MARKER });
+        let media = json!({ "example": { "a": { name: MARKER } } });
+        let operation = json!({
+            "parameters": [parameter("query"), parameter("header")],
+            "requestBody": { "content": { "application/json": media } },
+            "responses": {},
+        });
+        let document = json!({
+            "openapi": "3.0.0", "servers": [{ "url": "http://h" }],
+            "paths": { "/a": { "post": operation } },
+        });
+        let text = document.to_string();
+        check(openapi::read(&text, wishes), InitFrom::Openapi, &text);
+    }
+}

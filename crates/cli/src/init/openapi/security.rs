@@ -1,0 +1,51 @@
+//! How an OpenAPI document wants its callers to identify themselves → headers.
+
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+use super::Document;
+
+impl Document {
+    /// The headers that identify the caller. Their values are names of schemes, in place of which variables come; the
+    /// first of the alternatives that headers can say is taken.
+    pub(super) fn security(&self, operation: &Value) -> Result<Vec<(String, String)>> {
+        let asked = operation.get("security").unwrap_or(&self.0["security"]);
+        let alternatives = asked.as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut beyond = Vec::new();
+        for schemes in alternatives.iter().filter_map(Value::as_object) {
+            let before = beyond.len();
+            let mut headers = Vec::new();
+            for name in schemes.keys() {
+                match self.scheme(name) {
+                    Some(header) => headers.push(header),
+                    None => beyond.push(name.as_str()),
+                }
+            }
+            if beyond.len() == before {
+                return Ok(headers);
+            }
+        }
+        if !beyond.is_empty() {
+            bail!(
+                "its security {} is not one that a header gives",
+                beyond.join(", ")
+            );
+        }
+        Ok(Vec::new())
+    }
+
+    fn scheme(&self, name: &str) -> Option<(String, String)> {
+        let scheme = self.resolved(&self.0["components"]["securitySchemes"][name]);
+        let part = |key: &str| scheme[key].as_str().unwrap_or_default();
+        let authorization =
+            |kind: &str| Some(("Authorization".to_owned(), format!("{kind} {name}")));
+        match (part("type"), part("in")) {
+            ("http", _) if part("scheme").eq_ignore_ascii_case("bearer") => authorization("Bearer"),
+            ("http", _) if part("scheme").eq_ignore_ascii_case("basic") => authorization("Basic"),
+            // RFC 6750.
+            ("oauth2" | "openIdConnect", _) => authorization("Bearer"),
+            ("apiKey", "header") => Some((part("name").to_owned(), name.to_owned())),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Answers by their status, as far as it is known: of a good answer, only that its status was one of those expected.
+
+use std::collections::BTreeMap;
+
+use waggle_load::{Action, What};
+use waggle_results::{CountsRow, FailureCount, StepCounts};
+
+use super::job::Planned;
+
+/// Failures of answers that had the status expected of them.
+const WITH_GOOD_STATUS: [&str; 4] = [
+    "wrong_body",
+    "check_failed",
+    "not_captured",
+    "body_not_kept",
+];
+
+/// The answers of `row`; with a scenario those of its steps.
+pub(super) fn statuses(
+    planned: &Planned,
+    row: &CountsRow,
+    steps: &[StepCounts],
+) -> BTreeMap<String, u64> {
+    let mut statuses = BTreeMap::new();
+    match &planned.job.what {
+        What::Requests { expect, .. } => {
+            let good = expected(&expect.status);
+            add(&mut statuses, good, row.succeeded, &row.failures);
+        }
+        What::Scenario(scenario) => {
+            let mut names = vec![None; scenario.steps.len()];
+            for flow in &scenario.flows {
+                names_of(&flow.actions, &mut names);
+            }
+            for (name, step) in names.into_iter().zip(steps) {
+                let good = name.unwrap_or_default();
+                add(&mut statuses, good, step.succeeded, &step.failures);
+            }
+        }
+    }
+    statuses.retain(|_, count| *count > 0);
+    statuses
+}
+
+fn add(
+    statuses: &mut BTreeMap<String, u64>,
+    good: String,
+    succeeded: u64,
+    failures: &[FailureCount],
+) {
+    *statuses.entry(good.clone()).or_default() += succeeded;
+    for failure in failures {
+        let kind = failure.kind.as_str();
+        let status = match kind.strip_prefix("status_") {
+            Some(status) => status,
+            None if WITH_GOOD_STATUS.contains(&kind) => &good,
+            None => continue,
+        };
+        *statuses.entry(status.to_owned()).or_default() += failure.count;
+    }
+}
+
+/// `201`, `200/204`, `2xx`.
+fn expected(status: &[u16]) -> String {
+    match status {
+        [] => "2xx".to_owned(),
+        codes => codes
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("/"),
+    }
+}
+
+/// What good answers to each step are called; requests that share a step and expect different ones have no better name
+/// than `expected`.
+fn names_of(actions: &[Action], names: &mut [Option<String>]) {
+    for action in actions {
+        match action {
+            Action::Request(request) => {
+                let name = expected(&request.expect.status);
+                let known = &mut names[request.step];
+                *known = Some(match known.take() {
+                    Some(other) if other != name => "expected".to_owned(),
+                    _ => name,
+                });
+            }
+            Action::Repeat(repeat) => names_of(&repeat.actions, names),
+            Action::Pause(_) => {}
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The one place where the program writes to its two streams. Whoever reads them may go away at any time (`| head`, a
+//! terminal that is closed): that is no failure of what is told.
+
+use std::io::{ErrorKind, Write};
+
+use anyhow::{Context, Result};
+
+/// The result of a command, to the standard output.
+///
+/// # Errors
+/// It cannot be written, for another reason than that nobody reads it.
+pub(crate) fn result(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(problem) if !is_nobody_there(&problem) => {
+            Err(problem).context("cannot write the result")
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A line of what goes on, to the error stream; where it cannot be written, there is nobody to be told.
+pub(crate) fn aside(line: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(format!("{line}\n").as_bytes());
+}
+
+/// The reader has closed its end, or the terminal was hung up.
+fn is_nobody_there(problem: &std::io::Error) -> bool {
+    let is_hung_up = || {
+        problem.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+            && rustix::fs::fstat(std::io::stdout()).is_ok_and(|status| {
+                rustix::fs::FileType::from_raw_mode(status.st_mode)
+                    == rustix::fs::FileType::CharacterDevice
+            })
+    };
+    problem.kind() == ErrorKind::BrokenPipe || is_hung_up()
+}

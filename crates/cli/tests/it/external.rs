@@ -1,0 +1,56 @@
+//! A server that runs already: what is tried of a load before it is measured, and what is said of the server.
+
+use std::fs;
+
+use waggle_load::NullServer;
+
+use crate::desk::{Desk, shown};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Runs sessions of two flows against a server that answers 200 to everything; gives the trial's failure and the report.
+fn run(rare_status: u16, last_status: u16) -> (Option<String>, String) {
+    let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
+    let desk = Desk::new();
+    let text = format!(
+        "study: sessions\nquestion: Is every step tried before it counts?\nsystem: {{ url: 'http://{}' }}\n\
+         load:\n  model: users\n  users: 2\n  think: 0ms\n  scenario:\n    name: shop\n    flows:\n      \
+         - name: often\n        weight: 1000\n        steps:\n          - {{ repeat: 100, steps: [{{ name: again, get: /a }}, {{ think: 50ms }}] }}\n          \
+         - {{ name: last, get: /b, expect: {{ status: {last_status} }} }}\n      \
+         - name: rarely\n        weight: 1\n        steps:\n          - {{ name: rare, get: /c, expect: {{ status: {rare_status} }} }}\n\
+         schedule:\n  warm_up: {{ until: time, at_most: 200ms }}\n  measure: 500ms\n  repeat: 1\nmeasure: {{ interval: 100ms }}\n",
+        server.address()
+    );
+    fs::write(desk.path().join("study.yaml"), text).unwrap();
+    let ran = desk.output(&["run", "study.yaml", "--quiet"]);
+    assert!(matches!(ran.status.code(), Some(0 | 4)), "{}", shown(&ran));
+    let model = desk.model();
+    let failure = model.trials[0].failure.as_ref();
+    let failure = failure.map(|failure| failure.reason.clone());
+    let report = fs::read_to_string(desk.run_folder().join("report.md"));
+    let _ = server.stop();
+    (failure, report.unwrap_or_else(|_| shown(&ran)))
+}
+
+#[test]
+fn every_flow_is_tried_to_its_end_before_any_load() {
+    let refused = |rare, last, step: &str| {
+        let (failure, report) = run(rare, last);
+        let failure = failure.unwrap_or_else(|| panic!("not refused: {report}"));
+        assert!(failure.contains(step), "{failure}");
+    };
+    refused(201, 200, "step rare: 1 × status_200");
+    refused(200, 201, "step last: 1 × status_200");
+}
+
+#[test]
+fn nothing_is_said_of_a_server_that_is_not_known() {
+    let (failure, report) = run(200, 200);
+    assert_eq!(failure, None, "{report}");
+    assert!(report.contains("the server ran already"), "{report}");
+    for untrue in ["fresh system", "system on CPU", "disjoint"] {
+        assert!(!report.contains(untrue), "{untrue}: {report}");
+    }
+    // Behind a hundred pauses, 5 s in all.
+    assert!(report.contains("No session came to last"), "{report}");
+}

@@ -1,0 +1,77 @@
+//! Readers that go away before the end, as `| head -1` does: nobody is told anything any more, and nothing is lost by it.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use waggle_load::NullServer;
+
+use crate::desk::{Desk, Parts, shown};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// A stream whose reader has gone.
+fn unread() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn progress_without_a_reader_loses_nothing() {
+    let desk = Desk::new();
+    let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
+    let url = server.address().to_string();
+    let flags = ["load", &url, "-c", "2", "-d", "500ms", "--interval", "50ms"];
+    let output = desk
+        .waggle(&[&flags[..], &["--json"]].concat())
+        .stderr(unread())
+        .output()
+        .unwrap();
+    assert!(
+        matches!(output.status.code(), Some(0 | 4)),
+        "{}",
+        shown(&output)
+    );
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(result["succeeded"].as_u64().unwrap() > 0, "{result}");
+    let status = desk
+        .waggle(&flags)
+        .stderr(unread())
+        .stdout(unread())
+        .status()
+        .unwrap();
+    assert!(matches!(status.code(), Some(0 | 4)), "{status}");
+}
+
+#[test]
+fn every_command_ends_quietly_without_a_reader() {
+    let desk = Desk::new();
+    desk.study(&Parts::default());
+    let check = |arguments: &[&str], code: i32| {
+        let output = desk.waggle(arguments).stdout(unread()).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?} {}",
+            shown(&output)
+        );
+        assert!(output.stderr.is_empty(), "{arguments:?} {}", shown(&output));
+        let status = desk
+            .waggle(arguments)
+            .stdout(unread())
+            .stderr(unread())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), Some(code), "{arguments:?}");
+    };
+    check(&["plan", "study.yaml"], 0);
+    check(&["schema", "load"], 0);
+    check(&["init", "http://127.0.0.1:1/", "--output", "-"], 0);
+    // A mistake that nobody reads is still one.
+    let status = desk
+        .waggle(&["plan", "nowhere.yaml"])
+        .stderr(unread())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(2));
+}
