@@ -53,17 +53,14 @@ impl Influxdb {
         format!("http://{}", self.address)
     }
 
-    #[expect(clippy::unused_self, reason = "they belong to the server")]
     pub fn org(&self) -> &'static str {
         ORG
     }
 
-    #[expect(clippy::unused_self, reason = "they belong to the server")]
     pub fn bucket(&self) -> &'static str {
         BUCKET
     }
 
-    #[expect(clippy::unused_self, reason = "they belong to the server")]
     pub fn token(&self) -> &'static str {
         TOKEN
     }

@@ -58,7 +58,8 @@ fn both() -> System {
 }
 
 fn backend(name: &str) -> BTreeMap<String, Level> {
-    parameter_levels(&both(), &[("backend".to_owned(), name.to_owned())]).unwrap()
+    parameter_levels(&both(), &[("backend".to_owned(), name.to_owned())])
+        .expect("levels of the system")
 }
 
 /// Names of components, endpoints, probes and checks, what the front needs, its command and the steps of its setup.
