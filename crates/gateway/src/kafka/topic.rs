@@ -186,11 +186,15 @@ impl Topics {
 
     /// Those that can be written to, by the names they are asked for.
     pub(super) fn all_ready(&self) -> Vec<(Box<str>, Arc<Topic>)> {
-        let ready = |(name, entry): (&Box<str>, &Entry)| match entry {
-            Entry::Ready(topic) => Some((name.clone(), Arc::clone(topic))),
-            _ => None,
-        };
-        self.lock().entries.iter().filter_map(ready).collect()
+        let known = self.lock();
+        let ready = known
+            .entries
+            .iter()
+            .filter_map(|(name, entry)| match entry {
+                Entry::Ready(topic) => Some((name.clone(), Arc::clone(topic))),
+                _ => None,
+            });
+        ready.collect()
     }
 
     /// Some topic that can be written to.
