@@ -74,11 +74,7 @@ func TestMade(t *testing.T) {
 }
 
 func TestTakenByTheCluster(t *testing.T) {
-	definitions := strings.Fields(setting(t, "WAGGLE_CHECK_DEFINITIONS", "the files that define KEDA's and the Prometheus operator's kinds"))
-	cluster, err := NewCluster(definitions...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := newCluster(t)
 	for file, values := range examples(t) {
 		t.Run(file, func(t *testing.T) {
 			for _, manifest := range render(t, values()) {
@@ -92,11 +88,7 @@ func TestTakenByTheCluster(t *testing.T) {
 
 // The cluster of the test must not take everything.
 func TestMistakesAreSeenByTheCluster(t *testing.T) {
-	definitions := strings.Fields(setting(t, "WAGGLE_CHECK_DEFINITIONS", "the files that define KEDA's and the Prometheus operator's kinds"))
-	cluster, err := NewCluster(definitions...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := newCluster(t)
 	check := func(template, from, to, says string) {
 		t.Helper()
 		for _, manifest := range render(t, example(t, "everything.yaml")()) {
@@ -133,6 +125,34 @@ func TestKubernetesTooOld(t *testing.T) {
 			t.Errorf("Kubernetes %s: expected %v, found %v", version, expected, taken)
 		}
 	}
+}
+
+// KEDA's definition leaves what a trigger may say to the trigger: that of Kafka says it in its code.
+func TestTriggerIsUnderstood(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(setting(t, "WAGGLE_CHECK_KEDA", "the folder of KEDA's module"), "pkg/scalers/kafka_scaler.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"keda.yaml", "everything.yaml"} {
+		for _, trigger := range read(t, render(t, example(t, file)())).Scaled[releaseName+"-waggle-ingest-sink"].Spec.Triggers {
+			for key := range trigger.Metadata {
+				is(t, "KEDA knows "+key, strings.Contains(string(source), `keda:"name=`+key+`,`), true)
+			}
+		}
+	}
+}
+
+func newCluster(t *testing.T) *Cluster {
+	t.Helper()
+	cluster, err := NewCluster(
+		filepath.Join(setting(t, "WAGGLE_CHECK_KEDA", "the folder of KEDA's module"), "config/crd/bases/keda.sh_scaledobjects.yaml"),
+		filepath.Join(setting(t, "WAGGLE_CHECK_MONITORS", "the folder of the Prometheus operator's module"),
+			"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
 }
 
 func loadChart(t *testing.T) *Chart {
