@@ -10,6 +10,7 @@ import (
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
+	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/networking/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
@@ -99,11 +101,11 @@ func (c *Cluster) define(file string) error {
 
 // Create decodes, defaults and validates an object as for a request to create it; warnings are errors.
 func (c *Cluster) Create(text []byte) error {
-	var meta metav1.TypeMeta
-	if err := yaml.Unmarshal(text, &meta); err != nil {
+	var says metav1.TypeMeta
+	if err := yaml.Unmarshal(text, &says); err != nil {
 		return err
 	}
-	kind := meta.GroupVersionKind()
+	kind := says.GroupVersionKind()
 	if custom, known := c.custom[kind]; known {
 		return custom.create(text)
 	}
@@ -115,6 +117,15 @@ func (c *Cluster) Create(text []byte) error {
 	if err != nil {
 		return err
 	}
+	// Of a Service's two fields for its address the server fills in the second one itself.
+	if made, isService := object.(*core.Service); isService && made.Spec.ClusterIP != "" {
+		made.Spec.ClusterIPs = []string{made.Spec.ClusterIP}
+	}
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return err
+	}
+	rest.FillObjectMetaSystemFields(accessor)
 	ctx := request.WithNamespace(context.Background(), namespace)
 	if err := rest.BeforeCreate(strategy, ctx, object); err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/moby/buildkit/client/llb/sourceresolver"
 	"github.com/moby/buildkit/frontend/dockerfile/dockerfile2llb"
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
-	"github.com/moby/buildkit/frontend/dockerfile/linter"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 	"github.com/moby/patternmatcher"
 	"github.com/moby/patternmatcher/ignorefile"
@@ -107,19 +106,19 @@ func TestContextIsSmall(t *testing.T) {
 
 func lintDockerfile(t *testing.T, text []byte) []string {
 	t.Helper()
-	var warnings []string
-	source := llb.NewSourceMap(nil, dockerfile, "Dockerfile", text)
-	_, err := dockerfile2llb.DockerfileLint(t.Context(), text, dockerfile2llb.ConvertOpt{
-		SourceMap:    source,
-		MetaResolver: noRegistry{},
-		Warn: func(rule, description, url, message string, location []parser.Range) {
-			warnings = append(warnings, rule+": "+message)
-		},
-	})
+	source := llb.NewSourceMap(nil, "Dockerfile", "Dockerfile", text)
+	source.Definition = &llb.Definition{}
+	results, err := dockerfile2llb.DockerfileLint(t.Context(), text, dockerfile2llb.ConvertOpt{SourceMap: source, MetaResolver: noRegistry{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = linter.Config{}
+	if results.Error != nil {
+		t.Fatal(results.Error.Message)
+	}
+	var warnings []string
+	for _, warning := range results.Warnings {
+		warnings = append(warnings, warning.RuleName+": "+warning.Detail)
+	}
 	return warnings
 }
 
