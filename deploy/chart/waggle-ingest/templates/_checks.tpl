@@ -45,7 +45,7 @@
     {{- $wrong = append $wrong (printf "%s.minReplicas is %d; expected at most maxReplicas, which is %d" $at (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
   {{- end -}}
 {{- end -}}
-{{- range $component, $own := dict "gateway" (list "listen" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix") "sink" (list "listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "org" "bucket" "token" "token-file" "drain-timeout") -}}
+{{- range $component, $own := dict "gateway" (list "listen" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "org" "bucket" "token" "token-file" "drain-timeout") -}}
   {{- range $name := keys (index $.Values $component).flags | sortAlpha -}}
     {{- if has $name $own -}}
       {{- $wrong = append $wrong (printf "%s.flags.%s: the chart sets this flag from another value" $component $name) -}}
