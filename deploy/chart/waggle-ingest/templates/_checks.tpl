@@ -1,0 +1,58 @@
+{{/* What the schema cannot say: values that do not go together. All of them are told at once. */}}
+{{- define "waggle-ingest.checks" -}}
+{{- $wrong := list -}}
+{{- if not .Values.image.repository -}}
+  {{- $wrong = append $wrong "image.repository is empty; expected where the image built from deploy/Dockerfile was pushed to" -}}
+{{- end -}}
+{{- if eq .Values.backend "kafka" -}}
+  {{- if not .Values.kafka.brokers -}}
+    {{- $wrong = append $wrong "kafka.brokers is empty; expected host:port, as backend is kafka" -}}
+  {{- end -}}
+{{- else -}}
+  {{- if ne (int .Values.gateway.replicas) 1 -}}
+    {{- $wrong = append $wrong (printf "gateway.replicas is %d; expected 1, as backend is embedded: its store is one file with one writer" (int .Values.gateway.replicas)) -}}
+  {{- end -}}
+  {{- if .Values.gateway.autoscaling.enabled -}}
+    {{- $wrong = append $wrong "gateway.autoscaling.enabled is true; expected false, as backend is embedded: its store is one file with one writer" -}}
+  {{- end -}}
+  {{- if .Values.sink.enabled -}}
+    {{- $wrong = append $wrong "sink.enabled is true; expected false, as backend is embedded: there is no Kafka to read from" -}}
+  {{- end -}}
+{{- end -}}
+{{- if .Values.sink.enabled -}}
+  {{- range $key := list "url" "org" "bucket" -}}
+    {{- if not (index $.Values.influxdb $key) -}}
+      {{- $wrong = append $wrong (printf "influxdb.%s is empty; the sink needs it (sink.enabled is true)" $key) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if not .Values.influxdb.tokenSecret.name -}}
+    {{- $wrong = append $wrong "influxdb.tokenSecret.name is empty; expected the name of a secret that holds InfluxDB's token" -}}
+  {{- end -}}
+  {{- if and .Values.sink.topics .Values.sink.topicPrefix -}}
+    {{- $wrong = append $wrong "sink.topics and sink.topicPrefix are both set; expected one" -}}
+  {{- else if not (or .Values.sink.topics .Values.sink.topicPrefix) -}}
+    {{- $wrong = append $wrong "sink.topics is empty; expected the topics that the sink reads, or sink.topicPrefix" -}}
+  {{- end -}}
+  {{- if and .Values.sink.autoscaling.enabled .Values.sink.keda.enabled -}}
+    {{- $wrong = append $wrong "sink.autoscaling.enabled and sink.keda.enabled are both true; expected one, or they would work against each other" -}}
+  {{- end -}}
+  {{- if and .Values.sink.autoscaling.enabled (not .Values.sink.autoscaling.metric.name) -}}
+    {{- $wrong = append $wrong "sink.autoscaling.metric.name is empty; expected the metric that tells the backlog" -}}
+  {{- end -}}
+{{- end -}}
+{{- range $at, $scaling := dict "gateway.autoscaling" .Values.gateway.autoscaling "sink.autoscaling" .Values.sink.autoscaling "sink.keda" .Values.sink.keda -}}
+  {{- if gt (int $scaling.minReplicas) (int $scaling.maxReplicas) -}}
+    {{- $wrong = append $wrong (printf "%s.minReplicas is %d; expected at most maxReplicas, which is %d" $at (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
+  {{- end -}}
+{{- end -}}
+{{- range $component, $own := dict "gateway" (list "listen" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "org" "bucket" "token" "token-file" "drain-timeout") -}}
+  {{- range $name := keys (index $.Values $component).flags | sortAlpha -}}
+    {{- if has $name $own -}}
+      {{- $wrong = append $wrong (printf "%s.flags.%s: the chart sets this flag from another value" $component $name) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- if $wrong -}}
+  {{- fail (printf "\n- %s\n" (join "\n- " $wrong)) -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,80 @@
+{{/* What the pods of gateway and sink have in common. */}}
+
+{{/* The pod's fields around its containers. Takes (list $ "gateway"). */}}
+{{- define "waggle-ingest.pod" -}}
+{{- $root := index . 0 -}}
+{{- $component := index . 1 -}}
+{{- $values := index $root.Values $component -}}
+serviceAccountName: {{ include "waggle-ingest.name" $root }}
+# Neither asks the cluster anything.
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile: { type: RuntimeDefault }
+# One failing node takes as few replicas with it as can be.
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "waggle-ingest.selector" . | nindent 8 }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The container's fields that say what it may do. */}}
+{{- define "waggle-ingest.confinement" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Probes: alive restarts, ready only takes it out of the service. Takes the port's name. */}}
+{{- define "waggle-ingest.probes" -}}
+# Until it listens; an embedded store that was cut off reads its log first.
+startupProbe:
+  httpGet: { path: /healthz, port: {{ . }} }
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: { path: /healthz, port: {{ . }} }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: { path: /readyz, port: {{ . }} }
+  periodSeconds: 5
+  timeoutSeconds: 2
+  failureThreshold: 2
+{{- end }}
+
+{{/* Further flags as the user named them, in a fixed order. */}}
+{{- define "waggle-ingest.flags" -}}
+{{- range $name := keys . | sortAlpha }}
+- --{{ $name }}={{ include "waggle-ingest.number" (index $ $name) }}
+{{- end }}
+{{- end }}
+
+{{/* A value as text: large numbers without an exponent. */}}
+{{- define "waggle-ingest.number" -}}
+{{- if kindIs "float64" . }}{{ if eq (float64 (int64 .)) . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}{{ else }}{{ . }}{{ end }}
+{{- end }}

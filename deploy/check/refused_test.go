@@ -1,0 +1,60 @@
+package check
+
+import (
+	"strings"
+	"testing"
+)
+
+// Values over the least that must be said, and what the chart says to them.
+var refused = []struct{ values, says string }{
+	{`image: { repository: "" }`, "image.repository is empty"},
+	{`image: { repository: "a b" }`, "/image/repository"},
+	{`image: { digest: "sha256:12" }`, "/image/digest"},
+	{`kafka: { brokers: "" }`, "kafka.brokers is empty"},
+	{`kafka: { brokers: "kafka" }`, "/kafka/brokers"},
+	{`kafka: { password: x }`, "password"},
+	{`influxdb: { url: "influxdb:8086" }`, "/influxdb/url"},
+	{`influxdb: { url: "http://user:secret@influxdb:8086" }`, "/influxdb/url"},
+	{`influxdb: { token: secret }`, "token"},
+	{`influxdb: { org: "" }`, "influxdb.org is empty"},
+	{`influxdb: { tokenSecret: { name: "" } }`, "influxdb.tokenSecret.name is empty"},
+	{`backend: sqlite`, "/backend"},
+	{`backend: embedded`, "gateway.replicas is 2; expected 1"},
+	{`backend: embedded`, "gateway.autoscaling.enabled is true; expected false"},
+	{`backend: embedded`, "sink.enabled is true; expected false"},
+	{`{ backend: embedded, gateway: { replicas: 3, autoscaling: { enabled: false } }, sink: { enabled: false } }`, "gateway.replicas is 3; expected 1"},
+	{`gateway: { autoscaling: { minReplicas: 7 } }`, "gateway.autoscaling.minReplicas is 7; expected at most maxReplicas, which is 6"},
+	{`gateway: { workers: 0 }`, "/gateway/workers"},
+	{`gateway: { drainSeconds: "20s" }`, "/gateway/drainSeconds"},
+	{`gateway: { flags: { listen: "0.0.0.0:80" } }`, "gateway.flags.listen: the chart sets this flag"},
+	{`gateway: { flags: { "--body-max-bytes": 1 } }`, "--body-max-bytes"},
+	{`gateway: { service: { type: LoadBalancer } }`, "type"},
+	{`listenAddress: 10.0.0.1`, "/listenAddress"},
+	{`sink: { topics: [] }`, "sink.topics is empty"},
+	{`sink: { topicPrefix: iot. }`, "sink.topics and sink.topicPrefix are both set"},
+	{`sink: { topics: ["a b"] }`, "/sink/topics/0"},
+	{`sink: { flags: { token: secret } }`, "sink.flags.token: the chart sets this flag"},
+	{`sink: { autoscaling: { enabled: true } }`, "sink.autoscaling.metric.name is empty"},
+	{`sink: { autoscaling: { enabled: true, metric: { name: lag } }, keda: { enabled: true } }`, "both true"},
+	{`sink: { replica: 3 }`, "replica"},
+	{`networkPolicies: { enabled: true }`, "networkPolicies"},
+}
+
+func TestRefused(t *testing.T) {
+	least := example(t, "least.yaml")
+	for _, wrong := range refused {
+		t.Run(wrong.values, func(t *testing.T) {
+			above, err := ParseValues([]byte(wrong.values))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = loadChart(t).Render(Over(least(), above), newest)
+			if err == nil {
+				t.Fatal("the chart takes it")
+			}
+			if !strings.Contains(err.Error(), wrong.says) {
+				t.Errorf("expected to be told %q, found:\n%v", wrong.says, err)
+			}
+		})
+	}
+}
