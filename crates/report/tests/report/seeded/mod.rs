@@ -318,6 +318,8 @@ impl Seeded {
             delivery_at: self.steps.is_empty().then(|| "store".to_owned()),
             scenario: (!self.steps.is_empty()).then(|| self.scenario()),
             find: self.find(),
+            on_the_way: Vec::new(),
+            watches: Vec::new(),
         }
     }
 

@@ -112,6 +112,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     out.load_started(&LoadStart {
         name: "put-readings",
         steps: &seeded.step_names(),
+        on_the_way: &[],
         started_unix_ns: 1_768_210_200_000_000_000,
     })
     .unwrap();
@@ -145,7 +146,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     resources(&mut out, made, load_end + drained, &mut chance);
     backlog(&mut out, made, &sums, load_end, drained);
     if seeded.steps.is_empty() {
-        out.delivery_delay(&delays(made, &sums, &mut chance))
+        out.delivery_delay(&delays(made, &sums, &mut chance), None)
             .unwrap();
     }
     out.finish(&completed(seeded, made, sums, (load_end, drained)))
@@ -433,6 +434,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         steps: Vec::new(),
         sessions: None,
         connecting: None,
+        on_the_way: Vec::new(),
     }
 }
 
@@ -487,5 +489,6 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         steps: Vec::new(),
         sessions: None,
         connecting: None,
+        on_the_way: Vec::new(),
     }
 }
