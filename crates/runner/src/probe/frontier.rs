@@ -164,7 +164,9 @@ impl Stretches {
     /// First instant of the next stretch, and the one behind its last; a new round begins at `begin`.
     pub(crate) fn next(&mut self, begin: u64, now_ns: u64) -> (u64, u64) {
         let from = self.at.unwrap_or(begin).min(now_ns);
-        (from, from.saturating_add(self.span_ns).min(now_ns))
+        // Stores refuse a stretch of no length.
+        let to = from.saturating_add(self.span_ns).min(now_ns);
+        (from, to.max(from + 1))
     }
 
     /// A stretch up to `to` brought so many rows; true where the round goes on behind it.

@@ -13,6 +13,8 @@ mod notes;
 mod offset;
 mod pace;
 mod seen;
+#[cfg(test)]
+mod tests;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -67,7 +69,7 @@ pub(crate) enum ProbeError {
 /// A place that is followed.
 #[derive(Debug)]
 pub(crate) enum Follower<N> {
-    Offset(Offset, N),
+    Offset(Box<Offset>, N),
     ByTime(Box<ByTime>, N),
     Kafka(Kafka),
 }
@@ -90,10 +92,10 @@ impl<N: Line> Follower<N> {
                 get,
                 offset_after,
                 limit,
-            } => Self::Offset(
-                Offset::new(following, get, (offset_after, *limit)),
-                line(first),
-            ),
+            } => {
+                let offset = Offset::new(following, get, (offset_after, *limit));
+                Self::Offset(Box::new(offset), line(first))
+            }
             ProbeKind::Time { ask, limit } => {
                 let ask = with_secrets(ask, following.secrets).map_err(|why| {
                     Failure::new(format!("probe \"{}\": {why}", following.probe.name))

@@ -9,8 +9,8 @@ use waggle_results::{
 };
 
 use super::{
-    Chance, Seeded, Wrong,
-    steps::{Steps, add_step, sessions_of},
+    Chance, Seeded, Wrong, broker,
+    steps::{Steps, add_failures, add_step, sessions_of},
 };
 
 const INTERVAL_S: f64 = 0.25;
@@ -94,15 +94,6 @@ impl Sums {
     }
 }
 
-pub(super) fn add_failures(sum: &mut Vec<FailureCount>, one: &[FailureCount]) {
-    for failure in one {
-        match sum.iter_mut().find(|known| known.kind == failure.kind) {
-            Some(known) => known.count += failure.count,
-            None => sum.push(failure.clone()),
-        }
-    }
-}
-
 pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     let mut chance = Chance::new(made.seed);
     if made.is(Wrong::Fails) && made.key.repetition == seeded.repeat {
@@ -112,7 +103,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     out.load_started(&LoadStart {
         name: "put-readings",
         steps: &seeded.step_names(),
-        on_the_way: &[],
+        on_the_way: &seeded.on_the_way(),
         started_unix_ns: 1_768_210_200_000_000_000,
     })
     .unwrap();
@@ -148,6 +139,9 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     if seeded.steps.is_empty() {
         out.delivery_delay(&delays(made, &sums, &mut chance), None)
             .unwrap();
+    }
+    if seeded.has_broker {
+        broker::write(&mut out, load_end);
     }
     out.finish(&completed(seeded, made, sums, (load_end, drained)))
         .unwrap();
@@ -355,7 +349,11 @@ fn completed(
         })
         .collect();
     let Some(last) = steps.last() else {
-        return whole;
+        let places = seeded.has_broker.then(|| broker::place(&whole));
+        return TrialInfo {
+            on_the_way: places.into_iter().collect(),
+            ..whole
+        };
     };
     TrialInfo {
         ledger: None,
