@@ -12,7 +12,10 @@ use waggle_load::key_of;
 use waggle_study::{ProbeKind, Rows};
 use waggle_testbed::Kafka;
 
-use super::{Bench, RUN, SECOND_NS, account, look_until};
+use super::{Bench, RUN, account, look_until};
+
+/// Later than any machine makes a record by being slow.
+const LATE_AFTER_NS: u64 = 1_000_000_000_000;
 
 const TOPIC: &str = "plant";
 const PARTITIONS: i32 = 2;
@@ -64,13 +67,17 @@ fn produce(broker: SocketAddr, lines: &[String]) {
 async fn every_record_of_a_topic_is_accounted_for() {
     let kafka = Kafka::start();
     let broker = kafka.address();
-    let bench = bench();
+    let mut bench = bench();
+    bench.delivery.late_after = Some(Duration::from_nanos(LATE_AFTER_NS));
     // The probe is there before the topic is.
     let mut follower = bench.follower(broker);
     create_topic(broker, "LogAppendTime").await;
     let mut lines = Vec::new();
     for sequence in (0..SENT).filter(|sequence| ![17, 500].contains(sequence)) {
-        let ago_ns = if sequence % 250 == 3 { 2 * SECOND_NS } else { 0 };
+        let ago_ns = match sequence % 250 {
+            3 => 2 * LATE_AFTER_NS,
+            _ => 0,
+        };
         let line = bench.line(sequence, ago_ns);
         if sequence % 400 == 5 {
             lines.push(line.clone());
