@@ -14,6 +14,7 @@ use super::{Depth, Follower, Following, Window};
 use crate::{
     clock::Clock,
     ledger::ledger,
+    secrets::Secrets,
     web::{HttpLine, Network, Web},
 };
 
@@ -28,6 +29,7 @@ struct Bench {
     probe: Probe,
     delivery: Delivery,
     clock: Clock,
+    secrets: Secrets,
     window: watch::Sender<Option<Window>>,
 }
 
@@ -36,6 +38,7 @@ impl Bench {
         Self {
             probe: Probe {
                 name: "place".to_owned(),
+                when: waggle_study::When::default(),
                 component: "server".to_owned(),
                 port: "port".to_owned(),
                 kind,
@@ -47,6 +50,7 @@ impl Bench {
                 late_after: Some(LATE_AFTER),
             },
             clock: Clock::start(),
+            secrets: Secrets::default(),
             window: watch::channel(Some(Window { from: 0, to: 1_000 })).0,
         }
     }
@@ -62,6 +66,7 @@ impl Bench {
             clock: self.clock,
             // Records that are late on purpose say that they were sent before.
             since_ns: self.clock.start_unix_ns() - 10 * SECOND_NS,
+            secrets: &self.secrets,
             window: self.window.subscribe(),
         }
     }
