@@ -191,7 +191,17 @@ mod tests {
             r#"m{ path = "a\\b\"c}\n", }"#,
             Some(("m", &[("path", "a\\b\"c}\n")])),
         );
-        for wrong in ["", "1a", "a b", "a{", "a{b}", "a{b=c}", "a{b=\"c}", "a{} x", "a{1=\"c\"}"] {
+        for wrong in [
+            "",
+            "1a",
+            "a b",
+            "a{",
+            "a{b}",
+            "a{b=c}",
+            "a{b=\"c}",
+            "a{} x",
+            "a{1=\"c\"}",
+        ] {
             check(wrong, None);
         }
     }

@@ -5,8 +5,8 @@ use waggle_stats::Estimate;
 
 use crate::{
     model::{
-        CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel, TrialModel,
-        kind_of,
+        CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
+        TrialModel, kind_of,
     },
     rows, text, words,
 };

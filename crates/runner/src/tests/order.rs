@@ -211,7 +211,12 @@ async fn several_places_have_an_account_each_and_watches_are_read() {
             trial.delivery_delay.as_ref().unwrap().len()
         );
         assert!(!logs.backlog.is_empty() && logs.arrival_delay.is_none());
-        assert!(trial.watches.iter().all(|row| row.watch == "first" && row.value == 0.0));
+        assert!(
+            trial
+                .watches
+                .iter()
+                .all(|row| row.watch == "first" && row.value == 0.0)
+        );
         assert!(trial.watches.len() > 4, "{:?}", trial.watches);
     }
 }

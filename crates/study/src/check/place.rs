@@ -33,7 +33,11 @@ pub(super) fn probe(
         raw.component.clone(),
         raw.port.clone(),
     );
-    let given = [raw.get.is_some(), raw.by_time.is_some(), raw.kafka.is_some()];
+    let given = [
+        raw.get.is_some(),
+        raw.by_time.is_some(),
+        raw.kafka.is_some(),
+    ];
     let kind = keys.one_of(PROBE_KINDS, given)?;
     keys.no_empty_marks(&raw);
     let rows = keys.rows(kind, &raw);
@@ -278,10 +282,7 @@ impl<'n> Keys<'_, '_, 'n> {
                 Part::Literal(_) => None,
             }));
         }
-        let is_known = |name: &str| {
-            matches!(name, "from" | "to" | "run")
-                || secret(name).is_some()
-        };
+        let is_known = |name: &str| matches!(name, "from" | "to" | "run") || secret(name).is_some();
         for name in named.iter().filter(|name| !is_known(name)) {
             let what = format!("${{{name}}} means nothing in {}.by_time", self.shown());
             self.checker

@@ -4,9 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Arguments, Conditions, MethodKeys, Name, Probe, Server, SetupStep, Size, Span, Watch,
-};
+use super::{Arguments, Conditions, MethodKeys, Name, Probe, Server, SetupStep, Size, Span, Watch};
 use crate::Level;
 
 /// A system: its parameters, components, endpoints, probes and functional check.

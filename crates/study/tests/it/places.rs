@@ -70,10 +70,19 @@ fn every_kind_of_place_is_read() {
     let ProbeKind::Time { ask, limit } = &probe("base").kind else {
         panic!("{:?}", probe("base"));
     };
-    assert_eq!((ask.method.as_str(), ask.path.as_str()), ("POST", "/query?org=lab"));
-    assert_eq!((ask.body.as_str(), *limit), ("from ${from} to ${to} of ${run}", 5000));
+    assert_eq!(
+        (ask.method.as_str(), ask.path.as_str()),
+        ("POST", "/query?org=lab")
+    );
+    assert_eq!(
+        (ask.body.as_str(), *limit),
+        ("from ${from} to ${to} of ${run}", 5000)
+    );
     assert!(matches!(&probe("base").rows, Rows::Csv { key, run: None, .. } if key == "_value"));
-    assert!(matches!(probe("store").kind, ProbeKind::Offset { limit: 1000, .. }));
+    assert!(matches!(
+        probe("store").kind,
+        ProbeKind::Offset { limit: 1000, .. }
+    ));
     let kinds: Vec<_> = system.watches.iter().map(|watch| &watch.kind).collect();
     let metric = Metric {
         name: "depth".to_owned(),
@@ -116,7 +125,10 @@ fn delivery_is_followed_at_one_place_or_several() {
         let told = headlines(&read(at).unwrap_err());
         assert!(told.iter().any(|line| line.contains(expected)), "{told:?}");
     };
-    check("[broker, bse]", "at is \"bse\", which is no probe of system shop; expected base, broker, store; did you mean \"base\"?");
+    check(
+        "[broker, bse]",
+        "at is \"bse\", which is no probe of system shop; expected base, broker, store; did you mean \"base\"?",
+    );
     check("[base, base]", "has \"base\" twice");
     check("[]", "has 0 entries");
     check("7", "expected text or a list");

@@ -60,7 +60,10 @@ async fn every_record_of_a_bucket_is_accounted_for() {
     for step in 0..SENT / STEP {
         let sequences = (step * STEP..(step + 1) * STEP).filter(|sequence| !is_lost(sequence));
         let (late, now): (Vec<u64>, Vec<u64>) = sequences.partition(is_late);
-        let lines: Vec<String> = now.iter().map(|sequence| bench.line(*sequence, 0)).collect();
+        let lines: Vec<String> = now
+            .iter()
+            .map(|sequence| bench.line(*sequence, 0))
+            .collect();
         write(&influxdb, &lines);
         if step % 5 == 0 {
             // Once more: the same record, which the store keeps once.

@@ -146,8 +146,7 @@ async fn a_probe_that_cannot_keep_up_says_so() {
     look_until(&mut follower, 500).await;
     let pace = follower.pace();
     assert!(
-        pace.longest_behind >= Duration::from_secs(1)
-            && pace.longest_gap >= Duration::from_secs(1),
+        pace.longest_behind >= Duration::from_secs(1) && pace.longest_gap >= Duration::from_secs(1),
         "{pace:?}"
     );
 }
