@@ -127,7 +127,7 @@ fn delivery_is_followed_at_one_place_or_several() {
     };
     check(
         "[broker, bse]",
-        "at is \"bse\", which is no probe of system shop; expected base, broker, store; did you mean \"base\"?",
+        "at is \"bse\", which is no probe of system shop; expected store, broker, base; did you mean \"base\"?",
     );
     check("[base, base]", "has \"base\" twice");
     check("[]", "has 0 entries");
