@@ -13,7 +13,6 @@ use super::{
     csv::{Csv, CsvLine},
     frontier::{Depth, Frontier, Stretches},
     lines::{Lines, Markers, RowStamp},
-    nanoseconds,
     notes::{Notes, Noticed},
     offset::markers,
     pace::Pace,
@@ -25,7 +24,7 @@ use crate::{
 
 /// Earlier looks that are remembered, for knowing since when a record may have been there.
 const LOOKS_MAX: usize = 64;
-/// Looks that go back further than needed wait while more than this share of the time is spent on looking.
+/// Looks that go far back wait while more than this share of the time was spent on such ones.
 const SHARE_OF_TIME: u32 = 4;
 
 /// Asks a store again and again and notes what it sees.
@@ -42,7 +41,9 @@ pub(crate) struct ByTime {
     looks: VecDeque<Look>,
     pub(crate) pace: Pace,
     began: Instant,
-    spent: Duration,
+    /// On rounds that went far back, and whether the one under way does.
+    spent_far_back: Duration,
+    is_far_back: bool,
     last_took: Duration,
     /// The stretch that brought the most rows, to be asked for once more.
     fullest: (u64, (u64, u64)),
@@ -87,7 +88,6 @@ impl Filled {
 impl ByTime {
     pub(crate) fn new(following: &Following<'_>, ask: ProbeAsk, limit: u32) -> Self {
         let start_ns = following.since_ns;
-        let poll = following.delivery.poll;
         Self {
             ask,
             run: following.run.clone(),
@@ -97,12 +97,13 @@ impl ByTime {
             },
             lines: Lines::default(),
             notes: Notes::new(following),
-            frontier: Frontier::new(following.workers, start_ns, nanoseconds(poll)),
+            frontier: Frontier::new(following.workers, start_ns),
             stretches: Stretches::new(limit),
             looks: VecDeque::new(),
             pace: Pace::new(),
             began: Instant::now(),
-            spent: Duration::ZERO,
+            spent_far_back: Duration::ZERO,
+            is_far_back: false,
             last_took: Duration::ZERO,
             fullest: (0, (start_ns, start_ns)),
             refusal: None,
@@ -118,7 +119,9 @@ impl ByTime {
         let (start, now_ns) = (Instant::now(), self.notes.clock.unix_ns());
         self.pace.polls += 1;
         let begin = if self.stretches.is_new_round() {
-            self.frontier.begin(now_ns, self.affordable(depth))
+            let (begin, is_far_back) = self.frontier.begin(self.affordable(depth));
+            self.is_far_back = is_far_back;
+            begin
         } else {
             now_ns
         };
@@ -148,7 +151,9 @@ impl ByTime {
             Err(problem) => Some(problem.into()),
         };
         self.last_took = start.elapsed();
-        self.spent += self.last_took;
+        if self.is_far_back {
+            self.spent_far_back += self.last_took;
+        }
         self.notes.seen.look_ends();
         if let Some(problem) = refused {
             self.refusal = None;
@@ -184,7 +189,7 @@ impl ByTime {
     }
 
     fn affordable(&self, depth: Depth) -> Depth {
-        let is_dear = self.spent * SHARE_OF_TIME > self.began.elapsed();
+        let is_dear = self.spent_far_back * SHARE_OF_TIME > self.began.elapsed();
         if depth == Depth::Turn && is_dear {
             Depth::Shallow
         } else {

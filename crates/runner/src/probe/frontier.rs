@@ -21,13 +21,11 @@ const LEVELS: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct Frontier {
     start_ns: u64,
-    /// Between two looks.
-    step_ns: u64,
     workers: Vec<Worker>,
     /// The latest time of any record.
     newest_ns: u64,
-    /// (when, the latest time of any record by then), one a look.
-    marks: VecDeque<(u64, u64)>,
+    /// The latest time of any record by each round of looks.
+    marks: VecDeque<u64>,
     looks: u64,
 }
 
@@ -57,10 +55,9 @@ pub(crate) enum Depth {
 }
 
 impl Frontier {
-    pub(crate) fn new(workers: usize, start_ns: u64, step_ns: u64) -> Self {
+    pub(crate) fn new(workers: usize, start_ns: u64) -> Self {
         Self {
             start_ns,
-            step_ns: step_ns.max(1),
             workers: (0..workers).map(|_| Worker::default()).collect(),
             newest_ns: start_ns,
             marks: VecDeque::new(),
@@ -88,8 +85,8 @@ impl Frontier {
         self.newest_ns = self.newest_ns.max(time_ns);
     }
 
-    /// Where a round of looks begins that is begun `now_ns`.
-    pub(crate) fn begin(&mut self, now_ns: u64, depth: Depth) -> u64 {
+    /// Where the next round of looks begins, and whether that is further back than the one before came.
+    pub(crate) fn begin(&mut self, depth: Depth) -> (u64, bool) {
         let first_missing = self.first_missing();
         let level = match depth {
             Depth::Whole => LEVELS,
@@ -102,13 +99,13 @@ impl Frontier {
         let passed = if level >= LEVELS {
             self.start_ns
         } else {
-            self.newest_at(now_ns.saturating_sub(self.step_ns << level))
+            self.newest_before(1 << level)
         };
         if self.marks.len() == MARKS_MAX {
             self.marks.pop_front();
         }
-        self.marks.push_back((now_ns, self.newest_ns));
-        first_missing.max(passed)
+        self.marks.push_back(self.newest_ns);
+        (first_missing.max(passed), level > 0)
     }
 
     /// The earliest time at which a record can have been sent that was not seen.
@@ -124,13 +121,10 @@ impl Frontier {
         of_each.min().unwrap_or(newest_ns)
     }
 
-    /// The latest time of any record that had been seen by an instant.
-    fn newest_at(&self, at_ns: u64) -> u64 {
-        let behind = self.marks.partition_point(|(when, _)| *when <= at_ns);
-        match behind.checked_sub(1) {
-            Some(place) => self.marks[place].1,
-            None => self.start_ns,
-        }
+    /// The latest time of any record that had been seen so many rounds ago.
+    fn newest_before(&self, rounds: usize) -> u64 {
+        let place = self.marks.len().checked_sub(rounds);
+        place.map_or(self.start_ns, |place| self.marks[place])
     }
 }
 
@@ -208,20 +202,20 @@ mod tests {
 
     #[test]
     fn where_all_came_in_order_nothing_is_read_twice() {
-        let mut frontier = Frontier::new(1, START, STEP);
-        assert_eq!(frontier.begin(START, Depth::Turn), START);
+        let mut frontier = Frontier::new(1, START);
+        assert_eq!(frontier.begin(Depth::Turn).0, START);
         for look in 1..50 {
             let seen = look * 4 * GROUP;
             note(&mut frontier, seen - 4 * GROUP..seen);
-            let begins = frontier.begin(START + seen, Depth::Turn);
+            let (begins, _) = frontier.begin(Depth::Turn);
             assert_eq!(begins, START + seen - 1, "look {look}");
         }
     }
 
     #[test]
     fn what_is_missing_is_gone_back_to_and_the_more_rarely_the_longer() {
-        let mut frontier = Frontier::new(1, START, STEP);
-        frontier.begin(START, Depth::Turn);
+        let mut frontier = Frontier::new(1, START);
+        frontier.begin(Depth::Turn);
         let mut back = Vec::new();
         for look in 1..=64 {
             let sequences = (look - 1) * STEP..look * STEP;
@@ -230,7 +224,7 @@ mod tests {
                 sequences.filter(|sequence| *sequence != 1_000),
             );
             let now = START + look * STEP;
-            back.push(now - frontier.begin(now, Depth::Turn));
+            back.push(now - frontier.begin(Depth::Turn).0);
         }
         // Group 3 holds it: nothing before that group is read again.
         let earliest = START + 3 * GROUP - 1;
@@ -242,31 +236,31 @@ mod tests {
         let mean = back[20..].iter().sum::<u64>() / 44;
         assert!(mean < 10 * STEP, "{mean}: {back:?}");
         let now = START + 64 * STEP;
-        assert_eq!(frontier.begin(now, Depth::Whole), earliest);
-        assert!(frontier.begin(now, Depth::Shallow) >= now - 2 * STEP);
+        assert_eq!(frontier.begin(Depth::Whole).0, earliest);
+        assert!(frontier.begin(Depth::Shallow).0 >= now - 2 * STEP);
         // It comes at last.
         note(&mut frontier, std::iter::once(1_000));
-        assert!(frontier.begin(now, Depth::Whole) >= now - 2 * GROUP);
+        assert!(frontier.begin(Depth::Whole).0 >= now - 2 * GROUP);
     }
 
     #[test]
     fn a_worker_that_sends_nothing_holds_nobody_up() {
-        let mut frontier = Frontier::new(2, START, STEP);
+        let mut frontier = Frontier::new(2, START);
         for look in 1..=32 {
             note(&mut frontier, (look - 1) * STEP..look * STEP);
-            frontier.begin(START + look * STEP, Depth::Turn);
+            frontier.begin(Depth::Turn);
         }
         let now = START + 32 * STEP;
-        assert!(frontier.begin(now, Depth::Shallow) >= now - 2 * STEP);
-        assert_eq!(frontier.begin(now, Depth::Whole), START);
+        assert!(frontier.begin(Depth::Shallow).0 >= now - 2 * STEP);
+        assert_eq!(frontier.begin(Depth::Whole).0, START);
     }
 
     #[test]
     fn keys_that_nobody_gave_are_left_out() {
-        let mut frontier = Frontier::new(1, START, STEP);
+        let mut frontier = Frontier::new(1, START);
         frontier.note(17, START + 5);
         frontier.note(key_of(7, 0), START + 5);
-        assert_eq!(frontier.begin(START + 10, Depth::Whole), START);
+        assert_eq!(frontier.begin(Depth::Whole).0, START);
     }
 
     #[test]
