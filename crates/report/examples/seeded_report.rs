@@ -1,5 +1,5 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
-//! A second argument picks another study: `ingest` (the default), `shopping`, `hostile`, `search`, `one-factor`, `three-factors`, `single`, `cut`.
+//! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `one-factor`, `three-factors`, `single`, `cut`.
 
 #[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
@@ -15,6 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let study = match arguments.next().as_deref().unwrap_or("ingest") {
         "ingest" => Seeded::ingest(),
         "shopping" => Seeded::shopping(),
+        "pipeline" => Seeded::pipeline(),
         "hostile" => Seeded::hostile(),
         "search" => Seeded::search(),
         "one-factor" => Seeded::plain(&[("connections", &["1", "5", "10", "20", "50", "100"])], 5),

@@ -1,5 +1,7 @@
 //! `tables.csv`: one row a trial that has run, the unit at the end of each column's name, numbers in full.
 
+mod places;
+
 use waggle_results::{FailureCount, SessionCounts};
 
 use crate::{
@@ -356,6 +358,7 @@ fn heads(model: &Model) -> impl Iterator<Item = String> {
         .chain(factors)
         .chain(COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
         .chain(scenario_heads(model))
+        .chain(places::heads(model))
         .chain(
             SEARCH
                 .iter()
@@ -380,6 +383,7 @@ fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
         .chain(levels)
         .chain(COLUMNS.iter().map(|(_, field)| field(trial)))
         .chain(scenario_fields(model, trial))
+        .chain(places::fields(model, trial))
         .chain(search(model, trial))
 }
 

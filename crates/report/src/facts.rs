@@ -47,6 +47,9 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     }
     if let Some(at) = &info.delivery_at {
         facts.push(("Delivery", delivery(at, &model.trials)));
+        for (place, name) in info.on_the_way.iter().enumerate() {
+            facts.push(("On the way", on_the_way(place, name, &model.trials)));
+        }
     }
     let host = &info.host;
     facts.extend([
@@ -248,6 +251,23 @@ fn delivery(at: &str, trials: &[TrialModel]) -> String {
         text.push_str(&format!(
             "; reading cost the store at most {} of CPU in a trial",
             Unit::Time.show(most * 1e6)
+        ));
+    }
+    text
+}
+
+/// How one place before the last was followed.
+fn on_the_way(place: usize, name: &str, trials: &[TrialModel]) -> String {
+    let resolution = trials
+        .iter()
+        .filter_map(|trial| trial.on_the_way.get(place))
+        .map(|place| place.delivery.resolution_ms)
+        .reduce(f64::max);
+    let mut text = format!("every accepted record looked for at {name} as well, by key");
+    if let Some(ms) = resolution {
+        text.push_str(&format!(
+            "; a delay there is known to within {}",
+            Unit::Time.show(ms * 1000.0)
         ));
     }
     text

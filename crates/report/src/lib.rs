@@ -19,9 +19,10 @@ pub use html::html;
 pub use markdown::markdown;
 pub use model::{
     Answer, CellModel, CellSearch, Counted, CpuSeries, Distribution, Factor, Failure, FindModel,
-    Model, Percentile, SearchStep, Series, SeriesPoint, SessionsModel, SpectrumPoint, StepModel,
-    ThresholdCell, ThresholdOutcome, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
-    TrialStep, evidence, judge, level, model, sentence,
+    Model, NamedSeries, Percentile, PlaceModel, SearchStep, Series, SeriesPoint, SessionsModel,
+    SpectrumPoint, StepModel, ThresholdCell, ThresholdOutcome, TrialModel, TrialNumbers,
+    TrialPercentile, TrialPercentiles, TrialPlace, TrialStep, TrialWatch, evidence, judge, level,
+    model, sentence,
 };
 pub use rows::{
     CellRow, SEARCH_COLUMNS, STEP_COLUMNS, SearchRow, StepRow, cell_columns, cell_rows,

@@ -8,6 +8,8 @@
 //! trials/0001-c03-r1/    trial.json (written last)  intervals.ndjson  resources.ndjson  backlog.ndjson
 //!                        response_time.hlog  service_time.hlog  failed_time.hlog  lag.hlog  delivery_delay.hlog  logs/
 //!                        connect_time.hlog  handshake_time.hlog (where the engine notes them)
+//!                        arrival_delay.hlog (where the probe knows when the place itself had a record)  watches.ndjson
+//!                        on_the_way/01-broker/    backlog.ndjson  delivery_delay.hlog  arrival_delay.hlog
 //!                        steps/01-login/    response_time.hlog  service_time.hlog  failed_time.hlog (of a scenario)
 //! trials/.0002-c01-r1.partial/    a trial that has not come to its end; ignored by readers, redone on resume
 //! ```
@@ -16,6 +18,8 @@ mod calibration;
 mod encoded;
 mod folder;
 mod hlog;
+mod on_the_way;
+mod out;
 mod read;
 mod run;
 mod text;
@@ -27,21 +31,24 @@ pub use folder::{RunFolder, WriteError};
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
 };
+pub use on_the_way::PlaceLogs;
 pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunInfo, ScenarioInfo,
-    ScheduleInfo, ThresholdInfo, TrialKey,
+    ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 pub use text::{
     TextError, read_backlog, read_intervals, read_resources, read_run_info, read_trial_info,
+    read_watches,
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo, FailureCount, IntervalRow,
-    LedgerInfo, PhaseInfo, PhaseName, ResourceRow, SessionCounts, SessionsInfo, StepCounts,
-    StepInfo, TrialEnd, TrialInfo,
+    LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow, SessionCounts, SessionsInfo,
+    StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
 };
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
 /// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones:
-/// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting.
-pub const FORMAT: u32 = 2;
+/// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the places on the
+/// records' way (`on_the_way`), the time until a place itself had a record (`arrival_delay.hlog`) and the watches.
+pub const FORMAT: u32 = 3;

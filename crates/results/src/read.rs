@@ -10,13 +10,16 @@ use hdrhistogram::Histogram;
 use thiserror::Error;
 
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, PhaseName, ResourceRow, RunInfo, StepInfo, TextError,
-    TrialInfo, TrialKey,
+    BacklogRow, HistogramLog, IntervalRow, PhaseName, PlaceInfo, PlaceLogs, ResourceRow, RunInfo,
+    StepInfo, TextError, TrialInfo, TrialKey, WatchRow,
     folder::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS},
-    hlog, text,
+    hlog,
+    on_the_way::place_folder,
+    text,
     writer::{
-        BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME, INTERVALS, LAG,
-        RESOURCES, RESPONSE_TIME, SERVICE_TIME, TRIAL_FILE, folder_name, step_folder,
+        ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
+        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, SERVICE_TIME, TRIAL_FILE, WATCHES, folder_name,
+        step_folder,
     },
 };
 
@@ -79,6 +82,11 @@ pub struct Trial {
     pub lag: HistogramLog,
     /// `None` where delivery was not followed.
     pub delivery_delay: Option<Histogram<u64>>,
+    /// From sent until the place where records must arrive had them; `None` where the probe does not know that.
+    pub arrival_delay: Option<Histogram<u64>>,
+    /// In the order of [`TrialInfo::on_the_way`].
+    pub on_the_way: Vec<PlaceLogs>,
+    pub watches: Vec<WatchRow>,
     /// Empty where they were not noted.
     pub connect_time: HistogramLog,
     pub handshake_time: HistogramLog,
@@ -313,8 +321,20 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         })
     };
     let steps = info.steps.iter().enumerate().map(of_step);
+    let delay = |name: &str| Ok(delay(&series.read(name, hlog::read_histograms)?));
+    let of_place = |(place, told): (usize, &PlaceInfo)| {
+        let of = place_folder(place, &told.delivery.probe);
+        Ok(PlaceLogs {
+            backlog: series.read(&format!("{of}/{BACKLOG}"), text::read_backlog)?,
+            delivery_delay: delay(&format!("{of}/{DELIVERY_DELAY}"))?,
+            arrival_delay: delay(&format!("{of}/{ARRIVAL_DELAY}"))?,
+        })
+    };
+    let places = info.on_the_way.iter().enumerate().map(of_place);
     Ok(Trial {
         steps: steps.collect::<Result<_, ReadError>>()?,
+        on_the_way: places.collect::<Result<_, ReadError>>()?,
+        watches: series.read(WATCHES, text::read_watches)?,
         connect_time: if_noted(CONNECT_TIME)?,
         handshake_time: if_noted(HANDSHAKE_TIME)?,
         info,
@@ -324,7 +344,8 @@ fn read_trial(folder: PathBuf, info: TrialInfo, limits: Limits) -> Result<Trial,
         service_time: by_interval(SERVICE_TIME)?,
         failed_time: by_interval(FAILED_TIME)?,
         lag: by_interval(LAG)?,
-        delivery_delay: delay(&series.read(DELIVERY_DELAY, hlog::read_histograms)?),
+        delivery_delay: delay(DELIVERY_DELAY)?,
+        arrival_delay: delay(ARRIVAL_DELAY)?,
         intervals,
         path: folder,
     })

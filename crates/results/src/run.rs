@@ -32,7 +32,7 @@ pub struct RunInfo {
     pub host: Host,
     /// Where the records come from (file name, count), if records are sent.
     pub records_from: Option<String>,
-    /// `None`: delivery is not followed.
+    /// Where records must arrive; `None`: delivery is not followed.
     pub delivery_at: Option<String>,
     /// What sessions are made of; `None`: the load is one request. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,6 +40,21 @@ pub struct RunInfo {
     /// What is searched for in every cell; `None`: nothing, each trial has the load of its cell. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub find: Option<FindInfo>,
+    /// Places before `delivery_at` on the records' way, in their order. Since format 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_the_way: Vec<String>,
+    /// Numbers of the system that are read again and again. Since format 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watches: Vec<WatchInfo>,
+}
+
+/// A number of the system that is read again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchInfo {
+    pub name: String,
+    /// What it counts, in a few words.
+    pub summary: String,
 }
 
 /// The search for the highest level of the load at which conditions hold.

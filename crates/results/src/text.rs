@@ -3,7 +3,7 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use thiserror::Error;
 
-use crate::{BacklogRow, FORMAT, IntervalRow, ResourceRow, RunInfo, TrialInfo};
+use crate::{BacklogRow, FORMAT, IntervalRow, ResourceRow, RunInfo, TrialInfo, WatchRow};
 
 /// Most rows of one `.ndjson` file.
 const MAX_ROWS: usize = 10_000_000;
@@ -104,6 +104,14 @@ pub fn read_resources(text: &[u8]) -> Result<Vec<ResourceRow>, TextError> {
 /// # Errors
 /// See [`TextError`].
 pub fn read_backlog(text: &[u8]) -> Result<Vec<BacklogRow>, TextError> {
+    rows(text)
+}
+
+/// Reads `watches.ndjson`.
+///
+/// # Errors
+/// See [`TextError`].
+pub fn read_watches(text: &[u8]) -> Result<Vec<WatchRow>, TextError> {
     rows(text)
 }
 

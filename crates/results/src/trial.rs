@@ -38,6 +38,7 @@ pub struct TrialInfo {
     /// Whole run of the engine, warm-up and finish included.
     pub totals: CountsRow,
     pub engine: EngineInfo,
+    /// At the place where records must arrive.
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
     /// What was seen and is worth a line in the report.
@@ -54,6 +55,17 @@ pub struct TrialInfo {
     /// What it took to have connections; `None`: not noted. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connecting: Option<ConnectingInfo>,
+    /// Places on the records' way to where they must arrive, in their order. Since format 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_the_way: Vec<PlaceInfo>,
+}
+
+/// The account of records at one place on their way. Its name is that of the probe.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceInfo {
+    pub ledger: LedgerInfo,
+    pub delivery: DeliveryInfo,
 }
 
 /// One step of a scenario.
@@ -337,4 +349,15 @@ pub struct BacklogRow {
     /// Records visible in the store so far.
     #[serde(deserialize_with = "count")]
     pub visible: u64,
+}
+
+/// A line of `watches.ndjson`: a number of the system at one instant, over all replicas of its component.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchRow {
+    /// Since the start of the load.
+    pub at_s: f64,
+    /// The watch's name.
+    pub watch: String,
+    pub value: f64,
 }

@@ -4,18 +4,18 @@
 //! Nothing here runs per request: the busiest call is once an interval.
 
 use std::{
-    fs::{self, File},
-    io::{BufWriter, Write},
+    fs,
     path::{Path, PathBuf},
 };
 
 use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
-use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    BacklogRow, IntervalRow, ResourceRow, TrialInfo, TrialKey, WriteError,
-    folder::{json, sync_folder, unreadable, write_synced},
+    BacklogRow, IntervalRow, ResourceRow, TrialInfo, TrialKey, WatchRow, WriteError,
+    folder::{json, sync_folder, write_synced},
     hlog::{self, Place},
+    on_the_way::{ON_THE_WAY, PlaceOut},
+    out::Out,
 };
 
 pub(crate) const TRIAL_FILE: &str = "trial.json";
@@ -27,12 +27,14 @@ pub(crate) const SERVICE_TIME: &str = "service_time.hlog";
 pub(crate) const FAILED_TIME: &str = "failed_time.hlog";
 pub(crate) const LAG: &str = "lag.hlog";
 pub(crate) const DELIVERY_DELAY: &str = "delivery_delay.hlog";
+pub(crate) const ARRIVAL_DELAY: &str = "arrival_delay.hlog";
+pub(crate) const WATCHES: &str = "watches.ndjson";
 pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
 pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
 pub(crate) const LOGS: &str = "logs";
 const STEPS: &str = "steps";
-/// Most letters of a step's name in its folder's name.
-const STEP_LETTERS_MAX: usize = 64;
+/// Most letters of a step's or place's name in its folder's name.
+const LETTERS_MAX: usize = 64;
 
 /// The histograms of one interval, in microseconds.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +65,8 @@ pub struct LoadStart<'a> {
     pub name: &'a str,
     /// Names of a scenario's steps; none where the load is one request.
     pub steps: &'a [String],
+    /// Names of the places on the records' way to where they must arrive.
+    pub on_the_way: &'a [String],
     pub started_unix_ns: u64,
 }
 
@@ -74,6 +78,8 @@ pub struct TrialWriter {
     intervals: Out,
     resources: Out,
     backlog: Out,
+    /// Opened by the first row.
+    watches: Option<Out>,
     load: Option<Load>,
 }
 
@@ -82,6 +88,7 @@ struct Load {
     tag: String,
     started_unix_s: f64,
     steps: Vec<StepOut>,
+    on_the_way: Vec<PlaceOut>,
     /// Opened by the first interval that has them.
     connect_time: Option<Out>,
     handshake_time: Option<Out>,
@@ -90,6 +97,8 @@ struct Load {
     failed_time: Out,
     lag: Out,
     delivery_delay: Out,
+    /// Opened where there is one.
+    arrival_delay: Option<Out>,
     serializer: V2DeflateSerializer,
     /// End of the last interval.
     end_s: f64,
@@ -112,71 +121,18 @@ impl std::fmt::Debug for Load {
     }
 }
 
-/// A file being written, with its path for messages.
-#[derive(Debug)]
-struct Out {
-    path: PathBuf,
-    file: BufWriter<File>,
-}
-
-impl Out {
-    fn create(folder: &Path, name: &str) -> Result<Self, WriteError> {
-        let path = folder.join(name);
-        let file = File::create(&path).map_err(WriteError::io("create", &path))?;
-        Ok(Self {
-            path,
-            file: BufWriter::new(file),
-        })
-    }
-
-    /// Writes one row, after making sure that it can be read again.
-    fn row<T: Serialize + DeserializeOwned>(&mut self, row: &T) -> Result<(), WriteError> {
-        let mut line =
-            serde_json::to_string(row).map_err(|error| unreadable(&self.path, &error))?;
-        serde_json::from_str::<T>(&line).map_err(|error| unreadable(&self.path, &error))?;
-        line.push('\n');
-        self.file
-            .write_all(line.as_bytes())
-            .map_err(WriteError::io("write", &self.path))
-    }
-
-    /// A log of histograms, begun.
-    fn log(folder: &Path, name: &str, started_unix_s: f64) -> Result<Self, WriteError> {
-        let mut out = Self::create(folder, name)?;
-        hlog::write_head(&mut out.file, started_unix_s)
-            .map_err(WriteError::io("write", &out.path))?;
-        Ok(out)
-    }
-
-    /// One histogram of a log.
-    fn histogram(
-        &mut self,
-        serializer: &mut V2DeflateSerializer,
-        place: Place<'_>,
-        histogram: &Histogram<u64>,
-    ) -> Result<(), WriteError> {
-        hlog::write_line(&mut self.file, serializer, place, histogram)
-            .map_err(WriteError::io("write", &self.path))
-    }
-
-    fn sync(&mut self) -> Result<(), WriteError> {
-        self.file
-            .flush()
-            .map_err(WriteError::io("write", &self.path))?;
-        self.file
-            .get_ref()
-            .sync_all()
-            .map_err(WriteError::io("sync", &self.path))
-    }
-}
-
 /// `0007-c03-r1`.
 pub(crate) fn folder_name(key: TrialKey, position: u32) -> String {
     format!("{position:04}-c{:02}-r{}", key.cell, key.repetition)
 }
 
-/// `steps/01-login`: whatever the step is called, its folder's name is one that every file system takes.
+/// `steps/01-login`.
 pub(crate) fn step_folder(place: usize, name: &str) -> String {
+    numbered(STEPS, place, name)
+}
+
+/// `steps/01-login`: whatever a thing is called, its folder's name is one that every file system takes.
+pub(crate) fn numbered(folder: &str, place: usize, name: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
             c
@@ -184,8 +140,8 @@ pub(crate) fn step_folder(place: usize, name: &str) -> String {
             '_'
         }
     };
-    let name: String = name.chars().take(STEP_LETTERS_MAX).map(plain).collect();
-    format!("{STEPS}/{:02}-{name}", place + 1)
+    let name: String = name.chars().take(LETTERS_MAX).map(plain).collect();
+    format!("{folder}/{:02}-{name}", place + 1)
 }
 
 impl StepOut {
@@ -227,6 +183,8 @@ impl Load {
             .into_iter()
             .chain(&mut self.connect_time)
             .chain(&mut self.handshake_time)
+            .chain(&mut self.arrival_delay)
+            .chain(self.on_the_way.iter_mut().flat_map(PlaceOut::outs))
             .chain(steps)
     }
 
@@ -308,6 +266,7 @@ impl TrialWriter {
             backlog: Out::create(&partial, BACKLOG)?,
             partial,
             whole,
+            watches: None,
             load: None,
         })
     }
@@ -336,6 +295,12 @@ impl TrialWriter {
             steps: steps
                 .map(|(place, name)| StepOut::open(&self.partial, place, name, started_unix_s))
                 .collect::<Result<_, _>>()?,
+            on_the_way: (0..)
+                .zip(start.on_the_way)
+                .map(|(place, name)| {
+                    PlaceOut::open(&self.partial, (place, name.as_str()), started_unix_s)
+                })
+                .collect::<Result<_, _>>()?,
             connect_time: None,
             handshake_time: None,
             response_time: open(RESPONSE_TIME)?,
@@ -343,6 +308,7 @@ impl TrialWriter {
             failed_time: open(FAILED_TIME)?,
             lag: open(LAG)?,
             delivery_delay: open(DELIVERY_DELAY)?,
+            arrival_delay: None,
             serializer: V2DeflateSerializer::new(),
             end_s: 0.0,
         });
@@ -386,7 +352,7 @@ impl TrialWriter {
         self.resources.row(row)
     }
 
-    /// How far the store was at one look.
+    /// How far the place where records must arrive was at one look.
     ///
     /// # Errors
     /// Where the row holds a number that is not finite, or the disk refuses.
@@ -394,11 +360,37 @@ impl TrialWriter {
         self.backlog.row(row)
     }
 
-    /// The delays until visible, in microseconds, over the whole load; once, after the last interval.
+    /// How far a place on the records' way was at one look; places count from 0.
+    ///
+    /// # Errors
+    /// Where the load was not started with that place, the row holds a number that is not finite, or the disk refuses.
+    pub fn backlog_on_the_way(&mut self, place: usize, row: &BacklogRow) -> Result<(), WriteError> {
+        let (out, _, _) = self.place(place)?;
+        out.backlog.row(row)
+    }
+
+    /// A number of the system at one instant.
+    ///
+    /// # Errors
+    /// Where the row holds a number that is not finite, or the disk refuses.
+    pub fn watch(&mut self, row: &WatchRow) -> Result<(), WriteError> {
+        let out = match &mut self.watches {
+            Some(out) => out,
+            None => self.watches.insert(Out::create(&self.partial, WATCHES)?),
+        };
+        out.row(row)
+    }
+
+    /// The delays until visible at the place where records must arrive, and until that place itself had them where the probe
+    /// knows that, in microseconds, over the whole load; once, after the last interval.
     ///
     /// # Errors
     /// Where the load was not started, or the disk refuses.
-    pub fn delivery_delay(&mut self, histogram: &Histogram<u64>) -> Result<(), WriteError> {
+    pub fn delivery_delay(
+        &mut self,
+        visible: &Histogram<u64>,
+        arrival: Option<&Histogram<u64>>,
+    ) -> Result<(), WriteError> {
         let Some(load) = &mut self.load else {
             return Err(WriteError::NotStarted {
                 path: self.partial.clone(),
@@ -409,8 +401,45 @@ impl TrialWriter {
             start_s: 0.0,
             length_s: load.end_s,
         };
-        load.delivery_delay
-            .histogram(&mut load.serializer, place, histogram)
+        let serializer = &mut load.serializer;
+        load.delivery_delay.histogram(serializer, place, visible)?;
+        if let Some(arrival) = arrival {
+            let out = Out::log(&self.partial, ARRIVAL_DELAY, load.started_unix_s)?;
+            let out = load.arrival_delay.insert(out);
+            out.histogram(serializer, place, arrival)?;
+        }
+        Ok(())
+    }
+
+    /// The same of a place on the records' way; places count from 0.
+    ///
+    /// # Errors
+    /// Where the load was not started with that place, or the disk refuses.
+    pub fn delays_on_the_way(
+        &mut self,
+        place: usize,
+        visible: &Histogram<u64>,
+        arrival: Option<&Histogram<u64>>,
+    ) -> Result<(), WriteError> {
+        let (out, serializer, at) = self.place(place)?;
+        out.delays(serializer, at, (visible, arrival))
+    }
+
+    fn place(
+        &mut self,
+        place: usize,
+    ) -> Result<(&mut PlaceOut, &mut V2DeflateSerializer, Place<'_>), WriteError> {
+        let not_started = || WriteError::NotStarted {
+            path: self.partial.clone(),
+        };
+        let load = self.load.as_mut().ok_or_else(not_started)?;
+        let out = load.on_the_way.get_mut(place).ok_or_else(not_started)?;
+        let at = Place {
+            tag: &load.tag,
+            start_s: 0.0,
+            length_s: load.end_s,
+        };
+        Ok((out, &mut load.serializer, at))
     }
 
     /// Makes everything durable, writes `trial.json` and gives the folder its name, which is returned.
@@ -422,6 +451,7 @@ impl TrialWriter {
         let load = self.load.iter_mut().flat_map(Load::outs);
         for out in [&mut self.intervals, &mut self.resources, &mut self.backlog]
             .into_iter()
+            .chain(&mut self.watches)
             .chain(load)
         {
             out.sync()?;
@@ -429,12 +459,17 @@ impl TrialWriter {
         let trial_file = self.partial.join(TRIAL_FILE);
         write_synced(&trial_file, &json(&trial_file, info)?)?;
         let steps = self.load.iter().flat_map(|load| &load.steps);
-        for folder in steps.filter_map(|step| step.response_time.path.parent()) {
+        let places = self.load.iter().flat_map(|load| &load.on_the_way);
+        let paths = steps
+            .map(|step| &step.response_time.path)
+            .chain(places.map(|place| &place.backlog.path));
+        for folder in paths.filter_map(|path| path.parent()) {
             sync_folder(folder)?;
         }
-        let steps_folder = self.partial.join(STEPS);
-        if steps_folder.exists() {
-            sync_folder(&steps_folder)?;
+        for folder in [STEPS, ON_THE_WAY].map(|name| self.partial.join(name)) {
+            if folder.exists() {
+                sync_folder(&folder)?;
+            }
         }
         sync_folder(&self.partial)?;
         fs::rename(&self.partial, &self.whole).map_err(WriteError::io("rename", &self.partial))?;

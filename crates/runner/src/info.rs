@@ -2,7 +2,7 @@
 
 use waggle_results::{
     CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunInfo,
-    ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
+    ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_study::{
     Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Scenario, Study, Threshold, ThresholdOp,
@@ -22,6 +22,8 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
     let study = &request.study;
     // A study has at least one cell, and its schedule is written once: cells differ in it only where a factor says so.
     let first = &study.cells[0];
+    let delivery = first.measure.delivery.as_ref();
+    let places = delivery.map_or(&[][..], |delivery| &delivery.at);
     RunInfo {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -42,13 +44,21 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
         records_from: first
             .records()
             .map(|body| format!("{} ({} records)", body.from, records.count(body))),
-        delivery_at: first
-            .measure
-            .delivery
-            .as_ref()
-            .map(|delivery| delivery.at.clone()),
+        delivery_at: places.last().cloned(),
         scenario: first.scenario().map(|told| scenario(told, study)),
         find: find(study),
+        on_the_way: places
+            .split_last()
+            .map_or_else(Vec::new, |(_, before)| before.to_vec()),
+        watches: request
+            .system
+            .watches
+            .iter()
+            .map(|watch| WatchInfo {
+                name: watch.name.clone(),
+                summary: watch.summary.clone(),
+            })
+            .collect(),
     }
 }
 

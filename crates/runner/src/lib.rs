@@ -34,6 +34,7 @@ mod servers;
 mod supervise;
 mod trial;
 mod up;
+mod watch;
 mod web;
 
 #[cfg(test)]

@@ -214,13 +214,14 @@ fn names_exist(request: &RunRequest) -> Result<(), RunError> {
                 name: name.clone(),
             });
         }
-        if let Some(delivery) = &cell.measure.delivery
-            && !system.probes.iter().any(|probe| probe.name == delivery.at)
-        {
-            return Err(RunError::NotInSystem {
-                what: "probe",
-                name: delivery.at.clone(),
-            });
+        let places = cell.measure.delivery.iter().flat_map(|asked| &asked.at);
+        for name in places {
+            if !system.probes.iter().any(|probe| probe.name == *name) {
+                return Err(RunError::NotInSystem {
+                    what: "probe",
+                    name: name.clone(),
+                });
+            }
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ mod fill;
 mod mistake;
 mod nearest;
 mod parameters;
+mod place;
 mod plan;
 mod provision;
 mod raw;
@@ -29,6 +30,7 @@ pub use check::{MIN_STEADY_INTERVALS, read_threshold};
 pub use environment::EnvironmentError;
 pub use mistake::{Mistake, Mistakes, Source};
 pub use parameters::parameter_levels;
+pub use place::{Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind};
 pub use plan::{Level, Plan, PlannedTrial, plan};
 pub use provision::{Arguments, Server, SetupStep, When};
 pub use read::{
@@ -46,6 +48,6 @@ pub use settings::{
 };
 pub use shelf::{Files, no_files};
 pub use system::{
-    Check, CheckExpect, Component, Endpoint, External, Parameter, ParameterKind, Probe,
-    ProcessDriver, ReadyCheck, System,
+    Check, CheckExpect, Component, Endpoint, External, Parameter, ParameterKind, ProcessDriver,
+    ReadyCheck, System,
 };

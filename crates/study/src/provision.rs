@@ -120,6 +120,9 @@ impl System {
         system
             .probes
             .retain(|probe| probe.when.holds(parameters) && names.contains(&probe.component));
+        system
+            .watches
+            .retain(|watch| watch.when.holds(parameters) && names.contains(&watch.component));
         let endpoints = &system.endpoints;
         system.verify.retain(|check| {
             check.when.holds(parameters)

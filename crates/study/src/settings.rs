@@ -316,8 +316,8 @@ pub struct Measure {
 /// Following records to where they must arrive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
-    /// Name of one of the system's probes.
-    pub at: String,
+    /// Names of the system's probes, in the order of the records' way; at the last one they must arrive. At least one.
+    pub at: Vec<String>,
     /// Time between two looks.
     pub poll: Duration,
     /// A record seen later than this after it was sent is `late`; `None`: none is.

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::{Arguments, Level, Server, SetupStep, When};
+use crate::{Arguments, Level, Probe, Server, SetupStep, Watch, When};
 
 /// A checked `system.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,7 @@ pub struct System {
     pub components: Vec<Component>,
     pub endpoints: Vec<Endpoint>,
     pub probes: Vec<Probe>,
+    pub watches: Vec<Watch>,
     /// The functional check, run in this order before any load.
     pub verify: Vec<Check>,
     /// A server that runs already; its one component is neither started nor stopped.
@@ -120,24 +121,6 @@ pub struct Endpoint {
     pub when: When,
     pub component: String,
     pub port: String,
-}
-
-/// A place that is watched for records: text over HTTP, one record a line, read on from an offset.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Probe {
-    pub name: String,
-    pub when: When,
-    pub component: String,
-    pub port: String,
-    /// Path and query; `${offset}` and `${limit}` are replaced at each look.
-    pub get: String,
-    /// Text right before a line's offset, key, run and time, e.g. `"waggle_key":`.
-    pub offset_after: String,
-    pub key_after: String,
-    pub run_after: String,
-    pub time_after: String,
-    /// Records read at once.
-    pub limit: u32,
 }
 
 /// One step of the functional check.

@@ -1,5 +1,5 @@
 'use strict';
-/* One trial over time: rate, response time, CPU, backlog, under one time axis with the phases shaded. */
+/* One trial over time: rate, response time, CPU, backlog, watches, under one time axis with the phases shaded. */
 
 const timeView = { trial: null };
 
@@ -68,7 +68,20 @@ function cpuOption(look) {
 }
 
 function backlogOption(look) {
-  return timeOption(look, [{ name: 'backlog', data: timeView.trial.backlog, areaStyle: { opacity: 0.15 } }], plain, 'backlog');
+  const { trial } = timeView;
+  const before = trial.before.map(([name, points]) => ({ name: `backlog at ${name}`, data: points }));
+  const last = { name: before.length ? `backlog at ${model.place}` : 'backlog', data: trial.backlog, areaStyle: { opacity: 0.15 } };
+  return timeOption(look, [...before, last], plain, 'backlog');
+}
+
+/** The readings of a watch in the trial shown; none where it was never read. */
+function watched(name) {
+  const found = timeView.trial.watches.find((one) => one[0] === name);
+  return found ? found[1] : [];
+}
+
+function watchOption(name) {
+  return (look) => timeOption(look, [{ name, data: watched(name) }], (value) => three(value), name);
 }
 
 function drawTime() {
@@ -88,7 +101,8 @@ function drawTime() {
   show('time-rate', rateOption, trial.points.length > 0);
   show('time-latency', latencyOption, trial.points.length > 0);
   show('time-cpu', cpuOption, trial.cpu.length > 0);
-  show('time-backlog', backlogOption, trial.backlog.length > 0);
+  show('time-backlog', backlogOption, trial.backlog.length > 0 || trial.before.length > 0);
+  model.watches.forEach((name, place) => show(`time-watch-${place}`, watchOption(name), watched(name).length > 0));
 }
 
 /** First the cell, then which of its trials. */
@@ -96,7 +110,7 @@ function timeChoice() {
   const box = byId('time-choice');
   const withTrials = model.cells.filter((cell) => model.trials.some((trial) => trial.cell === cell.cell));
   if (!withTrials.length) {
-    document.querySelectorAll('#time-rate, #time-latency, #time-cpu, #time-backlog').forEach((plot) => { plot.closest('figure').hidden = true; });
+    document.querySelectorAll('#time-rate, #time-latency, #time-cpu, #time-backlog, [id^=time-watch-].plot').forEach((plot) => { plot.closest('figure').hidden = true; });
     return;
   }
   const rateName = byId('time-rate-label').textContent;

@@ -5,8 +5,8 @@ use waggle_stats::Estimate;
 
 use crate::{
     model::{
-        CellModel, CellSearch, FindModel, Model, Percentile, SpectrumPoint, StepModel, TrialModel,
-        kind_of,
+        CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
+        TrialModel, kind_of,
     },
     rows, text, words,
 };
@@ -19,6 +19,8 @@ pub(super) fn chart_model(model: &Model) -> Value {
         "cells": model.cells.iter().map(|cell| self::cell(model, cell)).collect::<Vec<_>>(),
         "trials": model.trials.iter().map(trial).collect::<Vec<_>>(),
         "best": model.answer.cell,
+        "place": model.info.delivery_at,
+        "watches": model.info.watches.iter().map(|watch| &watch.name).collect::<Vec<_>>(),
         "search": model.find.as_ref().map(|find| search(model, find)),
     })
 }
@@ -146,6 +148,11 @@ fn trial(trial: &TrialModel) -> Value {
             .map(|(at, value)| [rounded(*at, 3), rounded(*value, 3)])
             .collect()
     };
+    let named = |all: &[NamedSeries]| -> Vec<Value> {
+        all.iter()
+            .map(|one| json!([one.name, lines(&one.points)]))
+            .collect()
+    };
     json!({
         "cell": trial.key.cell,
         "repetition": trial.key.repetition,
@@ -157,6 +164,8 @@ fn trial(trial: &TrialModel) -> Value {
         "points": points,
         "cpu": trial.series.cpu.iter().map(|one| json!([one.component, lines(&one.points)])).collect::<Vec<_>>(),
         "backlog": lines(&trial.series.backlog),
+        "before": named(&trial.series.on_the_way),
+        "watches": named(&trial.series.watches),
     })
 }
 

@@ -336,6 +336,10 @@ fn time(out: &mut String, model: &Model) {
         "Backlog: accepted and not yet visible, records",
         "wide",
     );
+    for (place, watch) in model.info.watches.iter().enumerate() {
+        let label = format!("{}: {}", watch.name, watch.summary);
+        chart(out, &format!("time-watch-{place}"), &label, "wide");
+    }
     out.push_str(
         "<details class=\"series\"><summary>The same as tables, trial by trial</summary>\n",
     );

@@ -37,7 +37,13 @@ pub(super) fn write(out: &mut String, trial: &TrialModel, counted: Counted) {
         .iter()
         .map(|one| format!("{}, cores", one.component));
     let backlog = (!series.backlog.is_empty()).then(|| "backlog".to_owned());
-    for head in heads.into_iter().chain(cpu).chain(backlog) {
+    let before = series
+        .on_the_way
+        .iter()
+        .map(|one| format!("backlog at {}", one.name));
+    let watches = series.watches.iter().map(|one| one.name.clone());
+    let all = heads.into_iter().chain(cpu).chain(backlog);
+    for head in all.chain(before).chain(watches) {
         out.push_str(&format!(
             "<th scope=\"col\" class=\"n\">{}</th>",
             escape::text(&head)
@@ -89,10 +95,12 @@ fn rows(trial: &TrialModel) -> Vec<Vec<String>> {
         rows.push(row);
         from = point.end_s;
     }
+    let named = series.on_the_way.iter().chain(&series.watches);
     let mut later: Vec<f64> = series
         .cpu
         .iter()
         .flat_map(|one| &one.points)
+        .chain(named.flat_map(|one| &one.points))
         .chain(&series.backlog)
         .map(|(at, _)| *at)
         .filter(|at| *at > load_end)
@@ -109,7 +117,7 @@ fn rows(trial: &TrialModel) -> Vec<Vec<String>> {
     rows
 }
 
-/// The last sample of each component, and of the backlog, in `(from, to]`.
+/// The last sample of each component, of the backlogs and of the watches, in `(from, to]`.
 fn samples(trial: &TrialModel, from: f64, to: f64) -> Vec<String> {
     let series = &trial.series;
     let last = |points: &[(f64, f64)]| {
@@ -118,5 +126,8 @@ fn samples(trial: &TrialModel, from: f64, to: f64) -> Vec<String> {
     };
     let cpu = series.cpu.iter().map(|one| last(&one.points));
     let backlog = (!series.backlog.is_empty()).then(|| last(&series.backlog));
-    cpu.chain(backlog).collect()
+    let named = series.on_the_way.iter().chain(&series.watches);
+    cpu.chain(backlog)
+        .chain(named.map(|one| last(&one.points)))
+        .collect()
 }

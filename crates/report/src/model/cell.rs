@@ -10,6 +10,7 @@ use super::{
     TrialModel, TrialNumbers,
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     judge,
+    place::{self, PlaceModel, TrialPlace},
     step::{self, SessionsModel, StepModel, TrialStep},
 };
 
@@ -36,6 +37,10 @@ pub struct CellModel {
     pub service: Distribution,
     /// From sent until visible.
     pub delay: Distribution,
+    /// From sent until the place where it must arrive had it.
+    pub arrival: Distribution,
+    /// Places on the records' way, without the last.
+    pub on_the_way: Vec<PlaceModel>,
     /// Requests over the counted trials.
     pub succeeded: u64,
     pub failed: u64,
@@ -117,6 +122,8 @@ pub(crate) fn cell(
         response: times(|numbers| numbers.response.as_ref()),
         service: times(|numbers| numbers.service.as_ref()),
         delay: times(|numbers| numbers.delay.as_ref()),
+        arrival: times(|numbers| numbers.arrival.as_ref()),
+        on_the_way: on_the_way(&counted),
         succeeded,
         failed,
         failures: distribution::by_kind(counted.iter().flat_map(|(_, numbers)| &numbers.failures)),
@@ -156,6 +163,14 @@ fn worst(
         .iter()
         .filter_map(|(_, numbers)| number(numbers))
         .reduce(f64::max)
+}
+
+fn on_the_way(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<PlaceModel> {
+    let trials: Vec<&[TrialPlace]> = counted
+        .iter()
+        .map(|(trial, _)| &trial.on_the_way[..])
+        .collect();
+    place::over_trials(&trials)
 }
 
 fn sessions(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<SessionsModel> {
@@ -199,21 +214,7 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
     counted
         .iter()
         .filter_map(|(trial, _)| trial.ledger.clone())
-        .reduce(|mut sum, one| {
-            sum.sent += one.sent;
-            sum.accepted += one.accepted;
-            sum.rejected += one.rejected;
-            sum.unknown += one.unknown;
-            sum.delivered += one.delivered;
-            sum.missing += one.missing;
-            sum.unknown_delivered += one.unknown_delivered;
-            sum.unexpected += one.unexpected;
-            sum.duplicates += one.duplicates;
-            sum.late += one.late;
-            sum.out_of_order += one.out_of_order;
-            sum.missing_keys.extend(one.missing_keys);
-            sum
-        })
+        .reduce(place::sum)
 }
 
 fn component_cores(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, Estimate)> {

@@ -59,11 +59,15 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             missing_keys: ledger.missing_keys.clone(),
         }),
         delivery: span.delivery.totals(),
+        // Whichever probe was behind: its place's delays are its own.
         probe_behind_s: trial
             .info
-            .delivery
-            .as_ref()
-            .map(|delivery| delivery.behind_s),
+            .on_the_way
+            .iter()
+            .map(|place| &place.delivery)
+            .chain(&trial.info.delivery)
+            .map(|delivery| delivery.behind_s)
+            .reduce(f64::max),
         answers: span.answers.totals(),
         bins: SteadyBins {
             throughput: &span.bins.throughput,

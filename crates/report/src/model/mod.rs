@@ -8,6 +8,7 @@ mod distribution;
 mod find;
 pub(crate) mod found;
 pub mod judge;
+mod place;
 mod remark;
 mod series;
 mod step;
@@ -25,8 +26,9 @@ pub use distribution::{
 pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
 pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
+pub use place::{PlaceModel, TrialPlace, TrialWatch};
 pub(crate) use remark::is_external;
-pub use series::{CpuSeries, Series, SeriesPoint};
+pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
 pub use step::{SessionsModel, StepModel, TrialStep};
 pub(crate) use threshold::kind_of;
 pub use threshold::{ThresholdCell, ThresholdOutcome};

@@ -1,6 +1,6 @@
 //! A trial over time, thinned to what a screen can show.
 
-use waggle_results::{HistogramLog, IntervalRow, Trial};
+use waggle_results::{BacklogRow, HistogramLog, IntervalRow, Trial};
 
 use super::{Counted, distribution::as_f64};
 
@@ -22,6 +22,9 @@ pub struct Series {
     pub cpu: Vec<CpuSeries>,
     /// (seconds, records accepted by then and not yet visible)
     pub backlog: Vec<(f64, f64)>,
+    /// The same of each place on the records' way.
+    pub on_the_way: Vec<NamedSeries>,
+    pub watches: Vec<NamedSeries>,
 }
 
 /// One stretch of load.
@@ -36,6 +39,13 @@ pub struct SeriesPoint {
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
     pub in_flight: f64,
+}
+
+/// Numbers of one thing: (seconds, number).
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedSeries {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
 }
 
 /// CPU of one component replica: (seconds, cores).
@@ -53,7 +63,9 @@ pub(crate) fn series(trial: &Trial, counted: Counted, points_max: usize) -> Seri
             .map(|rows| point(rows, &trial.response_time, counted))
             .collect(),
         cpu: cpu(trial, points_max),
-        backlog: backlog(trial, points_max),
+        backlog: backlog(trial, &trial.backlog, points_max),
+        on_the_way: on_the_way(trial, points_max),
+        watches: watches(trial, points_max),
     }
 }
 
@@ -158,19 +170,52 @@ pub(crate) fn backlog_max(trial: &Trial, from_s: f64, to_s: f64) -> Option<f64> 
 
 /// Accepted by the instant of each look, less what was visible then; a store that shows more than was answered so far
 /// is not behind.
-fn backlog(trial: &Trial, points_max: usize) -> Vec<(f64, f64)> {
-    let keep_every = trial.backlog.len().div_ceil(points_max).max(1);
-    let last = trial.backlog.len().saturating_sub(1);
-    let kept = trial
-        .backlog
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| place % keep_every == 0 || *place == last);
-    kept.map(|(_, row)| {
+pub(crate) fn backlog(trial: &Trial, looks: &[BacklogRow], points_max: usize) -> Vec<(f64, f64)> {
+    let kept = thinned(looks, points_max);
+    kept.map(|row| {
         (
             row.at_s,
             (accepted_by(trial, row.at_s) - as_f64(row.visible)).max(0.0),
         )
     })
     .collect()
+}
+
+fn on_the_way(trial: &Trial, points_max: usize) -> Vec<NamedSeries> {
+    let places = trial.info.on_the_way.iter().zip(&trial.on_the_way);
+    places
+        .map(|(info, logs)| NamedSeries {
+            name: info.delivery.probe.clone(),
+            points: backlog(trial, &logs.backlog, points_max),
+        })
+        .collect()
+}
+
+fn watches(trial: &Trial, points_max: usize) -> Vec<NamedSeries> {
+    let mut all: Vec<NamedSeries> = Vec::new();
+    for row in &trial.watches {
+        let at = (row.at_s, row.value);
+        match all.iter_mut().find(|one| one.name == row.watch) {
+            Some(one) => one.points.push(at),
+            None => all.push(NamedSeries {
+                name: row.watch.clone(),
+                points: vec![at],
+            }),
+        }
+    }
+    for one in &mut all {
+        one.points = thinned(&one.points, points_max).copied().collect();
+    }
+    all
+}
+
+/// Every so many-th of many, and the last.
+fn thinned<T>(all: &[T], points_max: usize) -> impl Iterator<Item = &T> {
+    let keep_every = all.len().div_ceil(points_max).max(1);
+    let last = all.len().saturating_sub(1);
+    let kept = all
+        .iter()
+        .enumerate()
+        .filter(move |(place, _)| place % keep_every == 0 || *place == last);
+    kept.map(|(_, one)| one)
 }

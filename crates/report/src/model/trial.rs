@@ -10,6 +10,7 @@ use super::{
     Counted,
     distribution::{self, TrialPercentiles, as_f64},
     judge,
+    place::{self, TrialPlace, TrialWatch},
     series::{self, Series},
     step::{self, TrialStep},
 };
@@ -34,6 +35,8 @@ pub struct TrialModel {
     pub numbers: Option<TrialNumbers>,
     pub ledger: Option<LedgerInfo>,
     pub delivery: Option<DeliveryInfo>,
+    /// In the order of the records' way, without the last.
+    pub on_the_way: Vec<TrialPlace>,
     pub phases: Vec<PhaseInfo>,
     /// What the runner saw, then what the checks found worth a line.
     pub remarks: Vec<String>,
@@ -68,6 +71,8 @@ pub struct TrialNumbers {
     pub failed_times: Option<TrialPercentiles>,
     /// From sent until visible, over the whole load.
     pub delay: Option<TrialPercentiles>,
+    /// From sent until the place where it must arrive had it; `None` where the probe does not know that.
+    pub arrival: Option<TrialPercentiles>,
     /// `None` where resources were not sampled.
     pub system_cpu_us_per_request: Option<f64>,
     pub engine_cpu_us_per_request: f64,
@@ -91,6 +96,7 @@ pub struct TrialNumbers {
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<TrialStep>,
     pub sessions: Option<SessionCounts>,
+    pub watches: Vec<TrialWatch>,
 }
 
 impl TrialModel {
@@ -137,6 +143,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         numbers,
         ledger: trial.info.ledger.clone(),
         delivery: trial.info.delivery.clone(),
+        on_the_way: place::of_trial(trial, measured_within(trial)),
         phases: trial.info.phases.clone(),
         remarks: trial
             .info
@@ -185,6 +192,10 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
             .delivery_delay
             .as_ref()
             .and_then(distribution::of_trial),
+        arrival: trial
+            .arrival_delay
+            .as_ref()
+            .and_then(distribution::of_trial),
         system_cpu_us_per_request: (sampled && answered > 0.0)
             .then(|| system_cores * measured.seconds * 1e6 / answered),
         engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
@@ -210,7 +221,16 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
             .sessions
             .as_ref()
             .map(|sessions| sessions.measured),
+        watches: place::watches(&trial.watches, (from, to)),
     })
+}
+
+/// Start and end of the measured phase.
+fn measured_within(trial: &Trial) -> (f64, f64) {
+    trial
+        .info
+        .phase(PhaseName::Measure)
+        .map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s))
 }
 
 /// Mean cores of each component over the measured phase, in the order the components were first sampled.

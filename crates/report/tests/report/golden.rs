@@ -95,6 +95,24 @@ fn a_scenario() {
 }
 
 #[test]
+fn places_on_the_way_and_watches() {
+    let model = seeded_model(&Seeded::pipeline());
+    check(&csv(&model), "pipeline.csv");
+    check(&markdown(&model), "pipeline.md");
+    let page = html(&model);
+    for there in [
+        "id=\"time-watch-0\"",
+        "backlog at broker",
+        "had it, p99",
+        "On the way",
+    ] {
+        assert!(page.contains(there), "{there}");
+    }
+    let other = html(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("id=\"time-watch-0\"") && !other.contains("On the way"));
+}
+
+#[test]
 fn a_search() {
     let model = seeded_model(&Seeded::search());
     check(&csv(&model), "search.csv");

@@ -56,6 +56,7 @@ fn a_crash_between_two_calls() {
             .load_started(&LoadStart {
                 name: "get",
                 steps: &["login".to_owned()],
+                on_the_way: &[],
                 started_unix_ns: 1,
             })
             .unwrap();

@@ -58,22 +58,22 @@ fn run_json() {
     );
     check(
         "run.json",
-        replaced("\"format\": 2", "\"format\": 3"),
-        "written in format 3; this waggle reads formats up to 2",
+        replaced("\"format\": 3", "\"format\": 4"),
+        "written in format 4; this waggle reads formats up to 3",
     );
     check(
         "run.json",
-        replaced("\"format\": 2", "\"format\": 99, \"new\": {}"),
+        replaced("\"format\": 3", "\"format\": 99, \"new\": {}"),
         "use a newer waggle",
     );
     check(
         "run.json",
-        replaced("\"format\": 2", "\"format\": 0"),
+        replaced("\"format\": 3", "\"format\": 0"),
         "format 0 does not exist",
     );
     check(
         "run.json",
-        replaced("\"format\": 2", "\"format\": \"1\""),
+        replaced("\"format\": 3", "\"format\": \"1\""),
         "invalid type: string",
     );
     check(
@@ -119,8 +119,8 @@ fn trial_json() {
     check(file, |_| "{}".into(), "missing field `format`");
     check(
         file,
-        replaced("\"format\": 2", "\"format\": 3"),
-        "written in format 3",
+        replaced("\"format\": 3", "\"format\": 4"),
+        "written in format 4",
     );
     check(
         file,

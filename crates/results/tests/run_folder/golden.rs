@@ -8,8 +8,9 @@ use crate::sample;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
 const GOLDEN_SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-scenario");
-/// As format 1 wrote it; never written again.
+/// As older formats wrote them; never written again.
 const FORMAT_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-1");
+const FORMAT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-2");
 
 #[test]
 fn the_folder_is_the_golden_one() {
@@ -21,23 +22,22 @@ fn the_folder_is_the_golden_one() {
 }
 
 #[test]
-fn format_1_says_what_it_said() {
+fn older_formats_say_what_they_said() {
+    older(1, FORMAT_1, GOLDEN);
+    older(2, FORMAT_2, GOLDEN_SCENARIO);
+}
+
+fn older(format: u32, old: &str, new: &str) {
     let (old, new) = (
-        Run::read(Path::new(FORMAT_1)).unwrap(),
-        Run::read(Path::new(GOLDEN)).unwrap(),
+        Run::read(Path::new(old)).unwrap(),
+        Run::read(Path::new(new)).unwrap(),
     );
-    assert_eq!((old.info.format, new.info.format), (1, 2));
-    assert_eq!(
-        old.info,
-        RunInfo {
-            format: 1,
-            ..new.info
-        }
-    );
+    assert_eq!((old.info.format, new.info.format), (format, 3));
+    assert_eq!(old.info, RunInfo { format, ..new.info });
     assert_eq!(old.trials.len(), new.trials.len());
     for (old, new) in old.trials.iter().zip(&new.trials) {
         let expected = TrialInfo {
-            format: 1,
+            format,
             ..new.info.clone()
         };
         assert_eq!(old.info, expected);

@@ -10,5 +10,6 @@ mod damage;
 mod golden;
 mod java;
 mod lock;
+mod on_the_way;
 mod round_trip;
 mod sample;

@@ -140,6 +140,7 @@ fn what_could_not_be_read_again_is_not_written() {
     let start = LoadStart {
         name: "shopping",
         steps: &["login".to_owned()],
+        on_the_way: &[],
         started_unix_ns: 1,
     };
     writer.load_started(&start).unwrap();

@@ -74,6 +74,8 @@ pub(crate) fn run_info() -> RunInfo {
         delivery_at: Some("store".into()),
         scenario: None,
         find: None,
+        on_the_way: Vec::new(),
+        watches: Vec::new(),
     }
 }
 
@@ -152,6 +154,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         steps: Vec::new(),
         sessions: None,
         connecting: None,
+        on_the_way: Vec::new(),
     }
 }
 
@@ -187,6 +190,7 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
         .load_started(&LoadStart {
             name: REQUEST,
             steps: &[],
+            on_the_way: &[],
             started_unix_ns: STARTED_UNIX_NS,
         })
         .unwrap();
@@ -234,7 +238,7 @@ pub(crate) fn write_rows(writer: &mut TrialWriter, seed: u64) -> Written {
             .unwrap();
     }
     let delivery_delay = histogram(&mut random, 1_346, 200_000);
-    writer.delivery_delay(&delivery_delay).unwrap();
+    writer.delivery_delay(&delivery_delay, None).unwrap();
     Written {
         response_time,
         delivery_delay,
@@ -356,6 +360,7 @@ pub(crate) fn scenario_trial_info() -> TrialInfo {
             handshakes: 60,
             handshakes_resumed: 50,
         }),
+        on_the_way: Vec::new(),
         ..trial_info(key(2, 1), 1)
     }
 }
@@ -369,6 +374,7 @@ pub(crate) fn write_scenario_run(path: &Path) -> Vec<[Histogram<u64>; 2]> {
         .load_started(&LoadStart {
             name: "shopping",
             steps: &STEPS.map(str::to_owned),
+            on_the_way: &[],
             started_unix_ns: STARTED_UNIX_NS,
         })
         .unwrap();
@@ -430,4 +436,5 @@ pub(crate) fn assert_same_logs(found: &Trial, expected: &Trial) {
     };
     assert_eq!(all(found), all(expected));
     assert_eq!(found.delivery_delay, expected.delivery_delay);
+    assert_eq!(found.arrival_delay, expected.arrival_delay);
 }

@@ -1,7 +1,6 @@
 //! A store's answer as bytes → lines → what a line says of its record. Pure.
 
-use memchr::{memchr, memmem::Finder};
-use waggle_study::Probe;
+use memchr::{memchr, memmem::Finder, memrchr};
 
 /// A line longer than this is none of ours and is left out.
 const LINE_MAX_BYTES: usize = 1024 * 1024;
@@ -57,10 +56,21 @@ impl Lines {
 /// What stands right before the numbers of a line.
 #[derive(Debug)]
 pub(crate) struct Markers {
-    offset: Finder<'static>,
+    offset: Option<Finder<'static>>,
     key: Finder<'static>,
-    run: Finder<'static>,
-    time: Finder<'static>,
+    /// `None`: every line is of this run.
+    run: Option<Finder<'static>>,
+    /// `None`: the time ends the line.
+    time: Option<Finder<'static>>,
+}
+
+/// The same as text, as a system's file has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks<'a> {
+    pub(crate) offset: Option<&'a str>,
+    pub(crate) key: &'a str,
+    pub(crate) run: Option<&'a str>,
+    pub(crate) time: Option<&'a str>,
 }
 
 /// What one line says.
@@ -79,35 +89,47 @@ pub(crate) struct RowStamp {
 }
 
 impl Markers {
-    pub(crate) fn new(probe: &Probe) -> Self {
+    pub(crate) fn new(marks: Marks<'_>) -> Self {
         let finder = |text: &str| Finder::new(text.as_bytes()).into_owned();
         Self {
-            offset: finder(&probe.offset_after),
-            key: finder(&probe.key_after),
-            run: finder(&probe.run_after),
-            time: finder(&probe.time_after),
+            offset: marks.offset.map(finder),
+            key: finder(marks.key),
+            run: marks.run.map(finder),
+            time: marks.time.map(finder),
         }
     }
 
     /// Reads a line; `run` is the mark of this run's records.
     pub(crate) fn read(&self, line: &[u8], run: &[u8]) -> Row {
-        let number = |finder: &Finder<'_>| after(line, finder).and_then(number);
-        let is_ours = || {
-            let rest = after(line, &self.run)?.strip_prefix(run)?;
-            // A longer mark that begins like ours is another run's.
-            (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(())
-        };
-        let stamp = || {
-            is_ours()?;
-            Some(RowStamp {
-                key: number(&self.key)?,
-                time_ns: number(&self.time)?,
-            })
-        };
         Row {
-            offset: number(&self.offset),
-            stamp: stamp(),
+            offset: self
+                .offset
+                .as_ref()
+                .and_then(|finder| number(after(line, finder)?)),
+            stamp: self.stamp(line, run),
         }
+    }
+
+    /// What the line says of its record, if that is of this run.
+    pub(crate) fn stamp(&self, line: &[u8], run: &[u8]) -> Option<RowStamp> {
+        if let Some(finder) = &self.run {
+            let rest = after(line, finder)?.strip_prefix(run)?;
+            // A longer mark that begins like ours is another run's.
+            if rest.first().is_some_and(u8::is_ascii_alphanumeric) {
+                return None;
+            }
+        }
+        let time = match &self.time {
+            Some(finder) => after(line, finder)?,
+            None => {
+                let line = line.trim_ascii_end();
+                &line[memrchr(b' ', line)? + 1..]
+            }
+        };
+        Some(RowStamp {
+            key: number(after(line, &self.key)?)?,
+            time_ns: number(time)?,
+        })
     }
 }
 
@@ -117,7 +139,7 @@ fn after<'a>(line: &'a [u8], marker: &Finder<'_>) -> Option<&'a [u8]> {
 }
 
 /// The digits at the start of `text`, one space or quote before them allowed, as stores write them.
-fn number(text: &[u8]) -> Option<u64> {
+pub(super) fn number(text: &[u8]) -> Option<u64> {
     let text = text.strip_prefix(b" ").unwrap_or(text);
     let text = text.strip_prefix(b"\"").unwrap_or(text);
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
@@ -136,22 +158,15 @@ fn number(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use waggle_study::Probe;
 
-    use super::{Lines, Markers, Row, RowStamp};
+    use super::{Lines, Markers, Marks, Row, RowStamp};
 
     fn markers() -> Markers {
-        Markers::new(&Probe {
-            when: waggle_study::When::default(),
-            name: "store".to_owned(),
-            component: "gateway".to_owned(),
-            port: "http".to_owned(),
-            get: "/".to_owned(),
-            offset_after: "\"offset\":".to_owned(),
-            key_after: "\"waggle_key\":".to_owned(),
-            run_after: "\"waggle_run\":\"".to_owned(),
-            time_after: "\"time\":".to_owned(),
-            limit: 10,
+        Markers::new(Marks {
+            offset: Some("\"offset\":"),
+            key: "\"waggle_key\":",
+            run: Some("\"waggle_run\":\""),
+            time: Some("\"time\":"),
         })
     }
 
@@ -198,6 +213,31 @@ mod tests {
         );
         check(r#"{"offset":99999999999999999999,"value":1}"#, None, None);
         check("", None, None);
+    }
+
+    #[test]
+    fn line_protocol_has_its_time_at_the_end() {
+        let read = |run: Option<&str>, line: &str| {
+            let marks = Marks {
+                offset: None,
+                key: "waggle_key=",
+                run,
+                time: None,
+            };
+            let stamp = Markers::new(marks).stamp(line.as_bytes(), b"r1");
+            stamp.map(|stamp| (stamp.key, stamp.time_ns))
+        };
+        let line = "m,host=a,waggle_run=r1 text=\"a b\",waggle_key=5i 17";
+        assert_eq!(read(Some("waggle_run="), line), Some((5, 17)));
+        assert_eq!(read(None, "m waggle_key=5i 17\r"), Some((5, 17)));
+        for wrong in [
+            "m,waggle_run=r2 waggle_key=5i 17",
+            "m,waggle_run=r1 waggle_key=5i",
+            "m,waggle_run=r1 value=5i 17",
+            "",
+        ] {
+            assert_eq!(read(Some("waggle_run="), wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -1,30 +1,42 @@
-//! Following a store over HTTP: what it shows is read on from an offset, again and again, while load runs and after.
+//! Following a place: what it has of a trial's records, again and again, while load runs and after.
+//!
+//! A place is read in one of three ways: text over HTTP that is read on from an offset (`offset`), text over HTTP that is asked
+//! for by the records' times (`by_time`), and the messages of a topic of Kafka (`kafka`). What is found goes into the same notes.
 
+mod by_time;
+mod csv;
 mod delays;
+mod frontier;
+mod kafka;
 mod lines;
+mod notes;
+mod offset;
+mod pace;
 mod seen;
+#[cfg(test)]
+mod tests;
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
-use tokio::{sync::watch, time::Instant};
-use waggle_study::{Delivery, Probe};
+use tokio::sync::watch;
+use waggle_study::{Delivery, Probe, ProbeAsk, ProbeKind};
 
-use self::{
-    delays::Delays,
-    lines::{Lines, Markers},
-    seen::Fate,
-};
+use self::{by_time::ByTime, kafka::Kafka, offset::Offset, pace::Pace};
 pub(crate) use self::{
     delays::{Window, histogram},
+    frontier::Depth,
+    notes::Notes,
     seen::Seen,
 };
 use crate::{
     clock::Clock,
-    placeholder::fill,
+    driver::Failure,
+    placeholder::{PlaceholderError, fill},
+    secrets::Secrets,
     web::{Ask, Line, WebError},
 };
 
-/// What decides how a store is followed.
+/// What decides how a place is followed.
 #[derive(Debug, Clone)]
 pub(crate) struct Following<'a> {
     pub(crate) probe: &'a Probe,
@@ -35,210 +47,180 @@ pub(crate) struct Following<'a> {
     pub(crate) sequence_max: u64,
     pub(crate) interval: Duration,
     pub(crate) clock: Clock,
+    /// No record was sent before, in nanoseconds since 1970.
+    pub(crate) since_ns: u64,
+    /// For `${secret.NAME}` in questions.
+    pub(crate) secrets: &'a Secrets,
     /// The measured phase, as soon as it is known.
     pub(crate) window: watch::Receiver<Option<Window>>,
 }
 
-/// Reads on in a store and notes what it sees.
+/// Why a look showed nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProbeError {
+    #[error(transparent)]
+    Web(#[from] WebError),
+    #[error("{path}: {problem}")]
+    Answer { path: String, problem: String },
+    #[error("{0}")]
+    Kafka(String),
+}
+
+/// A place that is followed.
 #[derive(Debug)]
-pub(crate) struct Follower {
-    get: String,
-    limit: u32,
-    markers: Markers,
-    lines: Lines,
-    notes: Notes,
-    /// The next record to be read.
-    offset: u64,
-    pub(crate) polls: u64,
-    pub(crate) bytes_read: u64,
-    pub(crate) rows_read: u64,
-    /// Start of the last look that came to the store's end: what is shown after it may have been there ever since.
-    caught_up: Instant,
-    /// The longest time from such a look until rows came after it.
-    pub(crate) longest_gap: Duration,
-    /// Start of the first of several looks in a row that each showed as many rows as one may.
-    behind_since: Option<Instant>,
-    /// The longest such row of looks.
-    pub(crate) longest_behind: Duration,
-    /// Lines without an offset, which cannot be read on from.
-    pub(crate) without_offset: u64,
+pub(crate) enum Follower<N> {
+    Offset(Box<Offset>, N),
+    ByTime(Box<ByTime>, N),
+    Kafka(Kafka),
 }
 
-/// What was found.
-#[derive(Debug)]
-struct Notes {
-    run: Vec<u8>,
-    clock: Clock,
-    interval_ns: u64,
-    late_after_us: Option<u64>,
-    seen: Seen,
-    late: u64,
-    negative_delays: u64,
-    delays: Delays,
-    window: watch::Receiver<Option<Window>>,
-}
-
-impl Follower {
-    pub(crate) fn new(following: &Following<'_>) -> Self {
-        let Following {
-            probe, delivery, ..
-        } = following;
-        Self {
-            get: probe.get.clone(),
-            limit: probe.limit,
-            markers: Markers::new(probe),
-            lines: Lines::default(),
-            notes: Notes {
-                run: following.run.as_bytes().to_vec(),
-                clock: following.clock,
-                interval_ns: nanoseconds(following.interval).max(1),
-                late_after_us: delivery.late_after.map(|after| nanoseconds(after) / 1_000),
-                seen: Seen::new(following.workers, following.sequence_max),
-                late: 0,
-                negative_delays: 0,
-                delays: Delays::new(),
-                window: following.window.clone(),
-            },
-            offset: 0,
-            polls: 0,
-            bytes_read: 0,
-            rows_read: 0,
-            caught_up: Instant::now(),
-            longest_gap: Duration::ZERO,
-            behind_since: None,
-            longest_behind: Duration::ZERO,
-            without_offset: 0,
-        }
-    }
-
-    /// Looks once; true where the store has more than it showed at once.
-    pub(crate) async fn look(&mut self, line: &mut impl Line) -> Result<bool, WebError> {
-        let start = Instant::now();
-        self.polls += 1;
-        // A look that was given up left half a line, which is read again now.
-        self.lines.forget();
-        let path = page(&self.get, self.offset, self.limit);
-        let rows_before = self.rows_read;
-        let answer = line
-            .ask(&Ask::get(&path), &mut |chunk| self.take(chunk))
-            .await;
-        match answer {
-            Ok(200) => {
-                let mut lines = std::mem::take(&mut self.lines);
-                lines.end(|line| self.row(line, self.notes.clock.unix_ns()));
-                Ok(self.looked(start, self.rows_read - rows_before))
+impl<N: Line> Follower<N> {
+    /// `line` opens a line to an address; there is at least one of those.
+    pub(crate) fn new(
+        following: &Following<'_>,
+        addresses: &[SocketAddr],
+        line: impl FnOnce(SocketAddr) -> N,
+    ) -> Result<Self, Failure> {
+        let first = *addresses.first().ok_or_else(|| {
+            Failure::new(format!(
+                "probe \"{}\": component \"{}\" has no port \"{}\"",
+                following.probe.name, following.probe.component, following.probe.port
+            ))
+        })?;
+        Ok(match &following.probe.kind {
+            ProbeKind::Offset {
+                get,
+                offset_after,
+                limit,
+            } => {
+                let offset = Offset::new(following, get, (offset_after, *limit));
+                Self::Offset(Box::new(offset), line(first))
             }
-            // Nobody knows how long the store would have taken: that is no lateness of the probe.
-            Ok(status) => {
-                self.behind_since = None;
-                Err(WebError::Status { path, status })
+            ProbeKind::Time { ask, limit } => {
+                let ask = with_secrets(ask, following.secrets).map_err(|why| {
+                    Failure::new(format!("probe \"{}\": {why}", following.probe.name))
+                })?;
+                let by_time = ByTime::new(following, ask, *limit);
+                Self::ByTime(Box::new(by_time), line(first))
             }
-            Err(problem) => {
-                self.behind_since = None;
-                Err(problem)
+            ProbeKind::Kafka { topic } => Self::Kafka(Kafka::start(following, addresses, topic)?),
+        })
+    }
+
+    /// Looks once; true where the place has more than it showed at once.
+    pub(crate) async fn look(&mut self, depth: Depth) -> Result<bool, ProbeError> {
+        match self {
+            Self::Offset(offset, line) => Ok(offset.look(line).await?),
+            Self::ByTime(by_time, line) => by_time.look(line, depth).await,
+            Self::Kafka(kafka) => kafka.look().await,
+        }
+    }
+
+    /// What has been found so far.
+    pub(crate) fn notes<T>(&self, of: impl FnOnce(&Notes) -> T) -> T {
+        match self {
+            Self::Offset(offset, _) => of(&offset.notes),
+            Self::ByTime(by_time, _) => of(&by_time.notes),
+            Self::Kafka(kafka) => kafka.notes(of),
+        }
+    }
+
+    pub(crate) fn pace(&self) -> Pace {
+        match self {
+            Self::Offset(offset, _) => offset.pace,
+            Self::ByTime(by_time, _) => by_time.pace,
+            Self::Kafka(kafka) => kafka.pace(),
+        }
+    }
+
+    /// A look was given up that had begun at `start`; true where it had brought something.
+    pub(crate) fn given_up(&mut self, start: tokio::time::Instant, rows_before: u64) -> bool {
+        let pace = match self {
+            Self::Offset(offset, _) => &mut offset.pace,
+            Self::ByTime(by_time, _) => {
+                by_time.given_up();
+                &mut by_time.pace
             }
-        }
-    }
-
-    /// A look that was begun at `start` brought so many rows; true where there may be more.
-    fn looked(&mut self, start: Instant, rows: u64) -> bool {
-        if rows > 0 {
-            self.longest_gap = self.longest_gap.max(self.caught_up.elapsed());
-        }
-        let has_more = rows >= u64::from(self.limit);
-        if has_more {
-            self.is_behind(start);
-        } else {
-            self.caught_up = start;
-            self.behind_since = None;
-        }
-        has_more
-    }
-
-    /// A look that was begun at `start` brought rows and did not come to the store's end.
-    pub(crate) fn is_behind(&mut self, start: Instant) {
-        self.longest_gap = self.longest_gap.max(self.caught_up.elapsed());
-        let since = *self.behind_since.get_or_insert(start);
-        self.longest_behind = self.longest_behind.max(since.elapsed());
-    }
-
-    pub(crate) fn seen(&self) -> &Seen {
-        &self.notes.seen
-    }
-
-    pub(crate) fn late(&self) -> u64 {
-        self.notes.late
-    }
-
-    pub(crate) fn negative_delays(&self) -> u64 {
-        self.notes.negative_delays
-    }
-
-    /// Delays until visible of what was sent in the measured phase, in microseconds.
-    pub(crate) fn delays(&self) -> &hdrhistogram::Histogram<u64> {
-        self.notes.delays.counted()
-    }
-
-    fn take(&mut self, chunk: &[u8]) {
-        let received_ns = self.notes.clock.unix_ns();
-        if let Some(window) = *self.notes.window.borrow() {
-            self.notes.delays.decide(window);
-        }
-        self.bytes_read += chunk.len() as u64;
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.add(chunk, |line| self.row(line, received_ns));
-        self.lines = lines;
-    }
-
-    fn row(&mut self, line: &[u8], received_ns: u64) {
-        if line.is_empty() {
-            return;
-        }
-        self.rows_read += 1;
-        let row = self.markers.read(line, &self.notes.run);
-        match row.offset {
-            Some(offset) => self.offset = self.offset.max(offset.saturating_add(1)),
-            None => self.without_offset += 1,
-        }
-        match row.stamp {
-            Some(stamp) => self.notes.record(stamp.key, stamp.time_ns, received_ns),
-            None => {
-                self.notes.seen.note_foreign();
-            }
-        }
-    }
-}
-
-impl Notes {
-    fn record(&mut self, key: u64, sent_ns: u64, received_ns: u64) {
-        if self.seen.note(key) != Fate::New {
-            return;
-        }
-        let Some(delay_ns) = received_ns.checked_sub(sent_ns) else {
-            self.negative_delays += 1;
-            return;
+            // Its looks wait for nobody.
+            Self::Kafka(_) => return false,
         };
-        let delay_us = delay_ns / 1_000;
-        if self
-            .late_after_us
-            .is_some_and(|late_after| delay_us > late_after)
-        {
-            self.late += 1;
+        let brought = pace.rows_read > rows_before;
+        if brought {
+            pace.is_behind(start);
         }
-        let since_start = sent_ns.saturating_sub(self.clock.start_unix_ns());
-        self.delays.note(since_start / self.interval_ns, delay_us);
+        brought
+    }
+
+    /// The longest pause before the next look that keeps what looking costs in bounds.
+    pub(crate) fn rest(&self) -> Duration {
+        match self {
+            Self::ByTime(by_time, _) => by_time.rest(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// What a delay is known to within at best, of looks with `poll` between them.
+    pub(crate) fn between_looks(&self, poll: Duration) -> Duration {
+        match self {
+            Self::Kafka(_) => Duration::from_millis(1),
+            _ => poll,
+        }
+    }
+
+    /// The next look goes back as far as it is asked to, wherever the one before had come to.
+    pub(crate) fn begin_anew(&mut self) {
+        if let Self::ByTime(by_time, _) = self {
+            by_time.given_up();
+        }
+    }
+
+    /// Whether all that is missing is gone back to, look after look, where a look is asked to.
+    pub(crate) fn shows_all_in_parts(&self) -> bool {
+        matches!(self, Self::ByTime(..))
+    }
+
+    /// Asks once more for what was asked for before, to measure what that costs; `None` where nothing can be measured.
+    pub(crate) async fn ask_again(&mut self, bytes: &mut u64) -> Option<Result<u16, WebError>> {
+        let mut count = |chunk: &[u8]| *bytes += chunk.len() as u64;
+        match self {
+            Self::Offset(offset, line) => {
+                let path = offset.first_page();
+                Some(line.ask(&Ask::get(&path), &mut count).await)
+            }
+            Self::ByTime(by_time, line) => {
+                let ask = by_time.again();
+                Some(line.ask(&ask.borrow(), &mut count).await)
+            }
+            Self::Kafka(_) => None,
+        }
+    }
+
+    /// What is worth a line in the report.
+    pub(crate) fn remark(&self) -> Option<String> {
+        match self {
+            Self::Offset(offset, _) if offset.without_offset > 0 => Some(format!(
+                "{} lines of the store had no offset",
+                offset.without_offset
+            )),
+            Self::Kafka(kafka) => kafka.remark(),
+            _ => None,
+        }
     }
 }
 
-/// Path and query of one look.
-pub(crate) fn page(get: &str, offset: u64, limit: u32) -> String {
+/// A question whose secrets are filled; what changes from look to look stays as it is.
+fn with_secrets(ask: &ProbeAsk, secrets: &Secrets) -> Result<ProbeAsk, PlaceholderError> {
     let value = |name: &str| match name {
-        "offset" => Some(offset.to_string()),
-        "limit" => Some(limit.to_string()),
-        _ => None,
+        "from" | "to" | "run" => Some(format!("${{{name}}}")),
+        _ => secrets.placeholder(name),
     };
-    // A system's file is checked: there is nothing else in it.
-    fill(get, value).unwrap_or_else(|_| get.to_owned())
+    let mut filled = ask.clone();
+    filled.path = fill(&ask.path, value)?;
+    filled.body = fill(&ask.body, value)?;
+    for (_, text) in &mut filled.headers {
+        *text = fill(text, value)?;
+    }
+    Ok(filled)
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

@@ -22,6 +22,8 @@ pub(crate) struct Seen {
 struct Worker {
     words: Vec<u64>,
     latest: Option<u64>,
+    /// The latest when the look under way began.
+    latest_before: Option<u64>,
 }
 
 /// What a key turned out to be.
@@ -42,8 +44,27 @@ impl Seen {
         }
     }
 
-    /// A record of this run was seen.
+    /// A record of this run was seen, in the order in which the place has its records.
     pub(crate) fn note(&mut self, key: u64) -> Fate {
+        let fate = self.set(key, |worker| worker.latest);
+        self.duplicates += u64::from(fate == Fate::Again);
+        fate
+    }
+
+    /// A record of this run was seen in a look that shows known ones again, in any order: once more is no copy, and out of
+    /// order is what an earlier look should have shown.
+    pub(crate) fn note_again(&mut self, key: u64) -> Fate {
+        self.set(key, |worker| worker.latest_before)
+    }
+
+    /// A look ends in which nothing has an order.
+    pub(crate) fn look_ends(&mut self) {
+        for worker in &mut self.workers {
+            worker.latest_before = worker.latest;
+        }
+    }
+
+    fn set(&mut self, key: u64, latest: impl Fn(&Worker) -> Option<u64>) -> Fate {
         let place = waggle_load::worker_and_sequence(key);
         let Some((worker, sequence)) = place.filter(|(_, sequence)| *sequence < self.sequence_max)
         else {
@@ -53,11 +74,10 @@ impl Seen {
             return self.note_foreign();
         };
         if !worker.set(sequence) {
-            self.duplicates += 1;
             return Fate::Again;
         }
         self.distinct += 1;
-        if worker.latest.is_some_and(|latest| sequence < latest) {
+        if latest(worker).is_some_and(|latest| sequence < latest) {
             self.out_of_order += 1;
         }
         worker.latest = worker.latest.max(Some(sequence));
@@ -125,6 +145,21 @@ mod tests {
         check(&[5, 5, 5], 1, 2, 0, 0);
         check(&[2, 0, 1, 3], 4, 0, 2, 0);
         check(&[1000, 999_999_999_999_999], 0, 0, 0, 2);
+    }
+
+    #[test]
+    fn what_is_shown_again_is_no_copy_and_out_of_order_only_between_looks() {
+        let mut seen = Seen::new(1, 1000);
+        for look in [&[3, 0, 1][..], &[3, 4, 2], &[2, 3, 4]] {
+            for sequence in look {
+                seen.note_again(waggle_load::key_of(0, *sequence));
+            }
+            seen.look_ends();
+        }
+        assert_eq!(
+            (seen.distinct, seen.duplicates, seen.out_of_order),
+            (5, 0, 1)
+        );
     }
 
     #[test]

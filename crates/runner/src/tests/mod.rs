@@ -105,13 +105,17 @@ impl Bench {
     }
 
     fn with(study: &str) -> Self {
+        Self::with_system(SYSTEM, study)
+    }
+
+    fn with_system(system: &str, study: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("records.lp"), "m,host=a value=1 1\n").unwrap();
         let source = |text: &str| Source {
             name: "file".to_owned(),
             text: text.to_owned(),
         };
-        let system = waggle_study::read_system(&source(SYSTEM))
+        let system = waggle_study::read_system(&source(system))
             .unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let study = waggle_study::read_study(&source(study), &system)
             .unwrap_or_else(|mistakes| panic!("{mistakes}"));

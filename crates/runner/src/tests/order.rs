@@ -3,7 +3,7 @@
 use waggle_results::{PhaseName, TrialEnd, TrialKey};
 
 use super::{
-    Bench, Then, phases, world,
+    Bench, STUDY, SYSTEM, Then, phases, world,
     world::{Fault, PER_INTERVAL},
 };
 use crate::{Ended, Event};
@@ -176,6 +176,48 @@ async fn a_probe_that_keeps_up_is_never_behind() {
             delivery.behind_s <= 0.01 && (100.0..200.0).contains(&delivery.resolution_ms),
             "{delivery:?}"
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_places_have_an_account_each_and_watches_are_read() {
+    let early = SYSTEM.split_once("probes:\n").unwrap().1;
+    let (early, _) = early.split_once("verify:").unwrap();
+    let system = SYSTEM.replace(
+        "verify:",
+        &format!(
+            "{}watch:\n  first: {{ summary: the first offset, component: fake, port: http, get: /store/0/1, json: $.offset }}\nverify:",
+            early.replace("  store:", "  early:")
+        ),
+    );
+    let study = STUDY.replace("at: store", "at: [early, store]");
+    let bench = Bench::with_system(&system, &study);
+    let fault = Some(Fault::Loses(500));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    let run = bench.results();
+    assert_eq!(run.info.on_the_way, ["early"]);
+    assert_eq!(run.info.delivery_at.as_deref(), Some("store"));
+    assert_eq!(run.info.watches[0].name, "first");
+    for trial in &run.trials {
+        let [early] = &trial.info.on_the_way[..] else {
+            panic!("{:?}", trial.info);
+        };
+        assert_eq!(early.delivery.probe, "early");
+        assert_eq!(Some(&early.ledger), trial.info.ledger.as_ref());
+        assert_eq!(early.ledger.missing, 2);
+        let logs = &trial.on_the_way[0];
+        assert_eq!(
+            logs.delivery_delay.as_ref().unwrap().len(),
+            trial.delivery_delay.as_ref().unwrap().len()
+        );
+        assert!(!logs.backlog.is_empty() && logs.arrival_delay.is_none());
+        assert!(
+            trial
+                .watches
+                .iter()
+                .all(|row| row.watch == "first" && row.value == 0.0)
+        );
+        assert!(trial.watches.len() > 4, "{:?}", trial.watches);
     }
 }
 

@@ -4,7 +4,7 @@ use std::{cell::RefCell, time::Duration};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use waggle_load::Account;
-use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, TrialWriter};
+use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, TrialWriter};
 
 use crate::{
     Event,
@@ -13,9 +13,9 @@ use crate::{
     driver::{Driver, Failure},
     events::Events,
     ledger::{self, accepted, is_complete},
-    probe::{Follower, Following, page},
+    probe::{Depth, Follower, Following},
     trial::phases::Cut,
-    web::{Ask, Line},
+    web::Line,
 };
 
 /// Bytes that are read again to measure what reading costs.
@@ -28,12 +28,21 @@ const LAST_LOOK_AT_MOST: Duration = Duration::from_secs(10);
 /// Between two live events.
 const LIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// The store of one trial, as it is followed.
+/// Which of the places on the records' way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// One before the last, counted from 0.
+    OnTheWay(usize),
+    /// Where records must arrive.
+    Last,
+}
+
+/// A place of one trial, as it is followed.
 pub(crate) struct Delivery<'a, N> {
     probe: &'a waggle_study::Probe,
+    pub(crate) place: Place,
     poll: Duration,
-    line: N,
-    pub(crate) follower: Follower,
+    follower: Follower<N>,
     clock: Clock,
     /// Why the last look failed, if it did.
     problem: Option<String>,
@@ -47,12 +56,12 @@ pub(crate) struct Delivery<'a, N> {
 }
 
 impl<'a, N: Line> Delivery<'a, N> {
-    pub(crate) fn new(following: &Following<'a>, line: N) -> Self {
+    pub(crate) fn new(following: &Following<'a>, place: Place, follower: Follower<N>) -> Self {
         Self {
             probe: following.probe,
+            place,
             poll: following.delivery.poll,
-            line,
-            follower: Follower::new(following),
+            follower,
             clock: following.clock,
             problem: None,
             problems: 0,
@@ -67,9 +76,9 @@ impl<'a, N: Line> Delivery<'a, N> {
     pub(crate) async fn follow(&mut self, writer: &RefCell<TrialWriter>) -> Cut {
         loop {
             let next = Instant::now() + self.poll;
-            match self.look(writer).await {
+            match self.look(Depth::Turn, writer).await {
                 Ok(true) => {}
-                Ok(false) => sleep_until(next).await,
+                Ok(false) => self.pause(next).await,
                 Err(cut) => return cut,
             }
         }
@@ -86,19 +95,23 @@ impl<'a, N: Line> Delivery<'a, N> {
     ) -> Result<(), Cut> {
         let start = Instant::now();
         let accepted = accepted(sent.accounts, sent.records_per_request);
-        self.read_under_load = self.follower.bytes_read;
+        self.read_under_load = self.follower.pace().bytes_read;
         let mut live_at = start + LIVE_EVERY;
         loop {
             let next = Instant::now() + self.poll;
             let look_at_most = at_most
                 .saturating_sub(start.elapsed())
                 .max(LAST_LOOK_AT_MOST);
-            let has_more = self.look_within(look_at_most, writer).await?;
-            let seen = self.follower.seen();
+            let is_last = start.elapsed() + self.poll >= at_most;
+            let has_more = self.drain_look(is_last, look_at_most, writer).await?;
             // Counting is cheap, comparing is not: first the one, then the other.
-            if seen.distinct >= accepted
-                && is_complete(sent.accounts, sent.records_per_request, seen)
-            {
+            let (visible, is_complete) = self.follower.notes(|notes| {
+                let seen = &notes.seen;
+                let complete = seen.distinct >= accepted
+                    && is_complete(sent.accounts, sent.records_per_request, seen);
+                (seen.distinct, complete)
+            });
+            if is_complete {
                 self.drained_after.get_or_insert(start.elapsed());
                 // What the store shows beyond that are copies, and records whose fate nobody knew.
                 if !has_more {
@@ -109,15 +122,12 @@ impl<'a, N: Line> Delivery<'a, N> {
                 self.unread = has_more;
                 break;
             }
-            if Instant::now() >= live_at {
-                events.show(Event::Draining {
-                    visible: seen.distinct,
-                    accepted,
-                });
+            if self.place == Place::Last && Instant::now() >= live_at {
+                events.show(Event::Draining { visible, accepted });
                 live_at += LIVE_EVERY;
             }
             if !has_more {
-                sleep_until(next.min(start + at_most)).await;
+                self.pause(next.min(start + at_most)).await;
             }
         }
         match self.problem.take() {
@@ -152,12 +162,10 @@ impl<'a, N: Line> Delivery<'a, N> {
         }
         let Some(before) = cpu() else { return };
         let (mut bytes, start) = (0, Instant::now());
-        let path = page(&self.probe.get, 0, self.probe.limit);
         while bytes < COST_AT_LEAST_BYTES && start.elapsed() < COST_AT_MOST {
-            let mut count = |chunk: &[u8]| bytes += chunk.len() as u64;
-            if self.line.ask(&Ask::get(&path), &mut count).await.is_err() {
+            let Some(Ok(_)) = self.follower.ask_again(&mut bytes).await else {
                 return;
-            }
+            };
             // An empty answer would be asked for again at once; the store has rows, or nothing would have been read.
             if bytes == 0 {
                 return;
@@ -169,25 +177,48 @@ impl<'a, N: Line> Delivery<'a, N> {
         self.cost_cpu_s = Some(per_byte * as_f64(self.read_under_load));
     }
 
-    /// The account of every record.
-    pub(crate) fn ledger(&self, sent: Sent<'_>) -> LedgerInfo {
-        ledger::ledger(
-            sent.accounts,
-            sent.records_per_request,
-            self.follower.seen(),
-            self.follower.late(),
-        )
+    /// Writes down the delays; tells the account of every record.
+    pub(crate) fn collect(
+        &self,
+        sent: Sent<'_>,
+        writer: &RefCell<TrialWriter>,
+    ) -> Result<PlaceInfo, Cut> {
+        let mut writer = writer.borrow_mut();
+        self.follower.notes(|notes| match self.place {
+            Place::Last => writer.delivery_delay(notes.visible(), notes.arrival()),
+            Place::OnTheWay(place) => {
+                writer.delays_on_the_way(place, notes.visible(), notes.arrival())
+            }
+        })?;
+        Ok(PlaceInfo {
+            ledger: self.ledger(sent),
+            delivery: self.info(),
+        })
     }
 
-    pub(crate) fn info(&self) -> DeliveryInfo {
+    fn ledger(&self, sent: Sent<'_>) -> LedgerInfo {
+        self.follower.notes(|notes| {
+            ledger::ledger(
+                sent.accounts,
+                sent.records_per_request,
+                &notes.seen,
+                notes.late,
+            )
+        })
+    }
+
+    fn info(&self) -> DeliveryInfo {
+        let pace = self.follower.pace();
+        // What watches a place all the time is not bound to the time between two looks.
+        let poll = self.follower.between_looks(self.poll);
         DeliveryInfo {
             probe: self.probe.name.clone(),
-            resolution_ms: self.follower.longest_gap.max(self.poll).as_secs_f64() * 1e3,
-            behind_s: self.follower.longest_behind.as_secs_f64(),
-            negative_delays: self.follower.negative_delays(),
+            resolution_ms: pace.longest_gap.max(poll).as_secs_f64() * 1e3,
+            behind_s: pace.longest_behind.as_secs_f64(),
+            negative_delays: self.follower.notes(|notes| notes.negative_delays),
             drained_after_s: self.drained_after.map(|after| after.as_secs_f64()),
-            polls: self.follower.polls,
-            bytes_read: self.follower.bytes_read,
+            polls: pace.polls,
+            bytes_read: pace.bytes_read,
             cost_cpu_s: self.cost_cpu_s,
         }
     }
@@ -207,27 +238,52 @@ impl<'a, N: Line> Delivery<'a, N> {
                     .to_owned(),
             );
         }
-        if self.follower.without_offset > 0 {
-            remarks.push(format!(
-                "{} lines of the store had no offset",
-                self.follower.without_offset
-            ));
+        remarks.extend(self.follower.remark());
+        if self.place != Place::Last {
+            let of = |remark| format!("at {}: {remark}", self.probe.name);
+            remarks = remarks.into_iter().map(of).collect();
         }
         remarks
+    }
+
+    async fn pause(&self, next: Instant) {
+        sleep_until(next.max(Instant::now() + self.follower.rest())).await;
+    }
+
+    /// One look of the drain; the last one goes back to whatever is missing, as far as its time allows.
+    async fn drain_look(
+        &mut self,
+        is_last: bool,
+        at_most: Duration,
+        writer: &RefCell<TrialWriter>,
+    ) -> Result<bool, Cut> {
+        if !is_last {
+            return self.look_within(Depth::Turn, at_most, writer).await;
+        }
+        let deadline = Instant::now() + at_most;
+        self.follower.begin_anew();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let has_more = self.look_within(Depth::Whole, left, writer).await?;
+            let goes_on = self.follower.shows_all_in_parts() && self.problem.is_none();
+            if !has_more || !goes_on || Instant::now() >= deadline {
+                return Ok(has_more);
+            }
+        }
     }
 
     /// One look that is given up where it takes longer than `at_most`; what it has brought by then counts.
     async fn look_within(
         &mut self,
+        depth: Depth,
         at_most: Duration,
         writer: &RefCell<TrialWriter>,
     ) -> Result<bool, Cut> {
-        let (start, rows) = (Instant::now(), self.follower.rows_read);
-        if let Ok(looked) = timeout(at_most, self.look(writer)).await {
+        let (start, rows) = (Instant::now(), self.follower.pace().rows_read);
+        if let Ok(looked) = timeout(at_most, self.look(depth, writer)).await {
             return looked;
         }
-        if self.follower.rows_read > rows {
-            self.follower.is_behind(start);
+        if self.follower.given_up(start, rows) {
             return Ok(true);
         }
         self.problem = Some(format!("no answer within {} s", at_most.as_secs_f64()));
@@ -236,15 +292,19 @@ impl<'a, N: Line> Delivery<'a, N> {
     }
 
     /// One look; a failed one is tried again at the next poll.
-    async fn look(&mut self, writer: &RefCell<TrialWriter>) -> Result<bool, Cut> {
-        match self.follower.look(&mut self.line).await {
+    async fn look(&mut self, depth: Depth, writer: &RefCell<TrialWriter>) -> Result<bool, Cut> {
+        match self.follower.look(depth).await {
             Ok(has_more) => {
                 self.problem = None;
                 let row = BacklogRow {
                     at_s: self.clock.elapsed().as_secs_f64(),
-                    visible: self.follower.seen().distinct,
+                    visible: self.follower.notes(|notes| notes.seen.distinct),
                 };
-                writer.borrow_mut().backlog(&row)?;
+                let mut writer = writer.borrow_mut();
+                match self.place {
+                    Place::Last => writer.backlog(&row)?,
+                    Place::OnTheWay(place) => writer.backlog_on_the_way(place, &row)?,
+                }
                 Ok(has_more)
             }
             Err(problem) => {

@@ -10,6 +10,7 @@ mod start;
 mod steadiness;
 mod under_load;
 mod verify;
+mod watches;
 mod way;
 
 use std::{cell::RefCell, path::Path, time::Duration};

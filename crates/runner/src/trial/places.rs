@@ -1,4 +1,4 @@
-//! Where the endpoints and probes of a system that is up can be reached.
+//! Where the endpoints of a system that is up can be reached.
 
 use std::net::SocketAddr;
 
@@ -32,14 +32,4 @@ pub(crate) fn endpoint<D: Driver>(
     name: &str,
 ) -> Result<SocketAddr, Failure> {
     Ok(endpoints(system, driver, name)?[0])
-}
-
-/// A port of the first replica of a component.
-pub(crate) fn of_component<D: Driver>(
-    driver: &D,
-    component: &str,
-    port: &str,
-) -> Result<SocketAddr, Failure> {
-    let first = driver.addresses(component, port).into_iter().next();
-    first.ok_or_else(|| Failure::new(format!("component \"{component}\" has no port \"{port}\"")))
 }

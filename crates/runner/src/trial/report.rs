@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
     ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, LedgerInfo, PhaseInfo, PhaseName,
-    SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
+    PlaceInfo, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadModel};
 
@@ -16,7 +16,7 @@ use crate::{
     driver::Failure,
     job,
     secrets::Secrets,
-    trial::{phases::Phases, under_load::Progress},
+    trial::{delivery::Place, phases::Phases, under_load::Progress},
 };
 
 /// Gathers the parts of a trial's result.
@@ -37,6 +37,7 @@ pub(crate) struct Report {
     engine: EngineInfo,
     ledger: Option<LedgerInfo>,
     delivery: Option<DeliveryInfo>,
+    on_the_way: Vec<PlaceInfo>,
     steps: Vec<StepInfo>,
     sessions: Option<SessionsInfo>,
     connecting: Option<ConnectingInfo>,
@@ -70,6 +71,7 @@ impl Report {
             engine: EngineInfo::default(),
             ledger: None,
             delivery: None,
+            on_the_way: Vec::new(),
             steps: Vec::new(),
             sessions: None,
             connecting: None,
@@ -165,14 +167,15 @@ impl Report {
         }
     }
 
-    pub(crate) fn delivered(
-        &mut self,
-        ledger: LedgerInfo,
-        delivery: DeliveryInfo,
-        remarks: Vec<String>,
-    ) {
-        self.ledger = Some(ledger);
-        self.delivery = Some(delivery);
+    /// What came to one place; places are told in their order.
+    pub(crate) fn delivered(&mut self, place: Place, found: PlaceInfo, remarks: Vec<String>) {
+        match place {
+            Place::OnTheWay(_) => self.on_the_way.push(found),
+            Place::Last => {
+                self.ledger = Some(found.ledger);
+                self.delivery = Some(found.delivery);
+            }
+        }
         self.remarks.extend(remarks);
     }
 
@@ -248,6 +251,7 @@ impl Report {
             steps: self.steps.clone(),
             sessions: self.sessions.clone(),
             connecting: self.connecting,
+            on_the_way: self.on_the_way.clone(),
         }
     }
 }

@@ -1,25 +1,26 @@
 //! From a system that is up to a load that runs, with the store followed.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 use waggle_load as load;
 use waggle_results::LoadStart;
-use waggle_study::{self as study, Delivery as DeliveryAsked, External, Probe};
+use waggle_study::{self as study, Delivery as DeliveryAsked, External, LoadModel, Probe, System};
 
 use crate::{
     clock::Clock,
     driver::{Driver, Failure},
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::Load,
-    probe::Following,
+    probe::{Follower, Following},
     scenario::load_scenario,
     trial::{
         Means, Order,
-        delivery::Delivery,
+        delivery::{Delivery, Place},
         phases::Cut,
-        places::{endpoints, of_component},
+        places::endpoints,
         under_load::{Progress, UnderLoad},
+        watches::Watches,
         way::Trial,
     },
     web::Web,
@@ -28,7 +29,9 @@ use crate::{
 /// A load that runs and all that belongs to it.
 pub(crate) struct Started<'a, R, N> {
     pub(crate) load: UnderLoad<'a, R>,
-    pub(crate) delivery: Option<Delivery<'a, N>>,
+    /// In the order of the records' way.
+    pub(crate) deliveries: Vec<Delivery<'a, N>>,
+    pub(crate) watches: Watches<N>,
     pub(crate) clock: Clock,
     pub(crate) workers: usize,
 }
@@ -40,12 +43,14 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
 ) -> Result<Started<'a, L::Run, W::Line>, Cut> {
     let order = trial.order;
     let cell = order.cell;
-    let followed = match &cell.measure.delivery {
-        Some(asked) => Some(store(trial, &means.driver, asked)?),
-        None => None,
-    };
-    let clock = Clock::start();
-    let run = mark(clock, order.position);
+    let asked = cell.measure.delivery.as_ref();
+    let places = asked.map_or(&[][..], |asked| &asked.at);
+    let probes: Vec<&Probe> = places
+        .iter()
+        .map(|name| probe(order.system, name))
+        .collect::<Result<_, _>>()?;
+    let before = Clock::start();
+    let run = mark(before, order.position);
     let job = job_of(order, &means.driver, &run)?;
     let count = job.workers.len();
     let started = means
@@ -57,22 +62,41 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     trial.writer.borrow_mut().load_started(&LoadStart {
         name: cell.name(),
         steps: cell.scenario().map_or(&[], |scenario| &scenario.steps),
+        on_the_way: places.split_last().map_or(&[], |(_, before)| before),
         started_unix_ns: clock.start_unix_ns(),
     })?;
     let (window, window_known) = watch::channel(None);
-    let delivery = followed.map(|(asked, probe, address)| {
-        let following = Following {
-            probe,
-            delivery: asked,
-            run,
-            workers: count,
-            sequence_max: RECORDS_PER_WORKER_MAX,
-            interval: cell.measure.interval,
-            clock,
-            window: window_known,
+    let following = |probe: &'a Probe, delivery: &'a DeliveryAsked| Following {
+        probe,
+        delivery,
+        run: run.clone(),
+        workers: senders(count, &cell.load),
+        sequence_max: RECORDS_PER_WORKER_MAX,
+        interval: cell.measure.interval,
+        clock,
+        since_ns: before.start_unix_ns(),
+        secrets: order.secrets,
+        window: window_known.clone(),
+    };
+    let mut deliveries = Vec::with_capacity(probes.len());
+    for (number, probe) in probes.iter().enumerate() {
+        let Some(asked) = asked else { break };
+        let place = if number + 1 == probes.len() {
+            Place::Last
+        } else {
+            Place::OnTheWay(number)
         };
-        Delivery::new(&following, means.web.line(address))
-    });
+        let following = following(probe, asked);
+        let addresses = means.driver.addresses(&probe.component, &probe.port);
+        let follower = Follower::new(&following, &addresses, |address| means.web.line(address))?;
+        deliveries.push(Delivery::new(&following, place, follower));
+    }
+    let watches = Watches::new(
+        order.system,
+        (cell.measure.resources, clock),
+        |watch| means.driver.addresses(&watch.component, &watch.port),
+        |address| means.web.line(address),
+    );
     let load = UnderLoad {
         run: started,
         writer: trial.writer,
@@ -84,7 +108,8 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     };
     Ok(Started {
         load,
-        delivery,
+        deliveries,
+        watches,
         clock,
         workers: count,
     })
@@ -150,25 +175,19 @@ fn what(order: Order<'_>, run: &str, host: &str) -> Result<load::What, Failure> 
     })
 }
 
-/// The probe that a study asks for, and where its store is.
-fn store<'a, D: Driver>(
-    trial: &Trial<'a>,
-    driver: &D,
-    asked: &'a DeliveryAsked,
-) -> Result<(&'a DeliveryAsked, &'a Probe, SocketAddr), Failure> {
-    let probe = trial
-        .order
-        .system
-        .probes
-        .iter()
-        .find(|probe| probe.name == asked.at);
-    let probe =
-        probe.ok_or_else(|| Failure::new(format!("the system has no probe \"{}\"", asked.at)))?;
-    Ok((
-        asked,
-        probe,
-        of_component(driver, &probe.component, &probe.port)?,
-    ))
+/// The probe that a study asks for.
+fn probe<'a>(system: &'a System, name: &str) -> Result<&'a Probe, Failure> {
+    let found = system.probes.iter().find(|probe| probe.name == name);
+    found.ok_or_else(|| Failure::new(format!("the system has no probe \"{name}\"")))
+}
+
+/// Workers that send: the engine has none without a connection.
+fn senders(workers: usize, load: &LoadModel) -> usize {
+    let connections = match load {
+        LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => *connections,
+        LoadModel::Users { users, .. } => *users,
+    };
+    workers.min(usize::try_from(connections).unwrap_or(usize::MAX))
 }
 
 /// What marks the records of one trial in the store. Digits and letters only, so that it is the same in every format;

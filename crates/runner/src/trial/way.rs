@@ -1,6 +1,15 @@
 //! The way of one trial through its phases, and its tear-down.
 
-use std::{cell::RefCell, fs, future::Future, io, path::Path, pin::pin, time::Duration};
+use std::{
+    cell::RefCell,
+    fs,
+    future::{Future, poll_fn},
+    io,
+    path::Path,
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
 
 use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
@@ -22,6 +31,7 @@ use crate::{
         start::{self, Started},
         under_load::UnderLoad,
         verify,
+        watches::Watches,
     },
     web::{Line, Web},
 };
@@ -51,14 +61,15 @@ impl Trial<'_> {
         let started = start::start(self, means).map_err(|cut| cut.at(PhaseName::WarmUp))?;
         let Started {
             mut load,
-            mut delivery,
+            mut deliveries,
+            mut watches,
             clock,
             workers,
         } = started;
         report.started(clock, workers, self.order.cell, self.order.possible_per_s);
         let mut sampler = Sampler::new(Instant::now(), clock, means.driver.usage());
         let came = {
-            let beside = self.watch(delivery.as_mut(), &mut sampler, &means.driver);
+            let beside = self.watch(&mut deliveries, (&mut sampler, &mut watches), &means.driver);
             self.under_load(&mut load, &means.driver, phases, report, beside)
                 .await
         };
@@ -71,15 +82,17 @@ impl Trial<'_> {
         let outcome = outcome.unwrap_or_else(|_| Err("the load did not end".to_owned()));
         let outcome = outcome.map_err(|why| Cut::from(Failure::new(why)).at(PhaseName::Finish))?;
         report.ended(&outcome);
-        if let Some(delivery) = &mut delivery {
-            self.drain(delivery, &mut sampler, &means.driver, phases, &outcome)
+        if !deliveries.is_empty() {
+            let beside = (&mut sampler, &mut watches);
+            self.drain(&mut deliveries, beside, &means.driver, phases, &outcome)
                 .await?;
         }
+        report.remarks.extend(watches.remarks());
         let allowed = Allowed {
             expected: None,
             at_most: COLLECT_AT_MOST,
         };
-        let collect = async { self.collect(delivery.as_ref(), report, &outcome) };
+        let collect = async { self.collect(&deliveries, report, &outcome) };
         phases.run(PhaseName::Collect, allowed, collect).await
     }
 
@@ -196,22 +209,21 @@ impl Trial<'_> {
             .await
     }
 
-    /// What goes on beside the load: looks at the store, samples of CPU and memory. Ends only where the disk refuses.
+    /// What goes on beside the load: looks at the places, samples of CPU and memory and of watches. Ends only where the disk
+    /// refuses.
     async fn watch<D: Driver, N: Line>(
         &self,
-        delivery: Option<&mut Delivery<'_, N>>,
-        sampler: &mut Sampler,
+        deliveries: &mut [Delivery<'_, N>],
+        (sampler, watches): (&mut Sampler, &mut Watches<N>),
         driver: &D,
     ) -> Cut {
-        let follow = async {
-            match delivery {
-                Some(delivery) => delivery.follow(self.writer).await,
-                None => std::future::pending().await,
-            }
-        };
+        let follow = deliveries
+            .iter_mut()
+            .map(|delivery| delivery.follow(self.writer));
         tokio::select! {
-            cut = follow => cut,
+            cut = first(follow.collect()) => cut,
             cut = self.sample(sampler, driver) => cut,
+            cut = watches.follow(self.writer) => cut,
         }
     }
 
@@ -232,8 +244,8 @@ impl Trial<'_> {
 
     async fn drain<D: Driver, N: Line>(
         &self,
-        delivery: &mut Delivery<'_, N>,
-        sampler: &mut Sampler,
+        deliveries: &mut [Delivery<'_, N>],
+        (sampler, watches): (&mut Sampler, &mut Watches<N>),
         driver: &D,
         phases: &mut Phases,
         outcome: &Outcome,
@@ -242,37 +254,39 @@ impl Trial<'_> {
         let sent = self.sent(outcome);
         let at_most = cell.schedule.drain_at_most;
         let work = async {
-            delivery
-                .drain(self.writer, self.events, sent, at_most)
-                .await?;
-            delivery.measure_cost(driver).await;
+            let drain = deliveries
+                .iter_mut()
+                .map(|delivery| delivery.drain(self.writer, self.events, sent, at_most));
+            all(drain.collect()).await?;
+            for delivery in deliveries {
+                delivery.measure_cost(driver).await;
+            }
             Ok(())
         };
         let allowed = Allowed {
             expected: None,
             at_most: at_most + SPARE,
         };
-        let mut beside = pin!(self.sample(sampler, driver));
+        let beside = async {
+            tokio::select! {
+                cut = self.sample(sampler, driver) => cut,
+                cut = watches.follow(self.writer) => cut,
+            }
+        };
         phases
-            .run(PhaseName::Drain, allowed, either(work, beside.as_mut()))
+            .run(PhaseName::Drain, allowed, either(work, beside))
             .await
     }
 
     fn collect<N: Line>(
         &self,
-        delivery: Option<&Delivery<'_, N>>,
+        deliveries: &[Delivery<'_, N>],
         report: &mut Report,
         outcome: &Outcome,
     ) -> Result<(), Cut> {
-        if let Some(delivery) = delivery {
-            self.writer
-                .borrow_mut()
-                .delivery_delay(delivery.follower.delays())?;
-            report.delivered(
-                delivery.ledger(self.sent(outcome)),
-                delivery.info(),
-                delivery.remarks(),
-            );
+        for delivery in deliveries {
+            let found = delivery.collect(self.sent(outcome), self.writer)?;
+            report.delivered(delivery.place, found, delivery.remarks());
         }
         Ok(())
     }
@@ -355,6 +369,42 @@ fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
         fs::copy(entry.path(), to.join(entry.file_name()))?;
     }
     Ok(())
+}
+
+/// The first of several that ends; never, where there are none.
+async fn first<F: Future>(futures: Vec<F>) -> F::Output {
+    let mut futures: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
+    poll_fn(|context| {
+        for future in &mut futures {
+            if let Poll::Ready(ended) = future.as_mut().poll(context) {
+                return Poll::Ready(ended);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// All of several, or the first that fails.
+async fn all<F: Future<Output = Result<(), Cut>>>(futures: Vec<F>) -> Result<(), Cut> {
+    let mut futures: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
+    poll_fn(|context| {
+        let mut failed = None;
+        futures.retain_mut(|future| match future.as_mut().poll(context) {
+            Poll::Pending => true,
+            Poll::Ready(Ok(())) => false,
+            Poll::Ready(Err(cut)) => {
+                failed.get_or_insert(cut);
+                false
+            }
+        });
+        match failed {
+            Some(cut) => Poll::Ready(Err(cut)),
+            None if futures.is_empty() => Poll::Ready(Ok(())),
+            None => Poll::Pending,
+        }
+    })
+    .await
 }
 
 /// `work`, while `beside` goes on; `beside` ends only to cut it short.

@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use super::Checker;
-use crate::{Delivery, Measure, System, mistake::Finding, nearest, raw, units};
+use crate::{
+    Delivery, Measure, System,
+    mistake::{Finding, Place},
+    nearest, raw, units,
+};
 
 /// Bounds of a histogram interval and of a sampling period.
 const INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(60));
@@ -78,26 +82,19 @@ fn delivery(
     raw: &raw::Delivery,
     system: Option<&System>,
 ) -> Option<Delivery> {
-    let path = ["measure", "delivery"];
-    if let (Some(system), Some(at)) = (system, &raw.at)
-        && !system.probes.iter().any(|probe| probe.name == *at)
-    {
-        let names = || system.probes.iter().map(|probe| probe.name.as_str());
-        let what = format!(
-            "measure.delivery.at is {at:?}, which is no probe of system {}",
-            system.name
-        );
-        let expected = if system.probes.is_empty() {
-            "a system with probes".to_owned()
-        } else {
-            nearest::list(names())
-        };
-        let near = nearest::nearest(at, names());
-        checker.report(
-            Finding::new(checker.at(&[&path[..], &["at"]].concat()), what)
-                .expected(expected)
-                .meant(near),
-        );
+    let places = raw.at.as_ref().map_or(&[][..], raw::Places::names);
+    let is_list = matches!(raw.at, Some(raw::Places::Several(_)));
+    for (index, at) in places.iter().enumerate() {
+        let number = index.to_string();
+        let path = ["measure", "delivery", "at", &number];
+        let place = checker.at(if is_list { &path } else { &path[..3] });
+        if places[..index].contains(at) {
+            let what = format!("measure.delivery.at has {at:?} twice");
+            checker.report(Finding::new(place, what).expected("each probe once"));
+        }
+        if let Some(system) = system {
+            exists(checker, place, at, system);
+        }
     }
     let poll_path = ["measure", "delivery", "poll"];
     let poll = checker.or(
@@ -108,10 +105,29 @@ fn delivery(
     let poll = checker.within(poll, &poll_path, POLL);
     let late_after = late_after(checker, raw, poll);
     Some(Delivery {
-        at: raw.at.clone()?,
+        at: raw.at.as_ref()?.names().to_vec(),
         poll: poll?,
         late_after,
     })
+}
+
+/// The system has a probe of that name.
+fn exists(checker: &mut Checker<'_>, place: Place, at: &str, system: &System) {
+    if system.probes.iter().any(|probe| probe.name == at) {
+        return;
+    }
+    let names = || system.probes.iter().map(|probe| probe.name.as_str());
+    let what = format!(
+        "measure.delivery.at is {at:?}, which is no probe of system {}",
+        system.name
+    );
+    let expected = if system.probes.is_empty() {
+        "a system with probes".to_owned()
+    } else {
+        nearest::list(names())
+    };
+    let near = nearest::nearest(at, names());
+    checker.report(Finding::new(place, what).expected(expected).meant(near));
 }
 
 fn late_after(

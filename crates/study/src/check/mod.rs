@@ -4,6 +4,7 @@
 mod find;
 mod load;
 mod measure;
+mod place;
 mod provision;
 mod request;
 mod scenario;

@@ -90,6 +90,7 @@ fn system(external: External) -> System {
             port: PORT.to_owned(),
         }],
         probes: Vec::new(),
+        watches: Vec::new(),
         verify: Vec::new(),
         external: Some(external),
     }

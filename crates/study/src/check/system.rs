@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use super::{
     Checker,
+    place::{probe, watch},
     provision::{self, Conditions},
     set::refusal,
     system_text::{Names, Secrets},
 };
 use crate::{
-    Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, Probe, ProcessDriver,
-    ReadyCheck, System,
+    Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck,
+    System,
     mistake::Finding,
     nearest::{list, nearest},
     raw,
@@ -62,6 +63,12 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .flatten()
         .filter_map(|(name, raw)| probe(checker, context, name, raw))
         .collect();
+    let watches = raw
+        .watch
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, raw)| watch(checker, context, name, raw))
+        .collect();
     let verify = raw
         .verify
         .into_iter()
@@ -77,6 +84,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         components,
         endpoints,
         probes,
+        watches,
         verify,
         external: None,
     })
@@ -313,60 +321,6 @@ fn ready(
             None
         }
     }
-}
-
-fn probe(
-    checker: &mut Checker<'_>,
-    (names, conditions): (&Names, &Conditions<'_>),
-    name: String,
-    raw: raw::Probe,
-) -> Option<Probe> {
-    let path = ["probes", name.as_str()];
-    let when = conditions.read(checker, raw.when.as_ref(), &[path[0], path[1], "when"]);
-    let place = names.port_of(checker, &path, raw.component, raw.port);
-    let get_path = ["probes", name.as_str(), "get"];
-    if let Some(get) = &raw.get {
-        for needed in ["${offset}", "${limit}"]
-            .into_iter()
-            .filter(|needed| !get.contains(needed))
-        {
-            let what = format!("probes.{name}.get lacks {needed}");
-            checker.report(
-                Finding::new(checker.at(&get_path), what)
-                    .expected("a path with ${offset} and ${limit}"),
-            );
-        }
-        checker.target(get, &get_path);
-    }
-    let marks = [
-        ("offset_after", &raw.offset_after),
-        ("key_after", &raw.key_after),
-        ("run_after", &raw.run_after),
-        ("time_after", &raw.time_after),
-    ];
-    for (key, _) in marks
-        .into_iter()
-        .filter(|(_, mark)| mark.as_deref() == Some(""))
-    {
-        let what = format!("probes.{name}.{key} is empty");
-        checker.report(
-            Finding::new(checker.at(&["probes", &name, key]), what)
-                .expected("the text right before it"),
-        );
-    }
-    let (component, port) = place?;
-    Some(Probe {
-        when,
-        component,
-        port,
-        get: raw.get?,
-        offset_after: raw.offset_after?,
-        key_after: raw.key_after?,
-        run_after: raw.run_after?,
-        time_after: raw.time_after?,
-        limit: raw.limit?,
-        name,
-    })
 }
 
 fn verify(

@@ -2,14 +2,16 @@
 //! is made from these types, doc comments included, and the same schema finds what is wrong with a file's shape;
 //! so every key is an `Option` here, also the required ones: what is missing or wrong was reported by then.
 
+mod place;
 mod provision;
 mod scalar;
 mod scenario;
 mod study;
 mod system;
 
+pub(crate) use place::{Probe, Watch};
 pub(crate) use provision::{Arguments, Conditions, Levels, Server, SetupStep};
-pub(crate) use scalar::{FindLevel, Name, Rate, Share, Size, Span, Status, Think};
+pub(crate) use scalar::{FindLevel, Name, Places, Rate, Share, Size, Span, Status, Think};
 pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
@@ -18,7 +20,7 @@ pub(crate) use study::{
     RecordsFormat, Request, Schedule, Study, UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{
-    Component, Endpoint, Parameter, Probe, Process, ReadyCheck, Replicas, System, Verify,
+    Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify,
 };
 
 /// The method and path of a request, which stand in the file as one key of several.

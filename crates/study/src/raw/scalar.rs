@@ -89,6 +89,22 @@ impl TryFrom<Level> for FindLevel {
 #[derive(Debug, Clone)]
 pub(crate) struct Status(pub Vec<u16>);
 
+/// The name of one place or those of several, in their order.
+#[derive(Debug, Clone)]
+pub(crate) enum Places {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Places {
+    pub(crate) fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
 /// `1s`, `{exponential: 1s}` or `{uniform: [1s, 3s]}`.
 #[derive(Debug, Clone)]
 pub(crate) enum Think {
@@ -157,6 +173,29 @@ impl<'de> Deserialize<'de> for Status {
     }
 }
 
+impl<'de> Deserialize<'de> for Places {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PlacesVisitor;
+        impl<'de> Visitor<'de> for PlacesVisitor {
+            type Value = Places;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name or a list of them")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Places, E> {
+                Ok(Places::One(name.to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Places, A::Error> {
+                let mut all = Vec::new();
+                while let Some(name) = names.next_element()? {
+                    all.push(name);
+                }
+                Ok(Places::Several(all))
+            }
+        }
+        deserializer.deserialize_any(PlacesVisitor)
+    }
+}
+
 impl<'de> Deserialize<'de> for Think {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ThinkVisitor;
@@ -218,6 +257,12 @@ inline_schema!(Status, _generator => json_schema!({
     "anyOf": [
         { "type": "integer", "minimum": 100, "maximum": 599 },
         { "type": "array", "items": { "type": "integer", "minimum": 100, "maximum": 599 }, "minItems": 1 }
+    ]
+}));
+inline_schema!(Places, _generator => json_schema!({
+    "anyOf": [
+        { "type": "string" },
+        { "type": "array", "items": { "type": "string" }, "minItems": 1 }
     ]
 }));
 inline_schema!(Think, generator => {

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FindLevel, MethodKeys, Name, Rate, Scenario, Share, Span, Status, Think};
+use super::{FindLevel, MethodKeys, Name, Places, Rate, Scenario, Share, Span, Status, Think};
 use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -368,9 +368,9 @@ pub(crate) struct Measure {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Delivery {
-    /// Name of one of the system's probes.
+    /// Name of one of the system's probes, or a list of them on the records' way: at the last one they must arrive.
     #[schemars(required)]
-    pub at: Option<String>,
+    pub at: Option<Places>,
     /// Time between two looks; 100ms by default.
     pub poll: Option<Span>,
     /// A record seen later than this after it was sent is late; none is by default.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Conditions, MethodKeys, Name, Server, SetupStep, Size, Span};
+use super::{Arguments, Conditions, MethodKeys, Name, Probe, Server, SetupStep, Size, Span, Watch};
 use crate::Level;
 
 /// A system: its parameters, components, endpoints, probes and functional check.
@@ -33,6 +33,9 @@ pub(crate) struct System {
     /// Places that are watched for records.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub probes: Option<IndexMap<String, Probe>>,
+    /// Numbers that are read again and again while load runs.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub watch: Option<IndexMap<String, Watch>>,
     /// The functional check, run in this order before any load.
     pub verify: Option<Vec<Verify>>,
 }
@@ -214,39 +217,6 @@ pub(crate) struct Endpoint {
     /// One of its ports.
     #[schemars(required)]
     pub port: Option<String>,
-}
-
-/// A place that is watched for records: text over HTTP, one record a line, read on from an offset.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Probe {
-    /// In which configurations it exists; in all in which its component does, by default.
-    #[schemars(extend("x-waggle-keys" = "name"))]
-    pub when: Option<Conditions>,
-    /// One of the components.
-    #[schemars(required)]
-    pub component: Option<String>,
-    /// One of its ports.
-    #[schemars(required)]
-    pub port: Option<String>,
-    /// Path and query; `${offset}` and `${limit}` are replaced at each look.
-    #[schemars(required)]
-    pub get: Option<String>,
-    /// Text right before a line's offset.
-    #[schemars(required)]
-    pub offset_after: Option<String>,
-    /// Text right before a record's key.
-    #[schemars(required)]
-    pub key_after: Option<String>,
-    /// Text right before a record's run.
-    #[schemars(required)]
-    pub run_after: Option<String>,
-    /// Text right before a record's time.
-    #[schemars(required)]
-    pub time_after: Option<String>,
-    /// Records read at once.
-    #[schemars(required, range(min = 1, max = 1_000_000))]
-    pub limit: Option<u32>,
 }
 
 /// One step of the functional check. Its method is the key of its path: exactly one of get, put, post, …

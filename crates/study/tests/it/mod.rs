@@ -2,6 +2,7 @@
 
 mod accepted;
 mod mistakes;
+mod places;
 mod planned;
 mod provision;
 mod scenarios;

@@ -8,6 +8,7 @@
     reason = "made-up numbers that cannot be written are a failed test"
 )]
 
+mod broker;
 mod steps;
 mod trial;
 
@@ -15,7 +16,7 @@ use std::path::Path;
 
 use waggle_results::{
     CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunFolder,
-    RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
+    RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -35,6 +36,8 @@ pub(crate) struct Seeded {
     /// The steps of a scenario in place of the request, each with its share of the requests and how much longer than
     /// the mean it takes.
     pub(crate) steps: Vec<(&'static str, f64, f64)>,
+    /// Records go by a broker, and its consumer's lag is watched.
+    pub(crate) has_broker: bool,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
 }
@@ -86,7 +89,18 @@ impl Seeded {
                 (12, Wrong::FallsBehind),
             ],
             steps: Vec::new(),
+            has_broker: false,
             is_searched: false,
+        }
+    }
+
+    /// Records that go to a store by way of a broker, in one cell too fast for it.
+    pub(crate) fn pipeline() -> Self {
+        Self {
+            question: "How late do records come to the store?".to_owned(),
+            wrong: vec![(2, Wrong::FallsBehind)],
+            has_broker: true,
+            ..Self::plain(&[("writer", &["sink", "telegraf"])], 3)
         }
     }
 
@@ -256,6 +270,13 @@ impl Seeded {
             .collect()
     }
 
+    pub(crate) fn on_the_way(&self) -> Vec<String> {
+        self.has_broker
+            .then(|| "broker".to_owned())
+            .into_iter()
+            .collect()
+    }
+
     fn info(&self) -> RunInfo {
         let cells = self.cells();
         // An order that is no order: cells in steps of five, another start in each repetition.
@@ -318,6 +339,15 @@ impl Seeded {
             delivery_at: self.steps.is_empty().then(|| "store".to_owned()),
             scenario: (!self.steps.is_empty()).then(|| self.scenario()),
             find: self.find(),
+            on_the_way: self.on_the_way(),
+            watches: self
+                .has_broker
+                .then(|| WatchInfo {
+                    name: "lag".to_owned(),
+                    summary: "messages not yet committed by the writer".to_owned(),
+                })
+                .into_iter()
+                .collect(),
         }
     }
 

@@ -1,12 +1,9 @@
 //! The made-up steps of a scenario: each has its share of an interval's requests.
 
 use hdrhistogram::Histogram;
-use waggle_results::{CountsRow, SessionCounts, StepCounts, StepHistograms};
+use waggle_results::{CountsRow, FailureCount, SessionCounts, StepCounts, StepHistograms};
 
-use super::{
-    Seeded,
-    trial::{add_failures, spread},
-};
+use super::{Seeded, trial::spread};
 
 /// The steps of one interval.
 pub(super) struct Steps {
@@ -81,4 +78,13 @@ pub(super) fn add_step(sum: &mut StepCounts, one: &StepCounts) {
     sum.succeeded += one.succeeded;
     sum.failed += one.failed;
     add_failures(&mut sum.failures, &one.failures);
+}
+
+pub(super) fn add_failures(sum: &mut Vec<FailureCount>, one: &[FailureCount]) {
+    for failure in one {
+        match sum.iter_mut().find(|known| known.kind == failure.kind) {
+            Some(known) => known.count += failure.count,
+            None => sum.push(failure.clone()),
+        }
+    }
 }

@@ -9,8 +9,8 @@ use waggle_results::{
 };
 
 use super::{
-    Chance, Seeded, Wrong,
-    steps::{Steps, add_step, sessions_of},
+    Chance, Seeded, Wrong, broker,
+    steps::{Steps, add_failures, add_step, sessions_of},
 };
 
 const INTERVAL_S: f64 = 0.25;
@@ -94,15 +94,6 @@ impl Sums {
     }
 }
 
-pub(super) fn add_failures(sum: &mut Vec<FailureCount>, one: &[FailureCount]) {
-    for failure in one {
-        match sum.iter_mut().find(|known| known.kind == failure.kind) {
-            Some(known) => known.count += failure.count,
-            None => sum.push(failure.clone()),
-        }
-    }
-}
-
 pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     let mut chance = Chance::new(made.seed);
     if made.is(Wrong::Fails) && made.key.repetition == seeded.repeat {
@@ -112,6 +103,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     out.load_started(&LoadStart {
         name: "put-readings",
         steps: &seeded.step_names(),
+        on_the_way: &seeded.on_the_way(),
         started_unix_ns: 1_768_210_200_000_000_000,
     })
     .unwrap();
@@ -145,8 +137,11 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     resources(&mut out, made, load_end + drained, &mut chance);
     backlog(&mut out, made, &sums, load_end, drained);
     if seeded.steps.is_empty() {
-        out.delivery_delay(&delays(made, &sums, &mut chance))
+        out.delivery_delay(&delays(made, &sums, &mut chance), None)
             .unwrap();
+    }
+    if seeded.has_broker {
+        broker::write(&mut out, load_end);
     }
     out.finish(&completed(seeded, made, sums, (load_end, drained)))
         .unwrap();
@@ -354,7 +349,11 @@ fn completed(
         })
         .collect();
     let Some(last) = steps.last() else {
-        return whole;
+        let places = seeded.has_broker.then(|| broker::place(&whole));
+        return TrialInfo {
+            on_the_way: places.into_iter().collect(),
+            ..whole
+        };
     };
     TrialInfo {
         ledger: None,
@@ -433,6 +432,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         steps: Vec::new(),
         sessions: None,
         connecting: None,
+        on_the_way: Vec::new(),
     }
 }
 
@@ -487,5 +487,6 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         steps: Vec::new(),
         sessions: None,
         connecting: None,
+        on_the_way: Vec::new(),
     }
 }

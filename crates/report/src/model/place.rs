@@ -1,0 +1,138 @@
+//! Places on the records' way to where they must arrive, and watches: of one trial, and over the trials of a cell.
+
+use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs, Trial, WatchRow};
+
+use super::{
+    distribution::{self, Distribution, TrialPercentiles, as_f64},
+    series,
+};
+
+/// One place on the way, in one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialPlace {
+    pub name: String,
+    pub ledger: LedgerInfo,
+    pub delivery: DeliveryInfo,
+    /// From sent until visible there.
+    pub delay: Option<TrialPercentiles>,
+    /// From sent until the place itself had it; `None` where the probe does not know that.
+    pub arrival: Option<TrialPercentiles>,
+    /// Most records that were accepted and not yet visible there at one look of the measured phase.
+    pub backlog_max: Option<f64>,
+}
+
+/// One place on the way, over the trials of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlaceModel {
+    pub name: String,
+    /// Sum over trials.
+    pub ledger: LedgerInfo,
+    pub delay: Distribution,
+    pub arrival: Distribution,
+    /// Largest of the trials' resolutions.
+    pub resolution_ms: f64,
+}
+
+/// One watch over the measured phase of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialWatch {
+    pub name: String,
+    pub mean: f64,
+    pub max: f64,
+}
+
+/// The places on the way of one trial; backlogs within a stretch of time.
+pub(crate) fn of_trial(trial: &Trial, (from_s, to_s): (f64, f64)) -> Vec<TrialPlace> {
+    let place = |(info, logs): (&PlaceInfo, &PlaceLogs)| {
+        let looks: Vec<BacklogRow> = logs
+            .backlog
+            .iter()
+            .filter(|look| (from_s..=to_s).contains(&look.at_s))
+            .cloned()
+            .collect();
+        TrialPlace {
+            name: info.delivery.probe.clone(),
+            ledger: info.ledger.clone(),
+            delivery: info.delivery.clone(),
+            delay: logs
+                .delivery_delay
+                .as_ref()
+                .and_then(distribution::of_trial),
+            arrival: logs.arrival_delay.as_ref().and_then(distribution::of_trial),
+            backlog_max: series::backlog(trial, &looks, usize::MAX)
+                .into_iter()
+                .map(|(_, waiting)| waiting)
+                .reduce(f64::max),
+        }
+    };
+    let places = trial.info.on_the_way.iter().zip(&trial.on_the_way);
+    places.map(place).collect()
+}
+
+/// The places on the way over the trials that count, in their order.
+pub(crate) fn over_trials(trials: &[&[TrialPlace]]) -> Vec<PlaceModel> {
+    let Some(first) = trials.first() else {
+        return Vec::new();
+    };
+    let model = |place: &TrialPlace| {
+        let same: Vec<&TrialPlace> = trials
+            .iter()
+            .filter_map(|places| places.iter().find(|other| other.name == place.name))
+            .collect();
+        let times = |pick: fn(&TrialPlace) -> Option<&TrialPercentiles>| {
+            let found: Vec<_> = same.iter().filter_map(|place| pick(place)).collect();
+            distribution::over_trials(&found)
+        };
+        let resolutions = same.iter().map(|place| place.delivery.resolution_ms);
+        PlaceModel {
+            name: place.name.clone(),
+            ledger: same
+                .iter()
+                .map(|place| place.ledger.clone())
+                .reduce(sum)
+                .unwrap_or_default(),
+            delay: times(|place| place.delay.as_ref()),
+            arrival: times(|place| place.arrival.as_ref()),
+            resolution_ms: resolutions.fold(0.0, f64::max),
+        }
+    };
+    first.iter().map(model).collect()
+}
+
+/// Two accounts as one.
+pub(crate) fn sum(mut sum: LedgerInfo, one: LedgerInfo) -> LedgerInfo {
+    sum.sent += one.sent;
+    sum.accepted += one.accepted;
+    sum.rejected += one.rejected;
+    sum.unknown += one.unknown;
+    sum.delivered += one.delivered;
+    sum.missing += one.missing;
+    sum.unknown_delivered += one.unknown_delivered;
+    sum.unexpected += one.unexpected;
+    sum.duplicates += one.duplicates;
+    sum.late += one.late;
+    sum.out_of_order += one.out_of_order;
+    sum.missing_keys.extend(one.missing_keys);
+    sum
+}
+
+/// Every watch over a stretch of time, in the order in which they were first read.
+pub(crate) fn watches(rows: &[WatchRow], (from_s, to_s): (f64, f64)) -> Vec<TrialWatch> {
+    let within = rows
+        .iter()
+        .filter(|row| (from_s..=to_s).contains(&row.at_s));
+    let mut all: Vec<(&str, Vec<f64>)> = Vec::new();
+    for row in within {
+        match all.iter_mut().find(|(name, _)| *name == row.watch) {
+            Some((_, values)) => values.push(row.value),
+            None => all.push((&row.watch, vec![row.value])),
+        }
+    }
+    all.into_iter()
+        .map(|(name, values)| TrialWatch {
+            name: name.to_owned(),
+            mean: values.iter().sum::<f64>() / as_f64(values.len() as u64),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+        .collect()
+}

@@ -1,0 +1,59 @@
+//! What a trial has where its records go by a broker: the place on the way, and the lag of its reader.
+
+use hdrhistogram::Histogram;
+use waggle_results::{
+    BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, TrialInfo, TrialWriter, WatchRow,
+};
+
+/// Records that the broker has by an instant, a little more at each look.
+const PER_LOOK: u64 = 500;
+
+fn delays(us: u64) -> Histogram<u64> {
+    let mut histogram = Histogram::new(3).unwrap();
+    for share in 1..=1_000 {
+        histogram.record(us * share / 500).unwrap();
+    }
+    histogram
+}
+
+/// The broker shows what was accepted at once; its reader lags by a few messages.
+pub(super) fn write(out: &mut TrialWriter, load_end: f64) {
+    let mut at_s = 0.1;
+    let mut looks = 0;
+    while at_s < load_end {
+        looks += 1;
+        let visible = looks * PER_LOOK;
+        out.backlog_on_the_way(0, &BacklogRow { at_s, visible })
+            .unwrap();
+        out.watch(&WatchRow {
+            at_s,
+            watch: "lag".to_owned(),
+            value: (looks % 5) as f64,
+        })
+        .unwrap();
+        at_s += 0.1;
+    }
+    out.delays_on_the_way(0, &delays(4_000), Some(&delays(2_000)))
+        .unwrap();
+}
+
+/// The account at the broker: all that was accepted.
+pub(super) fn place(whole: &TrialInfo) -> PlaceInfo {
+    let ledger = whole.ledger.clone().unwrap();
+    PlaceInfo {
+        ledger: LedgerInfo {
+            delivered: ledger.accepted,
+            missing: 0,
+            missing_keys: Vec::new(),
+            ..ledger
+        },
+        delivery: DeliveryInfo {
+            probe: "broker".to_owned(),
+            resolution_ms: 1.0,
+            drained_after_s: Some(0.1),
+            polls: 100,
+            bytes_read: 1_000,
+            ..DeliveryInfo::default()
+        },
+    }
+}

@@ -1,0 +1,355 @@
+//! Every message of a topic of Kafka, read by a consumer on a thread of its own: its value is one or several lines.
+//!
+//! Where the topic notes when the broker appended a message (`message.timestamp.type=LogAppendTime`), a record has two delays:
+//! until the broker had it, to the end of the broker's millisecond, and until a consumer had it. The same two instants say
+//! whether the probe keeps up: a message that is old by the time it is read waited for the probe, not for the broker.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use memchr::memchr;
+use rdkafka::{
+    ClientConfig, Message, Offset, Timestamp, TopicPartitionList,
+    consumer::{BaseConsumer, Consumer},
+    error::KafkaError,
+    message::BorrowedMessage,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Following, ProbeError,
+    lines::Markers,
+    notes::{Notes, Noticed},
+    offset::markers,
+    pace::Pace,
+};
+use crate::driver::Failure;
+
+/// How long the broker has for one answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// Between two attempts to find the topic.
+const AGAIN_EVERY: Duration = Duration::from_millis(100);
+/// How long the next message is waited for before the thread looks whether it is to end.
+const WAIT: Duration = Duration::from_millis(20);
+/// Messages are noted together for so long.
+const BATCH_AT_MOST: Duration = Duration::from_millis(2);
+/// A message that is older when it is read waited for the probe.
+const OLD_NS: u64 = 250_000_000;
+const MS_NS: u64 = 1_000_000;
+
+/// A topic that is followed; its thread ends with it.
+#[derive(Debug)]
+pub(crate) struct Kafka {
+    shared: Arc<Shared>,
+    poll: Duration,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    ends: AtomicBool,
+    state: Mutex<State>,
+}
+
+/// What the thread tells.
+#[derive(Debug)]
+struct State {
+    notes: Notes,
+    pace: Pace,
+    run: Vec<u8>,
+    markers: Markers,
+    /// Which partitions have been read to their end, by their number.
+    at_end: Vec<bool>,
+    /// Why nothing can be read at present.
+    problem: Option<String>,
+    problems: u64,
+    /// Messages without the broker's own time.
+    without_append_time: u64,
+}
+
+impl Kafka {
+    /// Begins to read at what was appended since the load started.
+    pub(crate) fn start(
+        following: &Following<'_>,
+        brokers: &[SocketAddr],
+        topic: &str,
+    ) -> Result<Self, Failure> {
+        let brokers: Vec<String> = brokers.iter().map(ToString::to_string).collect();
+        let consumer = consumer(&brokers.join(","), &following.run)
+            .map_err(|why| Failure::new(format!("probe \"{}\": {why}", following.probe.name)))?;
+        let shared = Arc::new(Shared {
+            ends: AtomicBool::new(false),
+            state: Mutex::new(State {
+                notes: Notes::new(following),
+                pace: Pace::new(),
+                run: following.run.as_bytes().to_vec(),
+                markers: markers(&following.probe.rows, None),
+                at_end: Vec::new(),
+                problem: Some(format!("topic \"{topic}\" was not looked at yet")),
+                problems: 0,
+                without_append_time: 0,
+            }),
+        });
+        let (of_thread, topic) = (Arc::clone(&shared), topic.to_owned());
+        let start_ms = following.since_ns / MS_NS;
+        let thread = thread::Builder::new()
+            .name(format!("probe-{}", following.probe.name))
+            .spawn(move || of_thread.read(&consumer, &topic, start_ms))
+            .map_err(|why| Failure::new(format!("no thread for a probe: {why}")))?;
+        Ok(Self {
+            shared,
+            poll: following.delivery.poll,
+            thread: Some(thread),
+        })
+    }
+
+    /// Tells how the thread fares; where it has not come to the end, after the time between two looks.
+    pub(crate) async fn look(&mut self) -> Result<bool, ProbeError> {
+        let (problem, at_end) = {
+            let state = self.shared.state();
+            (state.problem.clone(), state.is_at_end())
+        };
+        if let Some(problem) = problem {
+            return Err(ProbeError::Kafka(problem));
+        }
+        if !at_end {
+            sleep(self.poll).await;
+        }
+        Ok(!self.shared.state().is_at_end())
+    }
+
+    pub(crate) fn notes<T>(&self, of: impl FnOnce(&Notes) -> T) -> T {
+        of(&self.shared.state().notes)
+    }
+
+    pub(crate) fn pace(&self) -> Pace {
+        self.shared.state().pace
+    }
+
+    pub(crate) fn remark(&self) -> Option<String> {
+        let state = self.shared.state();
+        let mut remarks = Vec::new();
+        if state.without_append_time > 0 {
+            remarks.push(format!(
+                "{} messages of the topic have no time of arrival (message.timestamp.type is not LogAppendTime)",
+                state.without_append_time
+            ));
+        }
+        if state.problems > 0 {
+            remarks.push(format!(
+                "the consumer met {} problems and went on",
+                state.problems
+            ));
+        }
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+}
+
+impl Drop for Kafka {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic in it was told where it happened.
+            thread.join().ok();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ends(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
+    }
+
+    /// The whole life of the thread.
+    fn read(&self, consumer: &BaseConsumer, topic: &str, start_ms: u64) {
+        while !self.ends() {
+            match assign(consumer, topic, start_ms) {
+                Ok(partitions) => {
+                    let mut state = self.state();
+                    state.at_end = vec![false; partitions];
+                    state.problem = None;
+                    break;
+                }
+                Err(problem) => self.state().problem = Some(problem),
+            }
+            thread::sleep(AGAIN_EVERY);
+        }
+        while !self.ends() {
+            if let Some(first) = consumer.poll(WAIT) {
+                self.batch(consumer, first);
+            }
+        }
+    }
+
+    /// Notes a message and those that are there already.
+    fn batch(&self, consumer: &BaseConsumer, first: Result<BorrowedMessage<'_>, KafkaError>) {
+        let start = Instant::now();
+        let mut state = self.state();
+        state.notes.look_at_window();
+        state.pace.polls += 1;
+        let mut oldest_ns = state.take(first);
+        let mut more_waits = true;
+        while more_waits && start.elapsed() <= BATCH_AT_MOST {
+            match consumer.poll(Duration::ZERO) {
+                Some(message) => oldest_ns = oldest_ns.max(state.take(message)),
+                None => more_waits = false,
+            }
+        }
+        // Where nothing waits in the client, whatever is late was late at the broker.
+        if more_waits && oldest_ns > OLD_NS {
+            state.pace.is_behind(start);
+        } else {
+            state.pace.at_end(start, false);
+        }
+        state.pace.gap(start.elapsed() + Duration::from_millis(1));
+    }
+}
+
+impl State {
+    fn is_at_end(&self) -> bool {
+        self.at_end.iter().all(|at_end| *at_end)
+    }
+
+    /// Notes what came, and tells for how many nanoseconds it lay at the broker.
+    fn take(&mut self, message: Result<BorrowedMessage<'_>, KafkaError>) -> u64 {
+        match message {
+            Ok(message) => {
+                self.problem = None;
+                self.reached(message.partition(), false);
+                self.message(&message)
+            }
+            Err(KafkaError::PartitionEOF(partition)) => {
+                self.problem = None;
+                self.reached(partition, true);
+                0
+            }
+            Err(problem) => {
+                self.problems += 1;
+                self.problem = Some(problem.to_string());
+                self.pace.failed();
+                0
+            }
+        }
+    }
+
+    fn reached(&mut self, partition: i32, end: bool) {
+        let place = usize::try_from(partition).ok();
+        if let Some(at_end) = place.and_then(|place| self.at_end.get_mut(place)) {
+            *at_end = end;
+        }
+    }
+
+    fn message(&mut self, message: &BorrowedMessage<'_>) -> u64 {
+        let received_ns = self.notes.clock.unix_ns();
+        // The end of the broker's millisecond, so that nothing arrives before it was sent.
+        let arrived_ns = match message.timestamp() {
+            Timestamp::LogAppendTime(ms) => u64::try_from(ms).ok().map(|ms| (ms + 1) * MS_NS - 1),
+            _ => None,
+        };
+        self.without_append_time += u64::from(arrived_ns.is_none());
+        let mut rest = message.payload().unwrap_or_default();
+        self.pace.bytes_read += rest.len() as u64;
+        let noticed = Noticed {
+            received_ns,
+            arrived_ns,
+        };
+        while !rest.is_empty() {
+            let end = memchr(b'\n', rest);
+            let line = &rest[..end.unwrap_or(rest.len())];
+            rest = end.map_or(&[], |end| &rest[end + 1..]);
+            if line.is_empty() {
+                continue;
+            }
+            self.pace.rows_read += 1;
+            match self.markers.stamp(line, &self.run) {
+                Some(stamp) => {
+                    self.notes.record(stamp, noticed);
+                }
+                None => {
+                    self.notes.seen.note_foreign();
+                }
+            }
+        }
+        arrived_ns.map_or(0, |arrived_ns| received_ns.saturating_sub(arrived_ns))
+    }
+}
+
+fn consumer(brokers: &str, run: &str) -> Result<BaseConsumer, String> {
+    let settings = [
+        ("bootstrap.servers", brokers),
+        ("client.id", "waggle-probe"),
+        // Asked for by the client, joined by nobody: partitions are assigned, nothing is committed.
+        ("group.id", run),
+        ("enable.auto.commit", "false"),
+        ("enable.auto.offset.store", "false"),
+        ("allow.auto.create.topics", "false"),
+        ("auto.offset.reset", "earliest"),
+        ("enable.partition.eof", "true"),
+        ("fetch.wait.max.ms", "100"),
+        ("fetch.queue.backoff.ms", "10"),
+        ("reconnect.backoff.max.ms", "500"),
+        // What waits for the thread, in memory.
+        ("queued.max.messages.kbytes", "32768"),
+    ];
+    let mut config = ClientConfig::new();
+    for (name, value) in settings {
+        config.set(name, value);
+    }
+    config
+        .create()
+        .map_err(|why| format!("no consumer can be made: {why}"))
+}
+
+/// Assigns every partition of the topic from the first message that was appended since `start_ms`; tells how many there are.
+fn assign(consumer: &BaseConsumer, topic: &str, start_ms: u64) -> Result<usize, String> {
+    let told = |why: KafkaError| format!("topic \"{topic}\": {why}");
+    let metadata = consumer
+        .fetch_metadata(Some(topic), ANSWER_WITHIN)
+        .map_err(told)?;
+    let found = metadata.topics().iter().find(|found| found.name() == topic);
+    let partitions = found.map_or(0, |found| found.partitions().len());
+    if partitions == 0 {
+        return Err(format!("there is no topic \"{topic}\""));
+    }
+    let numbers = 0..i32::try_from(partitions).unwrap_or(i32::MAX);
+    let mut ends = Vec::with_capacity(partitions);
+    let mut by_time = TopicPartitionList::new();
+    let start = Offset::Offset(i64::try_from(start_ms).unwrap_or(i64::MAX));
+    for partition in numbers.clone() {
+        // Asked for before the offsets by time: where nothing was appended by then, this is where the next message will be.
+        let (_, end) = consumer
+            .fetch_watermarks(topic, partition, ANSWER_WITHIN)
+            .map_err(told)?;
+        ends.push(end);
+        by_time
+            .add_partition_offset(topic, partition, start)
+            .map_err(told)?;
+    }
+    let found = consumer
+        .offsets_for_times(by_time, ANSWER_WITHIN)
+        .map_err(told)?;
+    let mut assigned = TopicPartitionList::new();
+    for (partition, end) in numbers.zip(ends) {
+        let by_time = found.find_partition(topic, partition);
+        let from = match by_time.map(|element| element.offset()) {
+            Some(Offset::Offset(offset)) => offset,
+            _ => end,
+        };
+        assigned
+            .add_partition_offset(topic, partition, Offset::Offset(from))
+            .map_err(told)?;
+    }
+    consumer.assign(&assigned).map_err(told)?;
+    Ok(partitions)
+}

@@ -1,0 +1,116 @@
+//! What was found of a trial's records at one place, however the place is looked at.
+
+use tokio::sync::watch;
+
+use super::{
+    Following,
+    delays::{Delays, Window},
+    lines::RowStamp,
+    nanoseconds,
+    seen::{Fate, Seen},
+};
+use crate::clock::Clock;
+
+/// When a record was noticed, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Noticed {
+    /// The probe had it.
+    pub(crate) received_ns: u64,
+    /// The place had it, where it says so itself.
+    pub(crate) arrived_ns: Option<u64>,
+}
+
+/// The account of one place.
+#[derive(Debug)]
+pub(crate) struct Notes {
+    pub(crate) clock: Clock,
+    interval_ns: u64,
+    late_after_us: Option<u64>,
+    pub(crate) seen: Seen,
+    pub(crate) late: u64,
+    pub(crate) negative_delays: u64,
+    visible: Delays,
+    arrival: Delays,
+    arrivals_are_known: bool,
+    window: watch::Receiver<Option<Window>>,
+}
+
+impl Notes {
+    pub(crate) fn new(following: &Following<'_>) -> Self {
+        Self {
+            clock: following.clock,
+            interval_ns: nanoseconds(following.interval).max(1),
+            late_after_us: following
+                .delivery
+                .late_after
+                .map(|after| nanoseconds(after) / 1_000),
+            seen: Seen::new(following.workers, following.sequence_max),
+            late: 0,
+            negative_delays: 0,
+            visible: Delays::new(),
+            arrival: Delays::new(),
+            arrivals_are_known: false,
+            window: following.window.clone(),
+        }
+    }
+
+    /// Takes up the measured phase as soon as it is known; due before records are noted.
+    pub(crate) fn look_at_window(&mut self) {
+        if let Some(window) = *self.window.borrow() {
+            self.visible.decide(window);
+            self.arrival.decide(window);
+        }
+    }
+
+    /// A record stands in the place; true where it was not known before.
+    pub(crate) fn record(&mut self, stamp: RowStamp, noticed: Noticed) -> bool {
+        let is_new = self.seen.note(stamp.key) == Fate::New;
+        if is_new {
+            self.delays(stamp.time_ns, noticed);
+        }
+        is_new
+    }
+
+    /// The same at a place that is read again and again, and not in order: once more is no copy.
+    pub(crate) fn record_again(&mut self, stamp: RowStamp, noticed: Noticed) -> bool {
+        let is_new = self.seen.note_again(stamp.key) == Fate::New;
+        if is_new {
+            self.delays(stamp.time_ns, noticed);
+        }
+        is_new
+    }
+
+    /// Delays until visible of what was sent in the measured phase, in microseconds.
+    pub(crate) fn visible(&self) -> &hdrhistogram::Histogram<u64> {
+        self.visible.counted()
+    }
+
+    /// Delays until the place had it; `None` where it does not say.
+    pub(crate) fn arrival(&self) -> Option<&hdrhistogram::Histogram<u64>> {
+        self.arrivals_are_known.then(|| self.arrival.counted())
+    }
+
+    fn delays(&mut self, sent_ns: u64, noticed: Noticed) {
+        let since_start = sent_ns.saturating_sub(self.clock.start_unix_ns());
+        let interval = since_start / self.interval_ns;
+        if let Some(arrived_ns) = noticed.arrived_ns {
+            self.arrivals_are_known = true;
+            match arrived_ns.checked_sub(sent_ns) {
+                Some(delay_ns) => self.arrival.note(interval, delay_ns / 1_000),
+                None => self.negative_delays += 1,
+            }
+        }
+        let Some(delay_ns) = noticed.received_ns.checked_sub(sent_ns) else {
+            self.negative_delays += 1;
+            return;
+        };
+        let delay_us = delay_ns / 1_000;
+        if self
+            .late_after_us
+            .is_some_and(|late_after| delay_us > late_after)
+        {
+            self.late += 1;
+        }
+        self.visible.note(interval, delay_us);
+    }
+}

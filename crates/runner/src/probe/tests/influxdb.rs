@@ -1,0 +1,127 @@
+//! The probe by time on a real InfluxDB.
+
+use waggle_load::key_of;
+use waggle_study::{ProbeAsk, ProbeKind, Rows};
+use waggle_testbed::Influxdb;
+
+use super::{Bench, Depth, RUN, SECOND_NS, account, look_until};
+
+const SENT: u64 = 2_000;
+/// Records written at once.
+const STEP: u64 = 100;
+
+fn bench(influxdb: &Influxdb, token: &str, bucket: &str) -> Bench {
+    let headers = [
+        ("Authorization", format!("Token {token}")),
+        ("Content-Type", "application/vnd.flux".to_owned()),
+        ("Accept", "application/csv".to_owned()),
+    ];
+    let body = format!(
+        "from(bucket: \"{bucket}\") |> range(start: time(v: ${{from}}), stop: time(v: ${{to}})) \
+         |> filter(fn: (r) => r._field == \"waggle_key\" and r.waggle_run == \"${{run}}\") \
+         |> keep(columns: [\"_time\", \"_value\"])"
+    );
+    let ask = ProbeAsk {
+        method: "POST".to_owned(),
+        path: format!("/api/v2/query?org={}", influxdb.org()),
+        headers: headers
+            .map(|(name, value)| (name.to_owned(), value))
+            .to_vec(),
+        body,
+    };
+    Bench::new(
+        ProbeKind::Time { ask, limit: 400 },
+        Rows::Csv {
+            key: "_value".to_owned(),
+            time: "_time".to_owned(),
+            run: None,
+        },
+    )
+}
+
+fn write(influxdb: &Influxdb, lines: &[String]) {
+    let path = format!(
+        "/api/v2/write?org={}&bucket={}&precision=ns",
+        influxdb.org(),
+        influxdb.bucket()
+    );
+    let (status, answer) = influxdb.post(&path, &lines.join("\n"));
+    assert_eq!(status, 204, "{answer}");
+}
+
+#[tokio::test]
+async fn every_record_of_a_bucket_is_accounted_for() {
+    let influxdb = Influxdb::start();
+    let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
+    let mut follower = bench.follower(influxdb.address());
+    let is_lost = |sequence: &u64| [17, 1_500].contains(sequence);
+    let is_late = |sequence: &u64| sequence % 500 == 3;
+    let (mut held_back, mut at_once) = (Vec::new(), 0);
+    for step in 0..SENT / STEP {
+        let sequences = (step * STEP..(step + 1) * STEP).filter(|sequence| !is_lost(sequence));
+        let (late, now): (Vec<u64>, Vec<u64>) = sequences.partition(is_late);
+        let lines: Vec<String> = now
+            .iter()
+            .map(|sequence| bench.line(*sequence, 0))
+            .collect();
+        write(&influxdb, &lines);
+        if step % 5 == 0 {
+            // Once more: the same record, which the store keeps once.
+            write(&influxdb, &lines);
+        }
+        held_back.extend(late.iter().map(|sequence| bench.line(*sequence, 0)));
+        at_once += now.len() as u64;
+        look_until(&mut follower, at_once).await;
+    }
+    tokio::time::sleep(super::LATE_AFTER + super::LATE_AFTER / 2).await;
+    write(&influxdb, &held_back);
+    write(&influxdb, &[bench.line(17, 0).replace(RUN, "t1x2b")]);
+    let known = at_once + held_back.len() as u64;
+    look_until(&mut follower, known).await;
+    // To the end: what is missing is missing wherever one looks.
+    follower.begin_anew();
+    while follower.look(Depth::Whole).await.unwrap() {}
+    let told = account(&follower, SENT);
+    assert_eq!(
+        (told.delivered, told.missing, &told.missing_keys[..]),
+        (SENT - 2, 2, &[key_of(0, 17), key_of(0, 1_500)][..])
+    );
+    assert_eq!((told.duplicates, told.unexpected), (0, 0));
+    assert!(told.late >= held_back.len() as u64);
+    assert!(told.out_of_order >= held_back.len() as u64);
+    assert_eq!(follower.notes(|notes| notes.visible().len()), SENT - 2);
+    let pace = follower.pace();
+    // Nothing is read again and again without need.
+    assert!(pace.rows_read < 20 * SENT, "{pace:?}");
+    assert!(pace.longest_gap >= super::LATE_AFTER / 20, "{pace:?}");
+}
+
+#[tokio::test]
+async fn a_store_that_refuses_is_told() {
+    let influxdb = Influxdb::start();
+    for (token, bucket, told) in [
+        ("wrong", influxdb.bucket(), "401"),
+        (influxdb.token(), "none", "404"),
+    ] {
+        let bench = bench(&influxdb, token, bucket);
+        let mut follower = bench.follower(influxdb.address());
+        let problem = follower.look(Depth::Turn).await.unwrap_err().to_string();
+        assert!(problem.contains(told), "{problem}");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_out_of_order_far_back_is_found() {
+    let influxdb = Influxdb::start();
+    let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
+    let mut follower = bench.follower(influxdb.address());
+    // The one half says that it was sent five seconds before the other.
+    let early: Vec<String> = (0..500).map(|of| bench.line(of, 5 * SECOND_NS)).collect();
+    let recent: Vec<String> = (500..1_000).map(|of| bench.line(of, 0)).collect();
+    write(&influxdb, &recent);
+    look_until(&mut follower, 500).await;
+    write(&influxdb, &early);
+    look_until(&mut follower, 1_000).await;
+    let told = account(&follower, 1_000);
+    assert!(told.missing == 0 && told.late >= 500, "{told:?}");
+}

@@ -1,0 +1,169 @@
+//! The probe of Kafka on a real broker.
+
+use std::{net::SocketAddr, thread, time::Duration};
+
+use rdkafka::{
+    ClientConfig,
+    admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
+    client::DefaultClientContext,
+    producer::{BaseProducer, BaseRecord, Producer},
+};
+use waggle_load::key_of;
+use waggle_study::{ProbeKind, Rows};
+use waggle_testbed::Kafka;
+
+use super::{Bench, RUN, account, look_until};
+
+/// Later than any machine makes a record by being slow.
+const LATE_AFTER_NS: u64 = 1_000_000_000_000;
+
+const TOPIC: &str = "plant";
+const PARTITIONS: i32 = 2;
+const SENT: u64 = 1_000;
+/// Lines of one message.
+const LINES: usize = 7;
+
+fn bench() -> Bench {
+    Bench::new(
+        ProbeKind::Kafka {
+            topic: TOPIC.to_owned(),
+        },
+        Rows::Marked {
+            key_after: "waggle_key=".to_owned(),
+            run_after: Some("waggle_run=".to_owned()),
+            time_after: None,
+        },
+    )
+}
+
+fn config(broker: SocketAddr) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", broker.to_string());
+    config
+}
+
+async fn create_topic(broker: SocketAddr, timestamps: &str) {
+    let admin: AdminClient<DefaultClientContext> = config(broker).create().unwrap();
+    let topic = NewTopic::new(TOPIC, PARTITIONS, TopicReplication::Fixed(1))
+        .set("message.timestamp.type", timestamps);
+    let made = admin.create_topics([&topic], &AdminOptions::new()).await;
+    assert_eq!(made.unwrap(), [Ok(TOPIC.to_owned())]);
+}
+
+/// Messages of several lines each, over all partitions.
+fn produce(broker: SocketAddr, lines: &[String]) {
+    let producer: BaseProducer = config(broker).create().unwrap();
+    for (number, lines) in (0..).zip(lines.chunks(LINES)) {
+        let value = lines.join("\n");
+        let record: BaseRecord<'_, (), str> = BaseRecord::to(TOPIC)
+            .partition(number % PARTITIONS)
+            .payload(&value);
+        producer.send(record).map_err(|(why, _)| why).unwrap();
+    }
+    producer.flush(Duration::from_secs(30)).unwrap();
+}
+
+#[tokio::test]
+async fn every_record_of_a_topic_is_accounted_for() {
+    let kafka = Kafka::start();
+    let broker = kafka.address();
+    let mut bench = bench();
+    bench.delivery.late_after = Some(Duration::from_nanos(LATE_AFTER_NS));
+    // The probe is there before the topic is.
+    let mut follower = bench.follower(broker);
+    create_topic(broker, "LogAppendTime").await;
+    let mut lines = Vec::new();
+    for sequence in (0..SENT).filter(|sequence| ![17, 500].contains(sequence)) {
+        let ago_ns = match sequence % 250 {
+            3 => 2 * LATE_AFTER_NS,
+            _ => 0,
+        };
+        let line = bench.line(sequence, ago_ns);
+        if sequence % 400 == 5 {
+            lines.push(line.clone());
+        }
+        lines.push(line);
+    }
+    lines.push(bench.line(17, 0).replace(RUN, "t1x2b"));
+    lines.push("no record".to_owned());
+    produce(broker, &lines);
+    look_until(&mut follower, SENT - 2).await;
+    let told = account(&follower, SENT);
+    assert_eq!(
+        (told.delivered, told.missing, &told.missing_keys[..]),
+        (SENT - 2, 2, &[key_of(0, 17), key_of(0, 500)][..])
+    );
+    assert_eq!((told.duplicates, told.late, told.unexpected), (3, 4, 2));
+    let (visible, arrival) = follower.notes(|notes| {
+        let arrival = notes.arrival().unwrap();
+        (notes.visible().clone(), arrival.clone())
+    });
+    assert_eq!((visible.len(), arrival.len()), (SENT - 2, SENT - 2));
+    assert!(arrival.value_at_quantile(0.5) <= visible.value_at_quantile(0.5) + 1_000);
+    assert_eq!(follower.remark(), None);
+}
+
+#[tokio::test]
+async fn a_trial_begins_where_the_topic_ends() {
+    let kafka = Kafka::start();
+    let broker = kafka.address();
+    create_topic(broker, "CreateTime").await;
+    produce(broker, &["old 1".to_owned(), "old 2".to_owned()]);
+    thread::sleep(Duration::from_millis(20));
+    let mut bench = bench();
+    bench.clock = crate::clock::Clock::start();
+    let following = super::Following {
+        since_ns: bench.clock.start_unix_ns(),
+        ..bench.following()
+    };
+    let line = |address| crate::web::Web::line(&crate::web::Network, address);
+    let mut follower = super::Follower::new(&following, &[broker], line).unwrap();
+    let lines: Vec<String> = (0..50).map(|sequence| bench.line(sequence, 0)).collect();
+    produce(broker, &lines);
+    look_until(&mut follower, 50).await;
+    let told = account(&follower, 50);
+    assert_eq!((told.missing, told.unexpected), (0, 0));
+    assert!(follower.notes(|notes| notes.arrival().is_none()));
+    let remark = follower.remark().unwrap();
+    assert!(remark.contains("no time of arrival"), "{remark}");
+}
+
+#[tokio::test]
+async fn a_probe_that_cannot_keep_up_says_so() {
+    let kafka = Kafka::start();
+    let broker = kafka.address();
+    create_topic(broker, "LogAppendTime").await;
+    let bench = bench();
+    let mut follower = bench.follower(broker);
+    produce(broker, &[bench.line(0, 0)]);
+    look_until(&mut follower, 1).await;
+    // Its thread is held up while messages come.
+    follower.notes(|_| {
+        let lines: Vec<String> = (1..500).map(|sequence| bench.line(sequence, 0)).collect();
+        produce(broker, &lines);
+        thread::sleep(Duration::from_millis(1_200));
+    });
+    look_until(&mut follower, 500).await;
+    let pace = follower.pace();
+    assert!(
+        pace.longest_behind >= Duration::from_secs(1) && pace.longest_gap >= Duration::from_secs(1),
+        "{pace:?}"
+    );
+}
+
+#[tokio::test]
+async fn no_broker_and_no_topic_are_told() {
+    let kafka = Kafka::start();
+    let bench = bench();
+    let mut follower = bench.follower(kafka.address());
+    let problem = loop {
+        if let Err(problem) = follower.look(super::Depth::Turn).await
+            && problem.to_string().contains("there is no topic")
+        {
+            break problem.to_string();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(problem, "there is no topic \"plant\"");
+    drop(kafka);
+}

@@ -1,0 +1,148 @@
+//! Reading one number of a system: from Prometheus text, from JSON, or as the lag of a group of consumers.
+
+mod kafka_lag;
+mod prometheus;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use serde_json_path::JsonPath;
+use tokio::time::timeout;
+use waggle_study::{Metric, Watch, WatchKind};
+
+use self::kafka_lag::KafkaLag;
+use crate::web::{Ask, Line};
+
+/// How long one answer may take.
+const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
+/// Bytes of an answer that are looked at.
+const BODY_MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// Where a number comes from.
+#[derive(Debug)]
+pub(crate) enum Source<N> {
+    /// A line to each replica.
+    Metric {
+        lines: Vec<N>,
+        get: String,
+        metric: Metric,
+    },
+    Json {
+        lines: Vec<N>,
+        get: String,
+        path: JsonPath,
+    },
+    KafkaLag(Arc<KafkaLag>),
+}
+
+impl<N: Line> Source<N> {
+    pub(crate) fn new(
+        watch: &Watch,
+        addresses: &[SocketAddr],
+        line: impl Fn(SocketAddr) -> N,
+    ) -> Result<Self, String> {
+        if addresses.is_empty() {
+            return Err(format!(
+                "component \"{}\" has no port \"{}\"",
+                watch.component, watch.port
+            ));
+        }
+        let lines = || addresses.iter().map(|address| line(*address)).collect();
+        Ok(match &watch.kind {
+            WatchKind::Metric { get, metric } => Self::Metric {
+                lines: lines(),
+                get: get.clone(),
+                metric: metric.clone(),
+            },
+            WatchKind::Json { get, path } => Self::Json {
+                lines: lines(),
+                get: get.clone(),
+                path: JsonPath::parse(path).map_err(|why| why.to_string())?,
+            },
+            WatchKind::KafkaLag { group, topic } => {
+                Self::KafkaLag(Arc::new(KafkaLag::new(addresses, group, topic)?))
+            }
+        })
+    }
+
+    /// The number now, over all replicas.
+    pub(crate) async fn read(&mut self) -> Result<f64, String> {
+        match self {
+            Self::Metric { lines, get, metric } => {
+                let mut sum = 0.0;
+                for line in lines {
+                    let text = body(line, get).await?;
+                    let text = String::from_utf8_lossy(&text);
+                    sum += prometheus::sum(&text, metric)
+                        .ok_or_else(|| format!("{get} has no metric {}", metric.name))?;
+                }
+                Ok(sum)
+            }
+            Self::Json { lines, get, path } => {
+                let mut sum = 0.0;
+                for line in lines {
+                    sum += number(&body(line, get).await?, path)
+                        .ok_or_else(|| format!("{get} has no number there"))?;
+                }
+                Ok(sum)
+            }
+            Self::KafkaLag(lag) => {
+                let lag = Arc::clone(lag);
+                // It waits for the broker with the thread it is on.
+                let read = tokio::task::spawn_blocking(move || lag.read());
+                read.await.map_err(|why| why.to_string())?
+            }
+        }
+    }
+}
+
+async fn body(line: &mut impl Line, get: &str) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    let mut keep = |chunk: &[u8]| {
+        let room = BODY_MAX_BYTES - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    };
+    let asked = timeout(ANSWER_AT_MOST, line.ask(&Ask::get(get), &mut keep)).await;
+    match asked {
+        Ok(Ok(200)) => Ok(body),
+        Ok(Ok(status)) => Err(format!("{get} was answered with status {status}")),
+        Ok(Err(problem)) => Err(problem.to_string()),
+        Err(_) => Err(format!(
+            "{get} was not answered within {} s",
+            ANSWER_AT_MOST.as_secs()
+        )),
+    }
+}
+
+/// The number at a path; numbers in quotes and truths count, too.
+fn number(body: &[u8], path: &JsonPath) -> Option<f64> {
+    let json = serde_json::from_slice(body).ok()?;
+    let found = path.query(&json).first()?;
+    let number = match found {
+        serde_json::Value::Bool(truth) => f64::from(u8::from(*truth)),
+        serde_json::Value::String(text) => text.parse().ok()?,
+        other => other.as_f64()?,
+    };
+    Some(number).filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json_path::JsonPath;
+
+    use super::number;
+
+    #[test]
+    fn numbers_are_found_in_json() {
+        let check = |path: &str, expected: Option<f64>| {
+            let json = br#"{"queue":{"depth":7,"name":"a"},"lag":["1.5"],"full":true}"#;
+            assert_eq!(number(json, &JsonPath::parse(path).unwrap()), expected);
+        };
+        check("$.queue.depth", Some(7.0));
+        check("$.lag[0]", Some(1.5));
+        check("$.full", Some(1.0));
+        check("$.queue.name", None);
+        check("$.queue", None);
+        check("$.none", None);
+        assert_eq!(number(b"{", &JsonPath::parse("$").unwrap()), None);
+    }
+}

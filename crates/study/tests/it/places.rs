@@ -1,0 +1,143 @@
+//! Probes and watches of every kind: what is accepted, and every mistake, from a table of changes to a system.
+
+use std::path::Path;
+
+use waggle_study::{Metric, Probe, ProbeKind, Rows, System, WatchKind, read_study, read_system};
+
+use super::{STUDY, SYSTEM, changed, headlines, mistakes::answered_table, source};
+
+const PLACES: &str = r#"  broker:
+    component: store
+    port: tcp
+    kafka: { topic: plant }
+    run_after: 'waggle_run='
+    key_after: 'waggle_key='
+  base:
+    component: store
+    port: tcp
+    limit: 5000
+    by_time:
+      post: /query?org=lab
+      headers: { Authorization: 'Token ${secret.base}' }
+      body: 'from ${from} to ${to} of ${run}'
+    csv: { key: _value, time: _time }
+watch:
+  depth:
+    summary: what waits
+    component: front
+    port: metrics
+    get: /metrics
+    metric: 'depth{queue="a"}'
+  state:
+    summary: what the state says
+    component: front
+    port: metrics
+    get: /state
+    json: $.queue.depth
+  lag:
+    summary: messages that wait
+    component: store
+    port: tcp
+    kafka_lag: { group: writer, topic: plant }
+verify:"#;
+
+/// The fixture with a place of each kind.
+fn text() -> String {
+    changed(SYSTEM, &[("verify:", PLACES)])
+}
+
+fn system() -> System {
+    read_system(&source("system.yaml", text())).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+#[test]
+fn every_kind_of_place_is_read() {
+    let system = system();
+    let probe = |name: &str| -> &Probe {
+        let found = system.probes.iter().find(|probe| probe.name == name);
+        found.unwrap()
+    };
+    let topic = "plant".to_owned();
+    assert_eq!(probe("broker").kind, ProbeKind::Kafka { topic });
+    assert_eq!(
+        probe("broker").rows,
+        Rows::Marked {
+            key_after: "waggle_key=".to_owned(),
+            run_after: Some("waggle_run=".to_owned()),
+            time_after: None,
+        }
+    );
+    let ProbeKind::Time { ask, limit } = &probe("base").kind else {
+        panic!("{:?}", probe("base"));
+    };
+    assert_eq!(
+        (ask.method.as_str(), ask.path.as_str()),
+        ("POST", "/query?org=lab")
+    );
+    assert_eq!(
+        (ask.body.as_str(), *limit),
+        ("from ${from} to ${to} of ${run}", 5000)
+    );
+    assert!(matches!(&probe("base").rows, Rows::Csv { key, run: None, .. } if key == "_value"));
+    assert!(matches!(
+        probe("store").kind,
+        ProbeKind::Offset { limit: 1000, .. }
+    ));
+    let kinds: Vec<_> = system.watches.iter().map(|watch| &watch.kind).collect();
+    let metric = Metric {
+        name: "depth".to_owned(),
+        labels: vec![("queue".to_owned(), "a".to_owned())],
+    };
+    assert_eq!(
+        kinds,
+        [
+            &WatchKind::Metric {
+                get: "/metrics".to_owned(),
+                metric
+            },
+            &WatchKind::Json {
+                get: "/state".to_owned(),
+                path: "$.queue.depth".to_owned()
+            },
+            &WatchKind::KafkaLag {
+                group: "writer".to_owned(),
+                topic: "plant".to_owned()
+            },
+        ]
+    );
+}
+
+#[test]
+fn delivery_is_followed_at_one_place_or_several() {
+    let system = system();
+    let read = |at: &str| {
+        let text = changed(STUDY, &[("at: store", &format!("at: {at}"))]);
+        read_study(&source("study.yaml", text), &system)
+    };
+    let places = |at: &str| {
+        let study = read(at).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let delivery = study.cells[0].measure.delivery.clone();
+        delivery.unwrap().at
+    };
+    assert_eq!(places("base"), ["base"]);
+    assert_eq!(places("[broker, base]"), ["broker", "base"]);
+    let check = |at: &str, expected: &str| {
+        let told = headlines(&read(at).unwrap_err());
+        assert!(told.iter().any(|line| line.contains(expected)), "{told:?}");
+    };
+    check(
+        "[broker, bse]",
+        "at is \"bse\", which is no probe of system shop; expected store, broker, base; did you mean \"base\"?",
+    );
+    check("[base, base]", "has \"base\" twice");
+    check("[]", "has 0 entries");
+    check("7", "expected text or a list");
+}
+
+#[test]
+fn every_mistake_of_a_place() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/place-mistakes.txt");
+    answered_table(&path, &text(), &|text| {
+        read_system(&source("system.yaml", text)).err()
+    });
+}
