@@ -74,6 +74,15 @@ pub struct CellModel {
     pub sessions: Option<SessionsModel>,
 }
 
+/// How finely delays are known where that was coarsest.
+fn delay_resolution_ms(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<f64> {
+    let known = counted.iter().filter_map(|(trial, _)| {
+        let delivery = trial.delivery.as_ref()?;
+        Some(delivery.resolution_ms)
+    });
+    known.reduce(f64::max)
+}
+
 pub(crate) fn cell(
     cell: &CellInfo,
     info: &RunInfo,
@@ -132,15 +141,7 @@ pub(crate) fn cell(
         achieved_share: extreme(&counted, |numbers| numbers.achieved_share, f64::min),
         backlog_max: extreme(&counted, |numbers| numbers.backlog_max, f64::max),
         ledger: ledger(&counted),
-        delay_resolution_ms: counted
-            .iter()
-            .filter_map(|(trial, _)| {
-                trial
-                    .delivery
-                    .as_ref()
-                    .map(|delivery| delivery.resolution_ms)
-            })
-            .reduce(f64::max),
+        delay_resolution_ms: delay_resolution_ms(&counted),
         system_cpu_us_per_request: over(&|numbers| numbers.system_cpu_us_per_request),
         engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
         system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),

@@ -54,7 +54,7 @@ pub(crate) struct ByTime {
 /// How a row says what it says.
 #[derive(Debug)]
 enum Reader {
-    Marked(Markers),
+    Marked(Box<Markers>),
     Csv(Csv),
 }
 
@@ -93,7 +93,7 @@ impl ByTime {
             run: following.run.clone(),
             reader: match &following.probe.rows {
                 Rows::Csv { key, time, run } => Reader::Csv(Csv::new(key, time, run.as_deref())),
-                rows @ Rows::Marked { .. } => Reader::Marked(markers(rows, None)),
+                rows @ Rows::Marked { .. } => Reader::Marked(Box::new(markers(rows, None))),
             },
             lines: Lines::default(),
             notes: Notes::new(following),

@@ -88,17 +88,22 @@ impl Csv {
 
     fn header(&mut self, line: &[u8]) -> CsvLine {
         let place = |name: &str| fields(line).position(|field| field == name.as_bytes());
-        let columns = || {
-            Some(Columns {
-                key: place(&self.key)?,
-                time: place(&self.time)?,
-                run: match &self.run {
-                    Some(run) => Some(place(run)?),
-                    None => None,
-                },
-            })
+        // A run without a column of its own is none; one whose column is missing makes the header another table's.
+        let run = self.run.as_ref().map(|run| place(run));
+        let columns = place(&self.key).zip(place(&self.time));
+        self.columns = match (columns, run) {
+            (Some((key, time)), None) => Some(Columns {
+                key,
+                time,
+                run: None,
+            }),
+            (Some((key, time)), Some(Some(run))) => Some(Columns {
+                key,
+                time,
+                run: Some(run),
+            }),
+            _ => None,
         };
-        self.columns = columns();
         if self.columns.is_some() {
             return CsvLine::Other;
         }

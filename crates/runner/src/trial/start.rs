@@ -45,10 +45,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     let cell = order.cell;
     let asked = cell.measure.delivery.as_ref();
     let places = asked.map_or(&[][..], |asked| &asked.at);
-    let probes: Vec<&Probe> = places
-        .iter()
-        .map(|name| probe(order.system, name))
-        .collect::<Result<_, _>>()?;
+    let probes = probes(order.system, places)?;
     let before = Clock::start();
     let run = mark(before, order.position);
     let job = job_of(order, &means.driver, &run)?;
@@ -113,6 +110,11 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         clock,
         workers: count,
     })
+}
+
+/// The probes of the places that are followed, in their order.
+fn probes<'a>(system: &'a study::System, places: &[String]) -> Result<Vec<&'a Probe>, Failure> {
+    places.iter().map(|name| probe(system, name)).collect()
 }
 
 /// What the engine is told; `run` marks the records.
