@@ -24,7 +24,7 @@ pub(crate) struct Frontier {
     workers: Vec<Worker>,
     /// The latest time of any record.
     newest_ns: u64,
-    /// The latest time of any record by each round of looks.
+    /// The latest time of any record by each round whose turn it was.
     marks: VecDeque<u64>,
     looks: u64,
 }
@@ -101,10 +101,13 @@ impl Frontier {
         } else {
             self.newest_before(1 << level)
         };
-        if self.marks.len() == MARKS_MAX {
-            self.marks.pop_front();
+        // Only these count: at the place of a power of two the way back is to the beginning, whatever lay between.
+        if depth == Depth::Turn {
+            if self.marks.len() == MARKS_MAX {
+                self.marks.pop_front();
+            }
+            self.marks.push_back(self.newest_ns);
         }
-        self.marks.push_back(self.newest_ns);
         (first_missing.max(passed), level > 0)
     }
 
@@ -241,6 +244,25 @@ mod tests {
         // It comes at last.
         note(&mut frontier, std::iter::once(1_000));
         assert!(frontier.begin(Depth::Whole).0 >= now - 2 * GROUP);
+    }
+
+    #[test]
+    fn looks_that_are_put_off_hold_up_no_way_back() {
+        let mut frontier = Frontier::new(1, START);
+        note(
+            &mut frontier,
+            (0..4 * GROUP).filter(|sequence| *sequence != 5),
+        );
+        let mut whole = 0;
+        for _ in 0..64 {
+            let (begins, _) = frontier.begin(Depth::Turn);
+            whole += u32::from(begins == START);
+            (0..3).for_each(|_| {
+                frontier.begin(Depth::Shallow);
+            });
+        }
+        // At every power of two.
+        assert_eq!(whole, 7);
     }
 
     #[test]

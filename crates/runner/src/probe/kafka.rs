@@ -207,7 +207,8 @@ impl Shared {
             }
         }
         // Where nothing waits in the client, whatever is late was late at the broker.
-        if more_waits && oldest_ns > OLD_NS {
+        let is_held_up = start.elapsed() > Duration::from_nanos(OLD_NS);
+        if more_waits && (oldest_ns > OLD_NS || is_held_up) {
             state.pace.is_behind(start);
         } else {
             state.pace.at_end(start, false);
