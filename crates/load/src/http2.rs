@@ -175,7 +175,7 @@ impl Session {
         self.pipe.push(bytes);
     }
 
-    /// Whether no more bytes should be pushed for now: those that came before wait until more has been taken.
+    /// Whether no more bytes may be pushed before some of those that wait have been taken.
     pub(crate) fn is_stuffed(&self) -> bool {
         self.pipe.is_stuffed()
     }

@@ -99,7 +99,7 @@ impl Layering {
 }
 
 impl Layers {
-    /// Whether HTTP/2 wants nothing more for now.
+    /// Whether HTTP/2 takes nothing more before it has read what waits.
     pub(crate) fn is_stuffed(&self) -> bool {
         self.http2.as_ref().is_some_and(http2::Session::is_stuffed)
     }

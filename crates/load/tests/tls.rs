@@ -89,11 +89,15 @@ fn requests_go_over_tls_and_every_one_is_counted() {
             (counts.succeeded, server.received(), server.answered()),
             (REQUESTS, REQUESTS, REQUESTS)
         );
-        assert_eq!((counts.handshakes, counts.connects), (3, 3));
+        // On a busy machine all requests may have gone before the last connection's handshake is over.
+        let handshakes = counts.handshakes;
+        assert!((1..=3).contains(&handshakes), "{version:?}: {handshakes}");
+        assert_eq!(counts.connects, 3);
         assert_eq!(counts.bytes_received, REQUESTS * OK.len() as u64);
         assert_eq!(ended.merged(|interval| &interval.connect_time).len(), 3);
-        assert_eq!(ended.merged(|interval| &interval.handshake_time).len(), 3);
-        assert_eq!(server.closed_in_order(), 3, "{version:?}");
+        let timed = ended.merged(|interval| &interval.handshake_time).len();
+        assert_eq!(timed, handshakes, "{version:?}");
+        assert_eq!(server.closed_in_order(), handshakes, "{version:?}");
     }
 }
 
