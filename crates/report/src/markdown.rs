@@ -27,6 +27,11 @@ pub fn markdown(model: &Model) -> String {
     section(&mut out, "Search", tables::answers(model));
     section(&mut out, "Levels tried", tables::tried(model));
     section(&mut out, "Cells", Some(tables::cells(model)));
+    section(
+        &mut out,
+        "Beside published figures",
+        tables::published(model),
+    );
     section(&mut out, "Failed requests", tables::failures(model));
     section(&mut out, "Steps", tables::steps(model));
     section(&mut out, "Sessions", tables::sessions(model));

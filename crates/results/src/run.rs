@@ -46,6 +46,40 @@ pub struct RunInfo {
     /// Numbers of the system that are read again and again. Since format 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watches: Vec<WatchInfo>,
+    /// Figures that somebody published, to be shown beside the study's own. Since format 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedInfo>,
+}
+
+/// A table of figures that somebody published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedInfo {
+    pub title: String,
+    /// Who measured it and on what.
+    pub source: String,
+    /// The factor whose levels name the rows.
+    pub by: String,
+    pub columns: Vec<PublishedColumnInfo>,
+    pub rows: Vec<PublishedRowInfo>,
+}
+
+/// What a column of published figures is compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedColumnInfo {
+    pub name: String,
+    /// Path of a number of the study, as in a [`ThresholdInfo`].
+    pub number: Vec<String>,
+}
+
+/// One row of published figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedRowInfo {
+    pub level: String,
+    /// One for each column, in the unit of a [`ThresholdInfo`] on that number; `null`: none was published.
+    pub values: Vec<Option<f64>>,
 }
 
 /// A number of the system that is read again and again.

@@ -1,12 +1,13 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunInfo,
-    ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText,
+    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
+    ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_study::{
-    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Scenario, Study, Threshold, ThresholdOp,
-    WarmUpUntil,
+    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Published, Scenario, Study, Threshold,
+    ThresholdOp, WarmUpUntil,
 };
 
 use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};
@@ -59,6 +60,25 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
                 summary: watch.summary.clone(),
             })
             .collect(),
+        published: study.published.as_ref().map(published),
+    }
+}
+
+fn published(published: &Published) -> PublishedInfo {
+    let column = |column: &waggle_study::PublishedColumn| PublishedColumnInfo {
+        name: column.name.clone(),
+        number: column.number.clone(),
+    };
+    let row = |row: &waggle_study::PublishedRow| PublishedRowInfo {
+        level: row.level.clone(),
+        values: row.values.clone(),
+    };
+    PublishedInfo {
+        title: published.title.clone(),
+        source: published.source.clone(),
+        by: published.by.clone(),
+        columns: published.columns.iter().map(column).collect(),
+        rows: published.rows.iter().map(row).collect(),
     }
 }
 

@@ -42,10 +42,10 @@ pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
 
 fn check(table: &FeedTable) -> Option<Finding> {
     if table.rows.is_empty() {
-        return Some(Finding::new(Place::START, "the feed has no rows").expected("at least one"));
+        return Some(Finding::new(Place::START, "the table has no rows").expected("at least one"));
     }
     if table.rows.len() > MAX_ROWS {
-        let what = format!("the feed has {} rows", table.rows.len());
+        let what = format!("the table has {} rows", table.rows.len());
         return Some(Finding::new(Place::START, what).expected(format!("at most {MAX_ROWS}")));
     }
     let wrong = table.columns.iter().find(|column| !is_column(column))?;
@@ -286,8 +286,8 @@ mod tests {
             Ok(&[&["name", "mail"], &["ann", "a@x"], &["b,\"o\nb", ""]]),
         );
         check("a.CSV", "n\n1", Ok(&[&["n"], &["1"]]));
-        check("a.csv", "", Err("1:1: the feed has no rows"));
-        check("a.csv", "n,m\n", Err("1:1: the feed has no rows"));
+        check("a.csv", "", Err("1:1: the table has no rows"));
+        check("a.csv", "n,m\n", Err("1:1: the table has no rows"));
         check(
             "a.csv",
             "n,n\n1,2\n1\n\"x\"y,2\n\"z",

@@ -237,7 +237,7 @@ impl Examined {
             if let Some(mut raw) = raw {
                 checked.extend(cell(&mut checker, &mut raw, (number, levels), system));
                 if number == 1 {
-                    self.examine_whole(&mut checker, &raw, system);
+                    self.examine_whole(&mut checker, &raw, (system, &cells));
                 }
             }
             in_cell.append(&mut checker.findings);
@@ -270,10 +270,10 @@ impl Examined {
         &mut self,
         checker: &mut Checker<'_>,
         raw: &raw::Study,
-        system: Option<&System>,
+        (system, cells): (Option<&System>, &[Levels]),
     ) {
-        let mut own = Checker::new(checker.root());
-        self.study = check::whole(&mut own, raw, system, self.cells);
+        let mut own = checker.anew();
+        self.study = check::whole(&mut own, raw, system, cells);
         self.findings.add_all(own.findings);
         let name = raw.system.as_ref().and_then(|system| system.name.clone());
         self.system = name.map(|raw::Name(name)| (name, checker.at(&["system", "use"])));

@@ -27,9 +27,43 @@ pub struct Study {
     pub scenario_file: Option<Source>,
     /// What is searched for in every cell; `None`: every cell has the load it is given.
     pub find: Option<Find>,
+    /// Figures to show beside the study's own.
+    pub published: Option<Published>,
     /// Sum of the system's own deadlines, every step of its functional check and stopping every component, in the configuration
     /// where it is largest.
     pub system_at_most: Duration,
+}
+
+/// A table of figures that somebody published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    pub title: String,
+    /// Who measured it and on what.
+    pub source: String,
+    /// The file's name as the study gives it.
+    pub from: String,
+    /// The factor whose levels name the rows.
+    pub by: String,
+    /// At least one.
+    pub columns: Vec<PublishedColumn>,
+    /// Those that a cell has the level of, in the file's order.
+    pub rows: Vec<PublishedRow>,
+}
+
+/// What a column of published figures is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedColumn {
+    pub name: String,
+    /// Path of a number of the study, as in a [`Threshold`].
+    pub number: Vec<String>,
+}
+
+/// One row of published figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedRow {
+    pub level: String,
+    /// One for each column, in the unit of a [`Threshold`] on that number; `None`: the table has none.
+    pub values: Vec<Option<f64>>,
 }
 
 /// The search for the highest level of the load at which conditions hold.

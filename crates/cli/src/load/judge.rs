@@ -282,6 +282,7 @@ fn number(path: &[String], result: &LoadResult) -> Option<f64> {
         ["achieved_share"] if result.due > 0 => {
             Some(result.throughput_per_s * result.seconds / as_f64(result.due))
         }
+        ["succeeded"] => Some(as_f64(result.succeeded)),
         ["failed"] => Some(as_f64(result.failed)),
         ["error_share"] => Some(result.error_share),
         ["engine", "busy_share"] => Some(result.engine.busy_percent / 100.0),
@@ -311,6 +312,7 @@ fn of_step(step: &StepResult, path: &[&str]) -> Option<f64> {
         ["service_time", which] => statistic(&step.service_time_us, which),
         ["goodput"] => Some(step.rate_per_s),
         ["throughput"] => Some(step.throughput_per_s),
+        ["succeeded"] => Some(as_f64(step.succeeded)),
         ["failed"] => Some(as_f64(step.failed)),
         ["error_share"] => Some(step.error_share),
         _ => None,

@@ -89,6 +89,9 @@ function tools(look, name) {
   };
 }
 
+/** How a number is written, by what it is counted in. */
+const NUMBER = { time: timeOf, share, rate: (value) => `${plain(value)}/s`, count: plain };
+
 /** Powers of ten around positive values, so that a log axis has at least two ticks. */
 function decades(values) {
   const positive = values.filter((value) => value > 0);

@@ -3,9 +3,6 @@
 
 const searchView = { condition: 0 };
 
-/** How a condition's number is written. */
-const NUMBER = { time: timeOf, share, rate: (value) => `${plain(value)}/s`, count: plain };
-
 /** What a trial showed → its symbol; grey where it shows nothing. */
 const SYMBOLS = { met: 'circle', 'not met': 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z' };
 

@@ -17,6 +17,7 @@ if (model.cells.some((cell) => cell.spectrum.length)) spectrumChoice();
 else byId('spectrum').closest('figure').hidden = true;
 stepChoice();
 timeChoice();
+if (model.published) publishedChoice();
 if (model.search && model.search.cells.some((search) => search.steps.length)) searchChoice();
 else if (byId('search')) byId('search').closest('figure').hidden = true;
 

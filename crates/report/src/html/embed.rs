@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use waggle_stats::Estimate;
 
+use super::published;
 use crate::{
     model::{
         CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
@@ -21,6 +22,7 @@ pub(super) fn chart_model(model: &Model) -> Value {
         "best": model.answer.cell,
         "place": model.info.delivery_at,
         "watches": model.info.watches.iter().map(|watch| &watch.name).collect::<Vec<_>>(),
+        "published": model.published.as_ref().map(|published| published::data(published, model)),
         "search": model.find.as_ref().map(|find| search(model, find)),
     })
 }
@@ -170,7 +172,7 @@ fn trial(trial: &TrialModel) -> Value {
 }
 
 /// Digits nobody can see would double the file.
-fn rounded(value: f64, digits: i32) -> f64 {
+pub(super) fn rounded(value: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (value * scale).round() / scale
 }

@@ -2,6 +2,7 @@
 
 mod embed;
 mod escape;
+mod published;
 mod search;
 mod sections;
 mod series_table;
@@ -10,7 +11,7 @@ mod table;
 use crate::model::Model;
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../../assets/page/page.js"),
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/factors.js"),
@@ -18,6 +19,7 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/page/steps.js"),
     include_str!("../../assets/page/time.js"),
     include_str!("../../assets/page/search.js"),
+    include_str!("../../assets/page/published.js"),
     include_str!("../../assets/page/start.js"),
 ];
 const ECHARTS: &str = include_str!("../../assets/vendor/echarts/echarts.min.js");

@@ -2,7 +2,7 @@
 
 use waggle_stats::{Estimate, Verdict};
 
-use super::{escape, search, series_table, table};
+use super::{escape, published, search, series_table, table};
 use crate::{
     facts,
     model::{CellModel, Model},
@@ -19,6 +19,7 @@ pub(super) fn body(out: &mut String, model: &Model) {
     summary(out, model);
     search::section(out, model);
     factors(out, model);
+    published::section(out, model);
     spectrum(out, model);
     steps(out, model);
     time(out, model);
@@ -45,7 +46,11 @@ fn bar(out: &mut String, model: &Model) {
     if model.find.is_some() {
         links.push(("searches", "Search"));
     }
-    links.extend([("factors", "Cells"), ("percentiles", "Percentiles")]);
+    links.push(("factors", "Cells"));
+    if model.published.is_some() {
+        links.push(("published", "Published"));
+    }
+    links.push(("percentiles", "Percentiles"));
     if tables::steps(model).is_some() {
         links.push(("steps", "Steps"));
     }

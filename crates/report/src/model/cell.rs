@@ -61,6 +61,10 @@ pub struct CellModel {
     pub system_rss_max_bytes: Option<Estimate>,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, Estimate)>,
+    /// Cores of all replicas of a component together.
+    pub whole_component_cores: Vec<(String, Estimate)>,
+    /// Requests that succeeded in the measured phase of a trial.
+    pub succeeded_per_trial: Option<Estimate>,
     /// Largest share of its CPU that a worker of the engine used in any trial.
     pub engine_busy_share: Option<f64>,
     /// Largest p99 of the engine's lag in any trial.
@@ -145,7 +149,9 @@ pub(crate) fn cell(
         system_cpu_us_per_request: over(&|numbers| numbers.system_cpu_us_per_request),
         engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
         system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
-        component_cores: component_cores(&counted),
+        component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
+        whole_component_cores: component_cores(&counted, whole_components),
+        succeeded_per_trial: over(&|numbers| Some(distribution::as_f64(numbers.succeeded))),
         engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
         engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
         engine_possible_share: worst(&counted, |numbers| numbers.engine_possible_share),
@@ -218,15 +224,31 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
         .reduce(place::sum)
 }
 
-fn component_cores(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, Estimate)> {
-    let mut all: Vec<(String, Vec<f64>)> = Vec::new();
-    for (component, cores) in counted
-        .iter()
-        .flat_map(|(_, numbers)| &numbers.component_cores)
-    {
+/// The replicas of each component together: `gateway-0` and `gateway-1` are `gateway`.
+fn whole_components(numbers: &TrialNumbers) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = Vec::new();
+    for (replica, cores) in &numbers.component_cores {
+        let component = match replica.rsplit_once('-') {
+            Some((name, number)) if number.parse::<u32>().is_ok() => name,
+            _ => replica,
+        };
         match all.iter_mut().find(|(name, _)| name == component) {
-            Some((_, values)) => values.push(*cores),
-            None => all.push((component.clone(), vec![*cores])),
+            Some((_, sum)) => *sum += cores,
+            None => all.push((component.to_owned(), *cores)),
+        }
+    }
+    all
+}
+
+fn component_cores(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    of_trial: impl Fn(&TrialNumbers) -> Vec<(String, f64)>,
+) -> Vec<(String, Estimate)> {
+    let mut all: Vec<(String, Vec<f64>)> = Vec::new();
+    for (component, cores) in counted.iter().flat_map(|(_, numbers)| of_trial(numbers)) {
+        match all.iter_mut().find(|(name, _)| *name == component) {
+            Some((_, values)) => values.push(cores),
+            None => all.push((component, vec![cores])),
         }
     }
     all.into_iter()

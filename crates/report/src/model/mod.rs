@@ -9,6 +9,7 @@ mod find;
 pub(crate) mod found;
 pub mod judge;
 mod place;
+mod published;
 mod remark;
 mod series;
 mod step;
@@ -27,10 +28,11 @@ pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
 pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
 pub use place::{PlaceModel, TrialPlace, TrialWatch};
+pub(crate) use published::{PublishedModel, PublishedValue};
 pub(crate) use remark::is_external;
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
 pub use step::{SessionsModel, StepModel, TrialStep};
-pub(crate) use threshold::kind_of;
+pub(crate) use threshold::{Kind, kind_of};
 pub use threshold::{ThresholdCell, ThresholdOutcome};
 pub use trial::{Failure, TrialModel, TrialNumbers};
 
@@ -51,6 +53,8 @@ pub struct Model {
     pub thresholds: Vec<ThresholdOutcome>,
     /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
     pub find: Option<FindModel>,
+    /// Figures that somebody published beside the study's own.
+    pub published: Option<PublishedModel>,
     pub answer: Answer,
     /// What a reader must know before believing a number.
     pub warnings: Vec<String>,
@@ -134,6 +138,7 @@ pub fn model(run: &Run) -> Model {
         answer: answer::answer(info, counted, &cells, find.as_ref()),
         warnings: remark::warnings(info, &trials, find.as_ref()),
         info: info.clone(),
+        published: published::published(info, &cells),
         cells,
         trials,
         thresholds,

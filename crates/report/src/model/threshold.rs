@@ -40,8 +40,8 @@ pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> Thresho
 }
 
 pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
-    let number = number(&threshold.number, cell);
-    let observed = number.map(|(value, kind)| show(value, kind));
+    let number = value(&threshold.number, cell);
+    let observed = number.map(|value| kind(&threshold.number).show(value));
     let reason = match (cell.verdict, number) {
         (None, _) if cell.is_searched => Some("no level of it holds".to_owned()),
         (None, _) => Some("no trial of it has run".to_owned()),
@@ -53,7 +53,7 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
             "the run has no number {}",
             threshold.number.join(".")
         )),
-        (Some(Verdict::Valid | Verdict::Noisy), Some((value, _)))
+        (Some(Verdict::Valid | Verdict::Noisy), Some(value))
             if compare(value, &threshold.op, threshold.value).is_none() =>
         {
             Some(format!("{} is not a comparison", threshold.op))
@@ -62,7 +62,7 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
     };
     let holds = reason.is_none()
         && number
-            .and_then(|(value, _)| compare(value, &threshold.op, threshold.value))
+            .and_then(|value| compare(value, &threshold.op, threshold.value))
             .unwrap_or(false);
     ThresholdCell {
         cell: cell.cell,
@@ -90,109 +90,154 @@ fn compare(value: f64, op: &str, limit: f64) -> Option<bool> {
 
 /// What a number is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Count,
     Share,
     Rate,
     Time,
+    /// CPUs, shown as a share of one.
+    Cpus,
 }
 
-fn show(value: f64, kind: Kind) -> String {
-    match kind {
-        Kind::Count => text::three_or_whole(value),
-        Kind::Share => text::share(value),
-        Kind::Rate => format!("{}/s", Unit::Plain.show(value)),
-        Kind::Time => Unit::Time.show(value),
+impl Kind {
+    /// A number of this kind as it is read.
+    pub(crate) fn show(self, value: f64) -> String {
+        match self {
+            Self::Count => text::three_or_whole(value),
+            Self::Share | Self::Cpus => text::share(value),
+            Self::Rate => format!("{}/s", Unit::Plain.show(value)),
+            Self::Time => Unit::Time.show(value),
+        }
+    }
+
+    /// As the page's data name it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Share | Self::Cpus => "share",
+            Self::Rate => "rate",
+            Self::Count => "count",
+        }
     }
 }
 
-/// What the number of a path is counted in: `time`, `share`, `rate` or `count`.
-pub(crate) fn kind_of(path: &[String]) -> &'static str {
+/// What the number of a path is counted in.
+pub(crate) fn kind(path: &[String]) -> Kind {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match path.as_slice() {
+        ["components", _, "cpu"] => Kind::Cpus,
         ["delivery", "delay", _]
+        | ["delivery", _, "delay", _]
         | ["engine", "lag_p99"]
-        | [_, "response_time" | "service_time", _] => "time",
+        | [_, "response_time" | "service_time", _] => Kind::Time,
         [
             _,
             "busy_share" | "missing_share" | "error_share" | "achieved_share",
-        ] => "share",
-        [_, "goodput" | "throughput"] => "rate",
-        _ => "count",
+        ] => Kind::Share,
+        [_, "goodput" | "throughput"] => Kind::Rate,
+        _ => Kind::Count,
     }
+}
+
+/// The same as a word of the page's data: `time`, `share`, `rate` or `count`.
+pub(crate) fn kind_of(path: &[String]) -> &'static str {
+    kind(path).word()
 }
 
 /// The number a path names in a cell, where it has one.
 pub(crate) fn value(path: &[String], cell: &CellModel) -> Option<f64> {
-    number(path, cell).map(|(value, _)| value)
+    number(path, cell).map(|number| number.point())
+}
+
+/// What a path names: a number over trials with its interval, or one that has none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number {
+    Estimate(Estimate),
+    Exact(f64),
+}
+
+impl Number {
+    pub(crate) fn point(self) -> f64 {
+        match self {
+            Self::Estimate(estimate) => estimate.point,
+            Self::Exact(value) => value,
+        }
+    }
 }
 
 /// The number a path names in a cell, in the unit thresholds are written in. The names are those that the study's
 /// check lets through.
-fn number(path: &[String], cell: &CellModel) -> Option<(f64, Kind)> {
+pub(crate) fn number(path: &[String], cell: &CellModel) -> Option<Number> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     if let Some(of_step) = of_step(&path, cell) {
         return of_step;
     }
-    let time = |times: &Distribution, which: &str| statistic(times, which).map(in_time);
+    let exact = |value: f64| Some(Number::Exact(value));
     match path.as_slice() {
-        ["delivery", "delay", which] => time(&cell.delay, which),
+        ["delivery", "delay", which] => statistic(&cell.delay, which),
+        ["delivery", place, "delay", which] => {
+            let before = cell.on_the_way.iter().find(|before| before.name == *place);
+            // The place that is not on the way is the one where the way ends.
+            statistic(before.map_or(&cell.delay, |before| &before.delay), which)
+        }
         ["delivery", "missing_share"] => {
             let ledger = cell.ledger.as_ref().filter(|ledger| ledger.accepted > 0)?;
-            Some((
-                as_f64(ledger.missing) / as_f64(ledger.accepted),
-                Kind::Share,
-            ))
+            exact(as_f64(ledger.missing) / as_f64(ledger.accepted))
         }
-        ["delivery", "backlog"] => Some((cell.backlog_max?, Kind::Count)),
-        ["delivery", count] => Some((as_f64(ledger(cell, count)?), Kind::Count)),
-        ["engine", "busy_share"] => Some((cell.engine_busy_share?, Kind::Share)),
+        ["delivery", "backlog"] => exact(cell.backlog_max?),
+        ["delivery", count] => exact(as_f64(ledger(cell, count)?)),
+        ["components", name, "cpu"] => {
+            let mut all = cell.whole_component_cores.iter();
+            let (_, cores) = all.find(|(component, _)| component == name)?;
+            Some(Number::Estimate(*cores))
+        }
+        ["engine", "busy_share"] => exact(cell.engine_busy_share?),
         ["sessions", which] => sessions(cell, which),
-        ["engine", "lag_p99"] => Some((cell.engine_lag_p99_us?, Kind::Time)),
-        [_, "response_time", which] => time(&cell.response, which),
-        [_, "service_time", which] => time(&cell.service, which),
-        [_, "goodput"] => Some((cell.goodput?.point, Kind::Rate)),
-        [_, "throughput"] => Some((cell.throughput?.point, Kind::Rate)),
-        [_, "achieved_share"] => Some((cell.achieved_share?, Kind::Share)),
-        [_, "failed"] if cell.counted > 0 => Some((as_f64(cell.failed), Kind::Count)),
-        [_, "error_share"] => Some((cell.error_share?, Kind::Share)),
+        ["engine", "lag_p99"] => exact(cell.engine_lag_p99_us?),
+        [_, "response_time", which] => statistic(&cell.response, which),
+        [_, "service_time", which] => statistic(&cell.service, which),
+        [_, "goodput"] => cell.goodput.map(Number::Estimate),
+        [_, "throughput"] => cell.throughput.map(Number::Estimate),
+        [_, "achieved_share"] => exact(cell.achieved_share?),
+        [_, "succeeded"] => cell.succeeded_per_trial.map(Number::Estimate),
+        [_, "failed"] if cell.counted > 0 => exact(as_f64(cell.failed)),
+        [_, "error_share"] => exact(cell.error_share?),
         _ => None,
     }
 }
 
 /// The same of a step, where the path names one; the study's check sees to it that nothing else has its name.
-fn of_step(path: &[&str], cell: &CellModel) -> Option<Option<(f64, Kind)>> {
+fn of_step(path: &[&str], cell: &CellModel) -> Option<Option<Number>> {
     let (name, rest) = path.split_first()?;
     let step = cell.steps.iter().find(|step| step.name == *name)?;
-    let rate = |estimate: Option<Estimate>| Some((estimate?.point, Kind::Rate));
     Some(match rest {
-        ["response_time", which] => statistic(&step.response, which).map(in_time),
-        ["service_time", which] => statistic(&step.service, which).map(in_time),
-        ["goodput"] => rate(step.goodput),
-        ["throughput"] => rate(step.throughput),
-        ["failed"] => Some((as_f64(step.failed), Kind::Count)),
-        ["error_share"] => step.error_share.map(|share| (share, Kind::Share)),
+        ["response_time", which] => statistic(&step.response, which),
+        ["service_time", which] => statistic(&step.service, which),
+        ["goodput"] => step.goodput.map(Number::Estimate),
+        ["throughput"] => step.throughput.map(Number::Estimate),
+        ["succeeded"] if cell.counted > 0 => {
+            let trials = u32::try_from(cell.counted).unwrap_or(u32::MAX);
+            Some(Number::Exact(as_f64(step.succeeded) / f64::from(trials)))
+        }
+        ["failed"] => Some(Number::Exact(as_f64(step.failed))),
+        ["error_share"] => step.error_share.map(Number::Exact),
         _ => None,
     })
 }
 
-fn in_time(value: f64) -> (f64, Kind) {
-    (value, Kind::Time)
-}
-
-fn sessions(cell: &CellModel, which: &str) -> Option<(f64, Kind)> {
+fn sessions(cell: &CellModel, which: &str) -> Option<Number> {
     let sessions = cell.sessions.as_ref()?;
     let count = match which {
         "started" => sessions.counts.started,
         "completed" => sessions.counts.completed,
         "failed" => sessions.counts.failed,
-        "goodput" => return Some((sessions.goodput?.point, Kind::Rate)),
+        "goodput" => return sessions.goodput.map(Number::Estimate),
         _ => return None,
     };
-    Some((as_f64(count), Kind::Count))
+    Some(Number::Exact(as_f64(count)))
 }
 
-fn statistic(times: &Distribution, which: &str) -> Option<f64> {
+fn statistic(times: &Distribution, which: &str) -> Option<Number> {
     let estimate = match which {
         "p50" => &times.p50.estimate,
         "p90" => &times.p90.estimate,
@@ -204,7 +249,7 @@ fn statistic(times: &Distribution, which: &str) -> Option<f64> {
         "mean" => &times.mean,
         _ => return None,
     };
-    estimate.as_ref().map(|estimate| estimate.point)
+    estimate.map(Number::Estimate)
 }
 
 fn ledger(cell: &CellModel, count: &str) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! The report's tables as plain values; Markdown and the page lay out the same ones.
 
 mod numbers;
+mod published;
 mod records;
 mod search;
 mod steps;
@@ -16,6 +17,7 @@ use crate::{
 };
 
 pub(crate) use numbers::{cells, cost, failures, spectrum};
+pub(crate) use published::published;
 pub(crate) use records::{delay, ledger};
 pub(crate) use search::{answers, tried};
 pub(crate) use steps::{sessions, step_failures, steps};

@@ -76,6 +76,7 @@ pub(crate) fn run_info() -> RunInfo {
         find: None,
         on_the_way: Vec::new(),
         watches: Vec::new(),
+        published: None,
     }
 }
 

@@ -6,6 +6,7 @@ mod load;
 mod measure;
 mod place;
 mod provision;
+mod published;
 mod request;
 mod scenario;
 mod schedule;
@@ -62,6 +63,11 @@ impl<'a> Checker<'a> {
             shelf,
             ..Self::new(root)
         }
+    }
+
+    /// One of the same tree and files that has found nothing yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self::with_files(self.root, self.shelf)
     }
 
     pub(crate) fn root(&self) -> &'a Node {

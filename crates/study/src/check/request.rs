@@ -19,7 +19,7 @@ pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
 /// Most records under way at once.
 const MAX_RECORDS_UNDER_WAY: u64 = 10 * MAX_UNDER_WAY;
 /// Names that stand for something else in a threshold's path.
-pub(crate) const RESERVED_NAMES: [&str; 3] = ["delivery", "engine", "sessions"];
+pub(crate) const RESERVED_NAMES: [&str; 4] = ["delivery", "engine", "sessions", "components"];
 
 /// The request with the endpoint that it goes to.
 pub(crate) type RequestTo = (Request, String);

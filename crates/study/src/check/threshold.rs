@@ -11,12 +11,17 @@ use crate::{
 
 /// What a number is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+pub(super) enum Unit {
     Time,
     Rate,
     Share,
     Count,
+    /// CPUs, which may be more than one.
+    Cpus,
 }
+
+/// A number that can be named, and what it is measured in.
+pub(super) type Known = (String, Unit);
 
 const DELIVERY: [(&str, Unit); 12] = [
     ("sent", Unit::Count),
@@ -32,10 +37,11 @@ const DELIVERY: [(&str, Unit); 12] = [
     ("out_of_order", Unit::Count),
     ("unexpected", Unit::Count),
 ];
-const REQUEST: [(&str, Unit); 4] = [
+const REQUEST: [(&str, Unit); 5] = [
     ("goodput", Unit::Rate),
     ("throughput", Unit::Rate),
     ("error_share", Unit::Share),
+    ("succeeded", Unit::Count),
     ("failed", Unit::Count),
 ];
 const ENGINE: [(&str, Unit); 2] = [("busy_share", Unit::Share), ("lag_p99", Unit::Time)];
@@ -47,6 +53,7 @@ const SESSIONS: [(&str, Unit); 4] = [
     ("failed", Unit::Count),
     ("goodput", Unit::Rate),
 ];
+const COMPONENT: [(&str, Unit); 1] = [("cpu", Unit::Cpus)];
 const TIMES: [&str; 2] = ["response_time", "service_time"];
 const STATISTICS: [&str; 8] = ["p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "mean"];
 /// What comparisons are written with.
@@ -61,6 +68,10 @@ pub(crate) struct Sent {
     pub sessions: bool,
     /// Whether `names` are all there are.
     pub complete: bool,
+    /// Where delivery is followed.
+    pub places: Vec<String>,
+    /// The components of the system.
+    pub components: Vec<String>,
 }
 
 /// Reads a condition on a load that belongs to no study; its numbers have no request before them, and delivery is not
@@ -74,6 +85,7 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
         names: [&[String::new()], steps].concat(),
         sessions: !steps.is_empty(),
         complete: true,
+        ..Sent::default()
     })
     .into_iter()
     .filter(|(name, _)| !name.starts_with(delivery))
@@ -92,7 +104,7 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
 }
 
 /// Every number a threshold of this study can name.
-fn known_numbers(sent: &Sent) -> Vec<(String, Unit)> {
+pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
     let plain = |prefix: &str, numbers: &[(&str, Unit)]| {
         numbers
             .iter()
@@ -104,7 +116,7 @@ fn known_numbers(sent: &Sent) -> Vec<(String, Unit)> {
             .iter()
             .map(move |name| (format!("{prefix}.{name}"), Unit::Time))
     };
-    let [delivery, engine, sessions] = RESERVED_NAMES;
+    let [delivery, engine, sessions, components] = RESERVED_NAMES;
     let mut known = Vec::new();
     for (place, name) in sent.names.iter().enumerate() {
         known.extend(plain(name, &REQUEST));
@@ -119,7 +131,13 @@ fn known_numbers(sent: &Sent) -> Vec<(String, Unit)> {
     }
     known.extend(plain(delivery, &DELIVERY));
     known.extend(times(format!("{delivery}.delay")));
+    for place in &sent.places {
+        known.extend(times(format!("{delivery}.{place}.delay")));
+    }
     known.extend(plain(engine, &ENGINE));
+    for component in &sent.components {
+        known.extend(plain(&format!("{components}.{component}"), &COMPONENT));
+    }
     known
 }
 
@@ -127,14 +145,13 @@ fn known_numbers(sent: &Sent) -> Vec<(String, Unit)> {
 pub(crate) fn conditions(
     checker: &mut Checker<'_>,
     (raw, path): (Option<&Vec<String>>, &[&str]),
-    sent: &Sent,
+    known: &[Known],
     delivery: bool,
 ) -> Vec<Threshold> {
-    let known = known_numbers(sent);
     let mut checked: Vec<Threshold> = Vec::new();
     for (index, text) in raw.into_iter().flatten().enumerate() {
         let place = checker.at(&[path, &[index.to_string().as_str()]].concat());
-        match threshold(text, place, &known) {
+        match threshold(text, place, known) {
             Ok(threshold) if threshold.number[0] == "delivery" && !delivery => {
                 let what = format!(
                     "{} is not measured by this study",
@@ -149,7 +166,14 @@ pub(crate) fn conditions(
     checked
 }
 
-fn threshold(text: &str, place: Place, known: &[(String, Unit)]) -> Result<Threshold, Finding> {
+/// The unit of a number by its name.
+pub(super) fn find(path: &str, place: Place, known: &[Known]) -> Result<Unit, Finding> {
+    let unit = known.iter().find(|(name, _)| name == path);
+    unit.map(|(_, unit)| *unit)
+        .ok_or_else(|| unknown(path, place, known))
+}
+
+fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Finding> {
     let shape = if known.iter().any(|(name, _)| name == "delivery.missing") {
         "NUMBER OP VALUE, such as delivery.missing == 0"
     } else {
@@ -158,10 +182,7 @@ fn threshold(text: &str, place: Place, known: &[(String, Unit)]) -> Result<Thres
     let (path, op, value) = parts(text).ok_or_else(|| {
         Finding::new(place, format!("{} is no condition", quoted(text))).expected(shape)
     })?;
-    let (_, unit) = known
-        .iter()
-        .find(|(name, _)| name == path)
-        .ok_or_else(|| unknown(path, place, known))?;
+    let unit = find(path, place, known)?;
     let op = match op {
         "<" => ThresholdOp::Less,
         "<=" => ThresholdOp::LessOrEqual,
@@ -174,9 +195,9 @@ fn threshold(text: &str, place: Place, known: &[(String, Unit)]) -> Result<Thres
             return Err(finding.meant((op == "=").then_some("==")));
         }
     };
-    let value = in_unit(&value, *unit).ok_or_else(|| {
+    let value = in_unit(&value, unit).ok_or_else(|| {
         let what = format!("{} is no value for {path}", quoted(&value));
-        Finding::new(place, what).expected(expects(*unit))
+        Finding::new(place, what).expected(expects(unit))
     })?;
     Ok(Threshold {
         text: text.to_owned(),
@@ -198,7 +219,7 @@ fn parts(text: &str) -> Option<(&str, &str, String)> {
 }
 
 /// The nearest known number, and what can follow the part of the path that is right.
-fn unknown(path: &str, place: Place, known: &[(String, Unit)]) -> Finding {
+fn unknown(path: &str, place: Place, known: &[Known]) -> Finding {
     let names = || known.iter().map(|(name, _)| name.as_str());
     let steps: Vec<_> = path.split('.').collect();
     let (right, next) = (0..steps.len())
@@ -226,7 +247,7 @@ fn unknown(path: &str, place: Place, known: &[(String, Unit)]) -> Finding {
 }
 
 /// The words that can follow the beginning of a path.
-fn next_steps<'a>(path: &[&str], known: &'a [(String, Unit)]) -> Vec<&'a str> {
+fn next_steps<'a>(path: &[&str], known: &'a [Known]) -> Vec<&'a str> {
     let mut next: Vec<&str> = Vec::new();
     for (name, _) in known {
         let mut steps = name.split('.');
@@ -238,7 +259,7 @@ fn next_steps<'a>(path: &[&str], known: &'a [(String, Unit)]) -> Vec<&'a str> {
     next
 }
 
-fn in_unit(text: &str, unit: Unit) -> Option<f64> {
+pub(super) fn in_unit(text: &str, unit: Unit) -> Option<f64> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "a week of nanoseconds fits 53 bits"
@@ -252,6 +273,10 @@ fn in_unit(text: &str, unit: Unit) -> Option<f64> {
             Some(percent) => units::number(percent).map(|percent| percent / 100.0),
             None => units::number(text).filter(|share| *share <= 1.0),
         },
+        Unit::Cpus => match text.strip_suffix('%') {
+            Some(percent) => units::number(percent).map(|percent| percent / 100.0),
+            None => units::number(text),
+        },
     }
 }
 
@@ -261,6 +286,17 @@ fn expects(unit: Unit) -> &'static str {
         Unit::Rate => "a rate such as 1000/s",
         Unit::Count => "a count such as 0",
         Unit::Share => "a share such as 1% or 0.01",
+        Unit::Cpus => "CPUs such as 0.5 or 50%",
+    }
+}
+
+/// What may stand behind a bare number.
+pub(super) fn suffix_expected(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Time => "one of us, ms, s, min, h",
+        Unit::Rate => "one of /s, /min, /h",
+        Unit::Count => "none",
+        Unit::Share | Unit::Cpus => "% or none",
     }
 }
 

@@ -5,12 +5,14 @@ use std::time::Duration;
 use super::{
     Checker,
     find::find,
+    published::published,
     request::RESERVED_NAMES,
     schedule::{fresh, repeat_and_order},
-    threshold::{Sent, conditions},
+    threshold::{Known, Sent, conditions, known_numbers},
 };
 use crate::{
     Study, System,
+    cells::Levels,
     mistake::{Finding, Place},
     raw,
     shuffle::seed_of,
@@ -27,24 +29,34 @@ pub(crate) fn whole(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     system: Option<&System>,
-    cells: u32,
+    cells: &[Levels],
 ) -> Option<Study> {
     let tree = checker.root();
-    let sent = tree.child("load").map(names_of_sent).unwrap_or_default();
+    let sent = sent(tree, raw, system);
     let delivery = tree
         .child("measure")
         .is_some_and(|measure| measure.child("delivery").is_some());
     let is_reserved = |name: &String| RESERVED_NAMES.contains(&name.as_str());
     // Where what conditions can name is not known, that was reported.
     let is_known = sent.complete && !sent.names.iter().any(is_reserved);
-    let mut conditions = |given: Option<&Vec<String>>, path: &[&str]| match is_known {
-        true => conditions(checker, (given, path), &sent, delivery),
-        false => Vec::new(),
+    let known = is_known.then(|| known_numbers(&sent));
+    let mut conditions = |given: Option<&Vec<String>>, path: &[&str]| match &known {
+        Some(known) => conditions(checker, (given, path), known, delivery),
+        None => Vec::new(),
     };
     let thresholds = conditions(raw.thresholds.as_ref(), &["thresholds"]);
     let wanted = raw.find.as_ref().and_then(|find| find.conditions.as_ref());
     let wanted = conditions(wanted, &["find", "where"]);
     let find = raw.find.as_ref().map(|raw| find(checker, raw, wanted));
+    let measured = |name: &str| delivery || !name.starts_with("delivery.");
+    let known: Option<Vec<Known>> = known.map(|known| {
+        let known = known.into_iter();
+        known.filter(|(name, _)| measured(name)).collect()
+    });
+    let published = match &raw.published {
+        Some(raw) => published(checker, raw, cells, known.as_deref()),
+        None => None,
+    };
     refuse_repeat(checker, raw);
     let repeat_and_order = raw.schedule.as_ref().map(repeat_and_order);
     let repeat_and_order = match &find {
@@ -53,9 +65,9 @@ pub(crate) fn whole(
             .map(|((_, order), find)| (find.trials_at_most, order)),
         None => repeat_and_order,
     };
-    let trials = repeat_and_order.map_or(0, |(repeat, _)| u64::from(repeat) * u64::from(cells));
+    let trials = repeat_and_order.map_or(0, |(repeat, _)| u64::from(repeat) * cells.len() as u64);
     if trials > MAX_TRIALS {
-        let what = format!("{cells} cells, each repeated, make {trials} trials");
+        let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
         let place = match &find {
             Some(_) => checker.at(&["find", "trials_at_most"]),
             None => checker.at(&["schedule", "repeat"]),
@@ -80,6 +92,7 @@ pub(crate) fn whole(
         thresholds,
         scenario_file: None,
         find: find.flatten(),
+        published,
         system_at_most: Duration::ZERO,
     })
 }
@@ -139,6 +152,23 @@ fn writing(node: &Node) -> Option<Place> {
     }
 }
 
+/// What thresholds can name.
+fn sent(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
+    let load = tree.child("load").map(names_of_sent).unwrap_or_default();
+    let delivery = raw.measure.as_ref();
+    let delivery = delivery.and_then(|measure| measure.delivery.as_ref());
+    let places = delivery.and_then(|delivery| delivery.at.as_ref());
+    let components = system.map_or(&[][..], |system| &system.components);
+    Sent {
+        places: places.map_or_else(Vec::new, |at| at.names().to_vec()),
+        components: components
+            .iter()
+            .map(|component| component.name.clone())
+            .collect(),
+        ..load
+    }
+}
+
 /// What thresholds can name of a load: its request, or its scenario and the steps of it.
 fn names_of_sent(load: &Node) -> Sent {
     let (request, scenario) = (load.child("request"), load.child("scenario"));
@@ -150,6 +180,7 @@ fn names_of_sent(load: &Node) -> Sent {
             (None, Some(scenario)) => scenario.child("flows").is_some(),
             _ => false,
         },
+        ..Sent::default()
     };
     sent.add(request.or(scenario).and_then(|named| named.child("name")));
     for flow in scenario

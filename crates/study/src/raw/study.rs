@@ -45,6 +45,8 @@ pub(crate) struct Study {
     pub measure: Option<Measure>,
     /// Searches for the highest level of the load at which conditions hold, in every cell.
     pub find: Option<Find>,
+    /// Figures that somebody published, shown beside the study's own.
+    pub published: Option<Published>,
     /// Conditions that must hold in every cell, e.g. `delivery.missing == 0`.
     pub thresholds: Option<Vec<String>>,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is noisy; 0.1 by default.
@@ -53,6 +55,43 @@ pub(crate) struct Study {
     /// Decides every random choice; made from the study's name by default.
     #[schemars(range(min = 0))]
     pub seed: Option<i64>,
+}
+
+/// A table of figures that somebody published, row by row beside the study's cells.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    /// What it is called, e.g. `Table 1`.
+    #[schemars(required)]
+    pub title: Option<String>,
+    /// Who measured it and on what, in a sentence; stands below the table in the report.
+    #[schemars(required)]
+    pub source: Option<String>,
+    /// The file, CSV with a header or NDJSON, relative to the study's folder. An empty field is no figure.
+    #[schemars(required)]
+    pub from: Option<String>,
+    /// A factor, and the column of that name: a cell is shown beside the row that has its level.
+    #[schemars(required)]
+    pub by: Option<String>,
+    /// The columns that are shown, each beside a number of the study.
+    #[schemars(required, length(min = 1))]
+    pub columns: Option<Vec<PublishedColumn>>,
+}
+
+/// One column of published figures.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PublishedColumn {
+    /// The column in the file.
+    #[schemars(required)]
+    pub column: Option<String>,
+    /// The number of the study that it is compared with, as in `thresholds`, e.g. `delivery.delay.mean`.
+    #[schemars(required)]
+    pub number: Option<String>,
+    /// What the file's values are counted in, e.g. `s`, `ms`, `/s`, `%`; none for counts.
+    pub unit: Option<String>,
+    /// Its head in the report; the column's name by default.
+    pub name: Option<String>,
 }
 
 /// The search for the highest rate, number of users or number of connections at which conditions hold.

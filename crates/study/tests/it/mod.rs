@@ -5,6 +5,7 @@ mod mistakes;
 mod places;
 mod planned;
 mod provision;
+mod published;
 mod scenarios;
 mod schemas;
 mod survival;

@@ -15,8 +15,9 @@ mod trial;
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunFolder,
-    RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText,
+    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RunFolder, RunInfo, ScenarioInfo,
+    ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -348,6 +349,7 @@ impl Seeded {
                 })
                 .into_iter()
                 .collect(),
+            published: self.has_broker.then(published),
         }
     }
 
@@ -440,5 +442,45 @@ impl Chance {
     /// Around 1, give or take `spread`.
     pub(crate) fn around(&mut self, spread: f64) -> f64 {
         1.0 + spread * (2.0 * self.share() - 1.0)
+    }
+}
+
+/// What somebody else measured, with a gap.
+fn published() -> PublishedInfo {
+    let column = |name: &str, number: &str| PublishedColumnInfo {
+        name: name.to_owned(),
+        number: number.split('.').map(str::to_owned).collect(),
+    };
+    let row = |level: &str, values: [Option<f64>; 5]| PublishedRowInfo {
+        level: level.to_owned(),
+        values: values.to_vec(),
+    };
+    PublishedInfo {
+        title: "Table 1".to_owned(),
+        source: "Measured on three servers of a lab.".to_owned(),
+        by: "writer".to_owned(),
+        columns: vec![
+            column("Requests", "put-readings.succeeded"),
+            column("Requests/s", "put-readings.goodput"),
+            column("CPU", "components.gateway.cpu"),
+            column("Db delay", "delivery.delay.mean"),
+            column("K delay", "delivery.broker.delay.mean"),
+        ],
+        rows: vec![
+            row(
+                "sink",
+                [
+                    Some(42_000.0),
+                    Some(4_000.0),
+                    Some(4.0),
+                    Some(550e3),
+                    Some(690e3),
+                ],
+            ),
+            row(
+                "telegraf",
+                [Some(71_000.0), Some(7_000.0), Some(1.0), None, Some(860e3)],
+            ),
+        ],
     }
 }

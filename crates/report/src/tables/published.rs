@@ -1,0 +1,79 @@
+//! Published figures beside the study's own.
+
+use super::{Align, Field, FieldKind, Head, Table};
+use crate::{
+    model::{Kind, Model, PublishedModel, PublishedValue},
+    rows,
+    text::NONE,
+};
+
+/// `None` where the study names none.
+pub(crate) fn published(model: &Model) -> Option<Table> {
+    let published = model.published.as_ref()?;
+    let info = &published.info;
+    let mut heads = vec![Head {
+        text: info.by.clone(),
+        align: Align::Right,
+    }];
+    for column in &info.columns {
+        for whose in ["published", "here"] {
+            heads.push(Head {
+                text: format!("{}, {whose}", column.name),
+                align: Align::Right,
+            });
+        }
+    }
+    heads.push(Head {
+        text: "verdict".to_owned(),
+        align: Align::Left,
+    });
+    Some(Table {
+        id: "published",
+        caption: format!(
+            "{} beside this study. {}",
+            info.title,
+            without_end(&info.source)
+        ),
+        heads,
+        rows: rows(model, published),
+    })
+}
+
+/// Captions get their full stop where they are written.
+fn without_end(text: &str) -> &str {
+    text.trim_end().trim_end_matches('.')
+}
+
+fn rows(model: &Model, published: &PublishedModel) -> Vec<Vec<Field>> {
+    let mut rows = Vec::new();
+    for row in &published.rows {
+        let Some(cell) = model.cells.iter().find(|cell| cell.cell == row.cell) else {
+            continue;
+        };
+        let mut levels = cell.levels.iter();
+        let level = levels.find(|(factor, _)| *factor == published.info.by);
+        let mut fields = vec![Field::plain(level.map_or(NONE, |(_, level)| level))];
+        for (value, kind) in row.values.iter().zip(&published.kinds) {
+            fields.push(Field::plain(
+                value
+                    .published
+                    .map_or(NONE.to_owned(), |value| kind.show(value)),
+            ));
+            fields.push(own(value, *kind));
+        }
+        fields.push(Field::verdict(rows::verdict(cell)));
+        rows.push(fields);
+    }
+    rows
+}
+
+/// The study's own number, with its interval where it has one.
+fn own(value: &PublishedValue, kind: Kind) -> Field {
+    let interval = value.estimate.and_then(|estimate| estimate.interval);
+    let shown = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| kind.show(value));
+    Field {
+        text: shown(value.point),
+        range: interval.map(|(low, high)| format!("{} – {}", kind.show(low), kind.show(high))),
+        kind: FieldKind::Plain,
+    }
+}
