@@ -7,7 +7,7 @@ use crate::{
     mistake::{Finding, MAX_MISTAKES, Place},
     nearest::{list, nearest},
     schema::{PARTS_PER_CELL, STUDY_WIDE},
-    tree::{Node, quoted},
+    tree::{Node, Value, quoted},
 };
 
 /// Reports uses of unknown names or in wrong places, and factors that nothing uses. `names` are the factors with their
@@ -34,8 +34,17 @@ pub(crate) fn check_uses(
             .map(|parameter| parameter.name.as_str());
         names.filter(|name| !is_set(name))
     };
+    let published = body
+        .child("published")
+        .and_then(|published| published.child("by"));
+    let names_rows = |name: &str| {
+        published.is_some_and(
+            |by| matches!(&by.value, Value::Scalar(level) if level.to_string() == name),
+        )
+    };
     let is_used = |name: &str| {
-        free().any(|parameter| parameter == name)
+        names_rows(name)
+            || free().any(|parameter| parameter == name)
             || uses.iter().any(|used| used.name.as_deref() == Some(name))
     };
     for (name, place) in names.iter().filter(|(name, _)| !is_used(name)) {
@@ -43,7 +52,7 @@ pub(crate) fn check_uses(
         let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
         let near = nearest(name, unknown.chain(free()));
         let expected = format!(
-            "${{{name}}} in load, schedule, measure or system.set, or the name of a parameter that is not set: {}",
+            "${{{name}}} in load, schedule, measure or system.set, published.by, or the name of a parameter that is not set: {}",
             list(free())
         );
         let what = format!("factor {name} is used nowhere");

@@ -5,7 +5,7 @@
 const besideView = { column: 0 };
 
 /** Height of a row, and of what stands around them, in CSS pixels. */
-const BESIDE = { row: 22, around: 96 };
+const BESIDE = { row: 22, around: 92 };
 
 function besideOption(look) {
   const { columns, rows, by } = model.published;
@@ -20,7 +20,7 @@ function besideOption(look) {
   const between = rows.map((row, at) => [at, of(row)[0], of(row)[1]]).filter((line) => line[1] !== null && line[2] !== null);
   const intervals = rows.map((row, at) => [at, of(row)[2], of(row)[3]]).filter((line) => line[1] !== null && (!wide || line[1] > 0));
   return {
-    grid: { left: 8, right: 24, top: 40, bottom: 34, containLabel: true },
+    grid: { left: 8, right: 24, top: 60, bottom: 10, containLabel: true },
     toolbox: tools(look, 'published'),
     legend: legend(look, { data: ['published', 'here'], itemHeight: 10 }),
     tooltip: tooltip(look, { trigger: 'item' }, (point) => {
