@@ -322,17 +322,7 @@ impl Seeded {
             },
             thresholds: self.thresholds(),
             load_model: "closed".to_owned(),
-            host: Host {
-                name: "bench-1".to_owned(),
-                kernel: "Linux 6.12.9".to_owned(),
-                cpu_model: "Example CPU at 3.0 GHz".to_owned(),
-                cpus: 2,
-                memory_bytes: 8 << 30,
-                open_files_max: 65_536,
-                load_cpus: vec![0],
-                system_cpus: vec![1],
-                shared_with_system: true,
-            },
+            host: host(),
             records_from: self
                 .steps
                 .is_empty()
@@ -482,5 +472,19 @@ fn published() -> PublishedInfo {
                 [Some(71_000.0), Some(7_000.0), Some(1.0), None, Some(860e3)],
             ),
         ],
+    }
+}
+
+fn host() -> Host {
+    Host {
+        name: "bench-1".to_owned(),
+        kernel: "Linux 6.12.9".to_owned(),
+        cpu_model: "Example CPU at 3.0 GHz".to_owned(),
+        cpus: 2,
+        memory_bytes: 8 << 30,
+        open_files_max: 65_536,
+        load_cpus: vec![0],
+        system_cpus: vec![1],
+        shared_with_system: true,
     }
 }
