@@ -54,6 +54,22 @@ fn the_plan_of_a_search_tells_how_far_it_may_go() {
 }
 
 #[test]
+fn every_study_that_ships_can_be_planned() {
+    let desk = Desk::new();
+    let files = fs::read_dir(project().join("studies")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    let studies: Vec<_> = files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "yaml"))
+        .collect();
+    assert!(studies.len() >= 7, "{studies:?}");
+    for study in studies {
+        let mut command = desk.waggle(&["plan", study.to_str().unwrap()]);
+        let output = command.current_dir(project()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    }
+}
+
+#[test]
 fn mistakes_are_shown_together_and_nothing_starts() {
     let desk = Desk::new();
     desk.study(&Parts {
