@@ -255,24 +255,26 @@ fn gateway() {
     );
 }
 
-/// The shipped system on real servers comes up, is checked (a reading comes to InfluxDB) and goes.
-fn ingest_comes_and_goes(writer: &str) {
-    gateway();
-    let desk = Desk::new();
+/// waggle in the project's folder, with the servers that were fetched into the user's own cache folder.
+fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)
         .unwrap();
-    let waggle = |arguments: &[&str]| {
-        let mut command = waggle(&desk, arguments);
-        // Servers that were fetched lie in the user's own cache folder.
-        match std::env::var_os("XDG_CACHE_HOME") {
-            Some(folder) => command.env("XDG_CACHE_HOME", folder),
-            None => command.env_remove("XDG_CACHE_HOME"),
-        };
-        command.current_dir(project);
-        command
+    let mut command = waggle(desk, arguments);
+    match std::env::var_os("XDG_CACHE_HOME") {
+        Some(folder) => command.env("XDG_CACHE_HOME", folder),
+        None => command.env_remove("XDG_CACHE_HOME"),
     };
+    command.current_dir(project);
+    command
+}
+
+/// The shipped system on real servers comes up, is checked (a reading comes to InfluxDB) and goes.
+fn ingest_comes_and_goes(writer: &str) {
+    gateway();
+    let desk = Desk::new();
+    let waggle = |arguments: &[&str]| in_project(&desk, arguments);
     let log = fs::File::create(desk.path().join("said")).unwrap();
     let mut child = waggle(&[
         "system",
@@ -312,4 +314,56 @@ fn ingest_comes_and_goes(writer: &str) {
 #[test]
 fn ingest_with_kafka_telegraf_and_influxdb_comes_up_works_and_leaves_nothing() {
     ingest_comes_and_goes("writer=telegraf");
+}
+
+#[test]
+fn a_study_on_kafka_finds_every_record_in_influxdb() {
+    gateway();
+    let desk = Desk::new();
+    let runs = desk.path().join("runs");
+    let run = in_project(
+        &desk,
+        &[
+            "run",
+            "studies/ingest-kafka.yaml",
+            "--quick",
+            "--only=workers=1",
+            "--only=partitions=4",
+            "--only=flush_interval=50ms",
+            "--runs",
+            runs.to_str().unwrap(),
+        ],
+    );
+    let run = { run }.output().unwrap();
+    // A busy machine may leave a trial overloaded; nothing may be missing all the same.
+    assert!(
+        matches!(run.status.code(), Some(0 | 3 | 4)),
+        "{}",
+        shown(&run)
+    );
+    let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
+    let mut lines = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = lines.next().unwrap();
+    let trials: Vec<_> = lines.collect();
+    assert_eq!(trials.len(), 2, "{table}");
+    for trial in trials {
+        let number = |column: &str| -> u64 {
+            let place = heads.iter().position(|head| *head == column).unwrap();
+            trial[place].parse().unwrap()
+        };
+        assert!(number("records_accepted") > 0, "{table}");
+        assert_eq!(number("records_missing"), 0, "{table}");
+        assert_eq!(
+            number("records_delivered"),
+            number("records_accepted"),
+            "{table}"
+        );
+    }
+    assert!(
+        desk.processes_left().is_empty(),
+        "{:?}",
+        desk.processes_left()
+    );
 }
