@@ -1,12 +1,13 @@
 //! Slices in, numbers out: intervals, steadiness, checks of the instrument, verdicts. No I/O, no serde, no async.
 //!
 //! `estimate` over trials; `steady`, `backlog` and `silence` over the time of one trial; `checks` from the facts of one trial to
-//! its reasons; `verdict` from reasons to one word. Histograms stay with who reads them.
+//! its reasons; `verdict` from reasons to one word; `factorial` over the cells of a grid. Histograms stay with who reads them.
 
 mod backlog;
 mod chance;
 mod checks;
 mod estimate;
+mod factorial;
 mod facts;
 mod quantile;
 mod sample;
@@ -20,6 +21,7 @@ mod words;
 pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
 pub use checks::{Findings, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
+pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, turns};
 pub use facts::{Counts, Engine, Ledger, LoadModel, RunningTotals, Served, TrialFacts};
 pub use quantile::{MIN_SAMPLES_BEYOND, thin_tail};
 pub use search::{

@@ -1,4 +1,4 @@
-//! Student's t distribution: tail probability and quantile.
+//! Student's t distribution: tail probability and quantile; and the tail of the F distribution.
 
 /// Lanczos coefficients (g = 7, n = 9), relative error below 1e-14.
 const LANCZOS: [f64; 8] = [
@@ -20,6 +20,14 @@ pub(crate) fn two_sided(t: f64, degrees: f64) -> f64 {
         return 0.0;
     }
     incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t))
+}
+
+/// P(F > f) with `degrees` of freedom above and below.
+pub(crate) fn beyond_f(f: f64, (above, below): (f64, f64)) -> f64 {
+    if f.is_infinite() {
+        return 0.0;
+    }
+    incomplete_beta(below / 2.0, above / 2.0, below / (below + above * f))
 }
 
 /// The t with P(|T| > t) = `tail`, by bisection: exact to 1e-12, and called a few times a report.
@@ -93,7 +101,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{critical, two_sided};
+    use super::{beyond_f, critical, two_sided};
 
     #[test]
     fn critical_values_are_those_of_the_tables() {
@@ -113,6 +121,25 @@ mod tests {
         check(0.01, 2.0, 9.925);
         check(0.01, 10.0, 3.169);
         check(0.05, 1e6, 1.960);
+    }
+
+    #[test]
+    fn tails_of_f_are_those_of_the_tables() {
+        // 5 % and 1 % points as printed in any table of the F distribution.
+        let check = |f: f64, above: f64, below: f64, expected: f64| {
+            let found = beyond_f(f, (above, below));
+            assert!(
+                (found - expected).abs() < 2e-4,
+                "{f} {above} {below}: {found}"
+            );
+        };
+        check(5.318, 1.0, 8.0, 0.05);
+        check(3.885, 2.0, 12.0, 0.05);
+        check(2.711, 5.0, 20.0, 0.05);
+        check(5.994, 4.0, 10.0, 0.01);
+        check(161.45, 1.0, 1.0, 0.05);
+        check(0.0, 3.0, 7.0, 1.0);
+        check(f64::INFINITY, 3.0, 7.0, 0.0);
     }
 
     #[test]

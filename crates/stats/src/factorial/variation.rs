@@ -1,0 +1,121 @@
+//! Which share of an outcome's variation goes with each factor, with each pair of factors, and with none.
+
+use super::Factorial;
+use crate::{sample::size, student::beyond_f};
+
+/// What a share of the variation goes with. Factors count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// One factor, averaged over all others.
+    Factor(usize),
+    /// Two factors together, beyond what each does alone.
+    Pair(usize, usize),
+    /// Three factors and more together; where each cell has one trial, chance as well.
+    Further,
+    /// From trial to trial within a cell.
+    Trials,
+}
+
+/// One part of the variation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Variation {
+    pub of: Source,
+    /// Of the sum of squares of the logarithms, 0 to 1.
+    pub share: f64,
+    pub degrees: usize,
+    /// How often trials that differ by chance alone show at least as much (the F test); `None` where trials cannot tell.
+    pub chance: Option<f64>,
+}
+
+impl Factorial {
+    /// The parts of the variation, which sum up to 1: factors, then pairs, then the rest.
+    #[must_use]
+    pub fn variation(&self) -> Vec<Variation> {
+        let mut parts: Vec<(Source, f64, usize)> = self.mains();
+        parts.extend(self.pairs(&parts));
+        let whole: f64 = self.squares(&self.effects(&[]));
+        let explained: f64 = parts.iter().map(|(_, squares, _)| squares).sum();
+        let degrees: usize = parts.iter().map(|(_, _, degrees)| degrees).sum();
+        if self.levels.len() > 2 {
+            let rest = (whole - explained).max(0.0);
+            parts.push((Source::Further, rest, self.cells.len() - 1 - degrees));
+        }
+        if self.degrees > 0 {
+            parts.push((Source::Trials, self.within, self.degrees));
+        }
+        let total: f64 = parts.iter().map(|(_, squares, _)| squares).sum();
+        parts
+            .into_iter()
+            .map(|(of, squares, degrees)| Variation {
+                of,
+                share: squares / total,
+                degrees,
+                chance: self.chance(of, squares, degrees),
+            })
+            .collect()
+    }
+
+    fn mains(&self) -> Vec<(Source, f64, usize)> {
+        (0..self.levels.len())
+            .map(|factor| {
+                let squares = self.squares(&self.effects(&[factor]));
+                (Source::Factor(factor), squares, self.levels[factor] - 1)
+            })
+            .collect()
+    }
+
+    fn pairs(&self, mains: &[(Source, f64, usize)]) -> Vec<(Source, f64, usize)> {
+        let factors = mains.len();
+        let all = (0..factors).flat_map(|a| (a + 1..factors).map(move |b| (a, b)));
+        all.map(|(a, b)| {
+            // On equal terms (every cell counts alike) the parts are orthogonal, and what two factors do together is what
+            // both do less what each does.
+            let both = self.squares(&self.effects(&[a, b]));
+            let ((_, of_a, degrees_a), (_, of_b, degrees_b)) = (mains[a], mains[b]);
+            let together = (both - of_a - of_b).max(0.0);
+            (Source::Pair(a, b), together, degrees_a * degrees_b)
+        })
+        .collect()
+    }
+
+    /// For each cell the mean of all cells with the same levels of `factors`, less the mean of all; of no factors: of the cell
+    /// alone.
+    fn effects(&self, factors: &[usize]) -> Vec<f64> {
+        let grand = self.cells.iter().map(|cell| cell.mean).sum::<f64>() / size(self.cells.len());
+        if factors.is_empty() {
+            return self.cells.iter().map(|cell| cell.mean - grand).collect();
+        }
+        let group = |cell: usize| {
+            factors.iter().fold(0, |group, factor| {
+                group * self.levels[*factor] + self.level(cell, *factor)
+            })
+        };
+        let groups: usize = factors.iter().map(|factor| self.levels[*factor]).product();
+        let mut sums = vec![0.0; groups];
+        for (place, cell) in self.cells.iter().enumerate() {
+            sums[group(place)] += cell.mean - grand;
+        }
+        let each = size(self.cells.len() / groups);
+        (0..self.cells.len())
+            .map(|cell| sums[group(cell)] / each)
+            .collect()
+    }
+
+    /// In squares of single trials: a cell counts as the harmonic mean of the cells' numbers of trials.
+    fn squares(&self, effects: &[f64]) -> f64 {
+        let inverses: f64 = self.cells.iter().map(|cell| 1.0 / size(cell.count)).sum();
+        let trials = size(self.cells.len()) / inverses;
+        trials * effects.iter().map(|effect| effect * effect).sum::<f64>()
+    }
+
+    fn chance(&self, of: Source, squares: f64, degrees: usize) -> Option<f64> {
+        if of == Source::Trials || self.degrees == 0 {
+            return None;
+        }
+        let within = self.within / size(self.degrees);
+        Some(beyond_f(
+            squares / size(degrees) / within.max(f64::MIN_POSITIVE),
+            (size(degrees), size(self.degrees)),
+        ))
+    }
+}
