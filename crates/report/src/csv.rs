@@ -1,7 +1,9 @@
 //! `tables.csv`: one row a trial that has run, the unit at the end of each column's name, numbers in full.
 
+mod effects;
 mod places;
 
+pub use effects::effects;
 use waggle_results::{FailureCount, SessionCounts};
 
 use crate::{

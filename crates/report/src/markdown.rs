@@ -33,6 +33,7 @@ pub fn markdown(model: &Model) -> String {
         tables::published(model),
     );
     section(&mut out, "Failed requests", tables::failures(model));
+    effects(&mut out, model);
     section(&mut out, "Steps", tables::steps(model));
     section(&mut out, "Sessions", tables::sessions(model));
     section(
@@ -65,6 +66,30 @@ pub fn markdown(model: &Model) -> String {
     out
 }
 
+fn effects(out: &mut String, model: &Model) {
+    let Some(effects) = &model.effects else {
+        return;
+    };
+    out.push_str(&format!("## Effects\n\n{}\n\n", escaped(&effects.headline)));
+    for sentence in &effects.sentences {
+        out.push_str(&format!("- {}\n", escaped(sentence)));
+    }
+    out.push('\n');
+    if let Some(caution) = &effects.caution {
+        out.push_str(&format!("> {}\n\n", escaped(caution)));
+    }
+    for note in &effects.notes {
+        out.push_str(&format!("{}\n\n", escaped(note)));
+    }
+    section(
+        out,
+        "Effects: shares of the variation",
+        tables::shares(effects),
+    );
+    section(out, "Effects: levels", tables::ratios(effects));
+    section(out, "Effects: comparisons", tables::comparisons(effects));
+}
+
 fn answer(model: &Model) -> String {
     let verdict = model
         .answer
@@ -91,27 +116,35 @@ fn section(out: &mut String, title: &str, table: Option<Table>) {
         heads.join(" | "),
         rules.join(" | ")
     ));
-    let mut notes: Vec<String> = Vec::new();
+    let mut notes: Vec<&str> = Vec::new();
     for row in &table.rows {
         let fields: Vec<String> = row.iter().map(|field| shown(field, &mut notes)).collect();
         out.push_str(&format!("| {} |\n", fields.join(" | ")));
     }
     out.push('\n');
-    if !notes.is_empty() {
-        out.push_str("\\* few samples beyond it; the page says how many.\n\n");
+    for note in notes {
+        out.push_str(&format!("\\* {note}.\n\n"));
     }
 }
 
-fn shown(field: &Field, notes: &mut Vec<String>) -> String {
+const THIN: &str = "few samples beyond it; the page says how many";
+const CHANCE: &str = "may be chance; the page says how likely";
+
+fn shown(field: &Field, notes: &mut Vec<&str>) -> String {
     let text = match &field.range {
         Some(range) => format!("{} ({range})", field.text),
         None => field.text.clone(),
     };
+    let note = match &field.kind {
+        FieldKind::Thin(_) => Some(THIN),
+        FieldKind::Chance(_) => Some(CHANCE),
+        _ => None,
+    };
+    if let Some(note) = note.filter(|note| !notes.contains(note)) {
+        notes.push(note);
+    }
     match &field.kind {
-        FieldKind::Thin(reason) => {
-            notes.push(reason.clone());
-            format!("{}\\*", escaped(&text))
-        }
+        FieldKind::Thin(_) | FieldKind::Chance(_) => format!("{}\\*", escaped(&text)),
         FieldKind::Bad => format!("**{}**", escaped(&text)),
         FieldKind::Plain | FieldKind::Verdict => escaped(&text),
     }

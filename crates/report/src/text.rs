@@ -129,6 +129,44 @@ pub fn share(value: f64) -> String {
     }
 }
 
+/// A part of a whole in a sentence: `71 %`, `3.2 %`, `0.05 %`.
+pub(crate) fn percent(value: f64) -> String {
+    match value * 100.0 {
+        p if p > 0.0 && p < 0.01 => "< 0.01 %".to_owned(),
+        p => format!("{} %", two(p)),
+    }
+}
+
+/// A ratio as a factor of what it is compared with: `0.12×`, `2.5×`, `38×`.
+pub(crate) fn times(ratio: f64) -> String {
+    format!("{}×", factor(ratio))
+}
+
+/// `0.12× (0.10 – 0.15)`, or the point alone.
+pub(crate) fn ratio(ratio: &Estimate) -> String {
+    let range = ratio
+        .interval
+        .map(|ends| format!(" ({})", ratio_ends(ends)));
+    format!("{}{}", times(ratio.point), range.unwrap_or_default())
+}
+
+/// The ends of a ratio's interval: `0.10 – 0.15`.
+pub(crate) fn ratio_ends((low, high): (f64, f64)) -> String {
+    format!("{} – {}", factor(low), factor(high))
+}
+
+/// Two decimals around 1, two digits where it is small.
+fn factor(ratio: f64) -> String {
+    match ratio {
+        r if r >= 99.5 => format!("{r:.0}"),
+        r if r >= 9.95 => format!("{r:.1}"),
+        r if r >= 0.0995 => format!("{r:.2}"),
+        r if r >= 0.009_95 => format!("{r:.3}"),
+        r if r >= 0.000_995 => format!("{r:.4}"),
+        r => format!("{r:.1e}"),
+    }
+}
+
 /// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` where the interval is wide, or the point alone.
 pub(crate) fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
     let Some(estimate) = estimate else {
@@ -219,6 +257,21 @@ mod tests {
         check(&count(12), "12");
         check(&share(0.000_001), "< 0.001 %");
         check(&share(0.25), "25.0 %");
+    }
+
+    #[test]
+    fn ratios_are_factors() {
+        check(&times(0.124), "0.12×");
+        check(&times(2.5), "2.50×");
+        check(&times(38.44), "38.4×");
+        check(&times(1_234.0), "1234×");
+        check(&times(0.001_24), "0.0012×");
+        check(&times(0.000_012), "1.2e-5×");
+        check(&ratio_ends((0.096, 14.0)), "0.096 – 14.0");
+        check(&percent(0.712), "71 %");
+        check(&percent(0.032), "3.2 %");
+        check(&percent(0.000_01), "< 0.01 %");
+        check(&percent(0.0), "0.00 %");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A run's folder → the three files beside its results. Each appears whole or not at all.
+//! A run's folder → the files beside its results. Each appears whole or not at all.
 
 use std::{
     fs, io,
@@ -8,7 +8,7 @@ use std::{
 use thiserror::Error;
 use waggle_results::{ReadError, Run};
 
-use crate::{Model, csv, html, markdown, model};
+use crate::{Model, csv, effects_csv, html, markdown, model};
 
 /// What was written.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct Written {
     pub html: PathBuf,
     pub markdown: PathBuf,
     pub csv: PathBuf,
+    /// Where the cells form a complete grid of two factors and more.
+    pub effects: Option<PathBuf>,
 }
 
 /// Why there is no report.
@@ -28,7 +30,7 @@ pub enum ReportError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Reads a run and writes `report.html`, `report.md` and `tables.csv` into its folder.
+/// Reads a run and writes `report.html`, `report.md`, `tables.csv` and, where it has effects, `effects.csv` into its folder.
 ///
 /// # Errors
 /// Where the run cannot be read, or a file cannot be written.
@@ -38,11 +40,18 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
         html: run_folder.join("report.html"),
         markdown: run_folder.join("report.md"),
         csv: run_folder.join("tables.csv"),
+        effects: model
+            .effects
+            .as_ref()
+            .map(|_| run_folder.join("effects.csv")),
         model,
     };
     put(&written.html, &html(&written.model))?;
     put(&written.markdown, &markdown(&written.model))?;
     put(&written.csv, &csv(&written.model))?;
+    if let (Some(path), Some(effects)) = (&written.effects, &written.model.effects) {
+        put(path, &effects_csv(effects))?;
+    }
     Ok(written)
 }
 

@@ -15,6 +15,7 @@ if (METRICS.length) {
 }
 if (model.cells.some((cell) => cell.spectrum.length)) spectrumChoice();
 else byId('spectrum').closest('figure').hidden = true;
+effectsChoice();
 stepChoice();
 timeChoice();
 if (model.published) publishedChoice();

@@ -1,5 +1,6 @@
 //! The page: one file with everything inside, readable without scripts, drawn with them.
 
+mod effects;
 mod embed;
 mod escape;
 mod published;
@@ -11,10 +12,11 @@ mod table;
 use crate::model::Model;
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../../assets/page/page.js"),
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/factors.js"),
+    include_str!("../../assets/page/effects.js"),
     include_str!("../../assets/page/spectrum.js"),
     include_str!("../../assets/page/steps.js"),
     include_str!("../../assets/page/time.js"),

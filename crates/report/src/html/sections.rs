@@ -2,7 +2,7 @@
 
 use waggle_stats::{Estimate, Verdict};
 
-use super::{escape, published, search, series_table, table};
+use super::{effects, escape, published, search, series_table, table};
 use crate::{
     facts,
     model::{CellModel, Model},
@@ -19,6 +19,7 @@ pub(super) fn body(out: &mut String, model: &Model) {
     summary(out, model);
     search::section(out, model);
     factors(out, model);
+    effects::section(out, model);
     published::section(out, model);
     spectrum(out, model);
     steps(out, model);
@@ -47,6 +48,9 @@ fn bar(out: &mut String, model: &Model) {
         links.push(("searches", "Search"));
     }
     links.push(("factors", "Cells"));
+    if model.effects.is_some() {
+        links.push(("effects", "Effects"));
+    }
     if model.published.is_some() {
         links.push(("published", "Published"));
     }

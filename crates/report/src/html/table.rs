@@ -47,7 +47,7 @@ fn square(field: &Field, align_to: Align) -> String {
         FieldKind::Plain => text,
         FieldKind::Bad => format!("<strong class=\"bad\">{text}</strong>"),
         FieldKind::Verdict => badge(&field.text),
-        FieldKind::Thin(reason) => {
+        FieldKind::Thin(reason) | FieldKind::Chance(reason) => {
             let reason = escape::text(reason);
             format!(
                 "<span class=\"thin\" title=\"{reason}\">{text}<span class=\"sr\"> ({reason})</span></span>"

@@ -5,6 +5,7 @@
 mod answer;
 mod cell;
 mod distribution;
+pub(crate) mod effects;
 mod find;
 pub(crate) mod found;
 pub mod judge;
@@ -25,6 +26,7 @@ pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,
 };
 pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
+pub use effects::{Comparison, EffectsModel, OutcomeEffects};
 pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
 pub use place::{PlaceModel, TrialPlace, TrialWatch};
@@ -53,6 +55,8 @@ pub struct Model {
     pub thresholds: Vec<ThresholdOutcome>,
     /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
     pub find: Option<FindModel>,
+    /// What each factor does, where the cells form a complete grid of two factors and more, and nothing is searched for.
+    pub effects: Option<EffectsModel>,
     /// Figures that somebody published beside the study's own.
     pub published: Option<PublishedModel>,
     pub answer: Answer,
@@ -131,10 +135,17 @@ pub fn model(run: &Run) -> Model {
         .iter()
         .map(|text| threshold::outcome(text, &cells))
         .collect();
+    let factors = factors(info);
+    let effects = match find {
+        // Cells at levels that were found differ by more than their factors.
+        Some(_) => None,
+        None => effects::effects(&factors, &cells, &trials, info.delivery_at.as_deref()),
+    };
     Model {
         study_text: run.study_text.clone(),
         counted,
-        factors: factors(info),
+        factors,
+        effects,
         answer: answer::answer(info, counted, &cells, find.as_ref()),
         warnings: remark::warnings(info, &trials, find.as_ref()),
         info: info.clone(),

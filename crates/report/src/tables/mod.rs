@@ -1,5 +1,6 @@
 //! The report's tables as plain values; Markdown and the page lay out the same ones.
 
+mod effects;
 mod numbers;
 mod published;
 mod records;
@@ -16,6 +17,7 @@ use crate::{
     text::{self, NONE, Unit},
 };
 
+pub(crate) use effects::{comparisons, ratios, shares};
 pub(crate) use numbers::{cells, cost, failures, spectrum};
 pub(crate) use published::published;
 pub(crate) use records::{delay, ledger};
@@ -63,6 +65,8 @@ pub(crate) enum FieldKind {
     Plain,
     /// Greyed, with the reason.
     Thin(String),
+    /// Greyed, for it may be chance, with how likely that is.
+    Chance(String),
     Verdict,
     /// Something is wrong here.
     Bad,

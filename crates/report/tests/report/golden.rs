@@ -4,7 +4,8 @@ use std::{fs, path::PathBuf};
 
 use crate::{seeded::Seeded, seeded_model};
 use waggle_report::{
-    CellRow, Model, SearchRow, cell_columns, cell_rows, csv, html, markdown, search_rows, step_rows,
+    CellRow, Model, SearchRow, cell_columns, cell_rows, csv, effects_csv, html, markdown,
+    search_rows, step_rows,
 };
 
 fn check(written: &str, golden: &str) {
@@ -110,6 +111,24 @@ fn places_on_the_way_and_watches() {
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("id=\"time-watch-0\"") && !other.contains("On the way"));
+}
+
+#[test]
+fn effects_of_three_factors() {
+    let model = seeded_model(&Seeded::writers());
+    check(&markdown(&model), "writers.md");
+    let effects = model.effects.as_ref().expect("the grid is complete");
+    check(&effects_csv(effects), "writers.effects.csv");
+    let page = html(&model);
+    for there in [
+        "href=\"#effects\"",
+        "id=\"effects-levels\"",
+        "id=\"table-effects-shares\"",
+    ] {
+        assert!(page.contains(there), "{there}");
+    }
+    let other = html(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("id=\"effects") && !other.contains("table-effects"));
 }
 
 #[test]
