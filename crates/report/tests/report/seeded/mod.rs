@@ -357,7 +357,8 @@ impl Seeded {
                 })
                 .into_iter()
                 .collect(),
-            published: self.has_broker.then(published),
+            // The figures are of writers alone.
+            published: (self.has_broker && self.factors.len() == 1).then(published),
         }
     }
 
