@@ -26,6 +26,12 @@ function ratioTicks(values) {
 
 const timesOf = (value) => `${Number(value.toPrecision(2))}×`;
 
+/** Pixels that the longest name takes, within reason. */
+function effectNames(rows) {
+  const long = (row) => (isNarrow() ? Math.max(row.factor.name.length, row.level.length) : row.factor.name.length + row.level.length + 1);
+  return Math.min(isNarrow() ? 110 : 260, 8 + 6.6 * Math.max(...rows.map(long)));
+}
+
 function tellLevel(row) {
   const [point, low, high] = row.ratio;
   const shown = low === undefined ? three(point) : `${three(point)} (${three(low)} – ${three(high)})`;
@@ -51,7 +57,7 @@ function effectOption(outcome) {
       tooltip: tooltip(look, { trigger: 'item' }, (point) => (point.data && point.data.row ? tellLevel(point.data.row) : null)),
       yAxis: axis(look, {
         type: 'category', data: rows.map((row) => `${row.factor.name}${isNarrow() ? '\n' : ' '}${row.level}`), splitLine: { show: false },
-        axisLabel: { width: isNarrow() ? 110 : 260, lineHeight: 15, overflow: 'truncate', interval: 0, hideOverlap: false, color: look.ink },
+        axisLabel: { width: effectNames(rows), lineHeight: 15, overflow: 'truncate', interval: 0, hideOverlap: false, color: look.ink },
       }),
       xAxis: axis(look, {
         type: 'log', min: scale.min, max: scale.max, name: 'ratio to the first level (log scale)', nameLocation: 'middle', nameGap: 28,

@@ -9,6 +9,7 @@
 )]
 
 mod broker;
+mod grid;
 mod steps;
 mod trial;
 
@@ -102,24 +103,6 @@ impl Seeded {
             wrong: vec![(2, Wrong::FallsBehind)],
             has_broker: true,
             ..Self::plain(&[("writer", &["sink", "telegraf"])], 3)
-        }
-    }
-
-    /// A grid of three factors: one that matters, one that matters with it, one that does not.
-    pub(crate) fn writers() -> Self {
-        Self {
-            question: "Which of writer, flush interval and partitions matters for the delay?"
-                .to_owned(),
-            wrong: vec![(5, Wrong::Slows), (10, Wrong::Fails)],
-            has_broker: true,
-            ..Self::plain(
-                &[
-                    ("writer", &["telegraf", "sink"]),
-                    ("flush_interval", &["10 ms", "100 ms", "1000 ms"]),
-                    ("partitions", &["1", "8"]),
-                ],
-                3,
-            )
         }
     }
 

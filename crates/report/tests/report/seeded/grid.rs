@@ -1,0 +1,23 @@
+//! A grid whose factors' effects are known.
+
+use super::{Seeded, Wrong};
+
+impl Seeded {
+    /// A grid of three factors: one that matters, one that matters with it, one that does not.
+    pub(crate) fn writers() -> Self {
+        Self {
+            question: "Which of writer, flush interval and partitions matters for the delay?"
+                .to_owned(),
+            wrong: vec![(5, Wrong::Slows), (10, Wrong::Fails)],
+            has_broker: true,
+            ..Self::plain(
+                &[
+                    ("writer", &["telegraf", "sink"]),
+                    ("flush_interval", &["10 ms", "100 ms", "1000 ms"]),
+                    ("partitions", &["1", "8"]),
+                ],
+                3,
+            )
+        }
+    }
+}
