@@ -25,7 +25,7 @@ pub(crate) enum Command {
     Plan(Plan),
     /// One quick load on one URL, like wrk or oha, judged like a trial
     Load(Box<Load>),
-    /// Write report.html, report.md and tables.csv anew from a run's files
+    /// Write report.html, report.md, tables.csv and effects.csv anew from a run's files
     Report(Report),
     /// Print the JSON Schema of a study, system or scenario file, for editors, or of the result of a load
     Schema(Schema),
