@@ -165,7 +165,10 @@ fn unexplained(outcome: &OutcomeEffects) -> Option<String> {
     }
 }
 
-/// Which cells are in the numbers though they may not be believed.
+/// Most cells that a caution names.
+const NAMED: usize = 4;
+
+/// Which cells are in the numbers though they may not be believed; the table of cells has all verdicts.
 pub(super) fn caution(model: &EffectsModel) -> Option<String> {
     let named: Vec<String> = model
         .doubtful
@@ -177,11 +180,16 @@ pub(super) fn caution(model: &EffectsModel) -> Option<String> {
         1 => ("is", "it"),
         _ => ("are", "them"),
     };
+    let (shown, rest) = named.split_at(named.len().min(NAMED));
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     Some(format!(
-        "{} of the {} cells {is} not valid and in these numbers all the same, for to leave {it} out would be to choose among results: {}.",
+        "{} of the {} cells {is} not valid and in these numbers all the same, for to leave {it} out would be to choose among results: {}{more}.",
         named.len(),
         model.cells,
-        named.join(", ")
+        shown.join(", ")
     ))
 }
 
