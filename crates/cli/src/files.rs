@@ -29,6 +29,7 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     if let Some(seed) = choice.seed {
         study.seed = seed;
     }
+    let system = system.with_external(&study.external);
     narrow::only(&mut study, &choice.only)?;
     if choice.quick {
         narrow::quick(&mut study);

@@ -27,6 +27,9 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     };
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
     let _ = writeln!(text, "system {}", study.system);
+    for component in &study.external {
+        let _ = writeln!(text, "runs already, not started by waggle: {component}");
+    }
     if study.fresh == Fresh::Cell {
         let _ = writeln!(text, "the system is kept up over the trials of a cell");
     }

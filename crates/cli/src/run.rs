@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{mpsc, watch},
@@ -23,9 +23,13 @@ const EVENTS_MAX: usize = 1024;
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let mut loaded = files::load(&arguments.choice)?;
-    loaded
+    let taken = loaded
         .study
-        .take_from_environment(&|name| std::env::var(name).ok())?;
+        .take_from_environment(&|name| std::env::var(name).ok());
+    taken.map_err(|why| match why.at() {
+        Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
+        None => why.into(),
+    })?;
     let folder = match &arguments.resume {
         Some(Some(folder)) => folder.clone(),
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,

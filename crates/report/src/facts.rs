@@ -3,7 +3,7 @@
 use waggle_results::{FeedInfo, FindInfo, RunInfo, ScenarioInfo, ScheduleInfo};
 
 use crate::{
-    model::{Model, TrialModel, as_f64, found, is_external, level},
+    model::{Model, TrialModel, as_f64, external_components, found, is_external, level},
     text::{self, Unit},
 };
 
@@ -104,7 +104,14 @@ fn components(info: &RunInfo) -> String {
     let list: Vec<String> = info
         .components
         .iter()
-        .map(|component| format!("{} ({})", component.name, component.version))
+        .map(|component| match &component.external[..] {
+            [] => format!("{} ({})", component.name, component.version),
+            ports => format!(
+                "{} (runs already, not started by waggle: {})",
+                component.name,
+                ports.join("; ")
+            ),
+        })
         .collect();
     if list.is_empty() {
         "none started by waggle".to_owned()
@@ -171,14 +178,23 @@ fn response_time(info: &RunInfo) -> &'static str {
 fn schedule(info: &RunInfo) -> String {
     let schedule = &info.schedule;
     let is_kept_up = schedule.fresh.as_deref() == Some("cell");
+    let external = external_components(info);
     let on = if is_external(info) {
-        "on the server that ran already"
-    } else if is_kept_up {
-        "on a fresh system for each cell, kept up over its trials"
-    } else if info.find.is_none() {
-        "on a fresh system each"
+        "on the server that ran already".to_owned()
+    } else if external.len() == info.components.len() {
+        "on components that ran already".to_owned()
     } else {
-        "on a fresh system"
+        let on = if is_kept_up {
+            "on a fresh system for each cell, kept up over its trials"
+        } else if info.find.is_none() {
+            "on a fresh system each"
+        } else {
+            "on a fresh system"
+        };
+        match &external[..] {
+            [] => on.to_owned(),
+            names => format!("{on}, but for {}, which ran already", names.join(", ")),
+        }
     };
     let trials = match (&info.find, schedule.repeat) {
         (Some(_), _) => format!("each trial {on}"),
@@ -292,8 +308,15 @@ fn pinning(info: &RunInfo) -> String {
         let load = list(&host.load_cpus);
         return format!("load on CPU {load}; the server ran already, and where is its own affair");
     }
+    let external = match &external_components(info)[..] {
+        [] => String::new(),
+        names => format!(
+            "; {} ran already, and where is their own affair",
+            names.join(", ")
+        ),
+    };
     format!(
-        "load on CPU {}, system on CPU {}",
+        "load on CPU {}, system on CPU {}{external}",
         list(&host.load_cpus),
         list(&host.system_cpus)
     )

@@ -167,13 +167,16 @@ pub struct ThresholdInfo {
     pub value: f64,
 }
 
-/// One component of the system, as it was started.
+/// One component of the system, as it was started or found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComponentInfo {
     pub name: String,
     /// What the program says of its own version.
     pub version: String,
+    /// Where it ran already, a port with its addresses each; empty: it was started. Since format 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<String>,
 }
 
 /// One cell: its levels in the order of the study's factors.

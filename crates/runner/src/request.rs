@@ -60,6 +60,8 @@ pub enum RunError {
     Records(#[from] crate::records::RecordsError),
     #[error("the study's {what} \"{name}\" is not in the system")]
     NotInSystem { what: &'static str, name: String },
+    #[error("the secret \"{0}\" has no value yet")]
+    NoSecret(String),
     #[error("{} cannot be resumed: {what} differs from the one the run was begun with", folder.display())]
     Different { folder: PathBuf, what: &'static str },
     #[error("{} cannot be resumed: {problem}", folder.display())]

@@ -5,7 +5,6 @@
 
 use std::{
     fs,
-    net::IpAddr,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -16,7 +15,7 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
 };
 use waggle_results::RunFolder;
-use waggle_study::External;
+use waggle_study::{Address, System};
 
 use crate::{
     Ended, Event, RunError, RunRequest,
@@ -202,6 +201,14 @@ impl Drop for Pinned {
 /// What the study's checker has seen to as well; a caller may have put study and system together itself.
 fn names_exist(request: &RunRequest) -> Result<(), RunError> {
     let system = &request.system;
+    if let Some(secret) = request
+        .study
+        .secrets
+        .iter()
+        .find(|secret| secret.value.is_none())
+    {
+        return Err(RunError::NoSecret(secret.name.clone()));
+    }
     for cell in &request.study.cells {
         let name = &cell.endpoint;
         if !system
@@ -235,9 +242,7 @@ async fn open(
     shares: &Shares,
 ) -> Result<RunFolder, RunError> {
     let mut host = host::host(shares);
-    if let Some(server) = &request.system.external
-        && !is_on_this_machine(server)
-    {
+    if !is_on_this_machine(&request.system) {
         host.shared_with_system = false;
         host.system_cpus.clear();
     }
@@ -260,12 +265,21 @@ async fn open(
     )?)
 }
 
-/// By its URL: a name of this machine other than localhost is taken for another machine.
-fn is_on_this_machine(server: &External) -> bool {
-    let address: Option<IpAddr> = server.host.parse().ok();
-    address.map_or(server.host.eq_ignore_ascii_case("localhost"), |address| {
-        address.is_loopback()
-    })
+/// Whether any of it is, as far as names tell: one other than localhost is taken for another machine.
+fn is_on_this_machine(system: &System) -> bool {
+    if let Some(server) = &system.external {
+        return server.address().is_on_this_machine();
+    }
+    system
+        .components
+        .iter()
+        .any(|component| match &component.external {
+            None => true,
+            Some(ports) => ports
+                .iter()
+                .flat_map(|port| &port.at)
+                .any(Address::is_on_this_machine),
+        })
 }
 
 /// Trials of one run are comparable only if nothing has changed in between.

@@ -19,6 +19,7 @@ use crate::{
     records::RecordFiles,
     request::Judge,
     search,
+    secrets::Secrets,
     trial::{self, Means, Order, Standing},
     web::Web,
 };
@@ -165,7 +166,7 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
     };
     fs::create_dir_all(&logs).map_err(|problem| broken("create", &logs, problem))?;
     let is_up = kept.is_some();
-    let secrets = kept.map(|kept| kept.secrets).unwrap_or_default();
+    let secrets = kept.map_or_else(|| Secrets::with(&series.study.secrets), |kept| kept.secrets);
     let system = series.system.configured(&cell.parameters);
     let order = Order {
         system: &system,

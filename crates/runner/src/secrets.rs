@@ -1,6 +1,6 @@
 //! Random words that the components of a system share, and what keeps them out of everything that is kept.
 //!
-//! They are made when they are first asked for, and forgotten with the system. A word that is random for every system that is
+//! They are made when they are first asked for, unless the study gave them, and forgotten with the system. A word that is random for every system that is
 //! brought up opens nothing once that is gone; all the same it stands in no result, no report and no kept log.
 
 use std::{
@@ -11,6 +11,8 @@ use std::{
     io::{self, Read},
     path::Path,
 };
+
+use waggle_study::GivenSecret;
 
 use crate::placeholder::{PlaceholderError, fill};
 
@@ -29,6 +31,12 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
+    /// Those that were given are not made.
+    pub(crate) fn with(given: &[GivenSecret]) -> Self {
+        let value = |given: &GivenSecret| Some((given.name.clone(), given.value.clone()?));
+        Self(RefCell::new(given.iter().filter_map(value).collect()))
+    }
+
     /// The value of `${secret.NAME}`; `None` for another name, or where the system gives no random bytes.
     pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
         let name = name.strip_prefix(PREFIX)?;
@@ -57,12 +65,19 @@ impl Secrets {
     /// The text without any secret.
     pub(crate) fn redacted(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (name, word) in self.0.borrow().iter() {
-            if text.contains(word) {
-                text = text.replace(word, &mark(name));
+        for (name, word) in self.longest_first() {
+            if text.contains(&word) {
+                text = text.replace(&word, &mark(&name));
             }
         }
         text
+    }
+
+    /// One that was given may be part of another.
+    fn longest_first(&self) -> Vec<(String, String)> {
+        let mut known = self.known();
+        known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
+        known
     }
 
     /// Takes the secrets out of every file of a folder, which are logs: their size is bounded.
@@ -82,8 +97,8 @@ impl Secrets {
     fn redact_file(&self, file: &Path) -> io::Result<()> {
         let before = fs::read(file)?;
         let mut after = before.clone();
-        for (name, word) in self.0.borrow().iter() {
-            after = replaced(&after, word.as_bytes(), mark(name).as_bytes());
+        for (name, word) in self.longest_first() {
+            after = replaced(&after, word.as_bytes(), mark(&name).as_bytes());
         }
         if after == before {
             return Ok(());
@@ -117,6 +132,8 @@ fn random_word() -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use waggle_study::GivenSecret;
+
     use super::Secrets;
 
     #[test]
@@ -128,6 +145,26 @@ mod tests {
         assert_ne!(one.fill("${secret.other}").unwrap(), word);
         assert_ne!(other.fill("${secret.token}").unwrap(), word);
         assert!(one.fill("${token}").is_err());
+    }
+
+    #[test]
+    fn given_secrets_are_used_and_hidden_even_where_one_is_part_of_another() {
+        let given = |name: &str, value: &str| GivenSecret {
+            name: name.to_owned(),
+            variable: "X".to_owned(),
+            at: (1, 1),
+            value: Some(value.to_owned()),
+        };
+        let secrets = Secrets::with(&[given("a", "door"), given("b", "door-of-the-house")]);
+        assert_eq!(
+            secrets.fill("${secret.a} ${secret.b}").unwrap(),
+            "door door-of-the-house"
+        );
+        assert_eq!(
+            secrets.redacted("door-of-the-house, door"),
+            "[secret b], [secret a]"
+        );
+        assert_eq!(secrets.fill("${secret.c}").unwrap().len(), 40);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! `${env.NAME}` in the values of headers: what may not stand in a file comes from the environment.
+//! `${env.NAME}` in the values of headers and in secrets: what may not stand in a file comes from the environment.
 //!
-//! The text keeps the name; the value is put in after the study was checked, and goes nowhere but into requests.
+//! The text keeps the name; the value is put in after the study was checked, and goes nowhere but into requests and to the
+//! components that need it.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use crate::{Action, Scenario, Study, What};
 
@@ -12,6 +13,30 @@ pub(crate) const PREFIX: &str = "env.";
 const OPEN: &str = "${env.";
 /// Longest value.
 const VALUE_MAX_BYTES: usize = 16 * 1024;
+/// Longest value of a secret.
+const SECRET_MAX_BYTES: usize = 4 * 1024;
+
+/// A secret of the system that the study takes from the environment, in place of a random word.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GivenSecret {
+    pub name: String,
+    /// Of the environment.
+    pub variable: String,
+    /// Line and column at which the study names it, counted from 1.
+    pub at: (u32, u32),
+    /// Known once it was taken.
+    pub value: Option<String>,
+}
+
+impl fmt::Debug for GivenSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GivenSecret")
+            .field("name", &self.name)
+            .field("variable", &self.variable)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
 
 /// Why a value from the environment cannot be used. Never shows the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,17 +49,49 @@ pub enum EnvironmentError {
         "the environment variable {name} cannot be the value of a header: it is empty, too long or has a control character"
     )]
     Unusable { name: String },
+    #[error(
+        "system.secrets.{secret} is the value of the environment variable {name}, which is not set"
+    )]
+    NoSecret {
+        secret: String,
+        name: String,
+        /// Line and column in the study.
+        at: (u32, u32),
+    },
+    #[error(
+        "system.secrets.{secret} is the value of the environment variable {name}; expected 1 to {SECRET_MAX_BYTES} letters, \
+         digits and signs of ASCII without quotes, \\ and $, so that it can stand in every file and request"
+    )]
+    UnusableSecret {
+        secret: String,
+        name: String,
+        at: (u32, u32),
+    },
+}
+
+impl EnvironmentError {
+    /// Line and column in the study, where they are known.
+    #[must_use]
+    pub fn at(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::NotSet { .. } | Self::Unusable { .. } => None,
+            Self::NoSecret { at, .. } | Self::UnusableSecret { at, .. } => Some(*at),
+        }
+    }
 }
 
 impl Study {
-    /// Puts the values of environment variables into the headers of every cell's requests.
+    /// Takes the values of secrets from environment variables, and puts others into the headers of every cell's requests.
     ///
     /// # Errors
-    /// A variable that is not set, or whose value cannot stand in a header.
+    /// A variable that is not set, or whose value cannot be a secret or stand in a header.
     pub fn take_from_environment(
         &mut self,
         value_of: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(), EnvironmentError> {
+        for secret in &mut self.secrets {
+            secret.take(value_of)?;
+        }
         for cell in &mut self.cells {
             match &mut cell.what {
                 What::Request(request) => fill(&mut request.headers, value_of)?,
@@ -43,6 +100,24 @@ impl Study {
                 }
             }
         }
+        Ok(())
+    }
+}
+
+impl GivenSecret {
+    fn take(&mut self, value_of: &dyn Fn(&str) -> Option<String>) -> Result<(), EnvironmentError> {
+        let (secret, name, at) = (self.name.clone(), self.variable.clone(), self.at);
+        let Some(value) = value_of(&name) else {
+            return Err(EnvironmentError::NoSecret { secret, name, at });
+        };
+        // Texts into which it is put know nothing of quoting.
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"'`\\$".contains(&byte);
+        let is_usable =
+            (1..=SECRET_MAX_BYTES).contains(&value.len()) && value.bytes().all(is_plain);
+        if !is_usable {
+            return Err(EnvironmentError::UnusableSecret { secret, name, at });
+        }
+        self.value = Some(value);
         Ok(())
     }
 }
@@ -119,6 +194,12 @@ fn fill(
 /// The text so that nothing in it is taken for a variable.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace(OPEN, &format!("${OPEN}"))
+}
+
+/// The variable of a text that is `${env.NAME}` and nothing else.
+pub(crate) fn variable(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("${")?.strip_suffix('}')?;
+    is_of_environment(name).then(|| name.strip_prefix(PREFIX))?
 }
 
 /// Whether what stands in `${…}` names an environment variable.

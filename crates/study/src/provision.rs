@@ -91,7 +91,7 @@ pub struct SetupStep {
 
 impl System {
     /// What of the system exists where its parameters have these levels. What belongs to an absent component is absent too, and
-    /// so is the need of one.
+    /// so is the need of one. Texts of probes, watches and checks have the levels in the place of the parameters' names.
     #[must_use]
     pub fn configured(&self, parameters: &BTreeMap<String, Level>) -> Self {
         let mut system = self.clone();
@@ -130,6 +130,7 @@ impl System {
                     .iter()
                     .any(|endpoint| endpoint.name == check.endpoint)
         });
+        system.fill_parameters(parameters);
         system
     }
 }

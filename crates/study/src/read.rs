@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{
     Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
     cells::{self, Cells, Levels},
-    check::{self, Around, Carries, Checker},
+    check::{self, Around, Carries, Checker, Outside},
     de::NodeReader,
     environment::PREFIX,
     fill::{fill, uses},
@@ -229,6 +229,7 @@ impl Examined {
             return;
         }
         let mut checked = Vec::new();
+        let mut first = None;
         for (number, levels) in (1..).zip(&cells) {
             let mut in_cell = Vec::new();
             let tree = filled(&body, levels, &mut in_cell);
@@ -238,6 +239,7 @@ impl Examined {
                 checked.extend(cell(&mut checker, &mut raw, (number, levels), system));
                 if number == 1 {
                     self.examine_whole(&mut checker, &raw, (system, &cells));
+                    first = raw.system.map(|raw| (tree.clone(), raw));
                 }
             }
             in_cell.append(&mut checker.findings);
@@ -252,7 +254,11 @@ impl Examined {
                 cell.load = cell.load.at_level(find.from);
             }
         }
+        let is_whole = checked.len() == cells.len();
+        let outside = self.examine_outside(first, system, is_whole.then_some(&checked));
+        let system = system.map(|system| system.clone().with_external(&outside.external));
         let in_cell = |cell: &Cell| {
+            let system = system.as_ref();
             let system = system.map(|system| system.configured(&cell.parameters));
             system.as_ref().map(check::system_at_most)
         };
@@ -261,8 +267,27 @@ impl Examined {
             factors,
             system_at_most: system_at_most.unwrap_or_default(),
             cells: checked,
+            external: outside.external,
+            secrets: outside.secrets,
             ..study
         });
+    }
+
+    /// What the study says of components that run already; `first` is the first cell's tree with what it says of the system.
+    fn examine_outside(
+        &mut self,
+        first: Option<(Node, raw::UseSystem)>,
+        system: Option<&System>,
+        cells: Option<&Vec<Cell>>,
+    ) -> Outside {
+        let (Some((tree, raw)), Some(system)) = (first, system) else {
+            return Outside::default();
+        };
+        let mut checker = Checker::new(&tree);
+        let cells = cells.map(|cells| cells.iter().map(|cell| &cell.parameters).collect());
+        let outside = check::outside(&mut checker, raw, system, cells);
+        self.findings.add_all(checker.findings);
+        outside
     }
 
     /// What holds for the study as a whole, read from its first cell.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use crate::{Level, Scenario, Source};
+use crate::{ExternalComponent, GivenSecret, Level, Scenario, Source};
 
 /// A checked study.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,10 @@ pub struct Study {
     pub question: String,
     /// Name of the system, as in `system.use`.
     pub system: String,
+    /// Its components that run already, for [`crate::System::with_external`].
+    pub external: Vec<ExternalComponent>,
+    /// Its secrets that are not made at random.
+    pub secrets: Vec<GivenSecret>,
     pub seed: u64,
     /// Factor names in the order given; for a study with `cells`, the keys of its rows.
     pub factors: Vec<String>,

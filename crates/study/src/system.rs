@@ -2,13 +2,13 @@
 //!
 //! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica`
 //! (its number from 0), `system` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (where that
-//! program was found), `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.addresses.NAME` (that
-//! port of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same for all components of a
+//! program was found), `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.address.NAME` (the same
+//! with its host), `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same for all components of a
 //! system that is up). They are replaced when the system is brought up; `$${` stands for a plain `${`.
 
 use std::time::Duration;
 
-use crate::{Arguments, Level, Probe, Server, SetupStep, Watch, When};
+use crate::{Arguments, ExternalPort, Level, Probe, Server, SetupStep, Watch, When};
 
 /// A checked `system.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +69,8 @@ pub enum ParameterKind {
         max: u64,
     },
     Boolean,
+    /// Letters, digits, `-`, `_` and `.`.
+    Text,
     OneOf(Vec<String>),
 }
 
@@ -91,6 +93,8 @@ pub struct Component {
     pub setup: Vec<SetupStep>,
     /// How long it has between SIGTERM and SIGKILL.
     pub stop_within: Duration,
+    /// Its ports where it runs already: then it is neither started nor stopped, and has nothing that only a start needs.
+    pub external: Option<Vec<ExternalPort>>,
 }
 
 /// How the process driver starts it.
@@ -112,6 +116,16 @@ pub enum ReadyCheck {
     Http { port: String, path: String },
     /// A connection is accepted.
     Tcp { port: String },
+}
+
+impl ReadyCheck {
+    /// The port that tells.
+    #[must_use]
+    pub fn port(&self) -> &str {
+        match self {
+            Self::Http { port, .. } | Self::Tcp { port } => port,
+        }
+    }
 }
 
 /// Where load goes: a port of every replica of a component.

@@ -96,15 +96,18 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
     )
 }
 
-/// What is wrong with a `${env.NAME}`, if anything is. In a header alone: there it goes into requests and nowhere else.
+/// What is wrong with a `${env.NAME}`, if anything is. In headers alone, from which it goes into requests and nowhere else, and
+/// in secrets, which are kept out of all that is written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_of_environment(name) {
         let what = format!("{} is no environment variable", quoted(name));
         return Some(Finding::new(used.place, what).expected("${env.NAME}"));
     }
     let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
-    (!is_header).then(|| {
+    let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
+    (!is_header && !is_secret).then(|| {
         let what = format!("${{{name}}} stands in {}", path.join("."));
-        Finding::new(used.place, what).expected("values from the environment in headers only")
+        let expected = "values from the environment in headers and system.secrets only";
+        Finding::new(used.place, what).expected(expected)
     })
 }

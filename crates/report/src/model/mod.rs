@@ -31,7 +31,7 @@ pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
 pub use place::{PlaceModel, TrialPlace, TrialWatch};
 pub(crate) use published::{PublishedModel, PublishedValue};
-pub(crate) use remark::is_external;
+pub(crate) use remark::{external_components, is_external};
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
 pub use step::{SessionsModel, StepModel, TrialStep};
 pub(crate) use threshold::{Kind, kind_of};

@@ -15,6 +15,7 @@ pub(crate) fn warnings(
     if info.host.shared_with_system {
         warnings.push(shared_host(info));
     }
+    warnings.extend(ran_already(info));
     warnings.extend(never_reached(info, trials));
     if let Some(find) = find {
         warnings.extend(of_search(find));
@@ -80,6 +81,27 @@ fn of_search(find: &FindModel) -> Vec<String> {
 /// Whether the system ran already: nothing of it was started.
 pub(crate) fn is_external(info: &RunInfo) -> bool {
     info.components.is_empty()
+}
+
+/// Names of the components that waggle did not start, where it started others or could have.
+pub(crate) fn external_components(info: &RunInfo) -> Vec<&str> {
+    let components = info.components.iter();
+    components
+        .filter(|component| !component.external.is_empty())
+        .map(|component| component.name.as_str())
+        .collect()
+}
+
+/// What cannot be promised of components that somebody else runs.
+fn ran_already(info: &RunInfo) -> Option<String> {
+    let names = external_components(info);
+    (!names.is_empty()).then(|| {
+        format!(
+            "Not started by waggle, for running already: {}. They were not emptied or started anew between trials, their CPU and \
+             memory are not known, and what others did with them meanwhile is part of what was measured.",
+            names.join(", ")
+        )
+    })
 }
 
 fn shared_host(info: &RunInfo) -> String {

@@ -39,6 +39,7 @@ pub(crate) fn run_info() -> RunInfo {
         components: vec![ComponentInfo {
             name: "gateway".into(),
             version: "waggle-gateway 0.1.0".into(),
+            external: Vec::new(),
         }],
         cells: vec![
             CellInfo {

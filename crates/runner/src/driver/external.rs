@@ -1,4 +1,5 @@
-//! The external driver: the server runs already, here or elsewhere. It is looked for and awaited, never started or stopped.
+//! The external driver: the server runs already, here or elsewhere. It is looked for and awaited, never started or stopped. So are
+//! single components of other systems.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -7,10 +8,15 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout_at},
 };
-use waggle_study::External;
+use waggle_study::{Component, External};
 
 use crate::{
-    driver::{Death, Deaths, Driver, Failure, Setup, Usage, ready::ASK_EVERY, rest::Rest},
+    driver::{
+        Death, Deaths, Driver, Failure, Setup, Usage,
+        ports::Ports,
+        ready::{self, ASK_EVERY},
+        rest::Rest,
+    },
     proc,
 };
 
@@ -36,26 +42,65 @@ impl ExternalDriver {
             rest: Rest::default(),
         }
     }
+}
 
-    /// The first of the host's addresses that takes a connection.
-    async fn look(&self, deadline: Instant) -> io::Result<SocketAddr> {
-        let (host, port) = (&*self.server.host, self.server.port);
-        let late = || io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
-        let found = timeout_at(deadline, lookup_host((host, port)))
-            .await
-            .map_err(|_| late())??;
-        let mut why = io::Error::other("the name has no address");
-        for address in found {
-            let until = deadline.min(Instant::now() + ONE_ADDRESS_AT_MOST);
-            match timeout_at(until, TcpStream::connect(address)).await {
-                Ok(Ok(_)) => return Ok(address),
-                Ok(Err(problem)) => why = problem,
-                // The next one may answer: a machine can have addresses that nothing comes back from.
-                Err(_) => why = late(),
-            }
+/// Waits until one of the host's addresses takes a connection.
+async fn find(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
+    loop {
+        match look(host, port, deadline).await {
+            Err(_) if Instant::now() < deadline => sleep(ASK_EVERY).await,
+            found => return found,
         }
-        Err(why)
     }
+}
+
+/// The first of the host's addresses that takes a connection.
+async fn look(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
+    let found = timeout_at(deadline, lookup_host((host, port)))
+        .await
+        .map_err(|_| late())??;
+    let mut why = io::Error::other("the name has no address");
+    for address in found {
+        let until = deadline.min(Instant::now() + ONE_ADDRESS_AT_MOST);
+        match timeout_at(until, TcpStream::connect(address)).await {
+            Ok(Ok(_)) => return Ok(address),
+            Ok(Err(problem)) => why = problem,
+            // The next one may answer: a machine can have addresses that nothing comes back from.
+            Err(_) => why = late(),
+        }
+    }
+    Err(why)
+}
+
+/// Waits until every replica of a component that runs already is ready, and notes where each of its ports is.
+pub(super) async fn find_component(
+    component: &Component,
+    ports: &mut Ports,
+    deadline: Instant,
+) -> Result<(), Failure> {
+    let name = &component.name;
+    for port in component.external.iter().flatten() {
+        for (replica, at) in (0..).zip(&port.at) {
+            let address = find(&at.host, at.port, deadline).await.map_err(|why| {
+                Failure::new(format!(
+                    "{name} runs already, but its port {} at {at} cannot be reached: {why}",
+                    port.name
+                ))
+            })?;
+            ports.note((name, replica, &port.name), address, at.to_string());
+        }
+    }
+    for address in ports.of_component(name, component.ready.port()) {
+        while let Err(why) = ready::ask(&component.ready, address).await {
+            if Instant::now() >= deadline {
+                let reason = format!("{name} runs already at {address}, but is not ready: {why}");
+                return Err(Failure::new(reason));
+            }
+            sleep(ASK_EVERY).await;
+        }
+    }
+    Ok(())
 }
 
 impl Driver for ExternalDriver {
@@ -65,19 +110,11 @@ impl Driver for ExternalDriver {
     }
 
     async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
-        loop {
-            match self.look(setup.deadline).await {
-                Ok(address) => {
-                    self.address = Some(address);
-                    return Ok(());
-                }
-                Err(why) if Instant::now() >= setup.deadline => {
-                    let url = &self.server.url;
-                    return Err(Failure::new(format!("{url} cannot be reached: {why}")));
-                }
-                Err(_) => sleep(ASK_EVERY).await,
-            }
-        }
+        let server = &self.server;
+        let found = find(&server.host, server.port, setup.deadline).await;
+        let unreachable = |why| Failure::new(format!("{} cannot be reached: {why}", server.url));
+        self.address = Some(found.map_err(unreachable)?);
+        Ok(())
     }
 
     fn deaths(&self) -> Deaths {

@@ -1,4 +1,5 @@
-//! Free ports on the loopback address, held until the component that gets them starts.
+//! The ports of a system's components: free ones on the loopback address, held until the component that gets them starts, and
+//! those of components that run already.
 
 use std::{
     io,
@@ -12,6 +13,8 @@ pub(crate) struct HeldPort {
     pub(crate) replica: u32,
     pub(crate) name: String,
     pub(crate) address: SocketAddr,
+    /// As others are told of it: with the host's name, if it was given by one.
+    pub(crate) written: String,
     /// Keeps others away until the component starts.
     holder: Option<TcpListener>,
 }
@@ -25,14 +28,33 @@ pub(crate) struct Ports {
 impl Ports {
     pub(crate) fn hold(&mut self, component: &str, replica: u32, name: &str) -> io::Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
         self.held.push(HeldPort {
             component: component.to_owned(),
             replica,
             name: name.to_owned(),
-            address: listener.local_addr()?,
+            address,
+            written: address.to_string(),
             holder: Some(listener),
         });
         Ok(())
+    }
+
+    /// Notes where a component that runs already was found.
+    pub(crate) fn note(
+        &mut self,
+        (component, replica, name): (&str, u32, &str),
+        address: SocketAddr,
+        written: String,
+    ) {
+        self.held.push(HeldPort {
+            component: component.to_owned(),
+            replica,
+            name: name.to_owned(),
+            address,
+            written,
+            holder: None,
+        });
     }
 
     /// Lets go of a replica's ports, for it is about to take them itself.
@@ -59,11 +81,20 @@ impl Ports {
     }
 
     pub(crate) fn of_component(&self, component: &str, name: &str) -> Vec<SocketAddr> {
-        let ports = self
-            .held
-            .iter()
-            .filter(|port| port.component == component && port.name == name);
+        let ports = self.all_of(component, name);
         ports.map(|port| port.address).collect()
+    }
+
+    /// The same as others are told of it.
+    pub(crate) fn written(&self, component: &str, name: &str) -> Vec<String> {
+        let ports = self.all_of(component, name);
+        ports.map(|port| port.written.clone()).collect()
+    }
+
+    fn all_of(&self, component: &str, name: &str) -> impl Iterator<Item = &HeldPort> {
+        self.held
+            .iter()
+            .filter(move |port| port.component == component && port.name == name)
     }
 
     /// Whether a port of a replica that has ended belongs to somebody else.
@@ -101,6 +132,10 @@ mod tests {
             ),
             (None, None)
         );
+        ports.note(("b", 0, "http"), first, "b.lab:80".to_owned());
+        assert_eq!(ports.of_component("b", "http"), [first]);
+        assert_eq!(ports.written("b", "http"), ["b.lab:80"]);
+        assert_eq!(ports.written("a", "http")[1], second.to_string());
         assert!(TcpListener::bind(first).is_err());
         ports.release("a", 0);
         assert!(!ports.is_taken("a", 0));

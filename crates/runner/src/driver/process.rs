@@ -1,4 +1,5 @@
-//! The process driver: components are processes of this machine, on free ports of the loopback address.
+//! The process driver: components are processes of this machine, on free ports of the loopback address; those that run already
+//! are looked for before the others are started, and left alone.
 
 use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -12,6 +13,7 @@ use crate::{
     driver::{
         Death, Deaths, Driver, Failure, Setup, Usage,
         child::Child,
+        external,
         log::tail,
         ports::Ports,
         program::Programs,
@@ -39,6 +41,8 @@ pub(crate) struct ProcessDriver {
     /// CPUs of the system; empty: not pinned.
     cpus: Vec<usize>,
     ports: Ports,
+    /// Every component that is to be started was started, since the last end.
+    is_started: bool,
     /// In the order they were started.
     running: Vec<Running>,
     /// Indices of the components whose setup was carried out.
@@ -88,6 +92,7 @@ impl ProcessDriver {
             supervisor,
             cpus,
             ports: Ports::default(),
+            is_started: false,
             running: Vec::new(),
             set_up: BTreeSet::new(),
             deaths: watch::channel(Vec::new()).0,
@@ -97,11 +102,18 @@ impl ProcessDriver {
 
     /// Starts every component, and waits only for those that others need, or for all.
     async fn start(&mut self, setup: Setup<'_>, until_all_ready: bool) -> Result<(), NotUp> {
-        if self.running.is_empty() {
+        if !self.is_started {
             self.system = Arc::new(self.whole.configured(setup.parameters));
             self.hold_ports(setup)?;
             let system = Arc::clone(&self.system);
+            let external = |component: &&Component| component.external.is_some();
+            for component in system.components.iter().filter(external) {
+                external::find_component(component, &mut self.ports, setup.deadline).await?;
+            }
             for (index, component) in system.components.iter().enumerate() {
+                if component.external.is_some() {
+                    continue;
+                }
                 for need in &component.needs {
                     self.wait_for(setup, |other| other.name == *need).await?;
                 }
@@ -109,6 +121,7 @@ impl ProcessDriver {
                     self.launch(index, number, setup).await?;
                 }
             }
+            self.is_started = true;
         }
         if until_all_ready {
             self.wait_for(setup, |_| true).await?;
@@ -137,7 +150,8 @@ impl ProcessDriver {
     fn hold_ports(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         self.deaths = watch::channel(Vec::new()).0;
         self.ports = Ports::default();
-        for component in &self.system.components {
+        let started = |component: &&Component| component.external.is_none();
+        for component in self.system.components.iter().filter(started) {
             for number in 0..replicas(component, setup)? {
                 for port in &component.ports {
                     self.ports
@@ -224,7 +238,7 @@ impl ProcessDriver {
         setup: Setup<'_>,
     ) -> Result<(), NotUp> {
         let name = &replica.child.replica;
-        let port = ready::port_of(&component.ready);
+        let port = component.ready.port();
         let Some(address) = self.ports.of_replica(&component.name, replica.number, port) else {
             return Err(Failure::new(format!("{name} has no port \"{port}\"")).into());
         };
@@ -327,6 +341,7 @@ impl Driver for ProcessDriver {
             }
         }
         self.ports = Ports::default();
+        self.is_started = false;
         self.set_up.clear();
         self.rest.forget();
         remarks

@@ -106,8 +106,10 @@ impl Programs {
         }
         for configured in distinct(system, configurations) {
             for component in &configured.components {
-                for name in names(component)? {
-                    programs.add(system, name, search)?;
+                if component.external.is_none() {
+                    for name in names(component)? {
+                        programs.add(system, name, search)?;
+                    }
                 }
                 programs.in_use.insert(component.name.clone());
             }
@@ -161,7 +163,7 @@ impl Programs {
             .unwrap_or_else(|| PathBuf::from(word))
     }
 
-    /// What each component's program says of its version.
+    /// What each component's program says of its version, and where those are that run already.
     pub(crate) async fn versions(&self, system: &System) -> Vec<ComponentInfo> {
         let mut versions = Vec::new();
         if system.external.is_some() {
@@ -169,6 +171,14 @@ impl Programs {
         }
         let in_use = |component: &&Component| self.in_use.contains(&component.name);
         for component in system.components.iter().filter(in_use) {
+            if let Some(ports) = &component.external {
+                versions.push(ComponentInfo {
+                    name: component.name.clone(),
+                    version: "unknown".to_owned(),
+                    external: ports.iter().map(ToString::to_string).collect(),
+                });
+                continue;
+            }
             let version = self
                 .version(component)
                 .await
@@ -177,6 +187,7 @@ impl Programs {
             versions.push(ComponentInfo {
                 name: component.name.clone(),
                 version,
+                external: Vec::new(),
             });
         }
         versions

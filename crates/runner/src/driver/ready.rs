@@ -12,13 +12,6 @@ pub(crate) const ASK_EVERY: Duration = Duration::from_millis(10);
 /// One question must be answered within this time, or it is asked again.
 const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Name of the port that tells.
-pub(crate) fn port_of(check: &ReadyCheck) -> &str {
-    match check {
-        ReadyCheck::Http { port, .. } | ReadyCheck::Tcp { port } => port,
-    }
-}
-
 /// `Err`: not yet, and why.
 pub(crate) async fn ask(check: &ReadyCheck, address: SocketAddr) -> Result<(), String> {
     match check {

@@ -125,9 +125,11 @@ impl Wiring<'_> {
         if let Some((component, port)) = name.split_once(".port.") {
             return self.port(component, 0, port);
         }
+        if let Some((component, port)) = name.split_once(".address.") {
+            return self.ports.written(component, port).into_iter().next();
+        }
         let (component, port) = name.split_once(".addresses.")?;
-        let addresses = self.ports.of_component(component, port);
-        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        let addresses = self.ports.written(component, port);
         (!addresses.is_empty()).then(|| addresses.join(","))
     }
 

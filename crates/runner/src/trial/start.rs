@@ -127,7 +127,7 @@ pub(crate) fn job_of<D: Driver>(
     let external = order.system.external.as_ref();
     let host = match (external, &targets[..]) {
         (Some(server), _) => server.authority.clone(),
-        (None, [only]) => only.to_string(),
+        (None, [only]) => given_host(order).unwrap_or_else(|| only.to_string()),
         // Every replica gets the same requests, as behind a name that all of them have.
         (None, _) => order.cell.endpoint.clone(),
     };
@@ -139,6 +139,17 @@ pub(crate) fn job_of<D: Driver>(
         seed: order.seed,
     };
     Ok(job::job(order.cell, parts))
+}
+
+/// The name of the endpoint's host, where its component runs already.
+fn given_host(order: Order<'_>) -> Option<String> {
+    let mut endpoints = order.system.endpoints.iter();
+    let endpoint = endpoints.find(|known| known.name == order.cell.endpoint)?;
+    let mut components = order.system.components.iter();
+    let component = components.find(|known| known.name == endpoint.component)?;
+    let mut ports = component.external.iter().flatten();
+    let port = ports.find(|known| known.name == endpoint.port)?;
+    port.at.first().map(ToString::to_string)
 }
 
 /// For a server whose URL says https.

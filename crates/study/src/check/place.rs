@@ -2,7 +2,7 @@
 
 use super::{
     Checker,
-    provision::{Conditions, secret},
+    provision::{Conditions, refuse_unknown},
     system_text::Names,
 };
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     fill::{Part, parts},
     mistake::Finding,
     raw,
+    texts::secret,
     tree::quoted,
 };
 
@@ -26,6 +27,7 @@ pub(super) fn probe(
     let mut keys = Keys {
         checker,
         path: ["probes", &name],
+        parameters: conditions.names,
     };
     let place = names.port_of(
         keys.checker,
@@ -67,6 +69,7 @@ pub(super) fn watch(
     let mut keys = Keys {
         checker,
         path: ["watch", &name],
+        parameters: conditions.names,
     };
     let place = names.port_of(keys.checker, &keys.path, raw.component, raw.port);
     let given = [
@@ -82,6 +85,7 @@ pub(super) fn watch(
         let get = keys.needed("get", raw.get, "a path such as /metrics");
         get.and_then(|get| {
             let path = keys.to("get");
+            keys.known_in(&get, &path, &[]);
             keys.checker.target(&get, &path)
         })
     };
@@ -94,12 +98,7 @@ pub(super) fn watch(
             .json_path(text)
             .zip(get)
             .map(|(path, get)| WatchKind::Json { get, path }),
-        (.., lag) => lag.and_then(|lag| {
-            Some(WatchKind::KafkaLag {
-                group: lag.group?,
-                topic: lag.topic?,
-            })
-        }),
+        (.., lag) => lag.and_then(|lag| keys.kafka_lag(lag)),
     };
     let (component, port) = place?;
     Some(Watch {
@@ -116,6 +115,8 @@ pub(super) fn watch(
 struct Keys<'c, 'a, 'n> {
     checker: &'c mut Checker<'a>,
     path: [&'n str; 2],
+    /// Names of the system's parameters, which can be put into its texts.
+    parameters: &'n [String],
 }
 
 impl<'n> Keys<'_, '_, 'n> {
@@ -234,6 +235,7 @@ impl<'n> Keys<'_, '_, 'n> {
             self.checker
                 .report(Finding::new(place, what).expected("a path with ${offset} and ${limit}"));
         }
+        self.known_in(&get, &path, &["offset", "limit"]);
         self.checker.target(&get, &path);
         let offset_after = self.needed("offset_after", raw.offset_after.clone(), "text");
         let limit = self.needed("limit", raw.limit, "a whole number from 1 to 1000000");
@@ -282,11 +284,17 @@ impl<'n> Keys<'_, '_, 'n> {
                 Part::Literal(_) => None,
             }));
         }
-        let is_known = |name: &str| matches!(name, "from" | "to" | "run") || secret(name).is_some();
+        let parameters = self.parameters;
+        let is_known = |name: &String| {
+            matches!(name.as_str(), "from" | "to" | "run")
+                || secret(name).is_some()
+                || parameters.contains(name)
+        };
         for name in named.iter().filter(|name| !is_known(name)) {
             let what = format!("${{{name}}} means nothing in {}.by_time", self.shown());
+            let expected = "from, to, run, secret.NAME or a parameter";
             self.checker
-                .report(Finding::new(place, what).expected("from, to, run, secret.NAME"));
+                .report(Finding::new(place, what).expected(expected));
         }
         for needed in ["from", "to"]
             .into_iter()
@@ -302,9 +310,28 @@ impl<'n> Keys<'_, '_, 'n> {
     fn kafka(&mut self, raw: &raw::Probe) -> Option<ProbeKind> {
         self.refuse("offset_after", raw.offset_after.is_some(), "kafka");
         self.refuse("limit", raw.limit.is_some(), "kafka");
-        Some(ProbeKind::Kafka {
-            topic: raw.kafka.as_ref()?.topic.clone()?,
-        })
+        let topic = raw.kafka.as_ref()?.topic.clone()?;
+        let path = self.to("kafka");
+        self.known_in(&topic, &[&path[..], &["topic"]].concat(), &[]);
+        Some(ProbeKind::Kafka { topic })
+    }
+
+    fn kafka_lag(&mut self, lag: raw::KafkaLag) -> Option<WatchKind> {
+        let (group, topic) = (lag.group?, lag.topic?);
+        let path = self.to("kafka_lag");
+        for (key, text) in [("group", &group), ("topic", &topic)] {
+            self.known_in(text, &[&path[..], &[key]].concat(), &[]);
+        }
+        Some(WatchKind::KafkaLag { group, topic })
+    }
+
+    /// Every `${…}` of a text is a parameter or one of `own`.
+    fn known_in(&mut self, text: &str, path: &[&str], own: &[&str]) {
+        let place = self.checker.at(path);
+        let parameters = self.parameters;
+        refuse_unknown(self.checker, place, text, |name| {
+            own.contains(&name) || parameters.iter().any(|known| known == name)
+        });
     }
 
     fn metric(&mut self, text: &str) -> Option<Metric> {

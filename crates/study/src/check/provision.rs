@@ -13,10 +13,10 @@ use super::{
 use crate::{
     Arguments, Parameter, Server, SetupStep, When,
     fill::{Part, parts},
-    mistake::Finding,
+    mistake::{Finding, Place},
     nearest::{list, nearest},
     raw,
-    walk::is_name,
+    texts::secret,
 };
 
 const SETUP_WITHIN: Duration = Duration::from_secs(10);
@@ -223,6 +223,43 @@ pub(super) fn arguments(
     all
 }
 
+/// A request's path, into which only parameters can be put; `method` has it, where it is right otherwise.
+pub(super) fn check_path(
+    checker: &mut Checker<'_>,
+    parameters: &[String],
+    method: &Option<(String, String)>,
+    path: &[&str],
+) {
+    let Some((method, target)) = method else {
+        return;
+    };
+    let place = checker.at(&[path, &[&method.to_lowercase()]].concat());
+    refuse_unknown(checker, place, target, |name| {
+        parameters.iter().any(|known| known == name)
+    });
+}
+
+/// Reports a `${…}` that is neither a parameter nor otherwise known.
+pub(super) fn refuse_unknown(
+    checker: &mut Checker<'_>,
+    place: Place,
+    text: &str,
+    is_known: impl Fn(&str) -> bool,
+) {
+    let Some(parts) = parts(text) else {
+        checker.report(Finding::new(place, "a ${ without its }").expected("${name}"));
+        return;
+    };
+    for part in parts {
+        if let Part::Name(name) = part
+            && !is_known(name)
+        {
+            let what = format!("${{{name}}} means nothing here");
+            checker.report(Finding::new(place, what).expected("one of the parameters"));
+        }
+    }
+}
+
 /// One request of a component's setup.
 pub(super) fn setup_step(
     checker: &mut Checker<'_>,
@@ -235,6 +272,7 @@ pub(super) fn setup_step(
     let below = |key: &'static str| [&path[..], &[key]].concat();
     let when = conditions.read(checker, raw.when.as_ref(), &below("when"));
     let method = checker.method_and_path(raw.methods(), &path);
+    check_path(checker, conditions.names, &method, &path);
     let headers = checker.headers(raw.headers.clone(), &below("headers"));
     let mut scope = names.of_component(component, Secrets::Allowed);
     scope.when = scope.when.and(&when);
@@ -265,9 +303,10 @@ pub(super) fn setup_step(
     })
 }
 
-/// The texts of a request to the system from outside: only secrets can be put into them.
+/// The texts of a request to the system from outside: only secrets and parameters can be put into them.
 pub(super) fn check_request_texts(
     checker: &mut Checker<'_>,
+    parameters: &[String],
     (headers, body): (&[(String, String)], &str),
     path: &[&str],
 ) {
@@ -277,23 +316,20 @@ pub(super) fn check_request_texts(
         .chain([([path, &["body"]].concat(), body)]);
     for (path, text) in texts {
         let names = parts(text);
-        let is_secret = |part: &Part<'_>| match part {
-            Part::Name(name) => secret(name).is_some(),
+        let is_known = |part: &Part<'_>| match part {
+            Part::Name(name) => {
+                secret(name).is_some() || parameters.iter().any(|known| known == name)
+            }
             Part::Literal(_) => true,
         };
         let what = match &names {
             None => "a ${ without its }".to_owned(),
-            Some(parts) => match parts.iter().find(|part| !is_secret(part)) {
+            Some(parts) => match parts.iter().find(|part| !is_known(part)) {
                 Some(Part::Name(name)) => format!("${{{name}}} means nothing here"),
                 _ => continue,
             },
         };
         let place = checker.at(&path);
-        checker.report(Finding::new(place, what).expected("${secret.NAME}"));
+        checker.report(Finding::new(place, what).expected("${secret.NAME} or a parameter"));
     }
-}
-
-/// The name of the secret that `${…}` means, if it means one.
-pub(super) fn secret(name: &str) -> Option<&str> {
-    name.strip_prefix("secret.").filter(|name| is_name(name))
 }

@@ -2,7 +2,8 @@
 
 use super::Checker;
 use crate::{
-    Component, Endpoint, External, ProcessDriver, ReadyCheck, System, When, mistake::Finding, raw,
+    Address, Component, Endpoint, External, ProcessDriver, ReadyCheck, System, When,
+    external::address, mistake::Finding, raw,
 };
 
 const PATH: [&str; 2] = ["system", "url"];
@@ -31,7 +32,13 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
         }
         return None;
     };
-    if let Some(key) = [("use", raw.name.is_some()), ("set", raw.set.is_some())]
+    let beside = [
+        ("use", raw.name.is_some()),
+        ("set", raw.set.is_some()),
+        ("external", raw.external.is_some()),
+        ("secrets", raw.secrets.is_some()),
+    ];
+    if let Some(key) = beside
         .into_iter()
         .find_map(|(key, given)| given.then_some(key))
     {
@@ -82,6 +89,7 @@ fn system(external: External) -> System {
                 port: PORT.to_owned(),
             },
             stop_within: std::time::Duration::ZERO,
+            external: None,
         }],
         endpoints: vec![Endpoint {
             name: NAME.to_owned(),
@@ -113,35 +121,11 @@ fn parse(url: &str) -> Result<External, &'static str> {
     if authority.contains('@') {
         return Err("it has a name or password, which belongs into a header from the environment");
     }
-    let (host, port) = match authority.strip_prefix('[') {
-        Some(rest) => {
-            let (host, port) = rest.split_once(']').ok_or("its [ is not closed")?;
-            let is_address = host.parse::<std::net::Ipv6Addr>().is_ok();
-            let port = port.strip_prefix(':').map_or(port, |port| port);
-            (is_address.then_some(host), port)
-        }
-        None => match authority.split_once(':') {
-            Some((_, "")) => return Err("it has no port after the colon"),
-            Some((host, port)) => (Some(host), port),
-            None => (Some(authority), ""),
-        },
-    };
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
-    let host = host
-        .filter(|host| !host.is_empty() && host.bytes().all(is_letter))
-        .ok_or("its host is no name and no address")?;
-    let port = match port {
-        "" => standard_port,
-        port => port
-            .parse()
-            .ok()
-            .filter(|port| *port > 0)
-            .ok_or("its port is no number from 1 to 65535")?,
-    };
+    let Address { host, port } = address(authority, Some(standard_port))?;
     Ok(External {
         url: format!("{scheme}://{authority}"),
         authority: authority.to_owned(),
-        host: host.to_owned(),
+        host,
         port,
         is_tls,
         insecure: false,

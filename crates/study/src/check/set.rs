@@ -12,6 +12,9 @@ use crate::{
     units,
 };
 
+/// Longest text of a parameter.
+const TEXT_MAX_BYTES: usize = 64;
+
 /// Every parameter with its value. `factors` gives a factor's level and the place it is written at.
 pub(crate) fn parameters(
     checker: &mut Checker<'_>,
@@ -113,6 +116,10 @@ pub(crate) fn refusal<'a>(
             matches!(level, Level::Boolean(_)),
             "true or false".to_owned(),
         ),
+        ParameterKind::Text => (
+            !matches!(level, Level::Float(_)) && is_word(&written),
+            format!("letters, digits, -, _ and ., at most {TEXT_MAX_BYTES}"),
+        ),
         ParameterKind::OneOf(words) => (
             words.contains(&written),
             list(words.iter().map(String::as_str)),
@@ -123,4 +130,10 @@ pub(crate) fn refusal<'a>(
         _ => None,
     };
     (!fits).then_some((expected, near))
+}
+
+/// Fit for a URL, a name in a configuration and a text in quotes.
+fn is_word(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !text.is_empty() && text.len() <= TEXT_MAX_BYTES && text.bytes().all(is_letter)
 }

@@ -111,7 +111,17 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
     let path = ["parameters", name.as_str()];
     if matches!(
         name.as_str(),
-        "dir" | "replica" | "system" | "port" | "program" | "secret" | "offset" | "limit"
+        "dir"
+            | "replica"
+            | "system"
+            | "port"
+            | "program"
+            | "secret"
+            | "offset"
+            | "limit"
+            | "from"
+            | "to"
+            | "run"
     ) {
         let what =
             format!("a parameter cannot be named {name:?}: ${{{name}}} has a meaning of its own");
@@ -156,22 +166,23 @@ fn kind(
         })
     });
     let boolean = raw.boolean.as_ref().map(|_| Some(ParameterKind::Boolean));
+    let text = raw.text.as_ref().map(|_| Some(ParameterKind::Text));
     let one_of = raw
         .one_of
         .clone()
         .map(|words| Some(ParameterKind::OneOf(words)));
-    let mut given: Vec<_> = [integer, duration, size, boolean, one_of]
+    let mut given: Vec<_> = [integer, duration, size, boolean, text, one_of]
         .into_iter()
         .flatten()
         .collect();
     if given.len() != 1 {
-        let wild = ["integer", "duration", "size", "boolean", "one_of"];
+        let wild = ["integer", "duration", "size", "boolean", "text", "one_of"];
         if !wild
             .iter()
             .any(|key| checker.is_wild(&[path[0], path[1], key]))
         {
             let what = format!("parameter {} has {} kinds", path[1], given.len());
-            let expected = "exactly one of integer, duration, size, boolean, one_of";
+            let expected = "exactly one of integer, duration, size, boolean, text, one_of";
             checker.report(Finding::new(checker.key(path), what).expected(expected));
         }
         return None;
@@ -181,7 +192,7 @@ fn kind(
         ParameterKind::Integer { min, max } => min > max,
         ParameterKind::Duration { min, max } => min > max,
         ParameterKind::Size { min, max } => min > max,
-        ParameterKind::Boolean | ParameterKind::OneOf(_) => false,
+        ParameterKind::Boolean | ParameterKind::Text | ParameterKind::OneOf(_) => false,
     };
     if upside_down {
         let what = format!("parameter {}: min is greater than max", path[1]);
@@ -251,6 +262,7 @@ fn component(
         ready: ready?,
         stop_within: stop_within?,
         when: names.when_of(&name),
+        external: None,
         files,
         setup,
         name,
@@ -335,7 +347,9 @@ fn verify(
     let method = checker.method_and_path(raw.methods(), &["verify", &index]);
     let headers = checker.headers(raw.headers.clone(), &path("headers"));
     let body = raw.body.clone().unwrap_or_default();
-    provision::check_request_texts(checker, (&headers, &body), &["verify", &index]);
+    let here = ["verify", index.as_str()];
+    provision::check_request_texts(checker, conditions.names, (&headers, &body), &here);
+    provision::check_path(checker, conditions.names, &method, &here);
     if let Some(endpoint) = &raw.endpoint
         && !checker.is_wild(&["endpoints"])
         && !endpoints.iter().any(|known| known.name == *endpoint)

@@ -3,9 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{
-    Checker,
-    provision::secret,
-    shown,
+    Checker, shown,
     system::{MAX_REPLICAS, counts_replicas},
 };
 use crate::{
@@ -14,6 +12,7 @@ use crate::{
     mistake::{Finding, Place},
     nearest::{list, nearest},
     raw,
+    texts::secret,
 };
 
 /// Every name that can be meant.
@@ -206,9 +205,9 @@ impl Names {
             let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));
             return Some(Finding::new(place, what).expected(expected).meant(near));
         }
-        let (other, _) = name
-            .split_once(".port.")
-            .or_else(|| name.split_once(".addresses."))?;
+        let (other, _) = [".port.", ".address.", ".addresses."]
+            .iter()
+            .find_map(|word| name.split_once(word))?;
         let when = self.when_of(other);
         (!when.follows_from(&scope.when)).then(|| {
             let what = format!("${{{name}}}: component {other} exists only where {when}");
@@ -230,9 +229,9 @@ impl Names {
             .filter(|(name, _)| *name != component)
             .flat_map(|(name, ports)| ports.iter().map(move |port| format!("{name}.port.{port}")));
         let addresses = self.components.iter().flat_map(|(name, ports)| {
-            ports
-                .iter()
-                .map(move |port| format!("{name}.addresses.{port}"))
+            ports.iter().flat_map(move |port| {
+                ["address", "addresses"].map(|word| format!("{name}.{word}.{port}"))
+            })
         });
         let parameters = self.parameters.iter().cloned();
         ["dir", "replica", "system"]

@@ -81,6 +81,8 @@ pub(crate) fn whole(
     Some(Study {
         question: raw.question.clone()?,
         system: system.name.clone(),
+        external: Vec::new(),
+        secrets: Vec::new(),
         seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
         name,
         factors: Vec::new(),
@@ -159,10 +161,16 @@ fn sent(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let delivery = delivery.and_then(|measure| measure.delivery.as_ref());
     let places = delivery.and_then(|delivery| delivery.at.as_ref());
     let components = system.map_or(&[][..], |system| &system.components);
+    let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
+    // CPU and memory of what runs already are not known.
+    let is_sampled = |component: &&crate::Component| {
+        external.is_none_or(|external| !external.contains_key(&component.name))
+    };
     Sent {
         places: places.map_or_else(Vec::new, |at| at.names().to_vec()),
         components: components
             .iter()
+            .filter(is_sampled)
             .map(|component| component.name.clone())
             .collect(),
         ..load

@@ -9,7 +9,7 @@ mod scenario;
 mod study;
 mod system;
 
-pub(crate) use place::{Probe, Watch};
+pub(crate) use place::{KafkaLag, Probe, Watch};
 pub(crate) use provision::{Arguments, Conditions, Levels, Server, SetupStep};
 pub(crate) use scalar::{FindLevel, Name, Places, Rate, Share, Size, Span, Status, Think};
 pub(crate) use scenario::{

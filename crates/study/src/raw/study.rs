@@ -9,6 +9,8 @@ use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
 pub(crate) type Rows = Vec<IndexMap<String, Level>>;
+/// Each component with its ports, each port with one `HOST:PORT` or several.
+pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, Places>>;
 
 /// A study: a system, the load on it, the schedule and what is measured.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -133,7 +135,7 @@ pub(crate) enum Extreme {
 }
 
 /// Which system, with which parameters; or the URL of a server that runs already.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UseSystem {
     /// Name of the system: a folder in `systems/`.
@@ -145,6 +147,13 @@ pub(crate) struct UseSystem {
     pub insecure: Option<bool>,
     /// Values for the system's parameters; the others keep their defaults.
     pub set: Option<IndexMap<String, Level>>,
+    /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
+    /// where it has several replicas. They are neither started nor stopped. For `use`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub external: Option<ExternalComponents>,
+    /// Secrets of such components, each from an environment variable, e.g. `influxdb: ${env.INFLUX_TOKEN}`. For `use`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub secrets: Option<IndexMap<String, String>>,
 }
 
 /// How requests come about.

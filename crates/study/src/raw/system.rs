@@ -40,7 +40,7 @@ pub(crate) struct System {
     pub verify: Option<Vec<Verify>>,
 }
 
-/// A parameter: exactly one of integer, duration, size, boolean and one_of, and a default.
+/// A parameter: exactly one of integer, duration, size, boolean, text and one_of, and a default.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameter {
@@ -55,6 +55,8 @@ pub(crate) struct Parameter {
     pub size: Option<SizeBounds>,
     /// true or false; written `boolean: {}`.
     pub boolean: Option<Flag>,
+    /// Letters, digits, `-`, `_` and `.`, at most 64; written `text: {}`.
+    pub text: Option<Flag>,
     /// One of these words.
     #[schemars(length(min = 1))]
     pub one_of: Option<Vec<String>>,
@@ -99,7 +101,7 @@ pub(crate) struct SizeBounds {
     pub max: Option<Size>,
 }
 
-/// Nothing to say: true or false.
+/// Nothing to say beside the kind.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flag {}
@@ -162,7 +164,7 @@ impl JsonSchema for Replicas {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Process {
     /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `system`, `port.NAME`, `program.NAME`,
-    /// `COMPONENT.port.NAME`, `COMPONENT.addresses.NAME`.
+    /// `COMPONENT.port.NAME`, `COMPONENT.address.NAME`, `COMPONENT.addresses.NAME`.
     #[schemars(required, length(min = 1))]
     pub command: Option<Vec<String>>,
     /// Further arguments, which it has in some configurations only.
@@ -246,9 +248,9 @@ pub(crate) struct Verify {
     pub patch: Option<String>,
     /// Path of an OPTIONS request.
     pub options: Option<String>,
-    /// Header fields; may hold `${secret.NAME}`.
+    /// Header fields; may hold `${secret.NAME}` and parameters.
     pub headers: Option<IndexMap<String, String>>,
-    /// The body; may hold `${secret.NAME}`.
+    /// The body; may hold `${secret.NAME}` and parameters.
     pub body: Option<String>,
     /// What the answer must be like.
     #[schemars(required)]

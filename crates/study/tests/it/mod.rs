@@ -1,6 +1,7 @@
 //! What the tests share: the fixtures, changes to them, golden files.
 
 mod accepted;
+mod external;
 mod mistakes;
 mod places;
 mod planned;

@@ -304,10 +304,7 @@ impl Seeded {
             system_summary:
                 "One gateway takes readings by HTTP and answers when its store has them on disk."
                     .to_owned(),
-            components: vec![ComponentInfo {
-                name: "gateway".to_owned(),
-                version: "waggle-gateway 0.1.0".to_owned(),
-            }],
+            components: components(self.has_broker),
             order,
             cells,
             schedule: ScheduleInfo {
@@ -438,6 +435,22 @@ impl Chance {
 }
 
 /// What somebody else measured, with a gap.
+/// A gateway that was started; a broker ran already.
+fn components(has_broker: bool) -> Vec<ComponentInfo> {
+    let gateway = ComponentInfo {
+        name: "gateway".to_owned(),
+        version: "waggle-gateway 0.1.0".to_owned(),
+        external: Vec::new(),
+    };
+    let broker = ComponentInfo {
+        name: "kafka".to_owned(),
+        version: "unknown".to_owned(),
+        external: vec!["broker kafka-0.lab:9092, kafka-1.lab:9092".to_owned()],
+    };
+    let broker = has_broker.then_some(broker);
+    std::iter::once(gateway).chain(broker).collect()
+}
+
 fn published() -> PublishedInfo {
     let column = |name: &str, number: &str| PublishedColumnInfo {
         name: name.to_owned(),

@@ -1,0 +1,302 @@
+//! Components that the user runs: which they are, where, and with which secrets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+
+use super::{Checker, shown, system::MAX_REPLICAS};
+use crate::{
+    Address, Component, ExternalComponent, ExternalPort, GivenSecret, Level, System,
+    environment::variable,
+    external::address,
+    mistake::Finding,
+    nearest::{list, nearest},
+    raw,
+    tree::quoted,
+};
+
+const PATH: [&str; 2] = ["system", "external"];
+const SECRETS: [&str; 2] = ["system", "secrets"];
+
+/// What a study says of components that run already.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    pub external: Vec<ExternalComponent>,
+    pub secrets: Vec<GivenSecret>,
+}
+
+/// `cells` are the parameters of each cell; `None` where one of the cells is wrong.
+pub(crate) fn outside(
+    checker: &mut Checker<'_>,
+    raw: raw::UseSystem,
+    system: &System,
+    cells: Option<Vec<&BTreeMap<String, Level>>>,
+) -> Outside {
+    let external = raw.external.unwrap_or_default();
+    let external = external
+        .into_iter()
+        .filter_map(|(name, ports)| component(checker, system, name, ports))
+        .collect();
+    let secrets = raw.secrets.unwrap_or_default();
+    let secrets = secrets
+        .iter()
+        .filter_map(|(name, text)| secret(checker, system, name, text))
+        .collect();
+    let outside = Outside { external, secrets };
+    if let (true, Some(cells)) = (checker.findings.is_empty(), cells) {
+        outside.fits(checker, system, &cells);
+    }
+    outside
+}
+
+fn component(
+    checker: &mut Checker<'_>,
+    system: &System,
+    name: String,
+    ports: IndexMap<String, raw::Places>,
+) -> Option<ExternalComponent> {
+    let path = [PATH[0], PATH[1], name.as_str()];
+    let names = || system.components.iter().map(|known| known.name.as_str());
+    let Some(known) = system.components.iter().find(|known| known.name == name) else {
+        let what = format!("system {} has no component {name:?}", system.name);
+        let finding = Finding::new(checker.key(&path), what).expected(list(names()));
+        checker.report(finding.meant(nearest(&name, names())));
+        return None;
+    };
+    let mut found = Vec::new();
+    for (port, at) in &ports {
+        let here = [&path[..], &[port.as_str()]].concat();
+        if !known.ports.contains(port) {
+            let names = || known.ports.iter().map(String::as_str);
+            let what = format!("component {name} has no port {port:?}");
+            let finding = Finding::new(checker.key(&here), what).expected(list(names()));
+            checker.report(finding.meant(nearest(port, names())));
+            continue;
+        }
+        found.extend(addresses(checker, at, &here).map(|at| ExternalPort {
+            name: port.clone(),
+            at,
+        }));
+    }
+    if let Some((first, other)) = found.first().and_then(|first| {
+        let other = found.iter().find(|other| other.at.len() != first.at.len());
+        Some((first, other?))
+    }) {
+        let what = format!(
+            "{} has {} and {} {} of component {name}",
+            first.name,
+            many(first.at.len()),
+            other.name,
+            many(other.at.len())
+        );
+        checker.report(Finding::new(checker.key(&path), what).expected("one for each replica"));
+    }
+    Some(ExternalComponent { name, ports: found })
+}
+
+fn many(addresses: usize) -> String {
+    match addresses {
+        1 => "1 address".to_owned(),
+        count => format!("{count} addresses"),
+    }
+}
+
+fn addresses(checker: &mut Checker<'_>, at: &raw::Places, path: &[&str]) -> Option<Vec<Address>> {
+    let texts = at.names();
+    if texts.len() > usize::try_from(MAX_REPLICAS).unwrap_or(usize::MAX) {
+        let what = format!("{} has {}", shown(path), many(texts.len()));
+        let finding = Finding::new(checker.at(path), what);
+        checker.report(finding.expected(format!("at most {MAX_REPLICAS}")));
+        return None;
+    }
+    let mut found: Vec<Address> = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let index = index.to_string();
+        let place = match at {
+            raw::Places::One(_) => checker.at(path),
+            raw::Places::Several(_) => checker.at(&[path, &[index.as_str()]].concat()),
+        };
+        let why = match address(text, None) {
+            Ok(address) if !found.contains(&address) => {
+                found.push(address);
+                continue;
+            }
+            Ok(_) => "it stands there twice",
+            Err(why) => why,
+        };
+        let what = format!("{} is {}: {why}", shown(path), quoted(text));
+        checker.report(Finding::new(place, what).expected("HOST:PORT, e.g. 127.0.0.1:9092"));
+    }
+    (found.len() == texts.len()).then_some(found)
+}
+
+fn secret(
+    checker: &mut Checker<'_>,
+    system: &System,
+    name: &str,
+    text: &str,
+) -> Option<GivenSecret> {
+    let path = [SECRETS[0], SECRETS[1], name];
+    let of_components = system.components.iter().flat_map(Component::secrets);
+    let known: BTreeSet<&str> = of_components.chain(system.secrets_from_outside()).collect();
+    if !known.contains(name) {
+        let what = format!("system {} has no secret {name:?}", system.name);
+        let expected = match known.is_empty() {
+            true => "a system with ${secret.NAME}".to_owned(),
+            false => list(known.iter().copied()),
+        };
+        let finding = Finding::new(checker.key(&path), what).expected(expected);
+        checker.report(finding.meant(nearest(name, known.iter().copied())));
+    }
+    let place = checker.at(&path);
+    let Some(variable) = variable(text) else {
+        // The value is not shown: it may be the secret itself.
+        let what = format!("{} is no environment variable", shown(&path));
+        checker.report(Finding::new(place, what).expected("${env.NAME} and nothing beside it"));
+        return None;
+    };
+    Some(GivenSecret {
+        name: name.to_owned(),
+        variable: variable.to_owned(),
+        at: (place.line, place.column),
+        value: None,
+    })
+}
+
+impl Outside {
+    /// Whether it fits what there is of the system in the cells.
+    fn fits(&self, checker: &mut Checker<'_>, system: &System, cells: &[&BTreeMap<String, Level>]) {
+        if self.external.is_empty() {
+            return;
+        }
+        let mut exist = BTreeSet::new();
+        for parameters in cells {
+            let before = system.configured(parameters);
+            let system = before.clone().with_external(&self.external);
+            for given in &self.external {
+                let is_it = |component: &&Component| component.name == given.name;
+                if let Some(component) = before.components.iter().find(is_it) {
+                    exist.insert(given.name.clone());
+                    has_every_port(checker, &system, given);
+                    has_host(checker, &system, given);
+                    self.knows_secrets(checker, &before, component);
+                }
+            }
+        }
+        for given in &self.external {
+            if !exist.contains(&given.name) {
+                let known = system.components.iter();
+                let when = known
+                    .filter(|component| component.name == given.name)
+                    .map(|component| component.when.to_string())
+                    .collect::<String>();
+                let what = format!("component {} exists in no cell of the study", given.name);
+                let place = checker.key(&[PATH[0], PATH[1], &given.name]);
+                checker.report(Finding::new(place, what).expected(format!("a cell where {when}")));
+            }
+        }
+    }
+
+    /// What it was set up with, had it been started here, others must know of it.
+    fn knows_secrets(&self, checker: &mut Checker<'_>, system: &System, component: &Component) {
+        let is_external = |name: &str| self.external.iter().any(|given| given.name == name);
+        let others = system.components.iter();
+        let others = others.filter(|other| !is_external(&other.name));
+        let used: BTreeSet<&str> = others
+            .flat_map(Component::secrets)
+            .chain(system.secrets_from_outside())
+            .collect();
+        for name in component.secrets().intersection(&used) {
+            let is_given = self.secrets.iter().any(|given| given.name == *name);
+            if !is_given && !checker.is_wild(&[SECRETS[0], SECRETS[1], name]) {
+                let what = format!(
+                    "component {} runs already, and nothing says what its secret {name} is",
+                    component.name
+                );
+                let place = checker.key(&[PATH[0], PATH[1], &component.name]);
+                let expected = format!("system.secrets: {{ {name}: ${{env.NAME}} }}");
+                checker.report(Finding::new(place, what).expected(expected));
+            }
+        }
+    }
+}
+
+/// Every port that somebody else speaks to has an address.
+fn has_every_port(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
+    for (port, by) in ports_in_use(system, &given.name) {
+        let path = [PATH[0], PATH[1], given.name.as_str()];
+        let is_given = given.ports.iter().any(|known| known.name == port);
+        if !is_given && !checker.is_wild(&[&path[..], &[port.as_str()]].concat()) {
+            let what = format!(
+                "{} lacks the port {port}, which is used by {by}",
+                shown(&path)
+            );
+            let finding = Finding::new(checker.key(&path), what);
+            checker.report(finding.expected(format!("{port}: HOST:PORT")));
+        }
+    }
+}
+
+/// The ports of a component that are used, with the first that uses each.
+fn ports_in_use(system: &System, component: &str) -> BTreeMap<String, String> {
+    let mut ports = BTreeMap::new();
+    let mut add = |port: &str, by: String| {
+        ports.entry(port.to_owned()).or_insert(by);
+    };
+    for known in &system.components {
+        if known.name == component {
+            add(known.ready.port(), "its check of readiness".to_owned());
+        }
+        for name in known.names() {
+            if let Some((_, port)) = port_named(name).filter(|(of, _)| *of == component) {
+                add(port, format!("component {}", known.name));
+            }
+        }
+    }
+    let endpoints = system.endpoints.iter();
+    let endpoints = endpoints.map(|known| ("endpoint", &known.name, &known.component, &known.port));
+    let probes = system.probes.iter();
+    let probes = probes.map(|known| ("probe", &known.name, &known.component, &known.port));
+    let watches = system.watches.iter();
+    let watches = watches.map(|known| ("watch", &known.name, &known.component, &known.port));
+    for (kind, name, of, port) in endpoints.chain(probes).chain(watches) {
+        if of == component {
+            add(port, format!("{kind} {name}"));
+        }
+    }
+    ports
+}
+
+/// Component and port of `COMPONENT.port.NAME` and its like.
+fn port_named(name: &str) -> Option<(&str, &str)> {
+    [".port.", ".address.", ".addresses."]
+        .iter()
+        .find_map(|word| name.split_once(word))
+}
+
+/// Where a port is named without its host, it must be one of this machine.
+fn has_host(checker: &mut Checker<'_>, system: &System, given: &ExternalComponent) {
+    for component in &system.components {
+        let named = component
+            .names()
+            .filter_map(|name| name.split_once(".port."));
+        for (_, port) in named.filter(|(of, _)| *of == given.name) {
+            let known = given.ports.iter().find(|known| known.name == port);
+            let Some(at) = known.and_then(|known| known.at.first()) else {
+                continue;
+            };
+            if at.host == "127.0.0.1" || at.host.eq_ignore_ascii_case("localhost") {
+                continue;
+            }
+            let of = &given.name;
+            let what = format!(
+                "component {} names ${{{of}.port.{port}}} without a host, and {of} is at {at}",
+                component.name
+            );
+            let place = checker.at(&[PATH[0], PATH[1], of, port]);
+            let expected =
+                format!("127.0.0.1:PORT, or ${{{of}.address.{port}}} in the system's file");
+            checker.report(Finding::new(place, what).expected(expected));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Components that somebody else runs: where they are, and what of a system is left to bring up.
+
+use std::{fmt, net::IpAddr};
+
+use crate::{Component, External, ProcessDriver, System};
+
+/// A component that runs already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalComponent {
+    /// Of the component.
+    pub name: String,
+    /// At least one; all have the same number of addresses.
+    pub ports: Vec<ExternalPort>,
+}
+
+/// A port of a component that runs already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalPort {
+    pub name: String,
+    /// One for each replica, at least one.
+    pub at: Vec<Address>,
+}
+
+/// Where a server takes connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// A name or an address, without brackets.
+    pub host: String,
+    pub port: u16,
+}
+
+impl fmt::Display for Address {
+    /// `HOST:PORT`, with brackets around an address of IPv6.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl Address {
+    /// Whether it surely is one of this machine's: a name other than localhost is taken for another machine.
+    #[must_use]
+    pub fn is_on_this_machine(&self) -> bool {
+        let address: Option<IpAddr> = self.host.parse().ok();
+        address.map_or(self.host.eq_ignore_ascii_case("localhost"), |address| {
+            address.is_loopback()
+        })
+    }
+}
+
+impl External {
+    #[must_use]
+    pub fn address(&self) -> Address {
+        Address {
+            host: self.host.clone(),
+            port: self.port,
+        }
+    }
+}
+
+impl fmt::Display for ExternalPort {
+    /// `broker 10.0.0.1:9092, 10.0.0.2:9092`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at: Vec<String> = self.at.iter().map(ToString::to_string).collect();
+        write!(f, "{} {}", self.name, at.join(", "))
+    }
+}
+
+impl fmt::Display for ExternalComponent {
+    /// Its name and its ports.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ports: Vec<String> = self.ports.iter().map(ToString::to_string).collect();
+        write!(f, "{} ({})", self.name, ports.join("; "))
+    }
+}
+
+/// `HOST:PORT` taken apart; without a port, it is the standard one, if there is one.
+pub(crate) fn address(text: &str, standard_port: Option<u16>) -> Result<Address, &'static str> {
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (host, behind) = rest.split_once(']').ok_or("its [ is not closed")?;
+            let is_address = host.parse::<std::net::Ipv6Addr>().is_ok();
+            let port = match behind.strip_prefix(':') {
+                Some("") => return Err("it has no port after the colon"),
+                Some(port) => port,
+                None => behind,
+            };
+            (is_address.then_some(host), port)
+        }
+        None => match text.split_once(':') {
+            Some((_, "")) => return Err("it has no port after the colon"),
+            Some((host, port)) => (Some(host), port),
+            None => (Some(text), ""),
+        },
+    };
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
+    let host = host
+        .filter(|host| !host.is_empty() && host.bytes().all(is_letter))
+        .ok_or("its host is no name and no address")?;
+    let port = match port {
+        "" => standard_port.ok_or("it has no port")?,
+        port => port
+            .parse()
+            .ok()
+            .filter(|port| *port > 0)
+            .ok_or("its port is no number from 1 to 65535")?,
+    };
+    Ok(Address {
+        host: host.to_owned(),
+        port,
+    })
+}
+
+impl System {
+    /// The system where these components run already: nothing of them is started, set up or stopped.
+    #[must_use]
+    pub fn with_external(mut self, external: &[ExternalComponent]) -> Self {
+        for component in &mut self.components {
+            if let Some(given) = external.iter().find(|given| given.name == component.name) {
+                component.run_already(given.ports.clone());
+            }
+        }
+        self
+    }
+}
+
+impl Component {
+    fn run_already(&mut self, ports: Vec<ExternalPort>) {
+        let replicas = ports.first().map_or(0, |port| port.at.len());
+        self.replicas = replicas.to_string();
+        self.needs.clear();
+        self.files.clear();
+        self.setup.clear();
+        self.process = ProcessDriver {
+            command: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            version: Vec::new(),
+        };
+        self.stop_within = std::time::Duration::ZERO;
+        self.external = Some(ports);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        let check = |text: &str, expected: Result<(&str, u16), &str>| {
+            let found = address(text, None);
+            let told = found
+                .as_ref()
+                .map(|address| (address.host.as_str(), address.port));
+            assert_eq!(told.map_err(|why| *why), expected, "{text}");
+            if let Ok(found) = &found {
+                assert_eq!(found.to_string(), text);
+            }
+        };
+        check("127.0.0.1:9092", Ok(("127.0.0.1", 9092)));
+        check("kafka-0.kafka.lab:9092", Ok(("kafka-0.kafka.lab", 9092)));
+        check("[::1]:1", Ok(("::1", 1)));
+        check("localhost", Err("it has no port"));
+        check("[::1]", Err("it has no port"));
+        check("[::1]:", Err("it has no port after the colon"));
+        check("localhost:", Err("it has no port after the colon"));
+        check(":80", Err("its host is no name and no address"));
+        check("http://h:80", Err("its port is no number from 1 to 65535"));
+        check("h:0", Err("its port is no number from 1 to 65535"));
+        check("h:65536", Err("its port is no number from 1 to 65535"));
+        check("[x]:1", Err("its host is no name and no address"));
+        check("a b:1", Err("its host is no name and no address"));
+    }
+}

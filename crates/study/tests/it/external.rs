@@ -1,0 +1,209 @@
+//! Components that the user runs: what a study says of them, what is left to start, and every mistake.
+
+use std::path::Path;
+
+use waggle_study::{
+    EnvironmentError, Level, ProbeKind, Study, System, WatchKind, read_study, read_system,
+};
+
+use super::{STUDY, SYSTEM, changed, mistakes::answered_table, source};
+
+const STORE: &str = "
+      command: [\"${program.shop-store}\", \"--dir=${dir}\"]
+      environment: { PASSWORD: \"${secret.door}\", ADMIN: \"${secret.admin}\" }
+    setup:
+      - { name: a shelf, port: tcp, put: \"/shelves/${shelf}\", body: '${secret.door}', status: 201 }";
+
+const PLACES: &str = r#"  base:
+    component: store
+    port: tcp
+    limit: 5000
+    by_time:
+      post: /query?shelf=${shelf}
+      headers: { Authorization: 'Token ${secret.door}' }
+      body: 'from ${from} to ${to} of ${shelf}'
+    csv: { key: _value, time: _time }
+  topic:
+    when: { backend: files }
+    component: cache
+    port: tcp
+    kafka: { topic: "${shelf}" }
+    run_after: 'waggle_run='
+    key_after: 'waggle_key='
+watch:
+  lag:
+    when: { backend: files }
+    summary: messages that wait
+    component: cache
+    port: tcp
+    kafka_lag: { group: "${shelf}-writer", topic: "${shelf}" }
+  depth:
+    summary: what waits
+    component: store
+    port: tcp
+    get: /metrics/${shelf}
+    metric: depth
+verify:"#;
+
+/// The fixture with a store that has secrets and a setup, and a cache that exists in some configurations.
+fn system_text() -> String {
+    let command = "\n      command: [\"${program.shop-store}\", \"--dir=${dir}\"]";
+    changed(
+        SYSTEM,
+        &[
+            (command, STORE),
+            ("verify:", PLACES),
+            (
+                "endpoints:\n",
+                "  cache:\n    when: { backend: files }\n    ports: [tcp, admin]\n    process: { command: [shop-cache, \"${store.port.tcp}\", \"${store.address.tcp}\"] }\n    \
+                 ready: { tcp: { port: tcp } }\nendpoints:\n",
+            ),
+            (
+                "components:\n",
+                "  shelf:\n    summary: where orders are put\n    text: {}\n    default: main\ncomponents:\n",
+            ),
+            ("get: /hello", "get: /hello/${shelf}"),
+        ],
+    )
+}
+
+fn system() -> System {
+    let text = system_text();
+    read_system(&source("system.yaml", text)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+/// The fixture on a store and a cache that run already.
+fn study_text() -> String {
+    let set = "  set: { backend: files }";
+    let external = "  set: { backend: files, shelf: lab-7 }
+  external:
+    store: { tcp: \"127.0.0.1:7001\" }
+    cache: { tcp: [\"cache-0.lab:7002\", \"cache-1.lab:7002\"] }
+  secrets: { door: \"${env.SHOP_DOOR}\" }";
+    changed(STUDY, &[(set, external)])
+}
+
+fn study() -> Study {
+    let read = read_study(&source("study.yaml", study_text()), &system());
+    read.unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+#[test]
+fn what_runs_already_has_addresses_and_nothing_to_start() {
+    let study = study();
+    let told: Vec<String> = study.external.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "store (tcp 127.0.0.1:7001)",
+            "cache (tcp cache-0.lab:7002, cache-1.lab:7002)"
+        ]
+    );
+    let system = system().with_external(&study.external);
+    let component = |name: &str| {
+        let found = system.components.iter().find(|known| known.name == name);
+        found.unwrap()
+    };
+    let (front, store, cache) = (component("front"), component("store"), component("cache"));
+    assert!(front.external.is_none() && !front.process.command.is_empty());
+    assert!(store.process.command.is_empty() && store.setup.is_empty());
+    assert_eq!(
+        (store.replicas.as_str(), cache.replicas.as_str()),
+        ("1", "2")
+    );
+    // Only what is started has to be stopped: the front alone.
+    assert_eq!(study.system_at_most, std::time::Duration::from_secs(3 + 10));
+}
+
+#[test]
+fn texts_to_components_have_the_parameters_of_the_cell() {
+    let study = study();
+    let system = system().configured(&study.cells[0].parameters);
+    assert_eq!(system.verify[0].path, "/hello/lab-7");
+    let probe = |name: &str| {
+        let found = system.probes.iter().find(|probe| probe.name == name);
+        &found.unwrap().kind
+    };
+    let ProbeKind::Time { ask, .. } = probe("base") else {
+        panic!("{:?}", probe("base"));
+    };
+    assert_eq!(ask.path, "/query?shelf=lab-7");
+    assert_eq!(ask.body, "from ${from} to ${to} of lab-7");
+    assert_eq!(ask.headers[0].1, "Token ${secret.door}");
+    assert_eq!(
+        probe("topic"),
+        &ProbeKind::Kafka {
+            topic: "lab-7".to_owned()
+        }
+    );
+    let ProbeKind::Offset { get, .. } = probe("store") else {
+        panic!("{:?}", probe("store"));
+    };
+    assert_eq!(get, "/records?offset=${offset}&limit=${limit}");
+    let kinds: Vec<_> = system.watches.iter().map(|watch| &watch.kind).collect();
+    let lag = WatchKind::KafkaLag {
+        group: "lab-7-writer".to_owned(),
+        topic: "lab-7".to_owned(),
+    };
+    assert_eq!(kinds[0], &lag);
+    assert!(matches!(kinds[1], WatchKind::Metric { get, .. } if get == "/metrics/lab-7"));
+    let store = system.components.iter().find(|known| known.name == "store");
+    assert_eq!(store.unwrap().setup[0].path, "/shelves/lab-7");
+    let shelf = |text: &str| {
+        let text = changed(
+            &study_text(),
+            &[("shelf: lab-7", &format!("shelf: {text}"))],
+        );
+        let study = read_study(&source("study.yaml", text), &super::external::system());
+        study.map(|study| study.cells[0].parameters["shelf"].clone())
+    };
+    assert_eq!(shelf("7").unwrap(), Level::Integer(7));
+    assert!(shelf("1.5").is_err() && shelf("a/b").is_err() && shelf("''").is_err());
+}
+
+#[test]
+fn secrets_come_from_the_environment_and_are_not_shown() {
+    let taken = |value: Option<&str>| {
+        let mut study = study();
+        let value_of = |name: &str| match name {
+            "SHOP_DOOR" => value.map(str::to_owned),
+            _ => None,
+        };
+        study.take_from_environment(&value_of).map(|()| study)
+    };
+    let study = taken(Some("open-sesame==")).unwrap();
+    assert_eq!(study.secrets[0].value.as_deref(), Some("open-sesame=="));
+    assert!(!format!("{study:?}").contains("open-sesame"));
+    let missing = taken(None).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "system.secrets.door is the value of the environment variable SHOP_DOOR, which is not set"
+    );
+    assert_eq!(missing.at(), Some((9, 20)));
+    for value in [
+        "",
+        "with space",
+        "quo\"te",
+        "quo'te",
+        "back\\slash",
+        "$HOME",
+        "ü",
+        "a\nb",
+    ] {
+        let refused = taken(Some(value)).unwrap_err();
+        assert!(matches!(refused, EnvironmentError::UnusableSecret { .. }));
+        assert!(
+            value.is_empty() || !refused.to_string().contains(value),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn every_mistake_about_what_runs_already() {
+    let system = system();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/external-mistakes.txt");
+    answered_table(&golden, &study_text(), &|text| {
+        read_study(&source("study.yaml", text), &system).err()
+    });
+}
