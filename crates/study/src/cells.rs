@@ -231,3 +231,34 @@ fn row(row: &Node, names: &[(String, Place)], findings: &mut Vec<Finding>) -> Op
         })
         .collect()
 }
+
+/// Bytes that a study takes over all its cells, at most.
+pub(crate) fn expanded(body: &Node, cells: &[Levels]) -> usize {
+    weight(body, longest_level(cells)).saturating_mul(cells.len())
+}
+
+/// Bytes a tree takes in a cell, at most.
+fn weight(node: &Node, longest_level: usize) -> usize {
+    const NODE: usize = 16;
+    NODE + match &node.value {
+        Value::Wild | Value::Null => 0,
+        Value::Scalar(level) => {
+            let text = level.to_string();
+            text.len() + text.matches("${").count() * longest_level
+        }
+        Value::List(items) => items.iter().map(|item| weight(item, longest_level)).sum(),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|entry| entry.key.len() + weight(&entry.node, longest_level))
+            .sum(),
+    }
+}
+
+fn longest_level(cells: &[Levels]) -> usize {
+    cells
+        .iter()
+        .flatten()
+        .map(|(_, level, _)| level.to_string().len())
+        .max()
+        .unwrap_or(0)
+}

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
-    cells::{self, Cells, Levels},
+    cells::{self, Cells, Levels, expanded},
     check::{self, Around, Carries, Checker, Outside},
     de::NodeReader,
     environment::PREFIX,
@@ -217,7 +217,7 @@ impl Examined {
         let body = without_cells(root);
         check_uses(&body, (&names, complete), system, found);
         self.cells = u32::try_from(cells.len()).expect("the number of cells is limited");
-        let expanded = weight(&body, longest_level(&cells)).saturating_mul(cells.len());
+        let expanded = expanded(&body, &cells);
         if expanded > MAX_EXPANDED_BYTES {
             let what = format!(
                 "the study has {expanded} bytes over its {} cells",
@@ -390,32 +390,6 @@ fn without_cells(root: &Node) -> Node {
         }
         _ => root.clone(),
     }
-}
-
-/// Bytes a tree takes in a cell, at most.
-fn weight(node: &Node, longest_level: usize) -> usize {
-    const NODE: usize = 16;
-    NODE + match &node.value {
-        Value::Wild | Value::Null => 0,
-        Value::Scalar(level) => {
-            let text = level.to_string();
-            text.len() + text.matches("${").count() * longest_level
-        }
-        Value::List(items) => items.iter().map(|item| weight(item, longest_level)).sum(),
-        Value::Map(entries) => entries
-            .iter()
-            .map(|entry| entry.key.len() + weight(&entry.node, longest_level))
-            .sum(),
-    }
-}
-
-fn longest_level(cells: &[Levels]) -> usize {
-    cells
-        .iter()
-        .flatten()
-        .map(|(_, level, _)| level.to_string().len())
-        .max()
-        .unwrap_or(0)
 }
 
 fn cell(

@@ -12,6 +12,7 @@ mod live;
 mod load;
 mod load_scenario;
 mod load_secure;
+mod outside;
 mod readers;
 mod scenarios;
 mod search;

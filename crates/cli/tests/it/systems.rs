@@ -243,7 +243,7 @@ fn ctrl_c_brings_it_down_and_what_a_kill_leaves_is_cleared_away() {
 }
 
 /// The gateway's program, which the whole workspace's tests build.
-fn gateway() {
+pub(crate) fn gateway() {
     let program = Path::new(env!("CARGO_BIN_EXE_waggle"))
         .parent()
         .unwrap()
@@ -256,7 +256,7 @@ fn gateway() {
 }
 
 /// waggle in the project's folder, with the servers that were fetched into the user's own cache folder.
-fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
+pub(crate) fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)

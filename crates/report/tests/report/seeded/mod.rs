@@ -10,15 +10,15 @@
 
 mod broker;
 mod grid;
+mod published;
 mod steps;
 mod trial;
 
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText,
-    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RunFolder, RunInfo, ScenarioInfo,
-    ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunFolder,
+    RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -304,7 +304,7 @@ impl Seeded {
             system_summary:
                 "One gateway takes readings by HTTP and answers when its store has them on disk."
                     .to_owned(),
-            components: components(self.has_broker),
+            components: components(self.has_broker && self.factors.len() == 1),
             order,
             cells,
             schedule: ScheduleInfo {
@@ -338,7 +338,7 @@ impl Seeded {
                 .into_iter()
                 .collect(),
             // The figures are of writers alone.
-            published: (self.has_broker && self.factors.len() == 1).then(published),
+            published: (self.has_broker && self.factors.len() == 1).then(published::published),
         }
     }
 
@@ -434,7 +434,6 @@ impl Chance {
     }
 }
 
-/// What somebody else measured, with a gap.
 /// A gateway that was started; a broker ran already.
 fn components(has_broker: bool) -> Vec<ComponentInfo> {
     let gateway = ComponentInfo {
@@ -449,45 +448,6 @@ fn components(has_broker: bool) -> Vec<ComponentInfo> {
     };
     let broker = has_broker.then_some(broker);
     std::iter::once(gateway).chain(broker).collect()
-}
-
-fn published() -> PublishedInfo {
-    let column = |name: &str, number: &str| PublishedColumnInfo {
-        name: name.to_owned(),
-        number: number.split('.').map(str::to_owned).collect(),
-    };
-    let row = |level: &str, values: [Option<f64>; 5]| PublishedRowInfo {
-        level: level.to_owned(),
-        values: values.to_vec(),
-    };
-    PublishedInfo {
-        title: "Table 1".to_owned(),
-        source: "Measured on three servers of a lab.".to_owned(),
-        by: "writer".to_owned(),
-        columns: vec![
-            column("Requests", "put-readings.succeeded"),
-            column("Requests/s", "put-readings.goodput"),
-            column("CPU", "components.gateway.cpu"),
-            column("Db delay", "delivery.delay.mean"),
-            column("K delay", "delivery.broker.delay.mean"),
-        ],
-        rows: vec![
-            row(
-                "sink",
-                [
-                    Some(42_000.0),
-                    Some(4_000.0),
-                    Some(4.0),
-                    Some(550e3),
-                    Some(690e3),
-                ],
-            ),
-            row(
-                "telegraf",
-                [Some(71_000.0), Some(7_000.0), Some(1.0), None, Some(860e3)],
-            ),
-        ],
-    }
 }
 
 fn host() -> Host {

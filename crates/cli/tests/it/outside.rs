@@ -1,0 +1,219 @@
+//! Components of a system that the user runs: they are used as they are, and are still there afterwards.
+
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Command},
+    time::{Duration, Instant},
+};
+
+use waggle_results::{Run, TrialEnd};
+use waggle_testbed::Kafka;
+
+use crate::{
+    desk::{Desk, Parts, shown},
+    systems::{gateway, in_project},
+};
+
+/// Far longer than anything here takes, for a busy machine.
+const AT_MOST: Duration = Duration::from_secs(60);
+const SECRET: &str = "a-secret-of-the-user";
+
+/// A store that is not of any study; gone with its guard.
+struct Store {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Store {
+    fn start() -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let program = Path::new(env!("CARGO_BIN_EXE_waggle")).with_file_name("examples");
+        let child = Command::new(program.join("faulty_store"))
+            .args([&address.to_string(), "none"])
+            .spawn()
+            .unwrap();
+        let store = Self { child, address };
+        let begun = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            assert!(begun.elapsed() < AT_MOST, "the store does not come up");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        store
+    }
+
+    #[track_caller]
+    fn still_runs(&mut self) {
+        assert_eq!(self.child.try_wait().unwrap(), None);
+        TcpStream::connect(self.address).unwrap();
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// A study on the pair of store and front, whose store runs already.
+fn desk(store: SocketAddr) -> Desk {
+    let desk = Desk::new();
+    desk.system("pair");
+    desk.study(&Parts {
+        measure: "1s",
+        repeat: 2,
+        ..Parts::default()
+    });
+    let study = desk.path().join("study.yaml");
+    let text = fs::read_to_string(&study).unwrap();
+    let system = format!(
+        "system:\n  use: pair\n  external: {{ store: {{ http: \"{store}\" }} }}\n  \
+         secrets: {{ door: \"${{env.PAIR_DOOR}}\" }}\n"
+    );
+    let text = text.replace("system: { use: faulty, set: { fault: none } }\n", &system);
+    let text = text.replace("schedule:\n", "schedule:\n  ready: { at_most: 20s }\n");
+    fs::write(study, text).unwrap();
+    desk
+}
+
+/// Whether a text stands in a file below a folder.
+fn stands_in(folder: &Path, text: &str) -> bool {
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().path()).any(|path| {
+        if path.is_dir() {
+            stands_in(&path, text)
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            String::from_utf8_lossy(&bytes).contains(text)
+        }
+    })
+}
+
+#[test]
+fn a_store_that_runs_already_is_used_named_and_left_alone() {
+    let mut store = Store::start();
+    let at = store.address;
+    let desk = desk(at);
+    let plan = desk.output(&["plan", "study.yaml"]);
+    let line = format!("runs already, not started by waggle: store (http {at})");
+    assert!(shown(&plan).contains(&line), "{}", shown(&plan));
+    let mut run = desk.waggle(&["run", "study.yaml", "--quiet"]);
+    let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
+    // A busy machine may leave a trial overloaded.
+    assert!(matches!(run.status.code(), Some(0 | 4)), "{}", shown(&run));
+    let folder = desk.run_folder();
+    let results = Run::read(&folder).unwrap();
+    assert_eq!(results.trials.len(), 2);
+    for trial in &results.trials {
+        let info = &trial.info;
+        assert_eq!(info.end, TrialEnd::Completed);
+        // The records of the trial before are in the store as well.
+        let ledger = info.ledger.as_ref().unwrap();
+        assert!(ledger.accepted > 0 && ledger.missing == 0 && ledger.duplicates == 0);
+        assert!(trial.resources.iter().any(|row| row.component == "front-0"));
+        assert!(
+            !trial
+                .resources
+                .iter()
+                .any(|row| row.component.starts_with("store"))
+        );
+    }
+    store.still_runs();
+    let report = fs::read_to_string(folder.join("report.md")).unwrap();
+    for told in [
+        format!("store (runs already, not started by waggle: http {at})"),
+        "Not started by waggle, for running already: store.".to_owned(),
+        "but for store, which ran already".to_owned(),
+    ] {
+        assert!(report.contains(&told), "{told}: {report}");
+    }
+    let log = format!("door [secret door] of {at} {at}");
+    assert!(stands_in(&folder, &log));
+    assert!(!stands_in(&folder, SECRET));
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = free.local_addr().unwrap();
+    drop(free);
+    let desk = desk(at);
+    let study = desk.path().join("study.yaml");
+    let unset = desk.output(&["run", "study.yaml", "--quiet"]);
+    assert_eq!(unset.status.code(), Some(2), "{}", shown(&unset));
+    let expected = "study.yaml:6:20: system.secrets.door is the value of the environment variable PAIR_DOOR, which is not set";
+    assert!(shown(&unset).contains(expected), "{}", shown(&unset));
+    assert!(!desk.path().join("runs").exists());
+    let text = fs::read_to_string(&study).unwrap();
+    let text = text.replace("ready: { at_most: 20s }", "ready: { at_most: 200ms }");
+    fs::write(&study, text.replace("repeat: 2", "repeat: 1")).unwrap();
+    let mut run = desk.waggle(&["run", "study.yaml", "--quiet"]);
+    let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
+    assert_eq!(run.status.code(), Some(4), "{}", shown(&run));
+    let TrialEnd::Failed { reason, .. } =
+        &Run::read(&desk.run_folder()).unwrap().trials[0].info.end
+    else {
+        panic!("{}", shown(&run));
+    };
+    let expected = format!("store runs already, but its port http at {at} cannot be reached");
+    assert!(reason.starts_with(&expected), "{reason}");
+    assert!(desk.processes_left().is_empty());
+}
+
+#[test]
+fn a_broker_that_runs_already_takes_the_records_of_a_study_and_stays() {
+    gateway();
+    let kafka = Kafka::start();
+    let desk = Desk::new();
+    let study = format!(
+        "study: own-broker\nquestion: Does every record come to a broker that runs already?\n\
+         system:\n  use: ingest\n  set: {{ backend: kafka, writer: none, topic: lab.7, partitions: 2 }}\n  \
+         external: {{ kafka: {{ broker: \"{}\" }} }}\n\
+         load:\n  model: open\n  rate: 500/s\n  connections: 4\n  request:\n    name: put-readings\n    \
+         put: /api/v1/topics/lab.7/records\n    to: records\n    records: {{ from: readings.lp }}\n    expect: {{ status: 204 }}\n\
+         schedule:\n  warm_up: {{ until: time, at_most: 500ms }}\n  measure: 1s\n  drain: {{ at_most: 30s }}\n  repeat: 2\n\
+         measure:\n  interval: 250ms\n  delivery: {{ at: broker, poll: 50ms }}\n",
+        kafka.brokers()
+    );
+    let file = desk.path().join("study.yaml");
+    fs::write(&file, study).unwrap();
+    let runs = desk.path().join("runs");
+    let arguments = [
+        "run",
+        file.to_str().unwrap(),
+        "--quiet",
+        "--runs",
+        runs.to_str().unwrap(),
+    ];
+    let run = in_project(&desk, &arguments).output().unwrap();
+    assert!(matches!(run.status.code(), Some(0 | 4)), "{}", shown(&run));
+    let results = Run::read(&desk.run_folder()).unwrap();
+    for trial in &results.trials {
+        assert_eq!(trial.info.end, TrialEnd::Completed);
+        let ledger = trial.info.ledger.as_ref().unwrap();
+        assert!(ledger.accepted > 0 && ledger.missing == 0, "{ledger:?}");
+        assert!(
+            !trial
+                .resources
+                .iter()
+                .any(|row| row.component.starts_with("kafka"))
+        );
+    }
+    assert_eq!(results.trials.len(), 2);
+    let external: Vec<_> = results
+        .info
+        .components
+        .iter()
+        .map(|component| &component.external)
+        .collect();
+    assert_eq!(
+        external,
+        [&vec![format!("broker {}", kafka.brokers())], &Vec::new()]
+    );
+    TcpStream::connect(kafka.address()).unwrap();
+    assert!(desk.processes_left().is_empty());
+}

@@ -1,0 +1,42 @@
+//! What somebody else measured, with a gap.
+
+use waggle_results::{PublishedColumnInfo, PublishedInfo, PublishedRowInfo};
+
+pub(super) fn published() -> PublishedInfo {
+    let column = |name: &str, number: &str| PublishedColumnInfo {
+        name: name.to_owned(),
+        number: number.split('.').map(str::to_owned).collect(),
+    };
+    let row = |level: &str, values: [Option<f64>; 5]| PublishedRowInfo {
+        level: level.to_owned(),
+        values: values.to_vec(),
+    };
+    PublishedInfo {
+        title: "Table 1".to_owned(),
+        source: "Measured on three servers of a lab.".to_owned(),
+        by: "writer".to_owned(),
+        columns: vec![
+            column("Requests", "put-readings.succeeded"),
+            column("Requests/s", "put-readings.goodput"),
+            column("CPU", "components.gateway.cpu"),
+            column("Db delay", "delivery.delay.mean"),
+            column("K delay", "delivery.broker.delay.mean"),
+        ],
+        rows: vec![
+            row(
+                "sink",
+                [
+                    Some(42_000.0),
+                    Some(4_000.0),
+                    Some(4.0),
+                    Some(550e3),
+                    Some(690e3),
+                ],
+            ),
+            row(
+                "telegraf",
+                [Some(71_000.0), Some(7_000.0), Some(1.0), None, Some(860e3)],
+            ),
+        ],
+    }
+}
