@@ -79,6 +79,9 @@ impl fmt::Display for ExternalComponent {
 
 /// `HOST:PORT` taken apart; without a port, it is the standard one, if there is one.
 pub(crate) fn address(text: &str, standard_port: Option<u16>) -> Result<Address, &'static str> {
+    if text.contains("//") {
+        return Err("it is a URL");
+    }
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, behind) = rest.split_once(']').ok_or("its [ is not closed")?;
@@ -169,7 +172,7 @@ mod tests {
         check("[::1]:", Err("it has no port after the colon"));
         check("localhost:", Err("it has no port after the colon"));
         check(":80", Err("its host is no name and no address"));
-        check("http://h:80", Err("its port is no number from 1 to 65535"));
+        check("http://h:80", Err("it is a URL"));
         check("h:0", Err("its port is no number from 1 to 65535"));
         check("h:65536", Err("its port is no number from 1 to 65535"));
         check("[x]:1", Err("its host is no name and no address"));

@@ -280,6 +280,7 @@ impl Examined {
         system: Option<&System>,
         cells: Option<&Vec<Cell>>,
     ) -> Outside {
+        let first = first.filter(|(_, raw)| raw.url.is_none());
         let (Some((tree, raw)), Some(system)) = (first, system) else {
             return Outside::default();
         };

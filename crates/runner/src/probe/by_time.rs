@@ -263,8 +263,8 @@ impl ByTime {
         self.pace.rows_read += 1;
         match stamp {
             Some(stamp) => self.record(stamp, received_ns),
-            // It is shown again at each look that comes by; how often says nothing.
-            None => self.notes.seen.foreign = self.notes.seen.foreign.max(1),
+            // It is shown again at each look that comes by.
+            None => self.notes.other_again(),
         }
     }
 

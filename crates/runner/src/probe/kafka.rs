@@ -277,9 +277,7 @@ impl State {
                 Some(stamp) => {
                     self.notes.record(stamp, noticed);
                 }
-                None => {
-                    self.notes.seen.note_foreign();
-                }
+                None => self.notes.other(),
             }
         }
         arrived_ns.map_or(0, |arrived_ns| received_ns.saturating_sub(arrived_ns))

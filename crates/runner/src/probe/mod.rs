@@ -49,6 +49,8 @@ pub(crate) struct Following<'a> {
     pub(crate) clock: Clock,
     /// No record was sent before, in nanoseconds since 1970.
     pub(crate) since_ns: u64,
+    /// Records that are not of this trial may stand there: the place is older than the trial, or not ours alone.
+    pub(crate) has_others: bool,
     /// For `${secret.NAME}` in questions.
     pub(crate) secrets: &'a Secrets,
     /// The measured phase, as soon as it is known.

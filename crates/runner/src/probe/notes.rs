@@ -32,6 +32,7 @@ pub(crate) struct Notes {
     visible: Delays,
     arrival: Delays,
     arrivals_are_known: bool,
+    has_others: bool,
     window: watch::Receiver<Option<Window>>,
 }
 
@@ -50,6 +51,7 @@ impl Notes {
             visible: Delays::new(),
             arrival: Delays::new(),
             arrivals_are_known: false,
+            has_others: following.has_others,
             window: following.window.clone(),
         }
     }
@@ -78,6 +80,20 @@ impl Notes {
             self.delays(stamp.time_ns, noticed);
         }
         is_new
+    }
+
+    /// A record was seen that has not this trial's mark.
+    pub(crate) fn other(&mut self) {
+        if !self.has_others {
+            self.seen.note_foreign();
+        }
+    }
+
+    /// The same at a place that is read again and again: how often says nothing.
+    pub(crate) fn other_again(&mut self) {
+        if !self.has_others {
+            self.seen.foreign = self.seen.foreign.max(1);
+        }
     }
 
     /// Delays until visible of what was sent in the measured phase, in microseconds.

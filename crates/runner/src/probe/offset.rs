@@ -120,9 +120,7 @@ impl Offset {
                 };
                 self.notes.record(stamp, noticed);
             }
-            None => {
-                self.notes.seen.note_foreign();
-            }
+            None => self.notes.other(),
         }
     }
 }

@@ -72,6 +72,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         interval: cell.measure.interval,
         clock,
         since_ns: before.start_unix_ns(),
+        has_others: order.is_up || is_external(order.system, &probe.component),
         secrets: order.secrets,
         window: window_known.clone(),
     };
@@ -115,6 +116,12 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
 /// The probes of the places that are followed, in their order.
 fn probes<'a>(system: &'a study::System, places: &[String]) -> Result<Vec<&'a Probe>, Failure> {
     places.iter().map(|name| probe(system, name)).collect()
+}
+
+/// Whether a component runs already, with whatever is in it.
+fn is_external(system: &System, name: &str) -> bool {
+    let mut components = system.components.iter();
+    components.any(|component| component.name == name && component.external.is_some())
 }
 
 /// What the engine is told; `run` marks the records.

@@ -113,6 +113,7 @@ async fn a_trial_begins_where_the_topic_ends() {
     let mut bench = bench();
     bench.clock = crate::clock::Clock::start();
     let following = super::Following {
+        has_others: false,
         since_ns: bench.clock.start_unix_ns(),
         ..bench.following()
     };

@@ -57,6 +57,7 @@ impl Bench {
 
     fn following(&self) -> Following<'_> {
         Following {
+            has_others: false,
             probe: &self.probe,
             delivery: &self.delivery,
             run: RUN.to_owned(),
