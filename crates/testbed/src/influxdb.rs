@@ -81,6 +81,21 @@ impl Influxdb {
         exchange(self.address, &(head + body))
     }
 
+    /// Makes a bucket beside the first one; it keeps records for `keeps_seconds`, or for ever where that is 0.
+    pub fn make_bucket(&self, name: &str, keeps_seconds: u64) {
+        let answer =
+            self.query("buckets() |> limit(n: 1) |> keep(columns: [\"organizationID\"])");
+        let row = answer.lines().nth(1).expect("a row of the first bucket");
+        let org = row.rsplit(',').next().expect("a last column").trim();
+        let (status, answer) = self.post(
+            "/api/v2/buckets",
+            &format!(
+                r#"{{"orgID":"{org}","name":"{name}","retentionRules":[{{"type":"expire","everySeconds":{keeps_seconds}}}]}}"#
+            ),
+        );
+        assert_eq!(status, 201, "{answer}");
+    }
+
     /// What a Flux query answers, as CSV; panics where it is refused.
     pub fn query(&self, flux: &str) -> String {
         let (status, answer) = self.post(&format!("/api/v2/query?org={ORG}"), flux);

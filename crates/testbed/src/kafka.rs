@@ -1,13 +1,17 @@
 //! One Kafka broker that is its own controller (KRaft).
 
-use std::{ffi::OsString, fmt::Write, fs, net::SocketAddr, process::Command, sync::OnceLock};
+use std::{
+    ffi::OsString, fmt::Write, fs, net::SocketAddr, path::Path, process::Command, sync::OnceLock,
+};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::{Process, process::free_port, program};
+use crate::{Process, SmallDisk, process::free_port, program};
 
 const HEAP: &str = "-Xms256m -Xmx256m";
+/// Most of a start is compiling: the quick compiler alone needs 5 s of CPU for it in place of 8, and what tests send is little.
+const OPTIONS: &str = "-XX:TieredStopAtLevel=1";
 
 /// The files of a folder that was formatted: they are the same for every broker, and making them takes seconds.
 static FORMATTED: OnceLock<Vec<(OsString, Vec<u8>)>> = OnceLock::new();
@@ -18,6 +22,8 @@ pub struct Kafka {
     process: Process,
     folder: TempDir,
     address: SocketAddr,
+    /// What its command is begun with.
+    before: Vec<String>,
 }
 
 impl Kafka {
@@ -28,8 +34,26 @@ impl Kafka {
     /// With further settings of the broker, e.g. `("num.partitions", "3")`.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
         let folder = TempDir::with_prefix("kafka-").expect("a folder");
-        let (port, controller) = (free_port(), free_port());
         let data = folder.path().join("data");
+        fs::create_dir(&data).expect("a folder for its log");
+        write_formatted(&data);
+        Self::begin(folder, &data, Vec::new(), settings)
+    }
+
+    /// With its log on a disk that may become full.
+    pub fn start_on(disk: &SmallDisk, settings: &[(&str, &str)]) -> Self {
+        let folder = TempDir::with_prefix("kafka-").expect("a folder");
+        write_formatted(&disk.seen_from_here());
+        Self::begin(folder, disk.path(), disk.enter(), settings)
+    }
+
+    fn begin(
+        folder: TempDir,
+        data: &Path,
+        before: Vec<String>,
+        settings: &[(&str, &str)],
+    ) -> Self {
+        let (port, controller) = (free_port(), free_port());
         let mut properties = format!(
             "process.roles=broker,controller\n\
              node.id=1\n\
@@ -51,21 +75,19 @@ impl Kafka {
              auto.create.topics.enable=false\n",
             data.display()
         );
+        // Of a setting that stands there twice, the last is taken.
         for (name, value) in settings {
             writeln!(properties, "{name}={value}").expect("a text grows");
         }
         let file = folder.path().join("server.properties");
         fs::write(&file, properties).expect("its settings");
-        fs::create_dir(&data).expect("a folder for its log");
-        for (name, bytes) in FORMATTED.get_or_init(formatted) {
-            fs::write(data.join(name), bytes).expect("a formatted folder");
-        }
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let process = launch(&folder, address);
+        let process = launch(&folder, &before, address);
         Self {
             process,
             folder,
             address,
+            before,
         }
     }
 
@@ -86,7 +108,7 @@ impl Kafka {
     /// Starts it again, on the same address, with what its log held.
     pub fn restart(&mut self) {
         self.process.kill();
-        self.process = launch(&self.folder, self.address);
+        self.process = launch(&self.folder, &self.before, self.address);
     }
 
     /// Stands still (connections stay open, nothing is answered) until [`Self::go_on`].
@@ -98,8 +120,19 @@ impl Kafka {
         self.process.signal(Signal::CONT);
     }
 
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.process.has_ended()
+    }
+
     pub fn log_end(&self) -> String {
         self.process.log_end()
+    }
+}
+
+fn write_formatted(data: &Path) {
+    for (name, bytes) in FORMATTED.get_or_init(formatted) {
+        fs::write(data.join(name), bytes).expect("a formatted folder");
     }
 }
 
@@ -128,7 +161,7 @@ fn formatted() -> Vec<(OsString, Vec<u8>)> {
             "--config",
         ])
         .arg(&file)
-        .env("KAFKA_OPTS", "-XX:TieredStopAtLevel=1")
+        .env("KAFKA_OPTS", OPTIONS)
         .output()
         .expect("Kafka's storage tool");
     assert!(format.status.success(), "{format:?}");
@@ -142,14 +175,17 @@ fn formatted() -> Vec<(OsString, Vec<u8>)> {
         .collect()
 }
 
-fn launch(folder: &TempDir, address: SocketAddr) -> Process {
+fn launch(folder: &TempDir, before: &[String], address: SocketAddr) -> Process {
     let program = program("kafka", "kafka-server-start.sh");
-    let program = program.to_str().expect("a path in UTF-8");
+    let settings = folder.path().join("server.properties");
+    let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+    let own = [text(&program), text(&settings)];
+    let command: Vec<&str> = before.iter().chain(&own).map(String::as_str).collect();
     let mut process = Process::start(
         "kafka",
         folder.path(),
-        &[program, "server.properties"],
-        &[("KAFKA_HEAP_OPTS", HEAP)],
+        &command,
+        &[("KAFKA_HEAP_OPTS", HEAP), ("KAFKA_OPTS", OPTIONS)],
     );
     process.wait_for(address);
     process

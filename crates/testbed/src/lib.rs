@@ -8,14 +8,22 @@
     reason = "a crate for tests: every function panics where a server does not do as it should"
 )]
 
+pub mod faults;
+mod http;
 mod influxdb;
 mod kafka;
 mod process;
 mod programs;
+mod proxy;
+mod small_disk;
 mod telegraf;
+pub mod writers;
 
+pub use http::{Answer, Connection, put};
 pub use influxdb::Influxdb;
 pub use kafka::Kafka;
-pub use process::Process;
+pub use process::{Process, free_port};
 pub use programs::program;
+pub use proxy::{Proxy, Way};
+pub use small_disk::SmallDisk;
 pub use telegraf::Telegraf;

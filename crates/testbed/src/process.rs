@@ -111,6 +111,11 @@ impl Process {
         self.kill();
     }
 
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a child of ours").is_some()
+    }
+
     /// The last lines that it wrote.
     pub fn log_end(&self) -> String {
         let text = fs::read(&self.log).unwrap_or_default();
@@ -149,7 +154,7 @@ fn spawn(mut command: Command) -> std::io::Result<Child> {
 }
 
 /// A port of 127.0.0.1 that is free now.
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     listener.local_addr().expect("its address").port()
 }

@@ -116,20 +116,7 @@ fn lines_that_the_database_refuses_are_found_among_the_others() {
 #[test]
 fn lines_older_than_the_database_keeps_take_one_write_more() {
     let (log, database) = (log(), database());
-    let answer = database.query("buckets() |> limit(n: 1) |> keep(columns: [\"organizationID\"])");
-    let org = answer
-        .lines()
-        .nth(1)
-        .unwrap()
-        .rsplit(',')
-        .next()
-        .unwrap()
-        .trim();
-    let (status, answer) = database.post(
-        "/api/v2/buckets",
-        &format!(r#"{{"orgID":"{org}","name":"short","retentionRules":[{{"type":"expire","everySeconds":3600}}]}}"#),
-    );
-    assert_eq!(status, 201, "{answer}");
+    database.make_bucket("short", 3600);
     log.make("old", 1);
     let old: Vec<String> = (0..500)
         .map(|time| format!("old v=1 {}", 1_700_000_000_000_000_000_u64 + time))

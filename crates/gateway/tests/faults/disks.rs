@@ -1,0 +1,147 @@
+//! Disks without room, by a file system that is small for true: below Kafka, and below the embedded store.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use waggle_testbed::faults::Found;
+use waggle_testbed::writers::{Account, Fate, Load, Writers, key};
+use waggle_testbed::{Connection, Kafka, Process, SmallDisk, free_port, put};
+
+/// What is waited for comes within this time, on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_mins(2);
+const TOPIC: &str = "plant";
+const MIB: u64 = 1024 * 1024;
+
+struct Gateway {
+    process: Process,
+    address: SocketAddr,
+    _folder: TempDir,
+}
+
+impl Gateway {
+    fn start(before: &[String], flags: &[&str]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let listen = format!("--listen={address}");
+        let own = [env!("CARGO_BIN_EXE_waggle-gateway"), "serve", &listen];
+        let before = before.iter().map(String::as_str);
+        let command: Vec<&str> = before.chain(own).chain(flags.iter().copied()).collect();
+        let mut process = Process::start("gateway", folder.path(), &command, &[]);
+        process.wait_for(address);
+        Self {
+            process,
+            address,
+            _folder: folder,
+        }
+    }
+
+    /// Until its answer to a record is this status, at which it says this.
+    fn wait_for(&self, status: u16, said: &str) {
+        let begun = Instant::now();
+        loop {
+            let answer = Connection::ask(self.address, &put("other", "m f=1")).unwrap();
+            if answer.status == status && answer.body.contains(said) {
+                return;
+            }
+            let late = begun.elapsed() > PATIENCE;
+            assert!(!late, "{answer:?}: {}", self.process.log_end());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Writes until nothing is taken any more, then makes room and goes on; what was told of each record.
+    fn fill(&self, filling: usize, make_room: impl FnOnce()) -> Vec<Account> {
+        let writers = Writers::start(Load {
+            gateway: self.address,
+            topic: TOPIC.to_owned(),
+            writers: 4,
+            pipelined: 4,
+            filling,
+        });
+        let begun = Instant::now();
+        while writers.told().refused < 100 {
+            assert!(begun.elapsed() < PATIENCE, "there is always room");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        make_room();
+        let back = writers.more(50, PATIENCE);
+        assert!(back.is_some(), "not again: {}", self.process.log_end());
+        let accounts = writers.stop();
+        let strange = accounts.iter().find_map(|account| account.strange.as_ref());
+        assert_eq!(strange, None);
+        accounts
+    }
+}
+
+#[test]
+fn a_full_disk_below_kafka_is_told_and_nothing_acknowledged_is_lost() {
+    let disk = SmallDisk::start(32 * MIB);
+    let settings = [("log.segment.bytes", "2097152")];
+    let mut kafka = Kafka::start_on(&disk, &settings);
+    let brokers = format!("--kafka-brokers={}", kafka.brokers());
+    let flags = ["--backend=kafka", &brokers, "--kafka-compression=none"];
+    let gateway = Gateway::start(&[], &flags);
+    gateway.wait_for(204, "");
+    let accounts = gateway.fill(20_000, || {
+        gateway.wait_for(503, "Kafka");
+        disk.resize(256 * MIB);
+        // A broker that could not write to its only folder has ended, or soon does.
+        kafka.restart();
+    });
+    let found = Found::in_kafka(&kafka.brokers(), TOPIC);
+    let balance = found.balance(&accounts);
+    assert_eq!(balance.missing, 0, "{balance:?}");
+    assert_eq!(balance.refused_found, 0, "{balance:?}");
+}
+
+#[test]
+fn a_full_disk_below_the_store_is_told_and_nothing_acknowledged_is_lost() {
+    let disk = SmallDisk::start(4 * MIB);
+    let store = disk.path().join("store.db");
+    let store = format!("--store={}", store.display());
+    let mut gateway = Gateway::start(&disk.enter(), &[&store]);
+    let accounts = gateway.fill(2_000, || {
+        gateway.wait_for(503, "the store cannot write at the moment");
+        let ready = "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n";
+        let ready = Connection::ask(gateway.address, ready).unwrap();
+        assert_eq!(ready.status, 503, "{ready:?}");
+        disk.resize(64 * MIB);
+    });
+    // Also those that were told while there was no room, by what is on the disk.
+    gateway.process.kill();
+    let gateway = Gateway::start(&disk.enter(), &[&store]);
+    let stored = keys(&gateway);
+    let unique: std::collections::HashSet<u64> = stored.iter().copied().collect();
+    for account in &accounts {
+        for (sequence, fate) in account.fates.iter().enumerate() {
+            let is_there = unique.contains(&key(account.writer, sequence));
+            match fate {
+                Fate::Acknowledged => assert!(is_there, "{} {sequence}", account.writer),
+                Fate::Refused => assert!(!is_there, "{} {sequence}", account.writer),
+                Fate::Unknown => {}
+            }
+        }
+    }
+}
+
+/// The keys of all records in the store.
+fn keys(gateway: &Gateway) -> Vec<u64> {
+    let (mut keys, mut offset) = (Vec::new(), 0);
+    loop {
+        let request = format!(
+            "GET /api/v1/topics/{TOPIC}/records?offset={offset}&limit=10000&select=key HTTP/1.1\r\nHost: a\r\n\r\n"
+        );
+        let answer = Connection::ask(gateway.address, &request).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        if answer.body.is_empty() {
+            return keys;
+        }
+        for line in answer.body.lines() {
+            let key = line.split_once("\"key\":").expect("a key").1;
+            let digits = key.split(|digit: char| !digit.is_ascii_digit()).next();
+            keys.push(digits.unwrap().parse().unwrap());
+            offset += 1;
+        }
+    }
+}

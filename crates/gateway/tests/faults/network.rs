@@ -1,0 +1,80 @@
+//! Between gateway and Kafka the network is slow, swallows what is sent, and cuts connections.
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use waggle_testbed::faults::Found;
+use waggle_testbed::writers::{Load, Writers};
+use waggle_testbed::{Kafka, Process, Proxy, Way, free_port};
+
+/// What is waited for comes within this time, on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_mins(2);
+const TOPIC: &str = "plant";
+
+/// A gateway that reaches its broker through the proxy alone.
+fn behind_a_proxy() -> (Proxy, Kafka, Process, SocketAddr, TempDir) {
+    let proxy = Proxy::start();
+    let told = format!("PLAINTEXT://{}", proxy.address());
+    let kafka = Kafka::start_with(&[("advertised.listeners", &told)]);
+    proxy.lead_to(kafka.address());
+    let folder = TempDir::new().unwrap();
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let command = [
+        env!("CARGO_BIN_EXE_waggle-gateway"),
+        "serve",
+        &format!("--listen={address}"),
+        "--backend=kafka",
+        &format!("--kafka-brokers={}", proxy.address()),
+        "--kafka-partitions=2",
+    ];
+    let mut gateway = Process::start("gateway", folder.path(), &command, &[]);
+    gateway.wait_for(address);
+    (proxy, kafka, gateway, address, folder)
+}
+
+#[test]
+fn a_network_that_is_slow_swallows_and_cuts_makes_no_answer_untrue() {
+    let (proxy, kafka, gateway, address, _folder) = behind_a_proxy();
+    let writers = Writers::start(Load {
+        gateway: address,
+        topic: TOPIC.to_owned(),
+        writers: 4,
+        pipelined: 8,
+        filling: 50,
+    });
+    let goes_on = |what: &str| {
+        let back = writers.more(1_000, PATIENCE);
+        assert!(back.is_some(), "not after {what}: {}", gateway.log_end());
+    };
+    goes_on("the start");
+    for round in 0..3 {
+        for _ in 0..4 {
+            thread::sleep(Duration::from_millis(50 + 70 * round));
+            proxy.cut();
+        }
+        goes_on("cuts");
+        // Slower than the gateway waits for, every second time.
+        proxy.set(Way::Slow(Duration::from_millis(100 + 900 * (round % 2))));
+        thread::sleep(Duration::from_secs(2));
+        proxy.set(Way::Open);
+        goes_on("delay");
+        let refused = writers.told().refused;
+        let way = [Way::Swallow, Way::Closed, Way::Swallow][usize::try_from(round).unwrap()];
+        proxy.set(way);
+        let begun = std::time::Instant::now();
+        while writers.told().refused < refused + 100 {
+            assert!(begun.elapsed() < PATIENCE, "nothing is refused: {way:?}");
+            thread::sleep(Duration::from_millis(10));
+        }
+        proxy.set(Way::Open);
+        goes_on("an outage");
+    }
+    let accounts = writers.stop();
+    let strange = accounts.iter().find_map(|account| account.strange.as_ref());
+    assert_eq!(strange, None);
+    let balance = Found::in_kafka(&kafka.brokers(), TOPIC).balance(&accounts);
+    assert_eq!(balance.missing, 0, "{balance:?}");
+    assert_eq!(balance.refused_found, 0, "{balance:?}");
+}

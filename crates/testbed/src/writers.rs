@@ -1,0 +1,309 @@
+//! A load that keeps account: which records the gateway acknowledged, which it refused, and of which nobody knows.
+//!
+//! A record has a key (writer and sequence) in its text and a time of its own, so that each can be looked for one by one.
+
+use std::{
+    collections::VecDeque,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant, SystemTime},
+};
+
+use crate::http::{Answer, Connection, put};
+
+/// Between two tries to connect.
+const CONNECT_EVERY: Duration = Duration::from_millis(50);
+/// Time between two records of a writer.
+const STEP_NS: u64 = 1_000;
+/// Writers that a key has room for.
+const WRITERS_BITS: u32 = 8;
+
+/// What the writers send.
+#[derive(Debug, Clone)]
+pub struct Load {
+    pub gateway: SocketAddr,
+    pub topic: String,
+    /// Every second one sends again what was not acknowledged, as clients do; the others go on, so that a refusal can be checked.
+    pub writers: u32,
+    /// Requests of one record that a writer sends at once.
+    pub pipelined: u32,
+    /// Bytes that make a record larger.
+    pub filling: usize,
+}
+
+/// What became of a record, as its writer knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Answered with 204, by one of several requests where it was sent again.
+    Acknowledged,
+    /// Never in the log, if answers are true.
+    Refused,
+    Unknown,
+}
+
+/// What all writers together have been told; a record that is sent again counts again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Told {
+    pub acknowledged: u64,
+    pub refused: u64,
+    pub unknown: u64,
+    /// Requests that sent a record once more.
+    pub repeated: u64,
+}
+
+/// One writer's records.
+#[derive(Debug)]
+pub struct Account {
+    pub writer: u32,
+    /// By sequence.
+    pub fates: Vec<Fate>,
+    /// An answer that no gateway should give.
+    pub strange: Option<Answer>,
+}
+
+/// Where a writer's records have their times from.
+#[derive(Debug, Clone, Copy)]
+pub struct Epoch(pub u64);
+
+/// Writers at work.
+#[derive(Debug)]
+pub struct Writers {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<Account>>,
+    pub epoch: Epoch,
+}
+
+#[derive(Debug)]
+struct Shared {
+    load: Load,
+    epoch: Epoch,
+    stop: AtomicBool,
+    /// Requests per second of all writers; 0: as many as are answered.
+    rate: AtomicU64,
+    acknowledged: AtomicU64,
+    refused: AtomicU64,
+    unknown: AtomicU64,
+    repeated: AtomicU64,
+}
+
+/// The key of a record.
+pub fn key(writer: u32, sequence: usize) -> u64 {
+    (sequence as u64) << WRITERS_BITS | u64::from(writer)
+}
+
+/// Writer and sequence of a key.
+pub fn of_key(key: u64) -> (u32, usize) {
+    let writer = u32::try_from(key & ((1 << WRITERS_BITS) - 1)).expect("a few bits");
+    (
+        writer,
+        usize::try_from(key >> WRITERS_BITS).expect("a sequence"),
+    )
+}
+
+impl Epoch {
+    /// The time of a record, in nanoseconds.
+    pub fn time_of(self, sequence: usize) -> u64 {
+        self.0 + sequence as u64 * STEP_NS
+    }
+}
+
+impl Writers {
+    pub fn start(load: Load) -> Self {
+        assert!(load.writers <= 1 << WRITERS_BITS, "too many writers");
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.expect("a clock that is right").as_nanos();
+        let epoch = Epoch(u64::try_from(now).expect("this century"));
+        let shared = Arc::new(Shared {
+            load,
+            epoch,
+            stop: AtomicBool::new(false),
+            rate: AtomicU64::new(0),
+            acknowledged: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            unknown: AtomicU64::new(0),
+            repeated: AtomicU64::new(0),
+        });
+        let threads = (0..shared.load.writers)
+            .map(|number| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || Writer::new(&shared, number).run())
+            })
+            .collect();
+        Self {
+            shared,
+            threads,
+            epoch,
+        }
+    }
+
+    pub fn told(&self) -> Told {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Told {
+            acknowledged: of(&self.shared.acknowledged),
+            refused: of(&self.shared.refused),
+            unknown: of(&self.shared.unknown),
+            repeated: of(&self.shared.repeated),
+        }
+    }
+
+    /// From now on so many requests per second at most, of all writers together.
+    pub fn pace(&self, per_second: u64) {
+        self.shared.rate.store(per_second.max(1), Ordering::Relaxed);
+    }
+
+    /// Waits until so many more are acknowledged; says how long that took, or nothing where it took longer than `at_most`.
+    pub fn more(&self, records: u64, at_most: Duration) -> Option<Duration> {
+        let begun = Instant::now();
+        let enough = self.told().acknowledged + records;
+        while self.told().acknowledged < enough {
+            if begun.elapsed() > at_most {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Some(begun.elapsed())
+    }
+
+    /// Ends the load; each writer takes the answers that are still to come.
+    pub fn stop(self) -> Vec<Account> {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        let ended = self.threads.into_iter().map(JoinHandle::join);
+        ended.map(|account| account.expect("a writer")).collect()
+    }
+}
+
+struct Writer<'a> {
+    shared: &'a Shared,
+    account: Account,
+    repeats: bool,
+    /// To be sent again.
+    again: VecDeque<usize>,
+    connection: Option<Connection>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(shared: &'a Shared, number: u32) -> Self {
+        Self {
+            shared,
+            account: Account {
+                writer: number,
+                fates: Vec::new(),
+                strange: None,
+            },
+            repeats: number % 2 == 0,
+            again: VecDeque::new(),
+            connection: None,
+        }
+    }
+
+    fn run(mut self) -> Account {
+        let mut due = Instant::now();
+        while !self.shared.stop.load(Ordering::Relaxed) && self.account.strange.is_none() {
+            let Some(connection) = self.connected() else {
+                thread::sleep(CONNECT_EVERY);
+                continue;
+            };
+            self.turn(connection);
+            due = self.wait_until_due(due);
+        }
+        self.account
+    }
+
+    fn connected(&mut self) -> Option<Connection> {
+        let kept = self.connection.take();
+        kept.or_else(|| Connection::open(self.shared.load.gateway).ok())
+    }
+
+    /// When the next turn is due. What could not be sent in time is not made up for.
+    fn wait_until_due(&self, due: Instant) -> Instant {
+        let rate = self.shared.rate.load(Ordering::Relaxed);
+        if rate == 0 {
+            return Instant::now();
+        }
+        let load = &self.shared.load;
+        let all = f64::from(load.pipelined * load.writers);
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "requests per second are far below 2^52"
+        )]
+        let due = (due + Duration::from_secs_f64(all / rate as f64)).max(Instant::now());
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        due
+    }
+
+    /// Sends some records and takes their answers.
+    fn turn(&mut self, mut connection: Connection) {
+        let load = &self.shared.load;
+        let (mut sequences, mut requests) = (Vec::new(), String::new());
+        for _ in 0..load.pipelined {
+            let sequence = self.next();
+            requests += &put(&load.topic, &self.line(sequence));
+            sequences.push(sequence);
+        }
+        let mut answers = 0;
+        if connection.send(&requests).is_ok() {
+            for sequence in &sequences {
+                let Ok(answer) = connection.answer() else {
+                    break;
+                };
+                answers += 1;
+                self.answered(*sequence, answer);
+            }
+        }
+        for sequence in &sequences[answers..] {
+            self.settle(*sequence, Fate::Unknown);
+        }
+        if answers == sequences.len() {
+            self.connection = Some(connection);
+        }
+    }
+
+    fn next(&mut self) -> usize {
+        if let Some(sequence) = self.again.pop_front() {
+            self.shared.repeated.fetch_add(1, Ordering::Relaxed);
+            return sequence;
+        }
+        self.account.fates.push(Fate::Unknown);
+        self.account.fates.len() - 1
+    }
+
+    fn line(&self, sequence: usize) -> String {
+        let writer = self.account.writer;
+        let (key, time) = (key(writer, sequence), self.shared.epoch.time_of(sequence));
+        let filling = "x".repeat(self.shared.load.filling);
+        format!("reading,writer=w{writer} key={key}i,filling=\"{filling}\" {time}")
+    }
+
+    fn answered(&mut self, sequence: usize, answer: Answer) {
+        let fate = match answer.status {
+            204 => Fate::Acknowledged,
+            // Its problem says which of the two it is.
+            503 if answer.body.contains("may be in the log") => Fate::Unknown,
+            503 => Fate::Refused,
+            _ => {
+                self.account.strange = Some(answer);
+                Fate::Unknown
+            }
+        };
+        self.settle(sequence, fate);
+    }
+
+    fn settle(&mut self, sequence: usize, fate: Fate) {
+        let (counter, repeats) = match fate {
+            Fate::Acknowledged => (&self.shared.acknowledged, false),
+            Fate::Refused => (&self.shared.refused, self.repeats),
+            Fate::Unknown => (&self.shared.unknown, self.repeats),
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if repeats {
+            self.again.push_back(sequence);
+        }
+        // What may be in the log by an earlier request stays so, whatever became of this one.
+        let is_all = !self.repeats || fate == Fate::Acknowledged;
+        self.account.fates[sequence] = if is_all { fate } else { Fate::Unknown };
+    }
+}
