@@ -3,8 +3,8 @@
 //! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
 //! gives them back by offset. FAULT is `none`, `drop` (the 100,000th record is acknowledged and forgotten), `twice` (it is
 //! stored twice), `late` (it shows up three and a half seconds later), `slow` (one request at a time, 2 ms each), `worsens`
-//! (one at a time, ten times slower from the fourth second on) or `slots` (sixteen at a time, 400 ms each: 40 a second are all
-//! it can do).
+//! (one at a time, ten times slower from the fourth second on), `slots` (sixteen at a time, 400 ms each: 40 a second are all
+//! it can do) or `dies` (with its last words, two seconds after somebody first connected).
 
 #![expect(
     clippy::unwrap_used,
@@ -24,6 +24,8 @@ const DROPPED_RECORD: usize = 100_000;
 const LATE_BY: Duration = Duration::from_millis(3_500);
 const SLOTS: usize = 16;
 const SLOT_TAKES: Duration = Duration::from_millis(400);
+const DIES_AFTER: Duration = Duration::from_secs(2);
+const DIED: i32 = 7;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -36,7 +38,10 @@ fn main() {
     let desk = Arc::new(Mutex::new(None));
     let slots = Arc::new((Mutex::new(SLOTS), Condvar::new()));
     let listener = TcpListener::bind(listen).unwrap();
-    for stream in listener.incoming() {
+    for (number, stream) in listener.incoming().enumerate() {
+        if number == 0 && fault == "dies" {
+            std::thread::spawn(die);
+        }
         let serving = Serving {
             store: Arc::clone(&store),
             desk: Arc::clone(&desk),
@@ -45,6 +50,13 @@ fn main() {
         };
         std::thread::spawn(move || serving.connection(stream.unwrap()));
     }
+}
+
+fn die() {
+    std::thread::sleep(DIES_AFTER);
+    let mut log = std::io::stderr();
+    writeln!(log, "fatal: the last words of a store").unwrap();
+    std::process::exit(DIED);
 }
 
 #[derive(Default)]

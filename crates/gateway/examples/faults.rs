@@ -1,10 +1,7 @@
 //! Kills gateway, sink, Telegraf, Kafka and InfluxDB under load, and tells what came of every record: the long form of
 //! `tests/faults`. `bench/faults` builds and starts it.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "its result is for whoever started it"
-)]
+#![expect(clippy::print_stdout, reason = "its result is for whoever started it")]
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -87,7 +84,10 @@ fn summary(outcome: &Outcome) {
             balance.records, balance.duplicates, balance.missing, balance.refused_found
         );
         if !balance.missing_keys.is_empty() {
-            println!("           missing, among others: {:?}", balance.missing_keys);
+            println!(
+                "           missing, among others: {:?}",
+                balance.missing_keys
+            );
         }
     }
 }

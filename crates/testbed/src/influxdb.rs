@@ -83,8 +83,7 @@ impl Influxdb {
 
     /// Makes a bucket beside the first one; it keeps records for `keeps_seconds`, or for ever where that is 0.
     pub fn make_bucket(&self, name: &str, keeps_seconds: u64) {
-        let answer =
-            self.query("buckets() |> limit(n: 1) |> keep(columns: [\"organizationID\"])");
+        let answer = self.query("buckets() |> limit(n: 1) |> keep(columns: [\"organizationID\"])");
         let row = answer.lines().nth(1).expect("a row of the first bucket");
         let org = row.rsplit(',').next().expect("a last column").trim();
         let (status, answer) = self.post(

@@ -47,12 +47,7 @@ impl Kafka {
         Self::begin(folder, disk.path(), disk.enter(), settings)
     }
 
-    fn begin(
-        folder: TempDir,
-        data: &Path,
-        before: Vec<String>,
-        settings: &[(&str, &str)],
-    ) -> Self {
+    fn begin(folder: TempDir, data: &Path, before: Vec<String>, settings: &[(&str, &str)]) -> Self {
         let (port, controller) = (free_port(), free_port());
         let mut properties = format!(
             "process.roles=broker,controller\n\

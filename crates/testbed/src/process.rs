@@ -13,7 +13,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A server must take connections within this time.
-const UP_WITHIN: Duration = Duration::from_secs(120);
+const UP_WITHIN: Duration = Duration::from_secs(300);
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// From SIGTERM to SIGKILL.

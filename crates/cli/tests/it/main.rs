@@ -4,6 +4,7 @@
 
 mod calibration;
 mod commands;
+mod deaths;
 mod desk;
 mod external;
 mod init;

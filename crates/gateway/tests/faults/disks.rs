@@ -9,7 +9,7 @@ use waggle_testbed::writers::{Account, Fate, Load, Writers, key};
 use waggle_testbed::{Connection, Kafka, Process, SmallDisk, free_port, put};
 
 /// What is waited for comes within this time, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(5);
 const TOPIC: &str = "plant";
 const MIB: u64 = 1024 * 1024;
 

@@ -10,7 +10,7 @@ use waggle_testbed::writers::{Load, Writers};
 use waggle_testbed::{Kafka, Process, Proxy, Way, free_port};
 
 /// What is waited for comes within this time, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(5);
 const TOPIC: &str = "plant";
 
 /// A gateway that reaches its broker through the proxy alone.

@@ -226,7 +226,10 @@ impl ProcessDriver {
             let filled = |text: &str| wiring.filled(component, 0, text);
             setup::carry_out(step, address, setup.deadline, filled)
                 .await
-                .map_err(|why| self.blame(&format!("{}-0", component.name), why))?;
+                .map_err(|why| {
+                    let own = || self.blame(&format!("{}-0", component.name), why);
+                    self.loss().unwrap_or_else(own)
+                })?;
         }
         Ok(())
     }
@@ -256,6 +259,10 @@ impl ProcessDriver {
                     NotUp::Failed(failure)
                 });
             }
+            // What it needs may be gone; its own log would not tell.
+            if let Some(failure) = self.loss() {
+                return Err(failure.into());
+            }
             match asked {
                 Ok(()) => return Ok(()),
                 Err(why) if Instant::now() >= setup.deadline => {
@@ -274,6 +281,18 @@ impl ProcessDriver {
             .iter()
             .find(|death| death.replica == replica)
             .cloned()
+    }
+
+    /// The death of a replica that was ready already.
+    fn loss(&self) -> Option<Failure> {
+        let deaths = self.deaths.borrow().clone();
+        let was_ready = |replica: &str| {
+            let mut ready = self.running.iter().filter(|running| running.is_ready);
+            ready.any(|running| running.child.replica == replica)
+        };
+        let death = deaths.iter().find(|death| was_ready(&death.replica))?;
+        let reason = format!("{} ended {}", death.replica, death.how);
+        Some(self.blame(&death.replica, reason))
     }
 
     fn blame(&self, replica: &str, reason: String) -> Failure {

@@ -2,7 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{PhaseInfo, PhaseName, WriteError};
 
 use crate::{
@@ -10,6 +10,9 @@ use crate::{
     driver::{Death, Deaths, Failure},
     events::{Events, Shutdown},
 };
+
+/// The supervisor waits a second for a component's last words before it tells of its end; who asked the component knows sooner.
+const DEATH_TOLD_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// Why a trial does not go on to its next phase.
 #[derive(Debug)]
@@ -122,8 +125,24 @@ impl Phases {
                 Err(Stop::Failed { phase, failure: Failure::new(reason) })
             }
         };
+        let result = match result {
+            Err(Stop::Failed { failure, .. }) => Err(self.cause(phase, failure).await),
+            other => other,
+        };
         self.end(phase, start);
         result
+    }
+
+    /// A failure is often no more than what a death leads to: then the death is the cause.
+    async fn cause(&mut self, phase: PhaseName, failure: Failure) -> Stop {
+        let told = match &mut self.deaths {
+            Some(deaths) => timeout(DEATH_TOLD_WITHIN, deaths.first()).await.ok(),
+            None => None,
+        };
+        match told {
+            Some(death) => Stop::Died { phase, death },
+            None => Stop::Failed { phase, failure },
+        }
     }
 
     /// Runs a phase that nothing cuts short but its own limit: tear-down. `None`: it reached that limit.
@@ -142,7 +161,7 @@ impl Phases {
                 },
             )
             .await;
-        let done = tokio::time::timeout(at_most, work).await.ok();
+        let done = timeout(at_most, work).await.ok();
         self.end(phase, start);
         done
     }

@@ -88,3 +88,95 @@ impl KafkaLag {
         Ok(lag)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use rdkafka::{
+        admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
+        client::DefaultClientContext,
+        consumer::CommitMode,
+        producer::{BaseProducer, BaseRecord, Producer},
+    };
+    use waggle_testbed::Kafka;
+
+    use super::*;
+
+    const TOPIC: &str = "plant";
+    const GROUP: &str = "writer";
+    /// Far longer than a broker takes, for a busy machine.
+    const PATIENCE: Duration = Duration::from_secs(120);
+
+    fn config(kafka: &Kafka) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config
+            .set("bootstrap.servers", kafka.brokers())
+            .set("group.id", GROUP)
+            .set("enable.auto.commit", "false");
+        config
+    }
+
+    /// So many messages into each partition.
+    async fn fill(kafka: &Kafka, partitions: &[usize]) {
+        let admin: AdminClient<DefaultClientContext> = config(kafka).create().unwrap();
+        let count = i32::try_from(partitions.len()).unwrap();
+        let topic = NewTopic::new(TOPIC, count, TopicReplication::Fixed(1));
+        let made = admin.create_topics([&topic], &AdminOptions::new()).await;
+        assert_eq!(made.unwrap(), [Ok(TOPIC.to_owned())]);
+        let producer: BaseProducer = config(kafka).create().unwrap();
+        for (partition, messages) in (0..).zip(partitions) {
+            for _ in 0..*messages {
+                let record: BaseRecord<'_, (), str> =
+                    BaseRecord::to(TOPIC).partition(partition).payload("m v=1");
+                producer.send(record).map_err(|(why, _)| why).unwrap();
+            }
+        }
+        producer.flush(PATIENCE).unwrap();
+    }
+
+    fn commit(kafka: &Kafka, partition: i32, offset: i64) {
+        let consumer: BaseConsumer = config(kafka).create().unwrap();
+        let mut offsets = TopicPartitionList::new();
+        let offset = Offset::Offset(offset);
+        offsets
+            .add_partition_offset(TOPIC, partition, offset)
+            .unwrap();
+        consumer.commit(&offsets, CommitMode::Sync).unwrap();
+    }
+
+    /// The first number that is read; a broker that has just come up, or a group that is new, is asked again.
+    fn read(lag: &KafkaLag) -> f64 {
+        let begun = Instant::now();
+        loop {
+            match lag.read() {
+                Ok(number) => return number,
+                Err(why) => assert!(begun.elapsed() < PATIENCE, "{why}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_group_has_not_committed_is_counted_over_all_partitions() {
+        let mut kafka = Kafka::start();
+        let lag = KafkaLag::new(&[kafka.address()], GROUP, TOPIC).unwrap();
+        let why = lag.read().unwrap_err();
+        assert!(
+            why.starts_with("there is no topic \"plant\"") || why.contains("topic \"plant\": ")
+        );
+        fill(&kafka, &[30, 12, 0]).await;
+        assert_eq!(read(&lag), 42.0);
+        commit(&kafka, 0, 25);
+        assert_eq!(read(&lag), 17.0);
+        commit(&kafka, 1, 12);
+        assert_eq!(read(&lag), 5.0);
+        commit(&kafka, 0, 30);
+        assert_eq!(read(&lag), 0.0);
+        kafka.kill();
+        let asked = Instant::now();
+        assert!(lag.read().is_err());
+        assert!(asked.elapsed() < PATIENCE);
+        kafka.restart();
+        assert_eq!(read(&lag), 0.0);
+    }
+}

@@ -12,15 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use self::bed::{Bed, TELEGRAF_BUCKET, TOPIC};
 pub use self::{
     found::{Balance, Found},
     schedule::{Kill, Target, schedule},
 };
-use self::bed::{Bed, TELEGRAF_BUCKET, TOPIC};
 use crate::writers::{Account, Epoch, Fate, Told, Writers};
 
 /// After a restart records must be acknowledged again by then: a broker's start takes longest, on a machine with much else to do.
-pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(120);
+pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(300);
 /// As fast as answers come, to know what half of that is.
 const CAPACITY_FOR: Duration = Duration::from_secs(3);
 /// Between two looks whether all has arrived.
