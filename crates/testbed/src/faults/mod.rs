@@ -27,6 +27,8 @@ const CAPACITY_FOR: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Acknowledgements that show that records are taken again.
 const BACK_RECORDS: u64 = 20;
+/// What a cold broker takes before its capacity is measured.
+const WARM_UP_RECORDS: u64 = 2_000;
 
 /// What is to be done.
 #[derive(Debug, Clone)]
@@ -77,7 +79,7 @@ pub struct Outcome {
 pub fn run(plan: &Plan, mut tell: impl FnMut(&Killed)) -> Outcome {
     let mut bed = Bed::start(&plan.program);
     let writers = Writers::start(bed.load.clone());
-    back(&writers, &bed);
+    back(&writers, &bed, WARM_UP_RECORDS);
     let capacity = capacity(&writers);
     let rate = (capacity / 2).clamp(1, plan.rate_max);
     writers.pace(rate);
@@ -90,7 +92,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&Killed)) -> Outcome {
         let restart = Instant::now();
         bed.restart(kill.target);
         let up_after = restart.elapsed();
-        let back_after = back(&writers, &bed);
+        let back_after = back(&writers, &bed, BACK_RECORDS);
         tell(&Killed {
             kill: *kill,
             at,
@@ -104,9 +106,9 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&Killed)) -> Outcome {
     settle(&bed, plan, &accounts, epoch, (capacity, rate, told))
 }
 
-/// Waits until records are acknowledged.
-fn back(writers: &Writers, bed: &Bed) -> Duration {
-    writers.more(BACK_RECORDS, BACK_WITHIN).unwrap_or_else(|| {
+/// Waits until so many records are acknowledged.
+fn back(writers: &Writers, bed: &Bed, records: u64) -> Duration {
+    writers.more(records, BACK_WITHIN).unwrap_or_else(|| {
         panic!(
             "nothing is acknowledged within {BACK_WITHIN:?}:\n{}",
             bed.log_ends()
