@@ -1,5 +1,5 @@
 //! How soon records can be queried behind a sink: puts lines into Kafka at a steady rate, ten of them a second being marked, and asks
-//! InfluxDB for the marked ones again and again. For figures by hand; studies have probes for this.
+//! InfluxDB for the marked ones again and again. For `bench/gateway/delay`; studies have probes for this.
 //!
 //! `cargo run --release --example sink_delay -- --kafka-brokers A --topic T --partitions 4 --influxdb HOST:PORT --org O --bucket B`
 //! with the token in `INFLUX_TOKEN`. The topic must be there.
@@ -208,24 +208,21 @@ fn report(
     let mut marks = marks.lock().map_err(|_| "a panic")?;
     marks.delays.sort_unstable();
     let delays = &marks.delays;
-    let at = |share: f64| {
+    let at_ms = |share: f64| {
         let index = (delays.len() as f64 * share) as usize;
-        delays
-            .get(index.min(delays.len().saturating_sub(1)))
-            .copied()
-            .unwrap_or_default()
+        let delay = delays.get(index.min(delays.len().saturating_sub(1)));
+        delay.map_or(f64::NAN, |delay| delay.as_secs_f64() * 1e3)
     };
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "sent {sent} lines in {took:.1?} ({:.0}/s); {} marked lines seen, {} not; delay p50 {:.1?} p90 {:.1?} p99 {:.1?} max {:.1?}",
+        "sent={sent} per_s={:.0} unseen={} p50_ms={:.1} p90_ms={:.1} p99_ms={:.1} max_ms={:.1}",
         sent as f64 / took.as_secs_f64(),
-        delays.len(),
         marks.sent.len(),
-        at(0.5),
-        at(0.9),
-        at(0.99),
-        at(1.0)
+        at_ms(0.5),
+        at_ms(0.9),
+        at_ms(0.99),
+        at_ms(1.0)
     )?;
     Ok(())
 }
