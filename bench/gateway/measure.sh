@@ -133,7 +133,7 @@ rss_mb() { # NAME
 # Load on `url` of records from the file, each with a time and a key of its own: the result as JSON into FILE. Exit codes say what waggle
 # thinks of the load, not whether it ran.
 load() { # FILE CONNECTIONS PIPELINING SECONDS [FLAG…]
-    "$waggle" load "$url" -X PUT --records "$records" --expect 204 -t 1 -c "$2" -p "$3" -d "${4}s" --json --quiet "${@:5}" \
+    "$waggle" load "$url" -X PUT --records "$records" --expect 200,204 -t 1 -c "$2" -p "$3" -d "${4}s" --json --quiet "${@:5}" \
         > "$1" 2> "$work/load.err" || true
     [ -s "$1" ] || { cat "$work/load.err" >&2; return 1; }
 }

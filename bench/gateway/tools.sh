@@ -10,7 +10,7 @@ benthos_version=4.24.0
 
 all_gateways=(waggle floor fastify-each fastify-gather benthos telegraf)
 
-# When a gateway says 204.
+# What an answer of a gateway means for the record.
 promise_of() { # GATEWAY
     case $1 in
         telegraf) echo "in its memory" ;;

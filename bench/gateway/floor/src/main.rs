@@ -12,6 +12,7 @@ use hyper_util::rt::TokioIo;
 use rdkafka::{
     ClientConfig,
     producer::{FutureProducer, FutureRecord},
+    util::Timeout,
 };
 use tokio::net::TcpListener;
 
@@ -56,10 +57,9 @@ async fn put(
         Ok(body) => {
             let body = body.to_bytes();
             let record = FutureRecord::<(), [u8]>::to(topic).payload(&body);
-            let sent = producer.send_result(record);
-            match sent {
-                Ok(acknowledged) if matches!(acknowledged.await, Ok(Ok(_))) => 204,
-                _ => 503,
+            match producer.send(record, Timeout::Never).await {
+                Ok(_) => 204,
+                Err(_) => 503,
             }
         }
         Err(_) => 400,
