@@ -18,6 +18,10 @@ use crate::gateway::Shared;
 use crate::metrics::WorkerMetrics;
 use crate::turn::Turn;
 
+/// Rounds of the event loop between an acknowledgement and the next batch: one in which answers are written, one in which
+/// what they bring is read.
+const ROUNDS_BEFORE_SENDING: usize = 2;
+
 /// What all connections of one worker use. Only its own thread touches it, so nothing here is locked.
 pub(crate) struct Worker {
     pub(crate) number: u32,
@@ -49,7 +53,9 @@ impl Worker {
 
     /// Hands what this turn staged to the log: one hand-over for all connections that had something to say.
     fn hand_over(&self) {
-        self.turn_is_open.set(false);
+        if !self.turn_is_open.replace(false) {
+            return;
+        }
         let turn = self.turn.take();
         let handed = self
             .shared
@@ -61,8 +67,15 @@ impl Worker {
         }
     }
 
-    fn wake_settled(&self) {
+    /// Has those answered whose records are settled; then hands over what came meanwhile, and has sent what waited. Who is
+    /// answered often comes again at once, and so goes with the others in one batch.
+    async fn answer_settled(&self) {
         self.waiting.borrow_mut().retain(|turn| turn.look());
+        for _ in 0..ROUNDS_BEFORE_SENDING {
+            tokio::task::yield_now().await;
+        }
+        self.hand_over();
+        self.shared.backend.send();
     }
 
     /// Enters a connection into the list of those to be woken when draining starts; returns its number there.
@@ -136,7 +149,7 @@ async fn serve(
     loop {
         tokio::select! {
             () = worker.turn_is_whole.notified() => worker.hand_over(),
-            () = settled.notified() => worker.wake_settled(),
+            () = settled.notified() => worker.answer_settled().await,
             Some(stream) = incoming.recv() => accept(&worker, stream, &mut connections),
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             _ = second.tick() => worker.stock.borrow_mut().renew(SystemTime::now()),
@@ -153,7 +166,7 @@ async fn serve(
     while !connections.is_empty() {
         tokio::select! {
             () = worker.turn_is_whole.notified() => worker.hand_over(),
-            () = settled.notified() => worker.wake_settled(),
+            () = settled.notified() => worker.answer_settled().await,
             _ = connections.join_next() => {}
             () = &mut deadline => break,
         }

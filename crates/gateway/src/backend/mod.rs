@@ -93,6 +93,13 @@ impl Backend {
         }
     }
 
+    /// Something was settled: what waited for that may go.
+    pub(crate) fn send(&self) {
+        if let Self::Kafka(log) = self {
+            log.send();
+        }
+    }
+
     /// Whether a new topic is still being looked for; `waker` is woken when it is not any more.
     pub(crate) fn looks_for(&self, topic: &str, waker: &Waker) -> bool {
         match self {

@@ -1,9 +1,9 @@
 //! The log on Kafka: batches form while others are under way, and a request is told of its records' durability when the
 //! broker has acknowledged every one of them.
 //!
-//! Whoever can, sends: a worker that hands records over sends them at once while few batches are in flight; otherwise
-//! they gather, and the acknowledgement that makes room sends them. Three threads stand behind that: one takes
-//! acknowledgements, one sees that nobody waits too long, one asks about topics. Consumers are not its concern.
+//! Workers send: at once what is handed over while nothing is in flight; otherwise it gathers, until it is large or an
+//! acknowledgement has woken a worker. Three threads stand behind that: one takes acknowledgements, one sees that nobody
+//! waits too long, one asks about topics. Consumers are not its concern.
 
 mod acknowledging;
 mod batch;
@@ -42,6 +42,8 @@ use metrics::{Failure, KafkaMetrics, Now};
 
 /// Between two looks for batches that are late.
 const WATCH_EVERY: Duration = Duration::from_millis(25);
+/// A small batch waits no longer than this for those under way: one of them may be for a partition that nobody leads.
+const SMALL_WAITS: Duration = Duration::from_millis(5);
 /// How long the thread that takes acknowledgements waits for one, before it looks whether it is to end.
 const POLL_FOR: Duration = Duration::from_millis(100);
 
@@ -166,7 +168,7 @@ impl Inner {
         self.topics.ask(topic)
     }
 
-    /// Takes what a worker staged, and sends it if few batches are under way.
+    /// Takes what a worker staged, and sends what has gathered if it is to go now.
     pub(crate) fn submit(
         &self,
         staging: &mut Staging,
@@ -206,14 +208,13 @@ impl Inner {
         Ok(())
     }
 
-    /// Sends what gathers, if there is something and few batches are under way.
-    fn send(&self) {
+    /// Sends what gathers, if there is something and it is to go now.
+    pub(crate) fn send(&self) {
         self.send_gathered(&mut self.sender());
     }
 
     fn send_gathered(&self, sender: &mut Sender) {
-        let has_room = self.flights.count() < self.settings.kafka_batches_in_flight;
-        if !has_room || self.health.is_away() || sender.gathering.is_empty() {
+        if !self.is_to_be_sent(sender) || self.health.is_away() || sender.gathering.is_empty() {
             return;
         }
         let since = sender.since.take().unwrap_or_else(Instant::now);
@@ -225,6 +226,19 @@ impl Inner {
             }
         }
         sender.gathering.clear();
+    }
+
+    /// Whether what gathers goes now: a small batch waits for those under way, so that it grows meanwhile.
+    fn is_to_be_sent(&self, sender: &Sender) -> bool {
+        let under_way = self.flights.count();
+        let is_large = || sender.gathering.records() >= self.settings.kafka_batch_records;
+        let waits_long = || {
+            sender
+                .since
+                .is_some_and(|since| since.elapsed() >= SMALL_WAITS)
+        };
+        under_way == 0
+            || under_way < self.settings.kafka_batches_in_flight && (is_large() || waits_long())
     }
 
     fn send_message(&self, topic: &str, message: &batch::Message, flight: &Arc<Flight>) {
