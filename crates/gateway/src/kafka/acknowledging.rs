@@ -70,8 +70,8 @@ impl ProducerContext for Acknowledging {
         if flight.heard(partition, result.is_ok())
             && let Some(inner) = self.inner()
         {
-            // A worker that waits for it sends what has gathered.
             inner.landed(&flight);
+            inner.send_large();
         }
     }
 }

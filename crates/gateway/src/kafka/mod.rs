@@ -1,8 +1,8 @@
 //! The log on Kafka: batches form while others are under way, and a request is told of its records' durability when the
 //! broker has acknowledged every one of them.
 //!
-//! Workers send: at once what is handed over while nothing is in flight; otherwise it gathers, until it is large or an
-//! acknowledgement has woken a worker. Three threads stand behind that: one takes acknowledgements, one sees that nobody
+//! What is handed over is sent at once while nothing is in flight. Otherwise it gathers, until it is large, or an
+//! acknowledgement has woken a worker and the worker has answered those who waited for it. Three threads stand behind that: one takes acknowledgements, one sees that nobody
 //! waits too long, one asks about topics. Consumers are not its concern.
 
 mod acknowledging;
@@ -213,6 +213,14 @@ impl Inner {
         self.send_gathered(&mut self.sender());
     }
 
+    /// Sends what gathers if it is large; a worker sees to a small batch, which may yet grow by those whom it answers.
+    fn send_large(&self) {
+        let mut sender = self.sender();
+        if self.is_large(&sender) {
+            self.send_gathered(&mut sender);
+        }
+    }
+
     fn send_gathered(&self, sender: &mut Sender) {
         if !self.is_to_be_sent(sender) || self.health.is_away() || sender.gathering.is_empty() {
             return;
@@ -231,14 +239,18 @@ impl Inner {
     /// Whether what gathers goes now: a small batch waits for those under way, so that it grows meanwhile.
     fn is_to_be_sent(&self, sender: &Sender) -> bool {
         let under_way = self.flights.count();
-        let is_large = || sender.gathering.records() >= self.settings.kafka_batch_records;
         let waits_long = || {
             sender
                 .since
                 .is_some_and(|since| since.elapsed() >= SMALL_WAITS)
         };
         under_way == 0
-            || under_way < self.settings.kafka_batches_in_flight && (is_large() || waits_long())
+            || under_way < self.settings.kafka_batches_in_flight
+                && (self.is_large(sender) || waits_long())
+    }
+
+    fn is_large(&self, sender: &Sender) -> bool {
+        sender.gathering.records() >= self.settings.kafka_batch_records
     }
 
     fn send_message(&self, topic: &str, message: &batch::Message, flight: &Arc<Flight>) {
