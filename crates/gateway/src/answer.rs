@@ -1,5 +1,6 @@
 //! Answers as bytes on the wire.
 
+use crate::calls::last::Form;
 use crate::problem::{MEDIA_TYPE, Problem};
 
 /// What is the same in all answers of a worker for a second: kept ready, copied per answer.
@@ -9,6 +10,9 @@ pub(crate) struct Stock {
     date: Vec<u8>,
     /// The whole 204.
     no_content: Vec<u8>,
+    /// The head of a 200 with a reading, up to its length: as a line, and as JSON.
+    line: Vec<u8>,
+    json: Vec<u8>,
 }
 
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -25,6 +29,28 @@ impl Stock {
             .extend_from_slice(b"HTTP/1.1 204 No Content\r\n");
         self.no_content.extend_from_slice(&self.date);
         self.no_content.extend_from_slice(b"\r\n");
+        for (head, media_type) in [
+            (&mut self.line, "text/plain; charset=utf-8"),
+            (&mut self.json, "application/json"),
+        ] {
+            head.clear();
+            head.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+            head.extend_from_slice(&self.date);
+            head.extend_from_slice(b"content-type: ");
+            head.extend_from_slice(media_type.as_bytes());
+            head.extend_from_slice(b"\r\ncontent-length: ");
+        }
+    }
+
+    /// A reading, after which the connection goes on.
+    pub(crate) fn reading(&self, out: &mut Vec<u8>, form: Form, body: &[u8]) {
+        out.extend_from_slice(match form {
+            Form::Lines => &self.line,
+            Form::Json => &self.json,
+        });
+        out.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
+        out.extend_from_slice(b"\r\n\r\n");
+        out.extend_from_slice(body);
     }
 
     pub(crate) fn no_content(&self, out: &mut Vec<u8>, last: bool) {

@@ -123,7 +123,9 @@ fn convert(head: &http1::Head<'_, '_>) -> Result<Request<Body>, Problem> {
 /// Which call a target is, for the counters.
 fn call(target: &str) -> Call {
     let path = target.split('?').next().unwrap_or(target);
-    if path.starts_with("/api/v1/topics/") {
+    if path.starts_with("/api/v1/topics/") && path.ends_with("/last") {
+        Call::Last
+    } else if path.starts_with("/api/v1/topics/") {
         Call::ReadRecords
     } else if path == "/api/v1/query" {
         Call::Query

@@ -13,6 +13,7 @@ mod gateway;
 pub mod http1;
 mod ingest;
 mod kafka;
+mod latest;
 mod log;
 mod metrics;
 mod problem;

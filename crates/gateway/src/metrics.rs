@@ -13,23 +13,25 @@ use crate::backend::Backend;
 pub(crate) enum Call {
     PutRecords,
     ReadRecords,
+    Last,
     Query,
     Documentation,
     Operators,
     Other,
 }
 
-const CALLS: [&str; 6] = [
+const CALLS: [&str; 7] = [
     "put_records",
     "read_records",
+    "last",
     "query",
     "documentation",
     "operators",
     "other",
 ];
-const STATUSES: [u16; 20] = [
-    200, 204, 400, 403, 404, 405, 408, 413, 414, 415, 417, 422, 429, 431, 500, 501, 503, 505, 507,
-    0,
+const STATUSES: [u16; 22] = [
+    200, 204, 400, 403, 404, 405, 408, 413, 414, 415, 417, 422, 429, 431, 500, 501, 502, 503, 504,
+    505, 507, 0,
 ];
 
 /// One worker's counters.
@@ -158,6 +160,7 @@ pub(crate) fn exposition(
     let mut page = String::with_capacity(8 * 1024);
     requests(&mut page, workers);
     write_singles(&mut page, &singles(workers, gauges));
+    write_singles(&mut page, &backend.latest().counts());
     match backend {
         Backend::Embedded(store) => store.metrics.write(&mut page),
         Backend::Kafka(log) => log.write_metrics(&mut page),
@@ -227,11 +230,11 @@ fn singles(workers: &[Arc<WorkerMetrics>], gauges: &Gauges) -> [Single; 8] {
     ]
 }
 
-fn counter(name: &'static str, help: &'static str, value: u64) -> Single {
+pub(crate) fn counter(name: &'static str, help: &'static str, value: u64) -> Single {
     (name, "counter", help, value)
 }
 
-fn gauge(name: &'static str, help: &'static str, value: u64) -> Single {
+pub(crate) fn gauge(name: &'static str, help: &'static str, value: u64) -> Single {
     (name, "gauge", help, value)
 }
 

@@ -37,7 +37,18 @@ pub(crate) fn record(
 ) {
     out.extend_from_slice(b"{\"offset\":");
     integer(out, offset);
-    out.extend_from_slice(b",\"time\":");
+    out.push(b',');
+    members(out, time, line, selection);
+}
+
+/// One line of NDJSON: time, measurement, tags, fields, in this order.
+pub(crate) fn reading(out: &mut Vec<u8>, time: i64, line: &Line<'_>) {
+    out.push(b'{');
+    members(out, time, line, &Selection::default());
+}
+
+fn members(out: &mut Vec<u8>, time: i64, line: &Line<'_>, selection: &Selection) {
+    out.extend_from_slice(b"\"time\":");
     integer(out, time);
     out.extend_from_slice(b",\"measurement\":");
     text(out, &line_protocol::measurement_text(line.measurement()));

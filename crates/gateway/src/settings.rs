@@ -82,6 +82,16 @@ pub struct Settings {
     /// Records that one query or read looks at
     #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40), requires = "store")]
     pub query_max_records: usize,
+    /// Series whose latest reading is kept in memory, over all topics; beyond it those go that were longest without a record;
+    /// 0 keeps none
+    #[arg(long, default_value_t = 100_000, value_parser = bytes(0, 100_000_000))]
+    pub last_series: usize,
+    /// Bytes of memory for these readings
+    #[arg(long, default_value_t = 32 * 1024 * 1024, value_parser = bytes(1 << 20, 1 << 40))]
+    pub last_max_bytes: usize,
+    /// Records of the store that are looked at after the start to know these readings again, the newest of each topic
+    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(0, 1 << 40), requires = "store")]
+    pub last_restore_records: usize,
     #[command(flatten)]
     pub kafka: KafkaSettings,
 }

@@ -13,6 +13,7 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::answer::Stock;
 use crate::backend::Staged;
+use crate::calls::last::Scratch;
 use crate::connection::Connection;
 use crate::gateway::Shared;
 use crate::metrics::WorkerMetrics;
@@ -30,6 +31,7 @@ pub(crate) struct Worker {
     pub(crate) router: axum::Router,
     pub(crate) staged: RefCell<Staged>,
     pub(crate) stock: RefCell<Stock>,
+    pub(crate) scratch: RefCell<Scratch>,
     /// Answer what is open, take nothing new.
     pub(crate) draining: Cell<bool>,
     /// The turn at hand.
@@ -118,6 +120,7 @@ pub(crate) async fn run(start: Start) {
         router: start.router,
         staged: RefCell::new(start.shared.backend.staged()),
         stock: RefCell::default(),
+        scratch: RefCell::default(),
         draining: Cell::new(false),
         turn: RefCell::default(),
         turn_is_open: Cell::new(false),

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::gateway::ServeError;
 use crate::kafka;
+use crate::latest::Latest;
 use crate::problem::Problem;
 use crate::settings::{BackendKind, Settings};
 use crate::store::{Refused, Store, StoreSettings, Writer};
@@ -55,6 +56,9 @@ impl Backend {
                     wal_max_bytes: settings.wal_max_bytes,
                     topics_max: settings.topics_max,
                     readers: settings.readers,
+                    last_series: settings.last_series,
+                    last_max_bytes: settings.last_max_bytes,
+                    last_restore_records: settings.last_restore_records,
                 };
                 let (store, writer) = Store::open(&settings, settled.to_vec())?;
                 Ok((Self::Embedded(store), Ending::Embedded(writer)))
@@ -97,6 +101,22 @@ impl Backend {
     pub(crate) fn send(&self) {
         if let Self::Kafka(log) = self {
             log.send();
+        }
+    }
+
+    /// The latest reading of each series.
+    pub(crate) fn latest(&self) -> &Latest {
+        match self {
+            Self::Embedded(store) => &store.latest,
+            Self::Kafka(log) => &log.latest,
+        }
+    }
+
+    /// The number of a topic that records were written to.
+    pub(crate) fn topic_number(&self, name: &str) -> Option<u32> {
+        match self {
+            Self::Embedded(store) => store.topics.known(name).map(|slot| slot.0),
+            Self::Kafka(log) => log.topics.ready(name).map(|topic| topic.number),
         }
     }
 

@@ -78,6 +78,21 @@ impl Staged {
     }
 }
 
+impl Staged {
+    /// The number of a topic that records were written to.
+    pub(crate) fn topic_number(&mut self, backend: &Backend, name: &str) -> Option<u32> {
+        match (backend, self) {
+            (Backend::Embedded(store), Self::Embedded(staged)) => {
+                staged.topic(name, store).map(|slot| slot.0)
+            }
+            (Backend::Kafka(log), Self::Kafka(staging)) => {
+                staging.topic(name, &log.topics).map(|topic| topic.number)
+            }
+            _ => unreachable!("a worker stages in what its own log made"),
+        }
+    }
+}
+
 impl Embedded {
     fn stage(
         &mut self,

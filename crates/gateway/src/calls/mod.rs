@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod documentation;
+pub(crate) mod last;
 mod operators;
 mod parameters;
 mod query;
@@ -58,6 +59,7 @@ fn documented() -> OpenApiRouter<Arc<Shared>> {
     }
     OpenApiRouter::with_openapi(api)
         .routes(routes!(records::read_records))
+        .routes(routes!(last::last))
         .routes(routes!(query::query))
         .routes(routes!(operators::healthz))
         .routes(routes!(operators::readyz))

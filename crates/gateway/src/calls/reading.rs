@@ -17,7 +17,7 @@ pub(crate) struct Held {
 
 impl Held {
     /// Room for an answer, if it fits beside the others; one is let in however large it may become.
-    fn room(shared: &Arc<Shared>, bytes: usize) -> Option<Self> {
+    pub(super) fn room(shared: &Arc<Shared>, bytes: usize) -> Option<Self> {
         let before = shared
             .gauges
             .answer_bytes
@@ -30,7 +30,7 @@ impl Held {
     }
 
     /// The answer is whole, and has this many.
-    fn settle(&mut self, bytes: usize) {
+    pub(super) fn settle(&mut self, bytes: usize) {
         let gauge = &self.shared.gauges.answer_bytes;
         gauge.fetch_add(bytes, Ordering::Relaxed);
         gauge.fetch_sub(self.bytes, Ordering::Relaxed);

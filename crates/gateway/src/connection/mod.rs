@@ -27,7 +27,7 @@ use crate::problem::Problem;
 use crate::ticket::Fate;
 use crate::turn::{Share, Turn};
 use crate::worker::Worker;
-use take::{Taken, take};
+use take::{Out, Taken, take};
 
 /// Room for reading; also what a quiet connection keeps.
 const INPUT_BYTES: usize = 16 * 1024;
@@ -55,6 +55,8 @@ enum Intake {
     Open,
     /// A call that waits for its turn.
     Barrier(Box<call::Owned>),
+    /// The next request is answered from memory, when all before it is; it stays in the input.
+    Behind,
     /// The next request's topic is being looked for; the request stays in the input.
     Topic(Box<str>),
     /// Nothing more is read.
@@ -143,9 +145,13 @@ impl Connection {
         loop {
             self.take_requests();
             self.settle();
+            if self.due.is_empty() && matches!(self.intake, Intake::Behind) {
+                self.intake = Intake::Open;
+                continue;
+            }
             if self.due.is_empty() && self.out.len() == self.sent {
                 match std::mem::replace(&mut self.intake, Intake::Open) {
-                    Intake::Open => {}
+                    Intake::Open | Intake::Behind => {}
                     Intake::Topic(name) => self.intake = Intake::Topic(name),
                     Intake::Barrier(owned) => {
                         self.answer_call(*owned).await;
@@ -206,8 +212,17 @@ impl Connection {
                 let announced = std::mem::take(&mut self.announced);
                 self.continued = false;
                 self.phase = Phase::Idle;
-                let taken = take(&self.worker, &request, announced);
-                match taken {
+                let out = if self.due.is_empty() {
+                    Out::Next(&mut self.out)
+                } else {
+                    Out::Behind
+                };
+                match take(&self.worker, &request, announced, out) {
+                    Taken::Answered => return Some(length),
+                    Taken::Behind => {
+                        self.intake = Intake::Behind;
+                        return None;
+                    }
                     Taken::Records(due) => self.due.push_back(due),
                     Taken::Call(owned) => self.intake = Intake::Barrier(owned),
                     Taken::NoTopicYet(name) => {

@@ -3,6 +3,7 @@
 use super::{Answer, Due};
 use crate::backend::NotStaged;
 use crate::call;
+use crate::calls::last;
 use crate::http1;
 use crate::ingest;
 use crate::metrics::Call;
@@ -13,13 +14,38 @@ use crate::worker::Worker;
 pub(super) enum Taken {
     Records(Due),
     Call(Box<call::Owned>),
+    /// It is answered already.
+    Answered,
+    /// Nothing yet: it can be answered when all before it is. To be taken again.
+    Behind,
     /// Nothing yet: its topic is new and being looked for. To be taken again.
     NoTopicYet(Box<str>),
 }
 
+/// Where an answer goes that is known at once.
+pub(super) enum Out<'a> {
+    /// All answers before it are written.
+    Next(&'a mut Vec<u8>),
+    Behind,
+}
+
 /// Sorts a request: records are staged, anything else is kept for its turn.
-pub(super) fn take(worker: &Worker, request: &http1::Request<'_, '_>, announced: usize) -> Taken {
+pub(super) fn take(
+    worker: &Worker,
+    request: &http1::Request<'_, '_>,
+    announced: usize,
+    out: Out<'_>,
+) -> Taken {
     let head = &request.head;
+    if last::is_common(request) && !worker.draining.get() {
+        let Out::Next(out) = out else {
+            return Taken::Behind;
+        };
+        if last::answer(worker, head, out) {
+            worker.metrics.answered(Call::Last, 200);
+            return Taken::Answered;
+        }
+    }
     let target = match head.method {
         "PUT" | "POST" => ingest::records_target(head.target),
         _ => None,

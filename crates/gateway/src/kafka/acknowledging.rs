@@ -12,10 +12,12 @@ use rdkafka::types::RDKafkaErrorCode;
 use super::Inner;
 use super::flight::Flight;
 use super::health::Health;
+use crate::latest::Latest;
 
 /// The producer's context.
 pub(super) struct Acknowledging {
     pub(super) health: Arc<Health>,
+    pub(super) latest: Arc<Latest>,
     /// Set as soon as there is a log.
     pub(super) inner: OnceLock<Weak<Inner>>,
 }
@@ -55,6 +57,10 @@ impl ProducerContext for Acknowledging {
         let partition = match result {
             Ok(message) => {
                 self.health.heard();
+                // Before anybody is told: who reads after a 204 finds it.
+                if let Some(lines) = message.payload() {
+                    self.latest.note_lines(flight.topic, lines);
+                }
                 message.partition()
             }
             Err((error, message)) => {

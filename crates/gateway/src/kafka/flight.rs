@@ -16,6 +16,8 @@ const PARTS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Flight {
     ticket: Ticket,
+    /// The topic's number.
+    pub(super) topic: u32,
     pub(super) workers: u64,
     pub(super) records: usize,
     pub(super) bytes: usize,
@@ -43,6 +45,7 @@ impl Flight {
         }
         Self {
             ticket: lines.ticket.clone().unwrap_or_default(),
+            topic: lines.topic.number,
             workers: lines.workers,
             records: lines.records,
             bytes: lines.bytes,

@@ -12,6 +12,8 @@ const TOLD_FOR: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Health {
     is_away: AtomicBool,
+    /// It has answered once since the start.
+    was_reached: AtomicBool,
     /// Somebody should look whether it answers.
     is_doubted: AtomicBool,
     began: Instant,
@@ -35,6 +37,7 @@ impl Health {
     pub(super) fn new() -> Self {
         Self {
             is_away: AtomicBool::new(false),
+            was_reached: AtomicBool::new(false),
             is_doubted: AtomicBool::new(false),
             began: Instant::now(),
             heard_us: AtomicU64::new(0),
@@ -78,6 +81,7 @@ impl Health {
     }
 
     pub(super) fn set_back(&self) {
+        self.was_reached.store(true, Ordering::Relaxed);
         self.is_doubted.store(false, Ordering::Relaxed);
         self.lock().told = None;
         if self.is_away.swap(false, Ordering::Relaxed) {
@@ -90,9 +94,14 @@ impl Health {
         self.is_doubted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody should look: once for each doubt, and as long as it is away.
+    /// Whether it has answered since the start.
+    pub(super) fn was_reached(&self) -> bool {
+        self.was_reached.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody should look: once for each doubt, as long as it is away, and until it was reached.
     pub(super) fn is_to_be_seen(&self) -> bool {
-        self.is_doubted.swap(false, Ordering::Relaxed) || self.is_away()
+        self.is_doubted.swap(false, Ordering::Relaxed) || self.is_away() || !self.was_reached()
     }
 
     /// What librdkafka says: kept as the reason, and told of now and then.

@@ -30,6 +30,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use tokio::sync::Notify;
 
 use crate::backend::queue_full;
+use crate::latest::{Latest, LatestLimits};
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::ticket::Ticket;
@@ -62,6 +63,7 @@ pub(crate) struct Log(Arc<Inner>);
 /// What all its threads share.
 pub(crate) struct Inner {
     pub(crate) topics: Topics,
+    pub(crate) latest: Arc<Latest>,
     producer: BaseProducer<Acknowledging>,
     sender: Mutex<Sender>,
     flights: Flights,
@@ -114,12 +116,18 @@ impl Log {
         let kafka = settings.kafka.clone();
         let health = Arc::new(Health::new());
         let config = kafka.producer(brokers, settings.in_flight_max_bytes);
+        let latest = Arc::new(Latest::new(LatestLimits {
+            series: settings.last_series,
+            bytes: settings.last_max_bytes,
+        }));
         let context = Acknowledging {
             health: Arc::clone(&health),
+            latest: Arc::clone(&latest),
             inner: std::sync::OnceLock::new(),
         };
         let inner = Arc::new(Inner {
             topics: Topics::new(settings.topics_max),
+            latest,
             producer: config.create_with_context(context)?,
             sender: Mutex::default(),
             flights: Flights::default(),
@@ -164,7 +172,7 @@ impl Inner {
 
     /// Has a new topic looked for.
     pub(crate) fn ask_for(&self, topic: &str) -> Result<(), Problem> {
-        self.is_ready()?;
+        self.is_present()?;
         self.topics.ask(topic)
     }
 
@@ -300,6 +308,9 @@ impl Inner {
         loop {
             std::thread::sleep(WATCH_EVERY);
             self.give_up_late();
+            if let Some(reason) = self.health.away() {
+                self.topics.refuse_asked(|| keeper::away(&reason));
+            }
             let mut sender = self.sender();
             let is_late = |since: Instant| since.elapsed() >= self.settings.kafka_timeout;
             if self.health.is_away() || sender.since.is_some_and(is_late) {
@@ -358,12 +369,21 @@ impl Inner {
         )
     }
 
-    /// Why records would not be taken now.
-    pub(crate) fn is_ready(&self) -> Result<(), Problem> {
+    /// Why records would not be taken now; those that come before the cluster was reached wait for it.
+    fn is_present(&self) -> Result<(), Problem> {
         match self.health.away() {
             Some(reason) => Err(keeper::away(&reason)),
             None => Ok(()),
         }
+    }
+
+    /// Why it cannot be said that records would be taken now.
+    pub(crate) fn is_ready(&self) -> Result<(), Problem> {
+        self.is_present()?;
+        if self.health.was_reached() {
+            return Ok(());
+        }
+        Err(Problem::new(503, "Kafka has not been reached yet"))
     }
 
     /// Nothing can be sent any more.

@@ -212,6 +212,13 @@ fn topics_are_looked_for_once_and_have_a_limit() {
     assert_eq!(topics.ask("b").unwrap_err().detail, "no");
     let ready = topics.ready("a").unwrap();
     assert_eq!((&*ready.name, ready.partitions()), ("x.a", 2));
+    let topics_asked = Topics::new(2);
+    topics_asked.ask("late").unwrap();
+    topics_asked.refuse_asked(|| Problem::new(503, "away"));
+    assert!(!topics_asked.looks_for("late", waker));
+    assert_eq!(topics_asked.ask("late").unwrap_err().detail, "away");
+    topics_asked.note("late", "late".to_owned(), Ok(found));
+    assert!(topics_asked.ready("late").is_some());
     topics.forget("a");
     assert!(ready.is_gone() && topics.ready("a").is_none());
     topics.close();

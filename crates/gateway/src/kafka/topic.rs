@@ -184,6 +184,20 @@ impl Topics {
         }
     }
 
+    /// Nobody waits any longer for topics that are being looked for; whoever looks for them may still find them.
+    pub(super) fn refuse_asked(&self, problem: impl Fn() -> Problem) {
+        let mut known = self.lock();
+        let mut wakers = Vec::new();
+        for entry in known.entries.values_mut() {
+            if let Entry::Asked(waiting) = entry {
+                wakers.append(waiting);
+                *entry = Entry::Failed(problem(), Instant::now());
+            }
+        }
+        drop(known);
+        wakers.iter().for_each(Waker::wake_by_ref);
+    }
+
     /// Those that can be written to, by the names they are asked for.
     pub(super) fn all_ready(&self) -> Vec<(Box<str>, Arc<Topic>)> {
         let known = self.lock();

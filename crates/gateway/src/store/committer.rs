@@ -121,6 +121,7 @@ impl Committer {
         match written {
             Ok(()) => {
                 self.accept_changes();
+                self.note_latest(&batch);
                 self.store
                     .metrics
                     .note(batch.records, batch.bytes, started.elapsed());
@@ -143,6 +144,14 @@ impl Committer {
         self.bound_log();
         if durable && is_small && started.duration_since(self.merged) > MERGE_EVERY {
             self.merge(1);
+        }
+    }
+
+    fn note_latest(&self, batch: &Batch) {
+        for topic in &batch.topics {
+            for chunk in &topic.chunks {
+                self.store.latest.note_chunk(topic.slot.0, &chunk.bytes);
+            }
         }
     }
 

@@ -10,6 +10,7 @@ mod intake;
 mod merger;
 mod queue;
 mod readers;
+mod restore;
 mod topics;
 
 pub use chunk::{Chunk, Entries, Entry, measurement_bit};
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::latest::{Latest, LatestLimits};
 use crate::metrics::CommitMetrics;
 pub use crate::ticket::{Fate, Ticket};
 
@@ -46,6 +48,11 @@ pub struct StoreSettings {
     pub topics_max: usize,
     /// Threads that read at once.
     pub readers: usize,
+    /// Series whose latest reading is kept in memory, and their bytes.
+    pub last_series: usize,
+    pub last_max_bytes: usize,
+    /// Records looked at, when the store is opened, to know them again.
+    pub last_restore_records: usize,
 }
 
 /// An open store; cheap to clone.
@@ -56,6 +63,7 @@ pub struct Store {
     pub readers: Readers,
     /// The last write went well.
     pub writable: Arc<AtomicBool>,
+    pub(crate) latest: Arc<Latest>,
     pub(crate) metrics: Arc<CommitMetrics>,
     /// Told when the committer has ended.
     ended: Arc<Notify>,
@@ -101,9 +109,14 @@ impl Store {
             )),
             readers: Readers::open(&settings.file, settings.readers)?,
             writable: Arc::new(AtomicBool::new(true)),
+            latest: Arc::new(Latest::new(LatestLimits {
+                series: settings.last_series,
+                bytes: settings.last_max_bytes,
+            })),
             metrics: Arc::new(CommitMetrics::default()),
             ended: Arc::default(),
         };
+        restore::start(&store, &settings, &opened.topics)?;
         let end = End {
             store: store.clone(),
             workers: workers.clone(),

@@ -24,6 +24,9 @@ fn open_with(file: &Path, file_max_bytes: u64) -> (Store, Writer) {
         wal_max_bytes: WAL_MAX_BYTES,
         topics_max: 10,
         readers: 1,
+        last_series: 1000,
+        last_max_bytes: 1 << 20,
+        last_restore_records: 1000,
     };
     Store::open(&settings, Vec::new()).unwrap()
 }

@@ -9,6 +9,8 @@ mod durability;
 #[cfg(test)]
 mod kafka;
 #[cfg(test)]
+mod last;
+#[cfg(test)]
 mod openapi;
 #[cfg(test)]
 mod query;

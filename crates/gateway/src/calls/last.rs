@@ -1,0 +1,373 @@
+//! The latest reading of a series, from memory. The common form of the call is answered by the connection itself, at once;
+//! every other form, and every refusal, comes to the router.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, Uri, header};
+use waggle_record::line_protocol;
+
+use super::parameters::Parameters;
+use super::reading::Held;
+use crate::gateway::Shared;
+use crate::http1;
+use crate::ingest::check_topic;
+use crate::latest::{Place, Reading};
+use crate::problem::Problem;
+use crate::render;
+use crate::worker::Worker;
+
+/// Readings in an answer where no limit is asked for, and at most.
+const LIMIT_DEFAULT: usize = 1000;
+const LIMIT_MAX: usize = 10_000;
+const NEXT: &str = "waggle-next";
+/// Runs of places that one answer looks at: a topic with few series among many others needs several answers.
+const RUNS_MAX: usize = 1024;
+
+/// How a reading is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Lines,
+    Json,
+}
+
+/// A worker's own, so that answers cost no allocation.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    series: Vec<u8>,
+    line: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Form {
+    /// By what the client says it takes; JSON where it does not say `text/plain`.
+    fn of<'a>(mut accepts: impl Iterator<Item = &'a [u8]>) -> Self {
+        let is_plain = |range: &[u8]| {
+            let end = memchr::memchr(b';', range).unwrap_or(range.len());
+            range[..end]
+                .trim_ascii()
+                .eq_ignore_ascii_case(b"text/plain")
+        };
+        let says_plain = accepts.any(|accept| accept.split(|byte| *byte == b',').any(is_plain));
+        if says_plain { Self::Lines } else { Self::Json }
+    }
+
+    /// The type of an answer of several readings.
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Lines => "text/plain; charset=utf-8",
+            Self::Json => "application/x-ndjson",
+        }
+    }
+}
+
+/// Topic and series of `/api/v1/topics/{topic}/last?series=…`, the series as it stands in the target.
+fn common_form(target: &str) -> Option<(&str, &str)> {
+    let rest = target.strip_prefix("/api/v1/topics/")?;
+    let end = memchr::memchr(b'/', rest.as_bytes())?;
+    let series = rest[end..].strip_prefix("/last?series=")?;
+    let is_all = memchr::memchr2(b'&', b'#', series.as_bytes()).is_none();
+    is_all.then_some((&rest[..end], series))
+}
+
+/// Whether it is a call that [`answer`] may answer.
+pub(crate) fn is_common(request: &http1::Request<'_, '_>) -> bool {
+    let head = &request.head;
+    head.method == "GET"
+        && head.keep_alive
+        && request.body.is_empty()
+        && common_form(head.target).is_some()
+}
+
+/// Writes the answer, if there is such a reading; false leaves it to the router.
+pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<u8>) -> bool {
+    let Some((topic, raw)) = common_form(head.target) else {
+        return false;
+    };
+    let backend = &worker.shared.backend;
+    let latest = backend.latest();
+    if latest.is_filling() {
+        return false;
+    }
+    let Some(topic) = worker.staged.borrow_mut().topic_number(backend, topic) else {
+        return false;
+    };
+    let mut scratch = worker.scratch.borrow_mut();
+    let Scratch { series, line, body } = &mut *scratch;
+    let series = if memchr::memchr2(b'%', b'+', raw.as_bytes()).is_none() {
+        raw.as_bytes()
+    } else if decode(raw.as_bytes(), series) {
+        series
+    } else {
+        return false;
+    };
+    let accepts = head.headers.iter().filter_map(|field| {
+        let is_accept = field.name.len() == 6 && field.name.eq_ignore_ascii_case("accept");
+        is_accept.then_some(field.value)
+    });
+    let form = Form::of(accepts);
+    body.clear();
+    let is_found = match form {
+        Form::Lines => latest.look(topic, series, |reading| reading.write_line(body)),
+        Form::Json => {
+            let time = latest.look(topic, series, |reading| copy(reading, line));
+            time.and_then(|time| json(time, line, body))
+        }
+    };
+    if is_found.is_some() {
+        worker.stock.borrow().reading(out, form, body);
+    }
+    is_found.is_some()
+}
+
+/// Line and time of a reading, to be worked on when the table is not locked any more.
+fn copy(reading: Reading<'_>, line: &mut Vec<u8>) -> i64 {
+    line.clear();
+    line.extend_from_slice(reading.series);
+    line.push(b' ');
+    line.extend_from_slice(reading.fields);
+    reading.time
+}
+
+fn json(time: i64, line: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let line = line_protocol::lines(line).next()?.ok()?;
+    render::reading(out, time, &line);
+    Some(())
+}
+
+/// A value of a query without its encoding (the form's, where a plus is a space); false where it is none.
+fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
+    out.clear();
+    let mut rest = raw;
+    while let Some((byte, more)) = rest.split_first() {
+        rest = more;
+        match byte {
+            b'+' => out.push(b' '),
+            b'%' => {
+                let digit = |at: usize| char::from(*more.get(at)?).to_digit(16);
+                let (Some(high), Some(low)) = (digit(0), digit(1)) else {
+                    return false;
+                };
+                out.push(u8::try_from(high * 16 + low).expect("two digits"));
+                rest = &more[2..];
+            }
+            byte => out.push(*byte),
+        }
+    }
+    true
+}
+
+/// Read the latest reading of a series
+///
+/// The latest by its time, of those that are durable; of equal times the one that came last. It is answered from memory, and what
+/// was answered 204 by this gateway before is seen. The series is measurement and tags as they were written. With `Accept: text/plain` the answer
+/// is line protocol.
+///
+/// Without `series` it is the latest reading of every series of the topic, one a line, in no particular order:
+/// ask again with `after` from `Waggle-Next` as long as an answer has that header. An answer may be empty before the last one.
+///
+/// Of at most `--last-series` series a reading is kept, in `--last-max-bytes`; beyond that those are not found that were longest without a
+/// record. With `--backend kafka` it knows what this gateway wrote since it started, not what others wrote.
+#[utoipa::path(
+    get,
+    path = "/api/v1/topics/{topic}/last",
+    tag = "records",
+    params(
+        ("topic" = String, Path, description = "1 to 200 of the characters A-Z a-z 0-9 . _ -, but not . or ..", example = "plant"),
+        ("series" = Option<String>, Query, description = "Measurement and tags as they were written, percent-encoded", example = "cpu,host=plant-01"),
+        ("limit" = Option<i64>, Query, description = "Readings at most (1000); lowered to 10,000; without `series`", example = 100),
+        ("after" = Option<i64>, Query, description = "Where to go on: `Waggle-Next` of the answer before; without `series`"),
+    ),
+    responses(
+        (
+            status = 200,
+            description = "The reading; without `series` one a line (`application/x-ndjson`, or `text/plain`)",
+            content(
+                (Object = "application/json", example = json!({"time": 1_795_288_696_982_796_153_i64, "measurement": "cpu", "tags": {"host": "plant-01"}, "fields": {"user": 12.5}})),
+                (String = "application/x-ndjson", example = json!("{\"time\":1795288696982796153,\"measurement\":\"cpu\",\"tags\":{\"host\":\"plant-01\"},\"fields\":{\"user\":12.5}}\n")),
+                (String = "text/plain", example = "cpu,host=plant-01 user=12.5 1795288696982796153\n"),
+            ),
+            headers(("Waggle-Next" = i64, description = "Where to go on, if this is not all; without `series`")),
+        ),
+        (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 404, description = "No reading of this series is kept", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 501, description = "No readings are kept (`--last-series 0`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "After a start: they are still being read from the store; or too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+    )
+)]
+pub(super) async fn last(
+    State(shared): State<Arc<Shared>>,
+    Path(topic): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    check_topic(&topic)?;
+    let asked = Asked::of(&uri)?;
+    let accepts = headers.get_all(header::ACCEPT);
+    let form = Form::of(accepts.iter().map(HeaderValue::as_bytes));
+    let latest = shared.backend.latest();
+    if !latest.is_on() {
+        return Err(Problem::new(
+            501,
+            "this gateway keeps no latest readings (--last-series 0)",
+        ));
+    }
+    if latest.is_filling() {
+        return Err(Problem::new(
+            503,
+            "the latest readings are still being read from the store; try again",
+        ));
+    }
+    let number = shared.backend.topic_number(&topic);
+    match asked {
+        Asked::One(series) => one(&shared, number, &series, form),
+        Asked::All { limit, after } => all(&shared, number, limit, after, form).await,
+    }
+}
+
+enum Asked {
+    One(String),
+    All { limit: usize, after: Place },
+}
+
+impl Asked {
+    fn of(uri: &Uri) -> Result<Self, Problem> {
+        let mut parameters = Parameters::of(uri)?;
+        if let Some(series) = parameters.text("series")? {
+            parameters.finish()?;
+            return Ok(Self::One(series));
+        }
+        let limit = parameters.limit(LIMIT_DEFAULT, LIMIT_MAX)?;
+        let after = match parameters.integer("after")? {
+            None => Place::START,
+            Some(after) => Place(
+                u64::try_from(after)
+                    .map_err(|_| Problem::new(400, "after is what Waggle-Next said"))?,
+            ),
+        };
+        parameters.finish()?;
+        Ok(Self::All { limit, after })
+    }
+}
+
+fn one(shared: &Shared, topic: Option<u32>, series: &str, form: Form) -> Result<Response, Problem> {
+    let mut body = Vec::new();
+    let found = topic.and_then(|topic| {
+        let latest = shared.backend.latest();
+        latest.look(topic, series.as_bytes(), |reading| {
+            write(reading, form, &mut body);
+        })
+    });
+    if found.is_none() {
+        return Err(Problem::new(
+            404,
+            format!(
+                "no reading of series {series} is kept; a series is measurement and tags as they were written"
+            ),
+        ));
+    }
+    let media_type = match form {
+        Form::Lines => form.media_type(),
+        Form::Json => "application/json",
+    };
+    Ok(([(header::CONTENT_TYPE, media_type)], body).into_response())
+}
+
+/// One line of the form.
+fn write(reading: Reading<'_>, form: Form, out: &mut Vec<u8>) {
+    match form {
+        Form::Lines => reading.write_line(out),
+        Form::Json => {
+            let mut line = Vec::new();
+            let time = copy(reading, &mut line);
+            // What was checked before it was kept is a line.
+            let _ = json(time, &line, out);
+        }
+    }
+}
+
+async fn all(
+    shared: &Arc<Shared>,
+    topic: Option<u32>,
+    limit: usize,
+    after: Place,
+    form: Form,
+) -> Result<Response, Problem> {
+    let bytes_max = shared.settings.answer_max_bytes;
+    let mut held = Held::room(shared, bytes_max)
+        .ok_or_else(|| Problem::new(503, "too many answers wait for their clients; try again"))?;
+    let (mut body, mut count, mut place) = (Vec::new(), 0, topic.map(|_| after));
+    for _ in 0..RUNS_MAX {
+        let (Some(topic), Some(from)) = (topic, place) else {
+            break;
+        };
+        let mut is_full = false;
+        place = shared.backend.latest().page(topic, from, |reading| {
+            is_full = count == limit || body.len() >= bytes_max;
+            if !is_full {
+                write(reading, form, &mut body);
+                count += 1;
+            }
+            !is_full
+        });
+        if is_full {
+            break;
+        }
+        // Others of this worker have their turn.
+        tokio::task::yield_now().await;
+    }
+    held.settle(body.len());
+    let mut response = ([(header::CONTENT_TYPE, form.media_type())], body).into_response();
+    if let Some(Place(next)) = place {
+        response.headers_mut().insert(NEXT, HeaderValue::from(next));
+    }
+    response.extensions_mut().insert(Arc::new(held));
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_what_the_client_takes() {
+        let form = |accepts: &[&str]| Form::of(accepts.iter().map(|accept| accept.as_bytes()));
+        assert_eq!(form(&[]), Form::Json);
+        assert_eq!(form(&["*/*"]), Form::Json);
+        assert_eq!(form(&["application/json"]), Form::Json);
+        assert_eq!(form(&["text/html, Text/Plain;q=0.5"]), Form::Lines);
+        assert_eq!(form(&["a/b", "text/plain"]), Form::Lines);
+    }
+
+    #[test]
+    fn a_series_is_decoded_as_a_form_is() {
+        let decoded = |raw: &str| {
+            let mut out = Vec::new();
+            decode(raw.as_bytes(), &mut out).then(|| String::from_utf8(out).unwrap())
+        };
+        assert_eq!(decoded("cpu%2Chost%3da+b"), Some("cpu,host=a b".into()));
+        assert_eq!(decoded("%C3%BC"), Some("ü".into()));
+        for wrong in ["%", "%1", "%zz", "a%2"] {
+            assert_eq!(decoded(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_the_common_form_is_answered_at_once() {
+        let prefix = "/api/v1/topics";
+        let check = |target: &str, expected| {
+            assert_eq!(
+                common_form(&format!("{prefix}{target}")),
+                expected,
+                "{target}"
+            );
+        };
+        check("/t/last?series=m,a=b", Some(("t", "m,a=b")));
+        check("/t/last?series=m&limit=1", None);
+        check("/t/last", None);
+        check("/t/last?limit=1", None);
+        check("/t/records?series=m", None);
+        check("/t/x/last?series=m", None);
+    }
+}

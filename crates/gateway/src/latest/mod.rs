@@ -1,0 +1,251 @@
+//! The latest reading of each series, in memory: of what the log has taken durably, and of nothing else.
+//!
+//! Whoever learns that records are durable notes them here before anybody is told, so that a client that was answered 204
+//! finds its reading. A table is cut into shards, each with a lock that is held for one reading. Both the number of series
+//! and their bytes have a limit; beyond it the series go that were longest without a record. HTTP is not its concern.
+
+mod shard;
+mod text;
+
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hashbrown::DefaultHashBuilder;
+
+use crate::metrics::{Single, counter, gauge};
+use crate::store::Entries;
+use shard::{Origin, Shard};
+
+/// Shards where there are series enough for them; a power of two.
+const SHARDS_MAX: usize = 16;
+/// A shard of fewer would overflow while others have room.
+const SHARD_SERIES_MIN: usize = 256;
+/// Places looked at under one lock while a page is made.
+const RUN: usize = 64;
+
+/// One reading, as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading<'a> {
+    /// Measurement and tags.
+    pub(crate) series: &'a [u8],
+    pub(crate) fields: &'a [u8],
+    /// Nanoseconds since 1970.
+    pub(crate) time: i64,
+}
+
+impl Reading<'_> {
+    /// The reading as a line of line protocol, with its line break.
+    pub(crate) fn write_line(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.series);
+        out.push(b' ');
+        out.extend_from_slice(self.fields);
+        out.push(b' ');
+        out.extend_from_slice(itoa::Buffer::new().format(self.time).as_bytes());
+        out.push(b'\n');
+    }
+}
+
+/// What may be kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LatestLimits {
+    /// Over all topics; 0 keeps nothing.
+    pub(crate) series: usize,
+    pub(crate) bytes: usize,
+}
+
+/// All series of all topics. Topics go by their numbers.
+#[derive(Debug)]
+pub(crate) struct Latest {
+    shards: Box<[Mutex<Shard>]>,
+    hasher: DefaultHashBuilder,
+    /// Readings from before the start are still being read.
+    is_filling: AtomicBool,
+    /// Readings that had to go, or that there was no room for.
+    left_out: AtomicU64,
+}
+
+/// Where a page of readings ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(pub(crate) u64);
+
+impl Latest {
+    pub(crate) fn new(limits: LatestLimits) -> Self {
+        let wanted = (limits.series / SHARD_SERIES_MIN).clamp(1, SHARDS_MAX);
+        // The largest power of two within it.
+        let count = 1 << wanted.ilog2();
+        let shard = || {
+            Mutex::new(Shard::new(LatestLimits {
+                series: limits.series / count,
+                bytes: limits.bytes / count,
+            }))
+        };
+        Self {
+            shards: if limits.series == 0 {
+                Box::default()
+            } else {
+                (0..count).map(|_| shard()).collect()
+            },
+            hasher: DefaultHashBuilder::default(),
+            is_filling: AtomicBool::new(false),
+            left_out: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether readings are kept at all.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.shards.is_empty()
+    }
+
+    /// Whether readings from before the start may still be missing.
+    pub(crate) fn is_filling(&self) -> bool {
+        self.is_filling.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_filling(&self, is_filling: bool) {
+        self.is_filling.store(is_filling, Ordering::Release);
+    }
+
+    /// Notes lines that are in the log now: each with its time in nanoseconds, joined by line breaks.
+    pub(crate) fn note_lines(&self, topic: u32, text: &[u8]) {
+        if self.is_on() {
+            text::readings(text, |reading| self.note(topic, reading, Origin::Now));
+        }
+    }
+
+    /// Notes a chunk of the embedded store that is committed now.
+    pub(crate) fn note_chunk(&self, topic: u32, bytes: &[u8]) {
+        self.note_entries(topic, bytes, Origin::Now);
+    }
+
+    /// Notes a block of the embedded store's log that was committed before the start.
+    pub(crate) fn note_restored(&self, topic: u32, bytes: &[u8]) {
+        self.note_entries(topic, bytes, Origin::Before);
+    }
+
+    fn note_entries(&self, topic: u32, bytes: &[u8], origin: Origin) {
+        if !self.is_on() {
+            return;
+        }
+        for entry in Entries::new(bytes) {
+            if let Some((series, fields)) = text::series_and_fields(entry.line) {
+                let time = entry.time;
+                let reading = Reading {
+                    series,
+                    fields,
+                    time,
+                };
+                self.note(topic, reading, origin);
+            }
+        }
+    }
+
+    fn note(&self, topic: u32, reading: Reading<'_>, origin: Origin) {
+        let hash = self.hash(topic, reading.series);
+        let gone = self.shard(hash).note(hash, topic, reading, origin);
+        if gone > 0 {
+            self.left_out.fetch_add(gone, Ordering::Relaxed);
+        }
+    }
+
+    /// What `give` makes of the latest reading of a series; it is called under a lock.
+    pub(crate) fn look<T>(
+        &self,
+        topic: u32,
+        series: &[u8],
+        give: impl FnOnce(Reading<'_>) -> T,
+    ) -> Option<T> {
+        if !self.is_on() {
+            return None;
+        }
+        let hash = self.hash(topic, series);
+        self.shard(hash).look(hash, topic, series).map(give)
+    }
+
+    /// Gives readings of a topic from a place on, in no particular order, as long as `give` returns true and not many places
+    /// were looked at; where to go on, unless that was all. A series that is kept all the while is given once.
+    pub(crate) fn page(
+        &self,
+        topic: u32,
+        from: Place,
+        mut give: impl FnMut(Reading<'_>) -> bool,
+    ) -> Option<Place> {
+        let (mut shard, mut slot) = from.parts();
+        let mut looked_at = 0;
+        while shard < self.shards.len() {
+            let locked = self.lock(shard);
+            let end = (slot + RUN).min(locked.places());
+            while slot < end {
+                if let Some(reading) = locked.at(slot, topic)
+                    && !give(reading)
+                {
+                    return Some(Place::of(shard, slot));
+                }
+                slot += 1;
+                looked_at += 1;
+            }
+            if slot >= locked.places() {
+                (shard, slot) = (shard + 1, 0);
+            }
+            if looked_at >= RUN {
+                break;
+            }
+        }
+        (shard < self.shards.len()).then(|| Place::of(shard, slot))
+    }
+
+    /// What it counts.
+    pub(crate) fn counts(&self) -> [Single; 3] {
+        let (mut series, mut bytes) = (0, 0);
+        for shard in 0..self.shards.len() {
+            let shard = self.lock(shard);
+            series += shard.series() as u64;
+            bytes += shard.bytes() as u64;
+        }
+        [
+            gauge(
+                "last_series",
+                "Series whose latest reading is kept.",
+                series,
+            ),
+            gauge("last_bytes", "Bytes that these readings take.", bytes),
+            counter(
+                "last_left_out_total",
+                "Readings let go for want of room (--last-series, --last-max-bytes).",
+                self.left_out.load(Ordering::Relaxed),
+            ),
+        ]
+    }
+
+    fn hash(&self, topic: u32, series: &[u8]) -> u64 {
+        self.hasher.hash_one((topic, series))
+    }
+
+    /// The table within a shard goes by other bits.
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
+        let bits = usize::try_from((hash >> 32) & 0xffff).expect("16 bits");
+        self.lock(bits & (self.shards.len() - 1))
+    }
+
+    fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
+        self.shards[shard]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    pub(crate) const START: Self = Self(0);
+
+    fn of(shard: usize, slot: usize) -> Self {
+        Self(((shard as u64) << 32) | slot as u64)
+    }
+
+    fn parts(self) -> (usize, usize) {
+        let number = |bits: u64| usize::try_from(bits).unwrap_or(usize::MAX);
+        (number(self.0 >> 32), number(self.0 & 0xffff_ffff))
+    }
+}
+
+#[cfg(test)]
+mod tests;

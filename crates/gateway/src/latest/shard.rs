@@ -1,0 +1,219 @@
+//! A part of the table of latest readings, with limits of its own. Not shared: whoever has it has it alone.
+
+use hashbrown::HashTable;
+
+use super::{LatestLimits, Reading};
+
+/// Series looked at to find one that was long without a record.
+const CANDIDATES: usize = 8;
+/// What a series takes beside its text: its place, and its share of the table.
+const PLACE_BYTES: usize = std::mem::size_of::<Slot>() + 8;
+/// A text's room beyond this is given back when little of it is used.
+const ROOM_MAX_BYTES: usize = 256;
+
+/// When a reading became durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Before the start: whatever was noted since is later in the log.
+    Before,
+    Now,
+}
+
+#[derive(Debug)]
+struct Slot {
+    hash: u64,
+    /// The shard's count of notes at its last one.
+    noted: u64,
+    time: i64,
+    topic: u32,
+    origin: Origin,
+    /// Series, a space, fields; empty where nothing is kept.
+    text: Vec<u8>,
+    series_bytes: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Shard {
+    /// Places in `slots`.
+    index: HashTable<u32>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    limits: LatestLimits,
+    bytes: usize,
+    notes: u64,
+    /// Where the next search for one that is to go begins.
+    hand: usize,
+}
+
+impl Slot {
+    fn is_of(&self, topic: u32, series: &[u8]) -> bool {
+        self.topic == topic && self.series_bytes == series.len() && self.text.starts_with(series)
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            series: &self.text[..self.series_bytes],
+            fields: &self.text[self.series_bytes + 1..],
+            time: self.time,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.text.capacity() + PLACE_BYTES
+    }
+
+    fn is_free(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Whether a reading is later than what is kept; among equals the later one of the log is.
+    fn is_before(&self, time: i64, origin: Origin) -> bool {
+        time > self.time || time == self.time && (origin == Origin::Now || self.origin == origin)
+    }
+
+    fn set(&mut self, reading: Reading<'_>) {
+        let needed = reading.series.len() + 1 + reading.fields.len();
+        self.text.truncate(self.series_bytes + 1);
+        if self.text.capacity() < needed {
+            self.text.reserve_exact(needed - self.text.len());
+        }
+        self.text.extend_from_slice(reading.fields);
+        if self.text.capacity() > 4 * needed + ROOM_MAX_BYTES {
+            self.text.shrink_to_fit();
+        }
+        self.time = reading.time;
+    }
+}
+
+impl Shard {
+    pub(super) fn new(limits: LatestLimits) -> Self {
+        Self {
+            index: HashTable::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            limits,
+            bytes: 0,
+            notes: 0,
+            hand: 0,
+        }
+    }
+
+    pub(super) fn series(&self) -> usize {
+        self.index.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn places(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The reading in a place, if it is one of the topic's.
+    pub(super) fn at(&self, place: usize, topic: u32) -> Option<Reading<'_>> {
+        let slot = self.slots.get(place)?;
+        (slot.topic == topic && !slot.is_free()).then(|| slot.reading())
+    }
+
+    pub(super) fn look(&self, hash: u64, topic: u32, series: &[u8]) -> Option<Reading<'_>> {
+        let slots = &self.slots;
+        let found = self
+            .index
+            .find(hash, |at| slots[*at as usize].is_of(topic, series))?;
+        Some(slots[*found as usize].reading())
+    }
+
+    /// Notes a reading; how many were let go for it, itself included where there is no room at all.
+    pub(super) fn note(
+        &mut self,
+        hash: u64,
+        topic: u32,
+        reading: Reading<'_>,
+        origin: Origin,
+    ) -> u64 {
+        self.notes += 1;
+        let slots = &mut self.slots;
+        let known = self
+            .index
+            .find(hash, |at| slots[*at as usize].is_of(topic, reading.series));
+        if let Some(at) = known {
+            let slot = &mut slots[*at as usize];
+            slot.noted = self.notes;
+            if !slot.is_before(reading.time, origin) {
+                return 0;
+            }
+            let before = slot.bytes();
+            slot.set(reading);
+            slot.origin = origin;
+            self.bytes = self.bytes - before + slot.bytes();
+            return self.make_room();
+        }
+        let gone = if self.index.len() >= self.limits.series {
+            self.let_one_go()
+        } else {
+            0
+        };
+        self.add(hash, topic, reading, origin);
+        gone + self.make_room()
+    }
+
+    fn add(&mut self, hash: u64, topic: u32, reading: Reading<'_>, origin: Origin) {
+        let mut text = Vec::with_capacity(reading.series.len() + 1 + reading.fields.len());
+        text.extend_from_slice(reading.series);
+        text.push(b' ');
+        text.extend_from_slice(reading.fields);
+        let slot = Slot {
+            hash,
+            noted: self.notes,
+            time: reading.time,
+            topic,
+            origin,
+            text,
+            series_bytes: reading.series.len(),
+        };
+        self.bytes += slot.bytes();
+        let place = self.free.pop().unwrap_or_else(|| {
+            u32::try_from(self.slots.len()).expect("the limit on series is lower")
+        });
+        if place as usize == self.slots.len() {
+            self.slots.push(slot);
+        } else {
+            self.slots[place as usize] = slot;
+        }
+        let slots = &self.slots;
+        self.index
+            .insert_unique(hash, place, |at| slots[*at as usize].hash);
+    }
+
+    /// Lets readings go until the rest has few enough bytes.
+    fn make_room(&mut self) -> u64 {
+        let mut gone = 0;
+        while self.bytes > self.limits.bytes && !self.index.is_empty() {
+            gone += self.let_one_go();
+        }
+        gone
+    }
+
+    /// Lets one go that was long without a record.
+    fn let_one_go(&mut self) -> u64 {
+        let count = self.slots.len();
+        let places = (0..count).map(|step| (self.hand + step) % count);
+        let candidates = places
+            .filter(|place| !self.slots[*place].is_free())
+            .take(CANDIDATES);
+        let Some(place) = candidates.min_by_key(|place| self.slots[*place].noted) else {
+            return 0;
+        };
+        self.hand = (self.hand + CANDIDATES) % count;
+        let slot = &mut self.slots[place];
+        self.bytes -= slot.bytes();
+        slot.text = Vec::new();
+        let place = u32::try_from(place).expect("the limit on series is lower");
+        if let Ok(entry) = self.index.find_entry(slot.hash, |at| *at == place) {
+            entry.remove();
+        }
+        self.free.push(place);
+        1
+    }
+}

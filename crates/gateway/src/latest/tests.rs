@@ -1,0 +1,152 @@
+//! The table of latest readings: what is the latest, what goes when there is no room.
+
+use super::*;
+
+fn latest(series: usize, bytes: usize) -> Latest {
+    Latest::new(LatestLimits { series, bytes })
+}
+
+fn line(latest: &Latest, topic: u32, series: &str) -> Option<String> {
+    latest.look(topic, series.as_bytes(), |reading| {
+        let mut line = Vec::new();
+        reading.write_line(&mut line);
+        String::from_utf8(line).unwrap()
+    })
+}
+
+/// Every reading of a topic, by pages of `size`.
+fn all(latest: &Latest, topic: u32, size: usize) -> Vec<String> {
+    let (mut found, mut place) = (Vec::new(), Some(Place::START));
+    while let Some(from) = place {
+        let mut on_page = 0;
+        place = latest.page(topic, from, |reading| {
+            let is_full = on_page == size;
+            if !is_full {
+                found.push(String::from_utf8(reading.series.to_vec()).unwrap());
+                on_page += 1;
+            }
+            !is_full
+        });
+    }
+    found
+}
+
+#[test]
+fn the_latest_is_so_by_its_time_and_of_equals_the_last() {
+    let latest = latest(100, 1 << 20);
+    latest.note_lines(0, b"m,a=b f=1i 5\nm f=2i 1\nm,a=b f=3i 4");
+    assert_eq!(line(&latest, 0, "m,a=b").unwrap(), "m,a=b f=1i 5\n");
+    latest.note_lines(0, b"m,a=b f=4i 5");
+    assert_eq!(line(&latest, 0, "m,a=b").unwrap(), "m,a=b f=4i 5\n");
+    assert_eq!(line(&latest, 0, "m").unwrap(), "m f=2i 1\n");
+    assert_eq!(line(&latest, 0, "m,a"), None);
+    assert_eq!(line(&latest, 0, "m,a=b f"), None);
+    // Another topic has series of its own.
+    assert_eq!(line(&latest, 1, "m"), None);
+    latest.note_lines(1, b"m f=9i -9");
+    assert_eq!(line(&latest, 1, "m").unwrap(), "m f=9i -9\n");
+    assert_eq!(line(&latest, 0, "m").unwrap(), "m f=2i 1\n");
+}
+
+#[test]
+fn texts_and_names_may_hold_what_ends_a_line() {
+    let latest = latest(100, 1 << 20);
+    let lines = "m\\ x,a=b\\,c f=\"a b\nc\\\" 7\",g=1 3\nn f=\"\" 4\nm f=1 5";
+    latest.note_lines(0, lines.as_bytes());
+    for (series, expected) in [
+        ("m\\ x,a=b\\,c", "m\\ x,a=b\\,c f=\"a b\nc\\\" 7\",g=1 3\n"),
+        ("n", "n f=\"\" 4\n"),
+        ("m", "m f=1 5\n"),
+    ] {
+        assert_eq!(line(&latest, 0, series).unwrap(), expected);
+    }
+    let mut chunk = crate::store::Chunk::default();
+    chunk.push(7, 0, "k\\ 1", "f=\"a b\"");
+    chunk.push(8, 0, "m", "f=2");
+    latest.note_chunk(0, &chunk.bytes);
+    assert_eq!(line(&latest, 0, "k\\ 1").unwrap(), "k\\ 1 f=\"a b\" 7\n");
+    assert_eq!(line(&latest, 0, "m").unwrap(), "m f=2 8\n");
+}
+
+#[test]
+fn what_was_noted_since_the_start_stands_before_what_is_read_again() {
+    let latest = latest(100, 1 << 20);
+    let block = |time: i64, fields: &str| {
+        let mut chunk = crate::store::Chunk::default();
+        chunk.push(time, 0, "m", fields);
+        chunk.bytes
+    };
+    let found = || line(&latest, 0, "m").unwrap();
+    latest.note_restored(0, &block(5, "f=1"));
+    latest.note_restored(0, &block(5, "f=2"));
+    assert_eq!(found(), "m f=2 5\n");
+    latest.note_lines(0, b"m f=3 5");
+    latest.note_restored(0, &block(5, "f=4"));
+    assert_eq!(found(), "m f=3 5\n");
+    latest.note_restored(0, &block(6, "f=5"));
+    assert_eq!(found(), "m f=5 6\n");
+}
+
+#[test]
+fn of_more_series_than_may_be_those_go_that_were_longest_without_a_record() {
+    let latest = latest(16, 1 << 20);
+    for time in 0..200 {
+        // One that has a record all the time stays.
+        latest.note_lines(
+            0,
+            format!("m,s={time} f=1 {time}\nstays f=1 {time}").as_bytes(),
+        );
+        assert!(all(&latest, 0, 5).len() <= 16);
+    }
+    assert_eq!(line(&latest, 0, "stays").unwrap(), "stays f=1 199\n");
+    assert_eq!(line(&latest, 0, "m,s=199").unwrap(), "m,s=199 f=1 199\n");
+    assert_eq!(line(&latest, 0, "m,s=0"), None);
+    let [series, _, left_out] = latest.counts();
+    assert_eq!((series.3, left_out.3), (16, 185));
+}
+
+#[test]
+fn bytes_have_a_limit_and_no_old_reading_stands_for_a_new_one() {
+    let latest = latest(200, 10_000);
+    let large = "x".repeat(3000);
+    for s in 0..10 {
+        latest.note_lines(0, format!("m,s={s} f=\"{large}\" 1").as_bytes());
+        let [_, bytes, _] = latest.counts();
+        assert!(bytes.3 <= 10_000, "{bytes:?}");
+    }
+    assert!(line(&latest, 0, "m,s=9").is_some() && line(&latest, 0, "m,s=0").is_none());
+    latest.note_lines(0, b"m,s=9 f=1 2");
+    let too_large = "x".repeat(20_000);
+    latest.note_lines(0, format!("m,s=9 f=\"{too_large}\" 3").as_bytes());
+    assert_eq!(line(&latest, 0, "m,s=9"), None);
+    latest.note_lines(0, b"m,s=9 f=1 4");
+    assert!(line(&latest, 0, "m,s=9").is_some());
+}
+
+#[test]
+fn pages_give_every_series_of_a_topic_once() {
+    let latest = latest(10_000, 1 << 24);
+    for s in 0..3000 {
+        latest.note_lines(s % 2, format!("m,s={s} f=1 1").as_bytes());
+    }
+    for size in [1, 7, 64, 5000] {
+        let mut found = all(&latest, 1, size);
+        found.sort_by_key(|series| series[4..].parse::<u32>().unwrap());
+        let expected: Vec<String> = (0..3000)
+            .filter(|s| s % 2 == 1)
+            .map(|s| format!("m,s={s}"))
+            .collect();
+        assert_eq!(found, expected, "by {size}");
+    }
+    assert!(all(&latest, 2, 10).is_empty());
+    let nothing = latest.page(0, Place(u64::MAX), |_| true);
+    assert_eq!(nothing, None);
+}
+
+#[test]
+fn without_series_nothing_is_kept() {
+    let latest = latest(0, 1 << 20);
+    latest.note_lines(0, b"m f=1 1");
+    assert!(!latest.is_on() && line(&latest, 0, "m").is_none());
+    assert!(all(&latest, 0, 10).is_empty());
+}

@@ -1,0 +1,86 @@
+//! After a start: the latest readings are known again from the log, while records are taken already.
+
+use std::ops::ControlFlow;
+use std::sync::Weak;
+use std::time::Instant;
+
+use rusqlite::Connection;
+
+use super::file::{self, KnownTopic, StoreError};
+use super::readers::{ReadError, Span, scan};
+use super::{Store, StoreSettings};
+use crate::latest::Latest;
+
+/// A topic's part of the log that is looked at.
+struct Part {
+    slot: u32,
+    span: Span,
+}
+
+/// Starts the thread that reads the log, where there is something to read.
+pub(super) fn start(
+    store: &Store,
+    settings: &StoreSettings,
+    topics: &[KnownTopic],
+) -> Result<(), StoreError> {
+    if topics.is_empty() || !store.latest.is_on() {
+        return Ok(());
+    }
+    let of_each = i64::try_from(settings.last_restore_records / topics.len()).unwrap_or(i64::MAX);
+    let parts: Vec<Part> = (0..)
+        .zip(topics)
+        .map(|(slot, topic)| Part {
+            slot,
+            span: Span {
+                topic: topic.name.clone(),
+                offset: topic.next_offset.saturating_sub(of_each).max(0),
+                from: i64::MIN,
+                until: i64::MAX,
+                measurements: u64::MAX,
+            },
+        })
+        .collect();
+    let connection = file::open_for_reading(&settings.file)?;
+    store.latest.set_filling(true);
+    let latest = std::sync::Arc::downgrade(&store.latest);
+    std::thread::Builder::new()
+        .name("restore".into())
+        .spawn(move || {
+            if let Err(error) = restore(&connection, &parts, &latest) {
+                crate::log::warning(format_args!("reading the latest readings again: {error}"));
+            }
+            if let Some(latest) = latest.upgrade() {
+                latest.set_filling(false);
+            }
+        })
+        .map_err(StoreError::Thread)?;
+    Ok(())
+}
+
+/// Until all is read, or nobody wants it any more.
+fn restore(
+    connection: &Connection,
+    parts: &[Part],
+    latest: &Weak<Latest>,
+) -> Result<(), ReadError> {
+    let begun = Instant::now();
+    for part in parts {
+        let mut is_over = false;
+        scan(connection, &part.span, |block| {
+            let Some(latest) = latest.upgrade() else {
+                is_over = true;
+                return ControlFlow::Break(block.offset);
+            };
+            latest.note_restored(part.slot, block.bytes);
+            ControlFlow::Continue(())
+        })?;
+        if is_over {
+            return Ok(());
+        }
+    }
+    crate::log::note(format_args!(
+        "the latest readings are known again after {:?}",
+        begun.elapsed()
+    ));
+    Ok(())
+}
