@@ -14,6 +14,7 @@ use crate::calls;
 use crate::ingest::UniqueClock;
 use crate::kafka::OpenError;
 use crate::metrics::{Gauges, WorkerMetrics};
+use crate::operators;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::store::StoreError;
@@ -95,12 +96,11 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
     let (backend, ending) = Backend::open(&settings, &settled)?;
-    let listen = |source| ServeError::Listen {
-        address: settings.listen,
-        source,
+    let (listener, address) = listen(settings.listen).await?;
+    let for_operators = match settings.operators_listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
     };
-    let listener = TcpListener::bind(settings.listen).await.map_err(listen)?;
-    let address = listener.local_addr().map_err(listen)?;
     let shared = Arc::new(Shared {
         workers: settled.iter().map(|_| Arc::default()).collect(),
         backend,
@@ -111,6 +111,10 @@ pub async fn serve(
     });
     let (begin_draining, draining) = watch::channel(false);
     let (dealers, threads) = start_workers(&shared, &settled, &draining)?;
+    let operators = for_operators.map(|(listener, address)| {
+        crate::log::note(format_args!("operators' calls at http://{address}"));
+        tokio::spawn(operators::serve(listener, calls::operators_router(&shared)))
+    });
     listening(address);
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
@@ -124,13 +128,27 @@ pub async fn serve(
     shared.backend.hurry();
     // Workers that are gone need not be told.
     let _ = begin_draining.send(true);
-    for thread in threads {
-        if thread.join().is_err() {
-            crate::log::warning(format_args!("a worker ended by a panic"));
-        }
+    // Not on this thread, which answers operators.
+    let joined = tokio::task::spawn_blocking(|| {
+        let ends = threads.into_iter().map(std::thread::JoinHandle::join);
+        ends.filter(Result::is_err).count()
+    });
+    if joined.await.is_ok_and(|fallen| fallen > 0) {
+        crate::log::warning(format_args!("a worker ended by a panic"));
     }
     shared.backend.close();
-    ending.wait()
+    let ended = ending.wait();
+    if let Some(operators) = operators {
+        operators.abort();
+    }
+    ended
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |source| ServeError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
 }
 
 type Dealers = Vec<mpsc::Sender<std::net::TcpStream>>;

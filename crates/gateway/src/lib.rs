@@ -16,6 +16,7 @@ mod kafka;
 mod latest;
 mod log;
 mod metrics;
+mod operators;
 mod problem;
 mod render;
 mod settings;

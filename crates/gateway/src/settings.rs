@@ -13,6 +13,10 @@ pub struct Settings {
     /// they are
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
+    /// A second address for /healthz, /readyz and /metrics alone: it is answered also while --connections-max connections are
+    /// open; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub operators_listen: Option<SocketAddr>,
     /// Where records become durable: in a file of the gateway's own, or in a Kafka cluster
     #[arg(long, value_enum, default_value_t = BackendName::Embedded)]
     pub backend: BackendName,

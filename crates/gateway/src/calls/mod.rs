@@ -86,6 +86,19 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .with_state(Arc::clone(shared))
 }
 
+/// The router of operators' calls alone.
+pub(crate) fn operators_router(shared: &Arc<Shared>) -> Router {
+    let (router, _) = OpenApiRouter::new()
+        .routes(routes!(operators::healthz))
+        .routes(routes!(operators::readyz))
+        .routes(routes!(operators::metrics))
+        .split_for_parts();
+    router
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(not_found)
+        .with_state(Arc::clone(shared))
+}
+
 async fn not_found(uri: Uri) -> Problem {
     Problem::new(
         404,

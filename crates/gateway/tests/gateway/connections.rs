@@ -1,8 +1,8 @@
 //! Connections: pipelining and its order, limits, time-outs, early ends.
 
-use std::io::Write;
+use std::io::{BufRead, Write};
 
-use crate::support::{Client, Gateway, put, store};
+use crate::support::{Client, Gateway, command, put, store};
 
 /// Sends the bytes on one connection and gathers what is answered until the gateway closes it, as "status status …".
 #[track_caller]
@@ -265,6 +265,39 @@ fn connections_are_limited() {
         sent.is_ok() && client.answer().is_some_and(|answer| answer.status == 200)
     };
     while !served(gateway.client()) {}
+}
+
+#[test]
+fn operators_are_answered_at_their_own_address_whatever_clients_do() {
+    let (_folder, file) = store();
+    let flags = ["--connections-max=2", "--operators-listen=127.0.0.1:0"];
+    let mut gateway =
+        Gateway::start_by(command(&file, &flags).stderr(std::process::Stdio::piped()));
+    let mut said = String::new();
+    std::io::BufReader::new(gateway.stderr())
+        .read_line(&mut said)
+        .unwrap();
+    let (_, address) = said.trim().split_once("http://").expect("the address");
+    let ask = |target: &str| {
+        let mut client = Client::connect(address.parse().unwrap()).unwrap();
+        client.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+        client.answer().unwrap()
+    };
+    let mut open: Vec<Client> = (0..2).map(|_| gateway.client()).collect();
+    for client in &mut open {
+        client.send(READ.as_bytes());
+        assert_eq!(client.answer().unwrap().status, 200);
+    }
+    assert_eq!(gateway.client().answer().unwrap().status, 503);
+    // More at once than are served: each has its turn, also behind those that say nothing.
+    let _silent: Vec<Client> = (0..10)
+        .map(|_| Client::connect(address.parse().unwrap()).unwrap())
+        .collect();
+    for target in ["/healthz", "/readyz", "/metrics"].repeat(30) {
+        assert_eq!(ask(target).status, 200, "{target}");
+    }
+    assert_eq!(ask("/api/v1/topics/t/records").status, 404);
+    assert_eq!(ask("/documentation").status, 404);
 }
 
 #[test]

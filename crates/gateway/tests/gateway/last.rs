@@ -1,6 +1,6 @@
 //! The latest reading of a series: what it is, that it is there after a 204 and after a restart, and its limits.
 
-use crate::support::{Answer, Client, Gateway, put, store};
+use crate::support::{Answer, Client, Gateway, put, store, wait_until};
 
 /// The latest reading as a line, or the status where there is none.
 pub(crate) fn last(gateway: &Gateway, topic: &str, series: &str) -> String {
@@ -29,7 +29,9 @@ fn request(topic: &str, series: &str, fields: &str) -> String {
 
 /// Waits until readings from before the start are known.
 fn wait_until_filled(gateway: &Gateway) {
-    while gateway.get("/api/v1/topics/t/last").status == 503 {}
+    wait_until("the store is read", || {
+        gateway.get("/api/v1/topics/t/last").status == 200
+    });
 }
 
 /// Every series of a topic, sorted, page by page.

@@ -4,10 +4,23 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Nothing on loopback takes this long; a test that hangs fails instead.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a machine with much else to do comes to within this.
+const LONG_PATIENCE: Duration = Duration::from_mins(3);
+
+/// Waits until it is so; panics where it never is.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LONG_PATIENCE, "waiting until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
 
 /// A running gateway; killed when dropped.
 pub(crate) struct Gateway {
@@ -96,7 +109,12 @@ impl Gateway {
     }
 
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        self.process.wait().unwrap()
+        let mut ended = None;
+        wait_until("the gateway ends", || {
+            ended = self.process.try_wait().unwrap();
+            ended.is_some()
+        });
+        ended.unwrap()
     }
 }
 

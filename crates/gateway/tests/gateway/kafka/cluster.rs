@@ -9,6 +9,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, Message, Offset, Timestamp, TopicPartitionList};
 use waggle_testbed::Kafka;
 
+use crate::support::wait_until;
+
 /// Nothing on loopback takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -48,6 +50,18 @@ pub(super) fn partitions(brokers: &str, topic: &str) -> usize {
     let consumer: BaseConsumer = config(brokers).create().unwrap();
     let metadata = consumer.fetch_metadata(Some(topic), PATIENCE).unwrap();
     metadata.topics()[0].partitions().len()
+}
+
+/// Returns when a client finds a leader for every partition of the topic.
+pub(super) fn wait_for_leaders(brokers: &str, topic: &str) {
+    let consumer: BaseConsumer = config(brokers).create().unwrap();
+    wait_until("every partition has a leader", || {
+        let found = consumer.fetch_metadata(Some(topic), Duration::from_secs(1));
+        found.is_ok_and(|metadata| {
+            let partitions = metadata.topics()[0].partitions();
+            !partitions.is_empty() && partitions.iter().all(|partition| partition.leader() >= 0)
+        })
+    });
 }
 
 /// Everything that a topic holds, each partition in its order.

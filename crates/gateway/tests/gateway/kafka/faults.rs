@@ -7,13 +7,17 @@ use std::time::{Duration, Instant};
 
 use waggle_testbed::Kafka;
 
-use super::cluster::lines;
-use crate::support::{Answer, Client, Gateway, kafka_command, put};
+use super::cluster::{lines, wait_for_leaders};
+use crate::support::{Answer, Client, Gateway, kafka_command, put, wait_until};
 
 const WRITERS: usize = 4;
 const PIPELINED: usize = 8;
 /// A 503 is promised within a second; on a busy machine it may take longer to be seen.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// Records are promised to be taken within 5 s of the broker's return; on a busy machine it may take longer.
+const BACK_WITHIN: Duration = Duration::from_secs(20);
+/// What a gateway may need beyond what it had, while it refuses what comes.
+const AWAY_MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// What writers found out.
 #[derive(Default)]
@@ -27,7 +31,9 @@ impl Score {
     /// Until so many more are acknowledged.
     fn wait_for_more(&self, more: usize) {
         let enough = self.acknowledged.load(Ordering::Relaxed) + more;
-        wait_until(|| self.acknowledged.load(Ordering::Relaxed) >= enough);
+        wait_until("more are acknowledged", || {
+            self.acknowledged.load(Ordering::Relaxed) >= enough
+        });
     }
 }
 
@@ -90,12 +96,12 @@ fn check_nothing_is_missing(kafka: &Kafka, acknowledged: &[String]) {
     assert_eq!(missing.count(), 0, "of {}", acknowledged.len());
 }
 
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_mins(5), "it never was");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+/// Memory that the gateway has at the moment.
+fn memory_bytes(gateway: &Gateway) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.and_then(|line| line.split_ascii_whitespace().nth(1));
+    kib.unwrap().parse::<usize>().unwrap() * 1024
 }
 
 /// Has writers write while `meddle` does what it does; the keys that were acknowledged.
@@ -126,14 +132,22 @@ fn a_broker_that_is_killed_and_comes_back_has_every_record_that_was_acknowledged
     let acknowledged = write_while(&gateway, "k", &score, || {
         for _ in 0..2 {
             let refused = score.refused.load(Ordering::Relaxed);
+            let memory = memory_bytes(&gateway);
             kafka.kill();
-            wait_until(|| score.refused.load(Ordering::Relaxed) > refused + 100);
+            wait_until("many are refused", || {
+                score.refused.load(Ordering::Relaxed) > refused + 5000
+            });
+            let more = memory_bytes(&gateway).saturating_sub(memory);
+            assert!(more < AWAY_MAX_BYTES, "{more} bytes more");
             let ready = gateway.get("/readyz");
             assert_eq!(ready.status, 503);
             assert!(ready.body.contains("Kafka"), "{}", ready.body);
             assert_eq!(gateway.get("/healthz").status, 200);
             kafka.restart();
+            wait_for_leaders(&kafka.brokers(), "t");
+            let back = Instant::now();
             score.wait_for_more(500);
+            assert!(back.elapsed() < BACK_WITHIN, "{:?}", back.elapsed());
             assert_eq!(gateway.get("/readyz").status, 200);
         }
     });
@@ -147,7 +161,9 @@ fn while_the_broker_stands_still_requests_are_refused_soon() {
     let score = Score::default();
     let acknowledged = write_while(&gateway, "f", &score, || {
         kafka.freeze();
-        wait_until(|| score.refused.load(Ordering::Relaxed) > 100);
+        wait_until("some are refused", || {
+            score.refused.load(Ordering::Relaxed) > 100
+        });
         let sent = Instant::now();
         check_refused(&gateway.put("new", "m f=1"), sent);
         kafka.go_on();
@@ -178,12 +194,14 @@ fn a_gateway_that_is_killed_has_acknowledged_nothing_that_is_not_in_the_log() {
 fn at_sigterm_it_answers_what_it_took_in_and_ends() {
     let (_alone, kafka) = alone();
     let mut gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &[]));
-    wait_until(|| gateway.put("t", "m f=0").status == 204);
+    wait_until("a record is taken", || {
+        gateway.put("t", "m f=0").status == 204
+    });
     // What is taken in waits for the broker, so that requests are open when the signal comes.
     kafka.freeze();
     let mut client = gateway.client();
     client.send(put("t", "m f=1").repeat(20).as_bytes());
-    wait_until(|| {
+    wait_until("20 requests are open", || {
         let metrics = gateway.get("/metrics").body;
         metrics.contains("waggle_gateway_in_flight_bytes 100\n")
     });
@@ -200,9 +218,13 @@ fn at_sigterm_it_answers_what_it_took_in_and_ends() {
 #[test]
 fn without_a_broker_it_starts_says_so_and_ends() {
     let mut gateway = Gateway::start_by(&mut kafka_command("127.0.0.1:1", &[]));
+    // Not ready from the first moment on, long before anything shows that nobody answers.
+    let ready = gateway.get("/readyz");
+    assert_eq!(ready.status, 503);
+    assert!(ready.body.contains("Kafka"), "{}", ready.body);
     let sent = Instant::now();
     check_refused(&gateway.put("t", "m f=1"), sent);
-    wait_until(|| gateway.get("/readyz").status == 503);
+    assert_eq!(gateway.get("/readyz").status, 503);
     assert_eq!(gateway.get("/healthz").status, 200);
     gateway.signal("TERM");
     assert!(gateway.wait().success());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rdkafka::Timestamp;
 
 use super::cluster::{add_partitions, delete, lines, make, messages, partitions, shared};
-use crate::support::{Gateway, command, kafka_command, put, store};
+use crate::support::{Gateway, command, kafka_command, put, store, wait_until};
 
 const PARTITIONS: u64 = 3;
 
@@ -178,14 +178,16 @@ fn a_topic_may_grow_and_may_be_made_anew() {
         used
     };
     assert_eq!(used(), [0]);
-    while used() != [0, 1, 2] {
+    wait_until("the new partitions are used", || {
         assert_eq!(gateway.put("grows", &body).status, 204);
-    }
+        used() == [0, 1, 2]
+    });
     delete(&brokers, "grows");
-    while partitions(&brokers, "grows") != 1 {
+    wait_until("the topic is made anew", || {
         let answer = gateway.put("grows", "m f=1i 1");
         assert!(matches!(answer.status, 204 | 503), "{}", answer.body);
-    }
+        partitions(&brokers, "grows") == 1
+    });
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn what_only_the_embedded_store_can_do_is_said_so() {
     let read = gateway.get("/api/v1/topics/told/records");
     assert_eq!(read.status, 501);
     assert!(read.body.contains("embedded"), "{}", read.body);
-    assert_eq!(gateway.get("/readyz").status, 200);
+    wait_until("it is ready", || gateway.get("/readyz").status == 200);
     let metrics = gateway.get("/metrics").body;
     for line in [
         "waggle_gateway_stored_records_total 2",
