@@ -58,7 +58,8 @@ func TestProbes(t *testing.T) {
 		container := deployed.Spec.Template.Spec.Containers[0]
 		for path, probe := range map[string]*corev1.Probe{"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe} {
 			is(t, "path", probe.HTTPGet.Path, path)
-			is(t, "port", probe.HTTPGet.Port.StrVal, container.Ports[0].Name)
+			// The last port is that for operators, which clients have no way to.
+			is(t, "port", probe.HTTPGet.Port.StrVal, container.Ports[len(container.Ports)-1].Name)
 		}
 	})
 }
@@ -71,13 +72,23 @@ func TestToken(t *testing.T) {
 		for name, deployed := range objects.Deployments {
 			pod := deployed.Spec.Template.Spec
 			is(t, file+": environment", len(pod.Containers[0].Env)+len(pod.Containers[0].EnvFrom), 0)
-			if strings.HasSuffix(name, "-sink") {
-				secret := pod.Volumes[0].Secret
-				mount := pod.Containers[0].VolumeMounts[0]
-				is(t, file+": secret", secret.SecretName, values()["influxdb"].(Values)["tokenSecret"].(Values)["name"].(string))
-				is(t, file+": mode", *secret.DefaultMode, 0o440)
-				is(t, file+": file", flag(pod.Containers[0], "token-file"), mount.MountPath+"/"+secret.Items[0].Path)
+			flagOfFile := "token-file"
+			if strings.HasSuffix(name, "-gateway") {
+				flagOfFile = "influxdb-token-file"
 			}
+			if file == "embedded.yaml" {
+				is(t, file+": file", flag(pod.Containers[0], flagOfFile), "")
+				continue
+			}
+			expected := values()["influxdb"].(Values)["tokenSecret"].(Values)["name"].(string)
+			if file == "everything.yaml" && strings.HasSuffix(name, "-gateway") {
+				expected = "influxdb-reading"
+			}
+			secret := pod.Volumes[0].Secret
+			mount := pod.Containers[0].VolumeMounts[0]
+			is(t, file+": secret", secret.SecretName, expected)
+			is(t, file+": mode", *secret.DefaultMode, 0o440)
+			is(t, file+": file", flag(pod.Containers[0], flagOfFile), mount.MountPath+"/"+secret.Items[0].Path)
 		}
 	}
 }
@@ -90,7 +101,9 @@ func TestNamesMeet(t *testing.T) {
 			for name, service := range objects.Services {
 				is(t, name+": reachable from outside", service.Spec.Type, corev1.ServiceTypeClusterIP)
 				deployed := selected(t, objects, metav1.LabelSelector{MatchLabels: service.Spec.Selector})
-				is(t, name+": port", service.Spec.Ports[0].TargetPort.StrVal, deployed.Spec.Template.Spec.Containers[0].Ports[0].Name)
+				for at, port := range deployed.Spec.Template.Spec.Containers[0].Ports {
+					is(t, name+": port", service.Spec.Ports[at].TargetPort.StrVal, port.Name)
+				}
 			}
 			for name, budget := range objects.Budgets {
 				is(t, name, selected(t, objects, *budget.Spec.Selector).Name, name)
@@ -102,7 +115,7 @@ func TestNamesMeet(t *testing.T) {
 				service := objects.Services[name]
 				selector := selectorOf(t, monitor.Spec.Selector)
 				is(t, name+": finds its service", selector.Matches(labels.Set(service.Labels)), true)
-				is(t, name+": port", monitor.Spec.Endpoints[0].Port, service.Spec.Ports[0].Name)
+				is(t, name+": port", monitor.Spec.Endpoints[0].Port, service.Spec.Ports[len(service.Spec.Ports)-1].Name)
 				is(t, name+": path", monitor.Spec.Endpoints[0].Path, "/metrics")
 			}
 			for _, deployed := range objects.Deployments {
@@ -179,10 +192,10 @@ func TestPoliciesOpenOnlyWhatIsNeeded(t *testing.T) {
 			t.Errorf("%s, %s: expected %q, found %q", brokers, url, expected, found)
 		}
 	}
-	check("a:9092,b:9092,c:9093", "http://i:8086", "gateway", "53", "53", "9092", "9093")
+	check("a:9092,b:9092,c:9093", "http://i:8086", "gateway", "53", "53", "9092", "9093", "8086")
 	check("a:9092", "http://i:8086", "sink", "53", "53", "9092", "8086")
 	check("a:9092", "http://i", "sink", "53", "53", "9092", "80")
-	check("a:9092", "https://i/influx", "sink", "53", "53", "9092", "443")
+	check("a:9092", "http://i/influx", "gateway", "53", "53", "9092", "80")
 
 	objects := read(t, render(t, Over(example(t, "least.yaml")(), Values{"networkPolicy": Values{"enabled": true}})))
 	is(t, "who may reach the sink", len(objects.Policies[releaseName+"-waggle-ingest-sink"].Spec.Ingress), 0)

@@ -121,12 +121,14 @@ func stop(t *testing.T, command *exec.Cmd, grace time.Duration) {
 // The arguments of a container, with folders and addresses of the machine that the test runs on.
 func onThisMachine(container corev1.Container, folder string) []string {
 	instead := map[string]string{
-		"listen":        "127.0.0.1:0",
-		"store":         filepath.Join(folder, "store.db"),
-		"token-file":    filepath.Join(folder, "token"),
-		"kafka-brokers": "127.0.0.1:1",
-		"influxdb-url":  "http://127.0.0.1:1",
-		"workers":       "1",
+		"listen":              "127.0.0.1:0",
+		"operators-listen":    "127.0.0.1:0",
+		"influxdb-token-file": filepath.Join(folder, "token"),
+		"store":               filepath.Join(folder, "store.db"),
+		"token-file":          filepath.Join(folder, "token"),
+		"kafka-brokers":       "127.0.0.1:1",
+		"influxdb-url":        "http://127.0.0.1:1",
+		"workers":             "1",
 	}
 	arguments := []string{}
 	for _, argument := range container.Args {

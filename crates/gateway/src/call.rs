@@ -10,13 +10,20 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use crate::calls::Held;
+use crate::gateway::Shared;
 use crate::http1;
 use crate::metrics::Call;
 use crate::problem::Problem;
 
-/// A request kept until its turn. Its body is not: no such call reads one.
+/// The call that reads its body here.
+const QUERY_PATH: &str = "/api/v1/query";
+const QUERY_MAX_BYTES: usize = 64 * 1024;
+
+/// A request kept until its turn. Its body is kept where the call reads one.
 pub(crate) struct Owned {
     request: Result<Request<Body>, Problem>,
+    /// Counts the body that is kept.
+    _in_flight: Option<InFlight>,
     call: Call,
     /// HEAD: the answer's body is not sent.
     head_only: bool,
@@ -25,15 +32,61 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    pub(crate) fn of(request: &http1::Request<'_, '_>) -> Self {
+    pub(crate) fn of(request: &http1::Request<'_, '_>, shared: &Arc<Shared>) -> Self {
         let head = &request.head;
+        let mut converted = convert(head);
+        let mut in_flight = None;
+        if let Ok(request_of_body) = &mut converted
+            && reads_body(request_of_body)
+        {
+            match keep(request.body, shared) {
+                Ok((body, kept)) => {
+                    *request_of_body.body_mut() = body;
+                    in_flight = Some(kept);
+                }
+                Err(problem) => converted = Err(problem),
+            }
+        }
         Self {
-            request: convert(head),
+            request: converted,
+            _in_flight: in_flight,
             call: call(head.target),
             head_only: head.method == "HEAD",
             last: !head.keep_alive,
         }
     }
+}
+
+/// A body that is kept, counted as in flight as long as it is.
+struct InFlight {
+    shared: Arc<Shared>,
+    bytes: usize,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.shared.release(self.bytes);
+    }
+}
+
+fn reads_body(request: &Request<Body>) -> bool {
+    request.method() == Method::POST && request.uri().path() == QUERY_PATH
+}
+
+fn keep(body: &[u8], shared: &Arc<Shared>) -> Result<(Body, InFlight), Problem> {
+    let bytes = body.len();
+    if bytes > QUERY_MAX_BYTES {
+        return Err(Problem::new(
+            413,
+            format!("a query has at most {QUERY_MAX_BYTES} bytes"),
+        ));
+    }
+    if !shared.reserve(bytes) {
+        return Err(Problem::new(503, "too many bytes are in flight; try again"));
+    }
+    let shared = Arc::clone(shared);
+    let body = Body::from(Bytes::copy_from_slice(body));
+    Ok((body, InFlight { shared, bytes }))
 }
 
 /// An answer as the router gave it.
@@ -127,7 +180,7 @@ fn call(target: &str) -> Call {
         Call::Last
     } else if path.starts_with("/api/v1/topics/") {
         Call::ReadRecords
-    } else if path == "/api/v1/query" {
+    } else if path == QUERY_PATH {
         Call::Query
     } else if path.starts_with("/documentation") {
         Call::Documentation

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::answer::Stock;
 use crate::backend::Backend;
 use crate::calls;
+use crate::database::Database;
 use crate::ingest::UniqueClock;
 use crate::kafka::OpenError;
 use crate::metrics::{Gauges, WorkerMetrics};
@@ -32,6 +33,8 @@ const READERS_END: Duration = Duration::from_secs(1);
 pub enum ServeError {
     #[error("{0}")]
     Settings(&'static str),
+    #[error("{0}")]
+    Database(String),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -53,6 +56,8 @@ pub enum ServeError {
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) backend: Backend,
+    /// Where queries go that the log itself cannot answer.
+    pub(crate) database: Option<Database>,
     pub(crate) clock: UniqueClock,
     pub(crate) gauges: Gauges,
     pub(crate) workers: Vec<Arc<WorkerMetrics>>,
@@ -84,17 +89,19 @@ impl Shared {
     }
 }
 
-/// Serves until `shutdown` is ready; then answers what is open, within the time set for it, and closes the store.
+/// Serves until `shutdown` is ready; `token` is InfluxDB's, where no file has it. Then answers what is open, within the time set for it, and closes the store.
 ///
 /// # Errors
 /// When settings do not go together; when the log, the address or a thread cannot be had; nothing is served then. When the
 /// log falls (the committer panics, Kafka's client fails for good): what is open is answered, and nothing more is taken.
 pub async fn serve(
     settings: Settings,
+    token: Option<String>,
     listening: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
+    let database = Database::open(&settings, token).map_err(ServeError::Database)?;
     let (backend, ending) = Backend::open(&settings, &settled)?;
     let (listener, address) = listen(settings.listen).await?;
     let for_operators = match settings.operators_listen {
@@ -104,6 +111,7 @@ pub async fn serve(
     let shared = Arc::new(Shared {
         workers: settled.iter().map(|_| Arc::default()).collect(),
         backend,
+        database,
         clock: UniqueClock::default(),
         gauges: Gauges::default(),
         draining: AtomicBool::new(false),

@@ -4,13 +4,16 @@
 //! commits and given back by calls that a router serves; or sent to Kafka by `kafka`. The [`sink`](sink()) is the other half of a
 //! pipeline: it moves records from Kafka to InfluxDB. Arguments and exit codes are `main`'s.
 
+mod aggregate;
 mod answer;
 mod backend;
 mod call;
 mod calls;
 mod connection;
+mod database;
 mod gateway;
 pub mod http1;
+mod influxdb;
 mod ingest;
 mod kafka;
 mod latest;
@@ -27,7 +30,9 @@ mod turn;
 mod worker;
 
 pub use calls::openapi;
+pub use database::DatabaseSettings;
 pub use gateway::{ServeError, serve};
+pub use influxdb::TOKEN_VARIABLE;
 pub use kafka::{KafkaSettings, OpenError};
 pub use settings::{BackendName, Settings};
-pub use sink::{SinkError, SinkSettings, TOKEN_VARIABLE, sink};
+pub use sink::{SinkError, SinkSettings, sink};

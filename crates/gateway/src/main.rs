@@ -42,8 +42,9 @@ fn main() -> ExitCode {
 }
 
 fn serve(settings: Settings) -> Result<(), String> {
+    let token = std::env::var(TOKEN_VARIABLE).ok();
     run(async |shutdown| {
-        waggle_gateway::serve(settings, announce, shutdown)
+        waggle_gateway::serve(settings, token, announce, shutdown)
             .await
             .map_err(|error| error.to_string())
     })

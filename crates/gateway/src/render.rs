@@ -1,5 +1,6 @@
 //! Kept records as JSON.
 
+use waggle_record::FieldValue;
 use waggle_record::line_protocol::{self, Line, RawValue, name_text, string_text};
 
 use crate::store::Entry;
@@ -121,6 +122,20 @@ fn value(out: &mut Vec<u8>, value: RawValue<'_>) {
         }
         RawValue::Boolean(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
         RawValue::Text(raw) => text(out, &string_text(raw)),
+    }
+}
+
+pub(crate) fn value_of(out: &mut Vec<u8>, value: &FieldValue) {
+    match value {
+        FieldValue::Float(value) => float(out, *value),
+        FieldValue::Integer(value) => integer(out, *value),
+        FieldValue::Unsigned(value) => {
+            out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes())
+        }
+        FieldValue::Boolean(value) => {
+            out.extend_from_slice(if *value { b"true" } else { b"false" })
+        }
+        FieldValue::Text(value) => text(out, value),
     }
 }
 

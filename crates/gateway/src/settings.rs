@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::database::DatabaseSettings;
 use crate::kafka::KafkaSettings;
 
 /// Flags of `waggle-gateway serve`.
@@ -21,7 +22,7 @@ pub struct Settings {
     #[arg(long, value_enum, default_value_t = BackendName::Embedded)]
     pub backend: BackendName,
     /// The embedded store's file; made where there is none
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "queries")]
     pub store: Option<PathBuf>,
     /// Threads that serve connections
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -72,19 +73,19 @@ pub struct Settings {
     #[arg(long, default_value_t = 10_000, value_parser = bytes(1, crate::store::TOPICS_MAX))]
     pub topics_max: usize,
     /// Reads and queries worked on at once, by all workers together; more wait, too many are answered 429
-    #[arg(long, default_value_t = 2, value_parser = bytes(1, 64), requires = "store")]
+    #[arg(long, default_value_t = 2, value_parser = bytes(1, 64), requires = "queries")]
     pub readers: usize,
     /// Records in one answer to a read, and rows in one answer to a query
-    #[arg(long, default_value_t = 100_000, value_parser = bytes(1, 10_000_000), requires = "store")]
+    #[arg(long, default_value_t = 100_000, value_parser = bytes(1, 10_000_000))]
     pub answer_max_records: usize,
     /// Bytes of one answer to a read or a query, over which it stops at the next record
-    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 30), requires = "store")]
+    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 30))]
     pub answer_max_bytes: usize,
     /// Bytes of answers to reads and queries that clients have not taken yet, over all connections; beyond it 503
-    #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = bytes(1, 1 << 40), requires = "store")]
+    #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = bytes(1, 1 << 40))]
     pub answers_max_bytes: usize,
-    /// Records that one query or read looks at
-    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40), requires = "store")]
+    /// Records that one query or read looks at; values that InfluxDB answers to one
+    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40), requires = "queries")]
     pub query_max_records: usize,
     /// Series whose latest reading is kept in memory, over all topics; beyond it those go that were longest without a record;
     /// 0 keeps none
@@ -98,6 +99,8 @@ pub struct Settings {
     pub last_restore_records: usize,
     #[command(flatten)]
     pub kafka: KafkaSettings,
+    #[command(flatten)]
+    pub database: DatabaseSettings,
 }
 
 /// The logs there are.

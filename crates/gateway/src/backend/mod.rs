@@ -151,7 +151,7 @@ impl Backend {
             Self::Embedded(store) => Ok(store),
             Self::Kafka(_) => Err(Problem::new(
                 501,
-                "reading a topic back needs the embedded store; with --backend kafka records are read by consumers of Kafka",
+                "reading a topic back needs the embedded store; with --backend kafka records are read by consumers of Kafka, and queries need --influxdb-url",
             )),
         }
     }

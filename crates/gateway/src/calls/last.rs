@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol;
 
 use super::parameters::Parameters;
-use super::reading::Held;
+use super::reading::{Held, too_many_answers};
 use crate::gateway::Shared;
 use crate::http1;
 use crate::ingest::check_topic;
@@ -295,8 +295,7 @@ async fn all(
     form: Form,
 ) -> Result<Response, Problem> {
     let bytes_max = shared.settings.answer_max_bytes;
-    let mut held = Held::room(shared, bytes_max)
-        .ok_or_else(|| Problem::new(503, "too many answers wait for their clients; try again"))?;
+    let mut held = Held::room(shared, bytes_max).ok_or_else(too_many_answers)?;
     let (mut body, mut count, mut place) = (Vec::new(), 0, topic.map(|_| after));
     for _ in 0..RUNS_MAX {
         let (Some(topic), Some(from)) = (topic, place) else {

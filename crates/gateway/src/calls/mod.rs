@@ -1,6 +1,5 @@
 //! The calls that the router answers, and the OpenAPI document made of the same declarations.
 
-mod aggregate;
 mod documentation;
 pub(crate) mod last;
 mod operators;
@@ -60,7 +59,7 @@ fn documented() -> OpenApiRouter<Arc<Shared>> {
     OpenApiRouter::with_openapi(api)
         .routes(routes!(records::read_records))
         .routes(routes!(last::last))
-        .routes(routes!(query::query))
+        .routes(routes!(query::query, query::pass_query))
         .routes(routes!(operators::healthz))
         .routes(routes!(operators::readyz))
         .routes(routes!(operators::metrics))

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, Uri, header};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Uri, header};
 use waggle_record::line_protocol::{Line, measurement_text, name_text};
 
-use super::aggregate::{Aggregate, Windows};
 use super::parameters::Parameters;
-use super::reading::{Read, read};
+use super::reading::{Held, Read, read, too_many_answers};
+use crate::aggregate::{Aggregate, Windows};
+use crate::database::{Author, Database, Gathered, Language, Limits, Question};
 use crate::gateway::Shared;
 use crate::ingest::check_topic;
 use crate::problem::Problem;
@@ -29,6 +31,10 @@ const LIMIT_DEFAULT: usize = 1000;
 /// where adding up goes beyond the range of a 64-bit float. Windows start at multiples of `window` since 1970; without
 /// `window` there is one row. `truncated` says that a limit (`limit`, `--answer-max-bytes`, `--query-max-records`) was
 /// reached: the rows are not all, and those with an aggregate are over the records before it only.
+///
+/// With `--backend kafka` InfluxDB is asked (`--influxdb-url`), and answers what the sink has written: the order of rows is that of
+/// time; where a limit is reached it is the earliest rows that are given; of records with the same time and series there is one; and of
+/// equal times any may be first or last.
 #[utoipa::path(
     get,
     path = "/api/v1/query",
@@ -51,9 +57,11 @@ const LIMIT_DEFAULT: usize = 1000;
         })),
         (status = 400, description = "A parameter is wrong", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many reads wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
-        (status = 501, description = "The log is a Kafka cluster, whose consumers read it", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 501, description = "The log is a Kafka cluster, and no InfluxDB is named (`--influxdb-url`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
         (status = 500, description = "The store cannot be read", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "Too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 502, description = "InfluxDB cannot be reached, or cannot answer", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too many answers wait for their clients, or InfluxDB has too much to do", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 504, description = "InfluxDB has not answered in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn query(
@@ -61,7 +69,10 @@ pub(super) async fn query(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let asked = Asked::of(&uri, &shared)?;
-    let (answer, held) = read(&shared, move |connection| asked.answer(connection)).await?;
+    let (answer, held) = match &shared.database {
+        Some(database) => asked.ask(&shared, database).await?,
+        None => read(&shared, move |connection| asked.answer(connection)).await?,
+    };
     shared
         .gauges
         .records_looked_at
@@ -73,6 +84,80 @@ pub(super) async fn query(
         HeaderValue::from_static("application/json"),
     );
     Ok(response)
+}
+
+/// Ask InfluxDB in its own words
+///
+/// Passes a query on, and the answer back: Flux (`application/vnd.flux`), answered as annotated CSV; InfluxQL
+/// (`application/vnd.influxql`), answered as JSON with times in nanoseconds, the bucket of `--influxdb-bucket` being the database. Only with
+/// `--query-pass-through`: whoever can reach the gateway can then do what its token may.
+#[utoipa::path(
+    post,
+    path = "/api/v1/query",
+    tag = "query",
+    request_body(
+        content(
+            (String = "application/vnd.flux", example = "from(bucket: \"readings\") |> range(start: -1h) |> filter(fn: (r) => r._measurement == \"cpu\")"),
+            (String = "application/vnd.influxql", example = "SELECT mean(\"user\") FROM cpu WHERE time > now() - 1h GROUP BY time(1m)"),
+        ),
+        description = "The query, at most 64 KiB",
+    ),
+    responses(
+        (status = 200, description = "InfluxDB's answer", content((String = "text/csv"), (Object = "application/json"))),
+        (status = 400, description = "InfluxDB takes the query for a mistake: `detail` is what it says", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "The query is too large", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "The language is not one of the two", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "The answer is larger than `--answer-max-bytes`", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 429, description = "Too many queries wait", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 501, description = "Queries are not passed on (`--query-pass-through`)", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 502, description = "InfluxDB cannot be reached, or cannot answer", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "Too much is in flight, or InfluxDB has too much to do", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
+        (status = 504, description = "InfluxDB has not answered in time", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn pass_query(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    text: Bytes,
+) -> Result<Response, Problem> {
+    let database = shared.database.as_ref();
+    let Some(database) = database.filter(|database| database.passes_texts) else {
+        return Err(Problem::new(
+            501,
+            "this gateway passes no queries on (--query-pass-through)",
+        ));
+    };
+    let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let language = language(content_type.unwrap_or_default())?;
+    let bytes_max = shared.settings.answer_max_bytes;
+    let mut held = Held::room(&shared, bytes_max).ok_or_else(too_many_answers)?;
+    let passed = database
+        .pass(language, text, bytes_max)
+        .await
+        .map_err(|failure| failure.problem(Author::Client))?;
+    held.settle(passed.body.len());
+    let mut response = passed.body.into_response();
+    response.extensions_mut().insert(Arc::new(held));
+    if let Some(media_type) = passed.media_type {
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, media_type);
+    }
+    Ok(response)
+}
+
+fn language(content_type: &[u8]) -> Result<Language, Problem> {
+    let end = memchr::memchr(b';', content_type).unwrap_or(content_type.len());
+    let media_type = content_type[..end].trim_ascii();
+    if media_type.eq_ignore_ascii_case(b"application/vnd.flux") {
+        Ok(Language::Flux)
+    } else if media_type.eq_ignore_ascii_case(b"application/vnd.influxql") {
+        Ok(Language::InfluxQl)
+    } else {
+        Err(Problem::new(
+            415,
+            "expected the Content-Type application/vnd.flux or application/vnd.influxql",
+        ))
+    }
 }
 
 struct Asked {
@@ -98,6 +183,15 @@ enum Rows {
         count: usize,
     },
     PerWindow(Windows),
+}
+
+impl Rows {
+    fn into_json(self) -> Vec<u8> {
+        match self {
+            Self::AsTheyAre { rows, .. } => rows,
+            Self::PerWindow(windows) => windows.into_rows(),
+        }
+    }
 }
 
 impl Asked {
@@ -139,6 +233,42 @@ impl Asked {
         })
     }
 
+    /// Asks the database.
+    async fn ask(
+        self,
+        shared: &Arc<Shared>,
+        database: &Database,
+    ) -> Result<(Read<Found>, Arc<Held>), Problem> {
+        let mut held = Held::room(shared, self.max_bytes).ok_or_else(too_many_answers)?;
+        let question = Question {
+            bucket: database.bucket(&self.span.topic),
+            measurement: self.measurement.clone(),
+            tags: self.tags.clone(),
+            fields: self.selection.0.clone(),
+            from: self.span.from,
+            until: self.span.until,
+            aggregate: self.aggregate,
+            limit: self.limit,
+        };
+        let limits = Limits {
+            bytes: self.max_bytes,
+            values: self.look_at_max,
+        };
+        let gathered = database
+            .rows(question, limits)
+            .await
+            .map_err(|failure| failure.problem(Author::Gateway))?;
+        let Gathered {
+            rows,
+            truncated,
+            values,
+        } = gathered;
+        let body = self.body(&rows, truncated);
+        held.settle(body.len());
+        let found = Found { looked_at: values };
+        Ok((Read { body, found }, Arc::new(held)))
+    }
+
     fn answer(&self, connection: &rusqlite::Connection) -> Result<Read<Found>, ReadError> {
         let mut rows = match self.aggregate {
             None => Rows::AsTheyAre {
@@ -169,7 +299,7 @@ impl Asked {
             });
         }
         Ok(Read {
-            body: self.body(rows, truncated),
+            body: self.body(&rows.into_json(), truncated),
             found: Found { looked_at },
         })
     }
@@ -233,7 +363,7 @@ impl Asked {
         }
     }
 
-    fn body(&self, rows: Rows, truncated: bool) -> Vec<u8> {
+    fn body(&self, rows: &[u8], truncated: bool) -> Vec<u8> {
         let mut body = Vec::new();
         body.extend_from_slice(b"{\"topic\":");
         render::text(&mut body, &self.span.topic);
@@ -253,11 +383,7 @@ impl Asked {
             b",\"truncated\":false"
         });
         body.extend_from_slice(b",\"rows\":[");
-        let rows = match rows {
-            Rows::AsTheyAre { rows, .. } => rows,
-            Rows::PerWindow(windows) => windows.into_rows(),
-        };
-        body.extend_from_slice(rows.strip_suffix(b",").unwrap_or(&rows));
+        body.extend_from_slice(rows.strip_suffix(b",").unwrap_or(rows));
         body.extend_from_slice(b"]}\n");
         body
     }

@@ -72,8 +72,11 @@ pub(super) async fn read<T: Send + 'static>(
             Ok(Some((read, Arc::new(held))))
         })
         .await;
-    done.map_err(problem)?
-        .ok_or_else(|| Problem::new(503, "too many answers wait for their clients; try again"))
+    done.map_err(problem)?.ok_or_else(too_many_answers)
+}
+
+pub(super) fn too_many_answers() -> Problem {
+    Problem::new(503, "too many answers wait for their clients; try again")
 }
 
 /// A failed read as the client sees it; the whole reason goes to the log.

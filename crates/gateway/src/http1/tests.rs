@@ -187,3 +187,208 @@ fn what_is_too_large_is_refused() {
     let refused = reader.next(many.as_bytes(), &mut slots).unwrap_err();
     assert_eq!(refused.status, 431);
 }
+
+/// Refused at once, however it is cut: nothing of it, and nothing behind it, is read as a request.
+#[track_caller]
+fn check_refused(input: &str) {
+    for piece in [input.len(), 1, 2, 3, 7] {
+        let found = read(input.as_bytes(), piece);
+        let is_status = found.len() == 3 && (found.starts_with('4') || found.starts_with('5'));
+        assert!(
+            is_status,
+            "in pieces of {piece}: {input:?} is read as {found}"
+        );
+    }
+}
+
+/// Ways to say the length that another party could read differently (RFC 9112, sections 5, 6 and 11.2).
+#[test]
+fn framing_that_another_could_read_differently_is_refused() {
+    let smuggled = "0\r\n\r\nGET /s HTTP/1.1\r\nHost: a\r\n\r\n";
+    for fields in [
+        "Transfer-Encoding : chunked\r\n",
+        "Transfer-Encoding\t: chunked\r\n",
+        "Transfer-Encoding: \u{b}chunked\r\n",
+        "Transfer-Encoding: chunked\u{b}\r\n",
+        "Transfer-Encoding: \u{a0}chunked\r\n",
+        "Transfer-Encoding: chunked;q=1\r\n",
+        "Transfer-Encoding: \"chunked\"\r\n",
+        "Transfer-Encoding: 'chunked'\r\n",
+        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: identity, chunked\r\n",
+        "Transfer-Encoding: chunked, chunked\r\n",
+        "Transfer-Encoding: ,chunked\r\n",
+        "Transfer-Encoding: chunked,\r\n",
+        "Transfer-Encoding:\r\n",
+        "Transfer-Encoding:\r\n chunked\r\n",
+        "Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n",
+        "transfer-encoding: chunked\r\nTRANSFER-ENCODING: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\ntransfer-encoding: chunked\r\n",
+        "Content-Length: 5\r\nTransfer-Encoding: identity\r\n",
+        "Content-Length: 5\r\nContent-Length: 0\r\n",
+        "Content-Length: 5\r\ncontent-length: 5\r\n",
+        "Content-Length: 5,5\r\n",
+        "Content-Length: 5 5\r\n",
+        "Content-Length: 5;\r\n",
+        "Content-Length: 5.0\r\n",
+        "Content-Length: 1e1\r\n",
+        "Content-Length: \u{660}\r\n",
+        "Content-Length:\r\n 5\r\n",
+        "Content-Length : 5\r\n",
+        "Content-Length\u{b}: 5\r\n",
+        " Content-Length: 5\r\n",
+        "\tTransfer-Encoding: chunked\r\n",
+        "X: a\r\n\tContent-Length: 5\r\n",
+        "X: a\n\rTransfer-Encoding: chunked\r\n",
+        "X: a\nTransfer-Encoding: chunked\r\n",
+        "X: a\rTransfer-Encoding: chunked\r\n",
+        "X\0: a\r\n",
+        "X: a\0\r\n",
+        ": a\r\n",
+        "X\r\n",
+        "X: a\r\n\nContent-Length: 5\r\n",
+    ] {
+        check_refused(&format!(
+            "PUT /x HTTP/1.1\r\nHost: a\r\n{fields}\r\n{smuggled}"
+        ));
+    }
+    for line in [
+        "PUT /x HTTP/1.1 ",
+        "PUT /x  HTTP/1.1",
+        "PUT\t/x\tHTTP/1.1",
+        " PUT /x HTTP/1.1",
+        "PUT /x HTTP/1.10",
+        "PUT /x HTTP/01.1",
+        "PUT /x http/1.1",
+        "PUT /x HTTP/1.2",
+        "PUT /x\0 HTTP/1.1",
+        "PUT /x\rHTTP/1.1",
+        "PU(T /x HTTP/1.1",
+        "PUT /x",
+    ] {
+        check_refused(&format!("{line}\r\nHost: a\r\n\r\n{smuggled}"));
+    }
+}
+
+#[test]
+fn chunks_that_another_could_read_differently_are_refused() {
+    let smuggled = "GET /s HTTP/1.1\r\nHost: a\r\n\r\n";
+    for body in [
+        " 3\r\nabc\r\n0\r\n\r\n",
+        "3 ;x\r\nabc\r\n0\r\n\r\n",
+        "3;x\nabc\r\n0\r\n\r\n",
+        "3;x\ry\r\nabc\r\n0\r\n\r\n",
+        "3\nabc\n0\n\n",
+        "3\r\nabc\n0\r\n\r\n",
+        "3\r\nabc0\r\n\r\n",
+        "3\r\nab\r\n0\r\n\r\n",
+        "2\r\nabc\r\n0\r\n\r\n",
+        "0000000000000003\r\nabc\r\n0\r\n\r\n",
+        "10000000000000003\r\nabc\r\n0\r\n\r\n",
+        "ffffffffffffffff\r\nabc\r\n0\r\n\r\n",
+        "3_\r\nabc\r\n0\r\n\r\n",
+        "\u{663}\r\nabc\r\n0\r\n\r\n",
+        "3\r\nabc\r\n0\n\n",
+        "3\r\nabc\r\n0\r\nX: y\n\r\n",
+        "3\r\nabc\r\n0\r\nX: y\r\r\n\r\n",
+        "3\r\nabc\r\n-0\r\n\r\n",
+        "\r\n0\r\n\r\n",
+    ] {
+        check_refused(&format!(
+            "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{body}{smuggled}"
+        ));
+    }
+    // What stands behind the last chunk is no field of the request, and the next request begins behind it.
+    check(
+        "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\tchunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0;c\r\nContent-Length: 9\r\n\r\nGET /y HTTP/1.1\r\nHost: a\r\n\r\n",
+        "PUT /x [abc]; GET /y []; idle",
+    );
+}
+
+/// A request whose body may look like requests, and how it is sent.
+#[derive(Debug, Clone)]
+struct Sent {
+    body: String,
+    /// Bytes of each chunk; 0 sends it by its length.
+    chunk: usize,
+    /// Extensions, leading zeros and trailers where it is sent in chunks.
+    adorned: bool,
+}
+
+impl Sent {
+    fn bytes(&self) -> String {
+        let head = "PUT /x HTTP/1.1\r\nHost: a\r\n";
+        if self.chunk == 0 {
+            let length = self.body.len();
+            return format!("{head}Content-Length: {length}\r\n\r\n{}", self.body);
+        }
+        let (zeros, extension, trailer) = if self.adorned {
+            (
+                "00",
+                ";x=\"0\"",
+                "Transfer-Encoding: chunked\r\nContent-Length: 7\r\n",
+            )
+        } else {
+            ("", "", "")
+        };
+        let mut out = format!("{head}Transfer-Encoding: chunked\r\n\r\n");
+        for chunk in self.body.as_bytes().chunks(self.chunk) {
+            let text = std::str::from_utf8(chunk).unwrap();
+            out += &format!("{zeros}{:x}{extension}\r\n{text}\r\n", chunk.len());
+        }
+        out + &format!("{zeros}0{extension}\r\n{trailer}\r\n")
+    }
+}
+
+proptest::proptest! {
+    /// Whatever a body holds, it is a body: as many requests are read as were sent, and no others.
+    #[test]
+    fn a_body_is_never_read_as_a_request(
+        requests in proptest::collection::vec(
+            (
+                proptest::collection::vec(
+                    proptest::sample::select(vec![
+                        "GET /s HTTP/1.1\r\n", "Host: a\r\n", "\r\n", "0\r\n\r\n", "5\r\n", "\n", "\r", "x",
+                        "Content-Length: 0\r\n", "Transfer-Encoding: chunked\r\n", "PRI * HTTP/2.0\r\n\r\n",
+                    ]),
+                    0..6,
+                ),
+                0..40_usize,
+                proptest::bool::ANY,
+            ),
+            1..6,
+        ),
+        piece in 1..200_usize,
+    ) {
+        let requests: Vec<Sent> = requests
+            .into_iter()
+            .map(|(parts, chunk, adorned)| Sent { body: parts.concat(), chunk, adorned })
+            .collect();
+        let input: String = requests.iter().map(Sent::bytes).collect();
+        let limits = Limits { head_max_bytes: 200, body_max_bytes: 400 };
+        let found = bodies(input.as_bytes(), piece, limits);
+        let expected: Vec<&str> = requests.iter().map(|sent| sent.body.as_str()).collect();
+        proptest::prop_assert_eq!(found, expected);
+    }
+}
+
+/// The bodies of all requests to /x; panics at any other request.
+fn bodies(input: &[u8], piece: usize, limits: Limits) -> Vec<String> {
+    let mut reader = Reader::new(limits);
+    let (mut found, mut start, mut end) = (Vec::new(), 0, 0);
+    loop {
+        let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; SLOTS];
+        match reader.next(&input[start..end], &mut slots).unwrap() {
+            Step::Whole { request, length } => {
+                assert_eq!((request.head.method, request.head.target), ("PUT", "/x"));
+                found.push(String::from_utf8(request.body.to_vec()).unwrap());
+                start += length;
+                continue;
+            }
+            Step::Idle if end == input.len() => return found,
+            step => assert!(end < input.len(), "it ends with {step:?}"),
+        }
+        end = (end + piece).min(input.len());
+    }
+}

@@ -24,6 +24,6 @@ mod sieve;
 mod verdict;
 
 pub use run::{SinkError, sink};
-pub use settings::{SinkSettings, TOKEN_VARIABLE};
+pub use settings::SinkSettings;
 
 use run::{Shared, kafka_error};

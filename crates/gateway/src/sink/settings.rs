@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use crate::settings::{bytes, duration};
 
-/// The environment variable with the token, where no file is named.
-pub const TOKEN_VARIABLE: &str = "INFLUX_TOKEN";
-
 /// Flags of `waggle-gateway sink`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SinkSettings {

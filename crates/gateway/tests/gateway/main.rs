@@ -5,6 +5,8 @@ mod calls;
 #[cfg(test)]
 mod connections;
 #[cfg(test)]
+mod database;
+#[cfg(test)]
 mod durability;
 #[cfg(test)]
 mod kafka;
@@ -14,5 +16,7 @@ mod last;
 mod openapi;
 #[cfg(test)]
 mod query;
+#[cfg(test)]
+mod smuggling;
 #[cfg(test)]
 mod support;

@@ -53,5 +53,5 @@ fn what_is_documented_is_served_and_nothing_else() {
             );
         }
     }
-    assert_eq!(names.len(), 11);
+    assert_eq!(names.len(), 12);
 }

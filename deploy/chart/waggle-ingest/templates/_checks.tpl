@@ -19,15 +19,22 @@
     {{- $wrong = append $wrong "sink.enabled is true; expected false, as backend is embedded: there is no Kafka to read from" -}}
   {{- end -}}
 {{- end -}}
-{{- if .Values.sink.enabled -}}
+{{- $queries := include "waggle-ingest.queries" . -}}
+{{- if or .Values.sink.enabled $queries -}}
+  {{- $needs := ternary "the sink needs it (sink.enabled is true)" "the gateway's queries need it (gateway.query.enabled is true)" .Values.sink.enabled -}}
   {{- range $key := list "url" "org" "bucket" -}}
     {{- if not (index $.Values.influxdb $key) -}}
-      {{- $wrong = append $wrong (printf "influxdb.%s is empty; the sink needs it (sink.enabled is true)" $key) -}}
+      {{- $wrong = append $wrong (printf "influxdb.%s is empty; %s" $key $needs) -}}
     {{- end -}}
   {{- end -}}
-  {{- if not .Values.influxdb.tokenSecret.name -}}
+  {{- if and (not .Values.influxdb.tokenSecret.name) (or .Values.sink.enabled (not .Values.gateway.query.tokenSecret.name)) -}}
     {{- $wrong = append $wrong "influxdb.tokenSecret.name is empty; expected the name of a secret that holds InfluxDB's token" -}}
   {{- end -}}
+{{- end -}}
+{{- if and .Values.gateway.query.passThrough (not $queries) -}}
+  {{- $wrong = append $wrong "gateway.query.passThrough is true; expected false, as there is no InfluxDB to ask (backend kafka, influxdb.url, gateway.query.enabled)" -}}
+{{- end -}}
+{{- if .Values.sink.enabled -}}
   {{- if and .Values.sink.topics .Values.sink.topicPrefix -}}
     {{- $wrong = append $wrong "sink.topics and sink.topicPrefix are both set; expected one" -}}
   {{- else if not (or .Values.sink.topics .Values.sink.topicPrefix) -}}
@@ -45,7 +52,7 @@
     {{- $wrong = append $wrong (printf "%s.minReplicas is %d; expected at most maxReplicas, which is %d" $at (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
   {{- end -}}
 {{- end -}}
-{{- range $component, $own := dict "gateway" (list "listen" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "org" "bucket" "token" "token-file" "drain-timeout") -}}
+{{- range $component, $own := dict "gateway" (list "listen" "operators-listen" "influxdb-url" "influxdb-org" "influxdb-bucket" "influxdb-token-file" "query-pass-through" "backend" "store" "workers" "drain-timeout" "kafka-brokers" "kafka-topic-prefix" "kafka-partitions" "kafka-replicas") "sink" (list "listen" "kafka-brokers" "topic" "topic-prefix" "group" "influxdb-url" "org" "bucket" "token" "token-file" "drain-timeout") -}}
   {{- range $name := keys (index $.Values $component).flags | sortAlpha -}}
     {{- if has $name $own -}}
       {{- $wrong = append $wrong (printf "%s.flags.%s: the chart sets this flag from another value" $component $name) -}}

@@ -78,3 +78,8 @@ readinessProbe:
 {{- define "waggle-ingest.number" -}}
 {{- if kindIs "float64" . }}{{ if eq (float64 (int64 .)) . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}{{ else }}{{ . }}{{ end }}
 {{- end }}
+
+{{/* Says something where the gateway asks InfluxDB. */}}
+{{- define "waggle-ingest.queries" -}}
+{{- if and (eq .Values.backend "kafka") .Values.gateway.query.enabled .Values.influxdb.url }}yes{{ end }}
+{{- end }}

@@ -14,7 +14,7 @@ const VALUES_MAX: usize = 1_000_000;
 
 /// What is made of the values in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Aggregate {
+pub(crate) enum Aggregate {
     Mean,
     Min,
     Max,
@@ -37,7 +37,7 @@ const NAMES: [(&str, Aggregate); 7] = [
 ];
 
 impl Aggregate {
-    pub(super) fn named(name: &str) -> Result<Self, Problem> {
+    pub(crate) fn named(name: &str) -> Result<Self, Problem> {
         NAMES
             .iter()
             .find(|(known, _)| *known == name)
@@ -50,7 +50,7 @@ impl Aggregate {
             })
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         NAMES
             .iter()
             .find(|(_, aggregate)| *aggregate == self)
@@ -62,7 +62,7 @@ impl Aggregate {
 type Row = BTreeMap<String, Value>;
 
 /// All windows so far.
-pub(super) struct Windows {
+pub(crate) struct Windows {
     aggregate: Aggregate,
     window_ns: Option<i64>,
     rows_max: usize,
@@ -73,7 +73,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    pub(super) fn new(aggregate: Aggregate, window: Option<Duration>, rows_max: usize) -> Self {
+    pub(crate) fn new(aggregate: Aggregate, window: Option<Duration>, rows_max: usize) -> Self {
         Self {
             aggregate,
             window_ns: window.map(|window| i64::try_from(window.as_nanos()).unwrap_or(i64::MAX)),
@@ -84,11 +84,14 @@ impl Windows {
         }
     }
 
+    fn start_of(&self, time: i64) -> i64 {
+        self.window_ns
+            .map_or(0, |window| time.saturating_sub(time.rem_euclid(window)))
+    }
+
     /// Adds a record; false when a limit leaves no room for it.
-    pub(super) fn add(&mut self, time: i64, line: &Line<'_>, selection: &Selection) -> bool {
-        let start = self
-            .window_ns
-            .map_or(0, |window| time.saturating_sub(time.rem_euclid(window)));
+    pub(crate) fn add(&mut self, time: i64, line: &Line<'_>, selection: &Selection) -> bool {
+        let start = self.start_of(time);
         if self.rows.len() == self.rows_max && !self.rows.contains_key(&start) {
             return false;
         }
@@ -117,8 +120,46 @@ impl Windows {
         true
     }
 
+    /// A record of this time is among those that are aggregated.
+    pub(crate) fn see(&mut self, time: i64) {
+        self.earliest = self.earliest.min(time);
+    }
+
+    /// Adds what the values of a field in a part of the window at `time` come to; false when a limit leaves no room for all.
+    /// The earliest windows are kept then.
+    pub(crate) fn add_part(&mut self, time: i64, field: &str, part: Part) -> bool {
+        let start = self.start_of(time);
+        let mut is_all = true;
+        if self.rows.len() >= self.rows_max && !self.rows.contains_key(&start) {
+            is_all = false;
+            if self
+                .rows
+                .last_key_value()
+                .is_none_or(|(last, _)| start > *last)
+            {
+                return false;
+            }
+            if let Some((_, row)) = self.rows.pop_last() {
+                self.values -= row.len();
+            }
+        }
+        let row = self.rows.entry(start).or_default();
+        if let Some(value) = row.get_mut(field) {
+            value.add_part(self.aggregate, part);
+        } else if self.values == VALUES_MAX {
+            is_all = false;
+        } else if let Some(value) = Value::of_part(self.aggregate, part) {
+            self.values += 1;
+            row.insert(field.to_owned(), value);
+        }
+        if row.is_empty() {
+            self.rows.remove(&start);
+        }
+        is_all
+    }
+
     /// Rows as JSON, each followed by a comma.
-    pub(super) fn into_rows(self) -> Vec<u8> {
+    pub(crate) fn into_rows(self) -> Vec<u8> {
         let mut out = Vec::new();
         for (start, row) in &self.rows {
             out.extend_from_slice(b"{\"time\":");
@@ -140,6 +181,18 @@ impl Windows {
         }
         out
     }
+}
+
+/// What some of the values of a field in a window come to, as a database says it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Part {
+    Count(u64),
+    /// For a mean, whose count comes by itself.
+    Sum(FieldValue),
+    /// A sum, minimum or maximum.
+    Number(FieldValue),
+    /// The first or last one, and its time.
+    At(i64, FieldValue),
 }
 
 /// What the values of one field in one window come to so far.
@@ -174,6 +227,15 @@ impl Number {
         }
     }
 
+    fn of_value(value: &FieldValue) -> Option<Self> {
+        match value {
+            FieldValue::Float(value) => Some(Self::Float(*value)),
+            FieldValue::Integer(value) => Some(Self::Whole((*value).into())),
+            FieldValue::Unsigned(value) => Some(Self::Whole((*value).into())),
+            FieldValue::Boolean(_) | FieldValue::Text(_) => None,
+        }
+    }
+
     #[expect(
         clippy::cast_precision_loss,
         reason = "a mean of numbers beyond 2^53 is a float by definition"
@@ -189,6 +251,16 @@ impl Number {
         match (self, other) {
             (Self::Whole(one), Self::Whole(two)) => Self::Whole(one + two),
             _ => Self::Float(self.as_float() + other.as_float()),
+        }
+    }
+
+    /// What the two come to together.
+    fn and(self, aggregate: Aggregate, other: Self) -> Self {
+        match aggregate {
+            Aggregate::Sum => self.plus(other),
+            Aggregate::Min if other.is_less(self) => other,
+            Aggregate::Max if self.is_less(other) => other,
+            _ => self,
         }
     }
 
@@ -227,27 +299,51 @@ impl Value {
                 }
             }
             Self::Number(kept) => {
-                let Some(number) = Number::of(raw) else {
-                    return;
-                };
-                *kept = match aggregate {
-                    Aggregate::Sum => kept.plus(number),
-                    Aggregate::Min if number.is_less(*kept) => number,
-                    Aggregate::Max if kept.is_less(number) => number,
-                    _ => *kept,
-                };
+                if let Some(number) = Number::of(raw) {
+                    *kept = kept.and(aggregate, number);
+                }
             }
             Self::Edge { time, value } => {
-                let replaces = if aggregate == Aggregate::First {
-                    at < *time
-                } else {
-                    at >= *time
-                };
-                if replaces {
+                if replaces(aggregate, at, *time) {
                     *time = at;
                     *value = raw.to_value();
                 }
             }
+        }
+    }
+
+    /// What a first part comes to; none where the aggregate has no use for it.
+    fn of_part(aggregate: Aggregate, part: Part) -> Option<Self> {
+        Some(match part {
+            Part::Count(count) if aggregate == Aggregate::Mean => Self::Mean { sum: 0.0, count },
+            Part::Count(count) => Self::Count(count),
+            Part::Sum(sum) => Self::Mean {
+                sum: Number::of_value(&sum)?.as_float(),
+                count: 0,
+            },
+            Part::Number(number) => Self::Number(Number::of_value(&number)?),
+            Part::At(time, value) => Self::Edge { time, value },
+        })
+    }
+
+    fn add_part(&mut self, aggregate: Aggregate, part: Part) {
+        match (self, part) {
+            (Self::Count(count) | Self::Mean { count, .. }, Part::Count(more)) => *count += more,
+            (Self::Mean { sum, .. }, Part::Sum(more)) => {
+                *sum += Number::of_value(&more).map_or(0.0, Number::as_float);
+            }
+            (Self::Number(kept), Part::Number(number)) => {
+                if let Some(number) = Number::of_value(&number) {
+                    *kept = kept.and(aggregate, number);
+                }
+            }
+            (Self::Edge { time, value }, Part::At(at, other)) => {
+                if replaces(aggregate, at, *time) {
+                    (*time, *value) = (at, other);
+                }
+            }
+            // Parts are those of the aggregate that was asked for.
+            _ => {}
         }
     }
 
@@ -260,15 +356,16 @@ impl Value {
                 out.extend_from_slice(value.to_string().as_bytes())
             }
             Self::Number(Number::Float(value)) => render::float(out, *value),
-            Self::Edge { value, .. } => match value {
-                FieldValue::Float(value) => render::float(out, *value),
-                FieldValue::Integer(value) => render::integer(out, *value),
-                FieldValue::Unsigned(value) => out.extend_from_slice(value.to_string().as_bytes()),
-                FieldValue::Boolean(value) => {
-                    out.extend_from_slice(if *value { b"true" } else { b"false" })
-                }
-                FieldValue::Text(value) => render::text(out, value),
-            },
+            Self::Edge { value, .. } => render::value_of(out, value),
         }
+    }
+}
+
+/// Whether a value of the time `at` stands for one that came before it.
+fn replaces(aggregate: Aggregate, at: i64, before: i64) -> bool {
+    if aggregate == Aggregate::First {
+        at < before
+    } else {
+        at >= before
     }
 }

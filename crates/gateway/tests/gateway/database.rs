@@ -1,0 +1,348 @@
+//! Queries where the log is a Kafka cluster: InfluxDB is asked, and says what the embedded store would. No broker is needed.
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use waggle_testbed::Influxdb;
+
+use crate::support::{Answer, Gateway, kafka_command, store, wait_until};
+
+fn gateway_with(influxdb: &Influxdb, token: &str, flags: &[&str]) -> Gateway {
+    let url = format!("--influxdb-url={}", influxdb.url());
+    let org = format!("--influxdb-org={}", influxdb.org());
+    let bucket = format!("--influxdb-bucket={}", influxdb.bucket());
+    let flags = [&[&*url, &*org, &*bucket], flags].concat();
+    let mut command = kafka_command("127.0.0.1:1", &flags);
+    Gateway::start_by(command.env("INFLUX_TOKEN", token))
+}
+
+fn gateway(influxdb: &Influxdb, flags: &[&str]) -> Gateway {
+    gateway_with(influxdb, influxdb.token(), flags)
+}
+
+fn write(influxdb: &Influxdb, lines: &str) {
+    let path = format!(
+        "/api/v2/write?org={}&bucket={}&precision=ns",
+        influxdb.org(),
+        influxdb.bucket()
+    );
+    let (status, answer) = influxdb.post(&path, lines);
+    assert_eq!(status, 204, "{answer}");
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn post(gateway: &Gateway, content_type: &str, text: &str) -> Answer {
+    gateway.ask(&format!(
+        "POST /api/v1/query HTTP/1.1\r\nHost: a\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{text}",
+        text.len()
+    ))
+}
+
+/// Series, types and times as they come in practice, and some that do not.
+fn data() -> String {
+    let second = 1_000_000_000_i64;
+    let base = 1_700_000_000 * second;
+    let mut lines = String::new();
+    for n in 0..40_i64 {
+        let time = base + n * 3 * second + n;
+        for host in ["a", "b"] {
+            lines += &format!(
+                "cpu,host={host},zone=z\\ 1 user={}.5,threads={n}i,up={},name=\"n {n}\" {time}\n",
+                n % 7,
+                n % 3 == 0
+            );
+        }
+        // One of few fields, one without tags.
+        lines += &format!("cpu user={n} {}\n", time + 1);
+        if n % 4 == 0 {
+            lines += &format!("cpu,host=c threads={n}i {}\n", time + 2);
+        }
+        lines += &format!("other,host=a user=1 {}\n", time + 3);
+    }
+    lines += &format!(
+        "cpu,host=a count=18446744073709551615u {}\n",
+        base + 500 * second
+    );
+    lines += "cpu,host=old user=1.5 -5\ncpu,host=old user=2.5 5\n";
+    lines
+}
+
+/// What both are asked.
+const QUERIES: [&str; 30] = [
+    "",
+    "&limit=1",
+    "&limit=7",
+    "&limit=100000",
+    "&tag.host=a",
+    "&tag.host=a&tag.zone=z%201",
+    "&tag.host=nobody",
+    "&tag.host=",
+    "&tag._field=user",
+    "&fields=user",
+    "&fields=threads,name&limit=9",
+    "&fields=nothing",
+    "&from=1700000010000000003",
+    "&from=1700000010000000003&to=1700000040000000000",
+    "&to=1700000000000000000",
+    "&from=5&to=5",
+    "&from=9223372036854775807",
+    "&aggregate=count",
+    "&aggregate=mean",
+    "&aggregate=sum&fields=user,threads",
+    "&aggregate=min",
+    "&aggregate=max&tag.host=b",
+    "&aggregate=first&tag.host=a",
+    "&aggregate=last&tag.host=b",
+    "&aggregate=mean&window=10s&from=1700000000000000000",
+    "&aggregate=count&window=7s&from=1700000005000000000&to=1700000060000000000",
+    "&aggregate=sum&window=1m&tag.host=c",
+    "&aggregate=max&window=10s&limit=3&from=1700000000000000000",
+    "&aggregate=last&window=30s&tag.host=a&fields=name,up&from=1700000000000000000",
+    "&aggregate=min&window=1h",
+];
+
+#[test]
+fn both_backends_answer_the_same() {
+    let influxdb = Influxdb::start();
+    let lines = data();
+    write(&influxdb, &lines);
+    let on_kafka = gateway(&influxdb, &[]);
+    let (_folder, file) = store();
+    let embedded = Gateway::start(&file, &[]);
+    // The order of the log is that of time, so that both have the same.
+    let time = |line: &&str| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap();
+    let mut sorted: Vec<&str> = lines.lines().collect();
+    sorted.sort_by_key(time);
+    assert_eq!(embedded.put("t", &sorted.join("\n")).status, 204);
+    for query in QUERIES {
+        let target = format!("/api/v1/query?topic=t&measurement=cpu{query}");
+        let answers = [&embedded, &on_kafka].map(|gateway| {
+            let answer = gateway.get(&target);
+            assert_eq!(answer.status, 200, "{query}: {}", answer.body);
+            serde_json::from_str::<Value>(&answer.body).unwrap()
+        });
+        let [mut expected, found] = answers;
+        if query.contains("window=10s&limit=3") {
+            // The store stops at the first record for which there is no window left; both say that there are more.
+            assert_eq!(found["truncated"], true);
+            expected["truncated"] = true.into();
+        }
+        assert_eq!(found, expected, "{query}");
+    }
+    // Mistakes are the same, too.
+    for query in ["&limit=0", "&window=1s", "&aggregate=median", "&x=1"] {
+        let target = format!("/api/v1/query?topic=t&measurement=cpu{query}");
+        let [expected, found] = [&embedded, &on_kafka].map(|gateway| gateway.get(&target));
+        assert_eq!((found.status, found.body), (400, expected.body), "{query}");
+    }
+}
+
+#[test]
+fn what_a_client_sends_is_a_value_and_never_a_part_of_the_query() {
+    let influxdb = Influxdb::start();
+    let hostile = [
+        "\" or true) //",
+        "\") |> yield(name: \"x\") //",
+        "${1 + 1}",
+        "a\\",
+        "a\\\" == \"a\\",
+        "\u{fc}\u{1f41d}",
+        "x |> y",
+        "'; DROP MEASUREMENT \"secret\"",
+    ];
+    // What line protocol would have to escape in different ways in different places is only asked for.
+    let can_be_a_name = |text: &str| !text.contains(['\\', ',', '=']);
+    let escaped = |text: &str| text.replace(' ', "\\ ");
+    write(&influxdb, "secret,t=x f=1 1");
+    for text in hostile {
+        if !can_be_a_name(text) {
+            continue;
+        }
+        let name = escaped(text);
+        write(&influxdb, &format!("m{name},{name}={name} {name}=7 1"));
+    }
+    let gateway = gateway(&influxdb, &[]);
+    for text in hostile {
+        let (value, measurement) = (encoded(text), encoded(&format!("m{text}")));
+        let ask = |query: String| {
+            let answer = gateway.get(&format!("/api/v1/query?topic=t&{query}"));
+            assert_eq!(answer.status, 200, "{text}: {}", answer.body);
+            let answer: Value = serde_json::from_str(&answer.body).unwrap();
+            answer["rows"].as_array().unwrap().clone()
+        };
+        // As a value that does not occur.
+        assert!(
+            ask(format!("measurement=secret&tag.t={value}")).is_empty(),
+            "{text}"
+        );
+        assert!(
+            ask(format!(
+                "measurement=secret&fields={}",
+                value.replace("%2C", "%20")
+            ))
+            .is_empty()
+        );
+        assert!(
+            ask(format!("measurement=secret&tag.{value}=x")).is_empty(),
+            "{text}"
+        );
+        assert!(ask(format!("measurement={value}")).is_empty(), "{text}");
+        if !can_be_a_name(text) {
+            continue;
+        }
+        // As one that does.
+        let found = ask(format!(
+            "measurement={measurement}&tag.{value}={value}&fields={value}"
+        ));
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!(found[0]["tags"][text], text);
+        assert_eq!(found[0]["fields"][text], 7.0);
+    }
+}
+
+#[test]
+fn queries_are_passed_on_where_that_is_allowed() {
+    let influxdb = Influxdb::start();
+    write(&influxdb, "m,t=x f=1.5 1000");
+    let flux = format!("from(bucket: \"{}\") |> range(start: 0)", influxdb.bucket());
+    let (in_flux, in_influxql) = ("application/vnd.flux", "application/vnd.influxql");
+    let closed = gateway(&influxdb, &[]);
+    assert_eq!(post(&closed, in_flux, &flux).status, 501);
+    let flags = ["--query-pass-through", "--answer-max-bytes=5000"];
+    let open = gateway(&influxdb, &flags);
+    let answer = post(&open, in_flux, &flux);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(
+        answer
+            .field("content-type")
+            .unwrap()
+            .starts_with("text/csv")
+    );
+    assert!(answer.body.contains(",1.5,f,m,x"), "{}", answer.body);
+    let answer = post(&open, in_influxql, "SELECT f FROM m WHERE t = 'x'");
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let said: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(
+        said["results"][0]["series"][0]["values"][0],
+        serde_json::json!([1000, 1.5])
+    );
+    for language in [in_flux, in_influxql] {
+        let wrong = post(&open, language, "from from");
+        assert_eq!(wrong.status, 400, "{}", wrong.body);
+        assert!(wrong.body.contains("application/problem") || wrong.body.contains("detail"));
+    }
+    assert_eq!(post(&open, "text/plain", &flux).status, 415);
+    assert_eq!(post(&open, in_flux, &"x".repeat(65 * 1024)).status, 413);
+    let many: String = (1..200).map(|n| format!("m,t=y f=1 {n}\n")).collect();
+    write(&influxdb, &many);
+    let too_large = post(&open, in_flux, &flux);
+    assert_eq!(too_large.status, 422, "{}", too_large.body);
+    // What bodies took is given back.
+    let metrics = open.get("/metrics").body;
+    for gauge in ["in_flight_bytes 0", "answer_bytes 0"] {
+        assert!(
+            metrics.contains(&format!("waggle_gateway_{gauge}\n")),
+            "{metrics}"
+        );
+    }
+}
+
+#[test]
+fn a_database_that_does_not_answer_is_told_of_soon() {
+    let mut influxdb = Influxdb::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "wrong").unwrap();
+    let flag = format!("--influxdb-token-file={}", file.display());
+    let gateway = gateway_with(&influxdb, "", &[&flag]);
+    let ask = || gateway.get("/api/v1/query?topic=t&measurement=m");
+    let refused = ask();
+    assert_eq!(refused.status, 502, "{}", refused.body);
+    assert!(refused.body.contains("token") && !refused.body.contains("wrong"));
+    std::fs::write(&file, influxdb.token()).unwrap();
+    assert_eq!(ask().status, 200);
+    influxdb.kill();
+    let away = ask();
+    assert_eq!(away.status, 502, "{}", away.body);
+    influxdb.restart();
+    wait_until("it answers again", || ask().status == 200);
+}
+
+#[test]
+fn queries_that_take_long_end_and_are_bounded_and_nothing_else_waits_for_them() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("--influxdb-url=http://{}", silent.local_addr().unwrap());
+    let flags = [
+        &*url,
+        "--influxdb-org=o",
+        "--influxdb-bucket=b-{topic}",
+        "--query-timeout=2s",
+        "--readers=1",
+    ];
+    let mut command = kafka_command("127.0.0.1:1", &flags);
+    let gateway = Gateway::start_by(command.env("INFLUX_TOKEN", "x"));
+    let asked = Instant::now();
+    let mut waiting: Vec<_> = (0..18).map(|_| gateway.client()).collect();
+    let request = "GET /api/v1/query?topic=t&measurement=m HTTP/1.1\r\nHost: a\r\n\r\n";
+    for client in &mut waiting {
+        client.send(request.as_bytes());
+    }
+    for _ in 0..100 {
+        assert_eq!(gateway.get("/healthz").status, 200);
+    }
+    let mut statuses: Vec<u16> = waiting
+        .iter_mut()
+        .map(|client| client.answer().unwrap().status)
+        .collect();
+    statuses.sort_unstable();
+    // One is worked on, sixteen wait, one is too many.
+    assert_eq!(statuses, [&[429][..], &[504; 17]].concat());
+    assert!(
+        asked.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        asked.elapsed()
+    );
+}
+
+#[test]
+fn what_is_needed_is_said() {
+    let (_folder, file) = store();
+    let kafka = |flags: &[&str]| kafka_command("127.0.0.1:1", flags);
+    let all = [
+        "--influxdb-url=http://a",
+        "--influxdb-org=o",
+        "--influxdb-bucket=b",
+    ];
+    for (mut command, expected) in [
+        (kafka(&all[..2]), "--influxdb-bucket"),
+        (kafka(&all[1..]), "--influxdb-url"),
+        (kafka(&all), "INFLUX_TOKEN"),
+        (
+            kafka(&[&all[..], &["--influxdb-token-file=/nowhere"]].concat()),
+            "/nowhere",
+        ),
+        (
+            kafka(&["--influxdb-url=https://a", all[1], all[2]]),
+            "http://",
+        ),
+        (kafka(&["--query-pass-through"]), "--influxdb-url"),
+        (kafka(&["--readers=3"]), "--influxdb-url"),
+        (crate::support::command(&file, &all), "cannot be used with"),
+    ] {
+        let output = command
+            .env_remove("INFLUX_TOKEN")
+            .stderr(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && said.contains(expected),
+            "{said}"
+        );
+    }
+}
