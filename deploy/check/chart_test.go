@@ -105,7 +105,7 @@ func TestMistakesAreSeenByTheCluster(t *testing.T) {
 	}
 	check("gateway.yaml", "runAsNonRoot: true", "runAsNonroot: true", "unknown field")
 	check("gateway.yaml", "runAsNonRoot: true", "runAsNonRoot: sometimes", "runAsNonRoot")
-	check("gateway.yaml", "path: /healthz, port: http", "path: /healthz, port: 0", "must be between 1 and 65535")
+	check("gateway.yaml", "path: /healthz, port: operators", "path: /healthz, port: 0", "must be between 1 and 65535")
 	check("gateway.yaml", "name: http, containerPort", "name: http_port, containerPort", "Invalid value")
 	check("sink.yaml", "matchLabels:\n      app.kubernetes.io/name: waggle", "matchLabels:\n      app.kubernetes.io/name: wiggle", "selector")
 	check("sink.yaml", "name: influxdb, mountPath", "name: influx, mountPath", "Not found")

@@ -1,4 +1,4 @@
-//! The latest reading of a series, from memory. The common form of the call is answered by the connection itself, at once;
+//! The latest reading of a series, from memory. The plain form of the call is answered by the connection itself, at once;
 //! every other form, and every refusal, comes to the router.
 
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Form {
 }
 
 /// Topic and series of `/api/v1/topics/{topic}/last?series=…`, the series as it stands in the target.
-fn common_form(target: &str) -> Option<(&str, &str)> {
+fn plain_form(target: &str) -> Option<(&str, &str)> {
     let rest = target.strip_prefix("/api/v1/topics/")?;
     let end = memchr::memchr(b'/', rest.as_bytes())?;
     let series = rest[end..].strip_prefix("/last?series=")?;
@@ -72,17 +72,17 @@ fn common_form(target: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether it is a call that [`answer`] may answer.
-pub(crate) fn is_common(request: &http1::Request<'_, '_>) -> bool {
+pub(crate) fn is_plain_form(request: &http1::Request<'_, '_>) -> bool {
     let head = &request.head;
     head.method == "GET"
         && head.keep_alive
         && request.body.is_empty()
-        && common_form(head.target).is_some()
+        && plain_form(head.target).is_some()
 }
 
 /// Writes the answer, if there is such a reading; false leaves it to the router.
 pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<u8>) -> bool {
-    let Some((topic, raw)) = common_form(head.target) else {
+    let Some((topic, raw)) = plain_form(head.target) else {
         return false;
     };
     let backend = &worker.shared.backend;
@@ -353,11 +353,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_common_form_is_answered_at_once() {
+    fn only_the_plain_form_is_answered_at_once() {
         let prefix = "/api/v1/topics";
         let check = |target: &str, expected| {
             assert_eq!(
-                common_form(&format!("{prefix}{target}")),
+                plain_form(&format!("{prefix}{target}")),
                 expected,
                 "{target}"
             );

@@ -130,9 +130,13 @@ pub(super) async fn pass_query(
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let language = language(content_type.unwrap_or_default())?;
     let bytes_max = shared.settings.answer_max_bytes;
+    let turn = database
+        .turn()
+        .await
+        .map_err(|failure| failure.problem(Author::Client))?;
     let mut held = Held::room(&shared, bytes_max).ok_or_else(too_many_answers)?;
     let passed = database
-        .pass(language, text, bytes_max)
+        .pass(turn, language, text, bytes_max)
         .await
         .map_err(|failure| failure.problem(Author::Client))?;
     held.settle(passed.body.len());
@@ -239,6 +243,10 @@ impl Asked {
         shared: &Arc<Shared>,
         database: &Database,
     ) -> Result<(Read<Found>, Arc<Held>), Problem> {
+        let turn = database
+            .turn()
+            .await
+            .map_err(|failure| failure.problem(Author::Gateway))?;
         let mut held = Held::room(shared, self.max_bytes).ok_or_else(too_many_answers)?;
         let question = Question {
             bucket: database.bucket(&self.span.topic),
@@ -255,7 +263,7 @@ impl Asked {
             values: self.look_at_max,
         };
         let gathered = database
-            .rows(question, limits)
+            .rows(turn, question, limits)
             .await
             .map_err(|failure| failure.problem(Author::Gateway))?;
         let Gathered {

@@ -37,7 +37,7 @@ pub(super) fn take(
     out: Out<'_>,
 ) -> Taken {
     let head = &request.head;
-    if last::is_common(request) && !worker.draining.get() {
+    if last::is_plain_form(request) && !worker.draining.get() {
         let Out::Next(out) = out else {
             return Taken::Behind;
         };

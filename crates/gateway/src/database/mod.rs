@@ -20,7 +20,8 @@ use http::{HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::Instant;
 
 use crate::influxdb::{Address, Open, Token, percent_encoded};
 use crate::settings::Settings;
@@ -62,6 +63,12 @@ pub(crate) struct Database {
     pub(crate) passes_texts: bool,
     /// Dropped with it, which ends the thread.
     _end: oneshot::Sender<()>,
+}
+
+/// A query may be worked on as long as this is kept, and no longer than its time.
+pub(crate) struct Turn {
+    until: Instant,
+    _permits: [OwnedSemaphorePermit; 2],
 }
 
 /// What a query needs.
@@ -121,9 +128,28 @@ impl Database {
         self.bucket.replace(TOPIC_PLACE, topic)
     }
 
+    /// Waits until a query may begin.
+    pub(crate) async fn turn(&self) -> Result<Turn, Failure> {
+        let until = Instant::now() + self.within;
+        let asked = Arc::clone(&self.asked)
+            .try_acquire_owned()
+            .map_err(|_| Failure::Busy)?;
+        let working = Arc::clone(&self.working).acquire_owned();
+        match tokio::time::timeout_at(until, working).await {
+            Ok(Ok(working)) => Ok(Turn {
+                until,
+                _permits: [asked, working],
+            }),
+            // Nobody closes it.
+            Ok(Err(_)) => Err(Failure::Lost),
+            Err(_) => Err(Failure::Late(self.within)),
+        }
+    }
+
     /// Rows as JSON.
     pub(crate) async fn rows(
         &self,
+        turn: Turn,
         question: Question,
         limits: Limits,
     ) -> Result<Gathered, Failure> {
@@ -131,42 +157,40 @@ impl Database {
             return Ok(Gathering::new(&question, limits).into_gathered());
         }
         let asking = Arc::clone(&self.asking);
-        self.on_thread(async move { asking.rows(&question, limits).await })
+        self.on_thread(turn, async move { asking.rows(&question, limits).await })
             .await
     }
 
     /// What the database says to a text.
     pub(crate) async fn pass(
         &self,
+        turn: Turn,
         language: Language,
         text: Bytes,
         bytes_max: usize,
     ) -> Result<Passed, Failure> {
         let asking = Arc::clone(&self.asking);
         let bucket = self.bucket.clone();
-        self.on_thread(async move { asking.pass(language, text, &bucket, bytes_max).await })
-            .await
+        self.on_thread(turn, async move {
+            asking.pass(language, text, &bucket, bytes_max).await
+        })
+        .await
     }
 
-    /// Does the work on the queries' thread, when it is its turn, within the time for it.
+    /// Does the work on the queries' thread, within the time that is left for it.
     async fn on_thread<T: Send + 'static>(
         &self,
+        turn: Turn,
         work: impl Future<Output = Result<T, Failure>> + Send + 'static,
     ) -> Result<T, Failure> {
-        let asked = Arc::clone(&self.asked)
-            .try_acquire_owned()
-            .map_err(|_| Failure::Busy)?;
-        let working = Arc::clone(&self.working);
-        let within = self.within;
-        let done = self.thread.spawn(tokio::time::timeout(within, async move {
-            let _asked = asked;
-            // Nobody closes it.
-            let _working = working.acquire_owned().await.ok();
-            work.await
-        }));
-        match done.await {
+        // It lasts as long as the work does, also when nobody waits for it any more.
+        let working = async move {
+            let _turn = &turn;
+            tokio::time::timeout_at(turn.until, work).await
+        };
+        match self.thread.spawn(working).await {
             Ok(Ok(done)) => done,
-            Ok(Err(_)) => Err(Failure::Late(within)),
+            Ok(Err(_)) => Err(Failure::Late(self.within)),
             Err(_) => Err(Failure::Lost),
         }
     }
