@@ -194,7 +194,7 @@ impl<'a> Writer<'a> {
                 fates: Vec::new(),
                 strange: None,
             },
-            repeats: number % 2 == 0,
+            repeats: number.is_multiple_of(2),
             again: VecDeque::new(),
             connection: None,
         }
