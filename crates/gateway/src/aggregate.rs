@@ -337,10 +337,8 @@ impl Value {
                     *kept = kept.and(aggregate, number);
                 }
             }
-            (Self::Edge { time, value }, Part::At(at, other)) => {
-                if replaces(aggregate, at, *time) {
-                    (*time, *value) = (at, other);
-                }
+            (Self::Edge { time, value }, Part::At(at, other)) if replaces(aggregate, at, *time) => {
+                (*time, *value) = (at, other);
             }
             // Parts are those of the aggregate that was asked for.
             _ => {}

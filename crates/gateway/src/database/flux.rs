@@ -98,7 +98,7 @@ impl Question {
             "from(bucket: {}) |> range(start: {}, stop: {}) |> filter(fn: (r) => r[\"_measurement\"] == {}",
             string(&self.bucket),
             time(self.from.max(TIME_MIN)),
-            time(self.until.saturating_add(1).min(TIME_STOP)),
+            time(self.until.saturating_add(1)),
             string(&self.measurement)
         );
         for (name, value) in &self.tags {
