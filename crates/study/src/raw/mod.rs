@@ -26,3 +26,23 @@ pub(crate) use system::{
 
 /// The method and path of a request, which stand in the file as one key of several.
 pub(crate) type MethodKeys<'a> = [(&'static str, &'a Option<String>); 7];
+
+/// What a type has whose keys name a method and its path: `methods()`.
+macro_rules! impl_methods {
+    ($type:ty) => {
+        impl $type {
+            pub(crate) fn methods(&self) -> super::MethodKeys<'_> {
+                [
+                    ("get", &self.get),
+                    ("put", &self.put),
+                    ("post", &self.post),
+                    ("head", &self.head),
+                    ("delete", &self.delete),
+                    ("patch", &self.patch),
+                    ("options", &self.options),
+                ]
+            }
+        }
+    };
+}
+use impl_methods;

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Conditions, MethodKeys};
+use super::{Conditions, impl_methods};
 
 /// A place that is watched for records, one record a line: exactly one of get, by_time and kafka.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -66,19 +66,7 @@ pub(crate) struct ByTime {
     pub body: Option<String>,
 }
 
-impl ByTime {
-    pub(crate) fn methods(&self) -> MethodKeys<'_> {
-        [
-            ("get", &self.get),
-            ("put", &self.put),
-            ("post", &self.post),
-            ("head", &self.head),
-            ("delete", &self.delete),
-            ("patch", &self.patch),
-            ("options", &self.options),
-        ]
-    }
-}
+impl_methods!(ByTime);
 
 /// A topic of Kafka.
 #[derive(Debug, Deserialize, JsonSchema)]

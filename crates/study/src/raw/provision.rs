@@ -9,7 +9,7 @@ use serde::{
     de::{SeqAccess, Visitor},
 };
 
-use super::{MethodKeys, Span};
+use super::{Span, impl_methods};
 use crate::Level;
 
 /// Each parameter that something hangs on, with the levels at which it exists.
@@ -136,16 +136,4 @@ pub(crate) struct SetupStep {
     pub within: Option<Span>,
 }
 
-impl SetupStep {
-    pub(crate) fn methods(&self) -> MethodKeys<'_> {
-        [
-            ("get", &self.get),
-            ("put", &self.put),
-            ("post", &self.post),
-            ("head", &self.head),
-            ("delete", &self.delete),
-            ("patch", &self.patch),
-            ("options", &self.options),
-        ]
-    }
-}
+impl_methods!(SetupStep);

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Expect, MethodKeys, Name, Span, Think};
+use super::{Expect, Name, Span, Think, impl_methods};
 use crate::Level;
 
 pub(crate) type Captures = IndexMap<String, Found>;
@@ -134,19 +134,7 @@ pub(crate) struct Step {
     pub steps: Option<Vec<Step>>,
 }
 
-impl Step {
-    pub(crate) fn methods(&self) -> MethodKeys<'_> {
-        [
-            ("get", &self.get),
-            ("put", &self.put),
-            ("post", &self.post),
-            ("head", &self.head),
-            ("delete", &self.delete),
-            ("patch", &self.patch),
-            ("options", &self.options),
-        ]
-    }
-}
+impl_methods!(Step);
 
 /// Where a value is found in an answer; exactly one of json, header, regex and cookie.
 #[derive(Debug, Deserialize, JsonSchema)]

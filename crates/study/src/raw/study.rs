@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FindLevel, MethodKeys, Name, Places, Rate, Scenario, Share, Span, Status, Think};
+use super::{FindLevel, Name, Places, Rate, Scenario, Share, Span, Status, Think, impl_methods};
 use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
@@ -257,19 +257,7 @@ pub(crate) struct Request {
     pub timeout: Option<Span>,
 }
 
-impl Request {
-    pub(crate) fn methods(&self) -> MethodKeys<'_> {
-        [
-            ("get", &self.get),
-            ("put", &self.put),
-            ("post", &self.post),
-            ("head", &self.head),
-            ("delete", &self.delete),
-            ("patch", &self.patch),
-            ("options", &self.options),
-        ]
-    }
-}
+impl_methods!(Request);
 
 /// Records from a file, each stamped with a key and a time of its own as it is sent.
 #[derive(Debug, Deserialize, JsonSchema)]

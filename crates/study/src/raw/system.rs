@@ -4,7 +4,9 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Conditions, MethodKeys, Name, Probe, Server, SetupStep, Size, Span, Watch};
+use super::{
+    Arguments, Conditions, Name, Probe, Server, SetupStep, Size, Span, Watch, impl_methods,
+};
 use crate::Level;
 
 /// A system: its parameters, components, endpoints, probes and functional check.
@@ -259,19 +261,7 @@ pub(crate) struct Verify {
     pub within: Option<Span>,
 }
 
-impl Verify {
-    pub(crate) fn methods(&self) -> MethodKeys<'_> {
-        [
-            ("get", &self.get),
-            ("put", &self.put),
-            ("post", &self.post),
-            ("head", &self.head),
-            ("delete", &self.delete),
-            ("patch", &self.patch),
-            ("options", &self.options),
-        ]
-    }
-}
+impl_methods!(Verify);
 
 /// What an answer must be like.
 #[derive(Debug, Deserialize, JsonSchema)]
