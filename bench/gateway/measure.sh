@@ -25,6 +25,25 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
+# A virtual CPU that halts is given back to its host, and waits there for its turn when it is woken: with a few thousand short waits a
+# second that is most of what one would measure. One loop per CPU, which anything else in here pushes aside, keeps the CPUs from halting.
+keep_awake() {
+    local cpu
+    for cpu in $(seq "$(nproc)"); do
+        start "awake-$cpu" chrt --idle 0 sh -c 'while :; do :; done'
+    done
+}
+
+# What the host has taken of the CPUs so far, and all that has gone by, in ticks.
+host_ticks() {
+    awk '$1 == "cpu" { for (at = 2; at <= 9; at++) all += $at; print $9, all; exit }' /proc/stat
+}
+
+# The host's part between two of those, in percent.
+host_part() { # BEFORE AFTER
+    awk '{ printf "%.1f\n", ($4 > $2) ? ($3 - $1) * 100 / ($4 - $2) : 0 }' <<< "$1 $2"
+}
+
 # As many open files as allowed.
 ulimit -n "$(ulimit -H -n)" 2> /dev/null || true
 
@@ -92,7 +111,8 @@ await_port() { # NAME PORT
     return 1
 }
 
-# One broker, configured as the system ingest has it; sets `brokers`.
+# One broker, configured as the system ingest has it, but with both of the JVM's compilers: what is measured stands before a broker that
+# has run for long. Sets `brokers`.
 start_kafka() {
     local folder port controller
     folder=$(server_of kafka "$(version_of kafka)" kafka-server-start.sh)
@@ -103,7 +123,7 @@ start_kafka() {
     sed -n '/^      server.properties: |/,/^    process:/p' "$root/systems/ingest/system.yaml" \
         | sed -e '1d;$d' -e 's/^ *//' -e "s/\${port.broker}/$port/; s/\${port.controller}/$controller/; s|\${dir}|$work/kafka|" \
             > "$work/kafka/server.properties"
-    KAFKA_HEAP_OPTS="-Xms512m -Xmx512m" start kafka "$root/systems/ingest/start-kafka" \
+    KAFKA_OPTS=${KAFKA_OPTS:- } KAFKA_HEAP_OPTS="-Xms512m -Xmx512m" start kafka "$root/systems/ingest/start-kafka" \
         "$folder/bin/kafka-storage.sh" "$folder/bin/kafka-server-start.sh" "$work/kafka/server.properties"
     await_port kafka "$port"
 }
@@ -146,5 +166,5 @@ median() {
 # What a reader must know of the machine.
 machine() {
     echo "$(nproc) CPUs, $(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), Linux $(uname -r)," \
-        "load average at the start $(cut -d ' ' -f 1 /proc/loadavg); nothing is pinned: load, gateway and broker share the CPUs"
+        "load average at the start $(cut -d ' ' -f 1 /proc/loadavg); nothing is pinned: load, gateway and broker share the CPUs, which are kept from halting"
 }

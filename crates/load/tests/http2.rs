@@ -180,7 +180,7 @@ fn check_tenth(reply: Reply, expected: Result<(), Failure>) -> (StreamServer, En
     });
     let mut job = http2_job(&server, closed(2, 5));
     job.requests_at_most = Some(REQUESTS);
-    job.limits.request_timeout = Duration::from_millis(300);
+    job.limits.request_timeout = Duration::from_secs(60);
     job.limits.head_max_bytes = 4_000;
     job.limits.body_max_bytes = 100_000;
     job.account_at_most = Some(REQUESTS);
@@ -242,7 +242,7 @@ fn a_request_that_is_not_answered_times_out_alone() {
     });
     let mut job = http2_job(&server, closed(1, 5));
     job.requests_at_most = None;
-    job.limits.request_timeout = Duration::from_millis(300);
+    job.limits.request_timeout = Duration::from_secs(3);
     let running = start(job).unwrap();
     let mut intervals = Vec::new();
     while !running.has_ended() {
@@ -274,7 +274,7 @@ fn a_connection_that_says_nothing_is_opened_again() {
         }
     });
     let mut job = http2_job(&server, closed(1, 5));
-    job.limits.request_timeout = Duration::from_millis(200);
+    job.limits.request_timeout = Duration::from_secs(2);
     let ended = run(job);
     ended.check_sums();
     assert_eq!(ended.failures(), [(Failure::TimedOut, 5)]);
@@ -290,12 +290,12 @@ fn a_server_that_was_asked_nothing_is_not_silent() {
     });
     let users = Model::Users {
         users: 2,
-        think: Think::Fixed(Duration::from_millis(450)),
+        think: Think::Fixed(Duration::from_millis(2_250)),
         stages: Vec::new(),
     };
     let mut job = http2_job(&server, users);
     job.requests_at_most = Some(4);
-    job.limits.request_timeout = Duration::from_millis(400);
+    job.limits.request_timeout = Duration::from_secs(2);
     let ended = run(job);
     check_all_answered(&server, &ended, 4);
     assert_eq!(ended.counts().connects, 2);

@@ -46,11 +46,11 @@ pub struct KafkaSettings {
     #[arg(long, default_value_t = 768 * 1024, value_parser = bytes(1024, 1 << 29), requires = "kafka_brokers")]
     pub kafka_request_max_bytes: usize,
     /// Batches of a topic sent and not acknowledged yet at most; while there are so many the next one gathers
-    #[arg(long, default_value_t = 2, value_parser = bytes(1, 1000), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 3, value_parser = bytes(1, 1000), requires = "kafka_brokers")]
     pub kafka_batches_in_flight: usize,
     /// Records of a batch that is sent while others are under way; a smaller one waits for their acknowledgement, some
     /// milliseconds at most
-    #[arg(long, default_value_t = 48, value_parser = bytes(1, 1_000_000), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 64, value_parser = bytes(1, 1_000_000), requires = "kafka_brokers")]
     pub kafka_batch_records: usize,
     /// Time between two looks at how many partitions topics have
     #[arg(long, default_value = "30s", value_parser = refresh, requires = "kafka_brokers")]

@@ -11,7 +11,7 @@ fn whatever_is_killed_nothing_acknowledged_is_missing() {
         program: Path::new(env!("CARGO_BIN_EXE_waggle-gateway")).to_owned(),
         kills: schedule(4, 5),
         rate_max: 1_000,
-        arrive_within: Duration::from_mins(3),
+        arrive_within: Duration::from_mins(10),
     };
     let outcome = run(&plan, |_| ());
     for (place, balance) in [
