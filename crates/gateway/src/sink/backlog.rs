@@ -90,6 +90,13 @@ impl Backlog {
         }
     }
 
+    /// No partition is ours any more.
+    pub(super) fn revoke_all(&self) {
+        for (source, _) in self.partitions() {
+            self.revoke(&source.topic, source.partition);
+        }
+    }
+
     /// Takes a message in; says whether there is room for more.
     pub(super) fn add(&self, message: &Arrived<'_>, now: Instant) -> bool {
         let mut guard = self.lock();

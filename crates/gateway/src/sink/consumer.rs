@@ -27,13 +27,13 @@ const READY_MESSAGES: &str = "20000";
 /// The consumer with its callbacks.
 pub(super) type Group = BaseConsumer<Context>;
 
-/// Joins the group.
-pub(super) fn join(shared: &Arc<Shared>) -> Result<Group, SinkError> {
+/// Joins the group; under that name, if it has one.
+pub(super) fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Group, SinkError> {
     let settings = &shared.settings;
     let context = Context {
         shared: Arc::clone(shared),
     };
-    let group: Group = config(settings)
+    let group: Group = config(settings, instance)
         .create_with_context(context)
         .map_err(kafka_error("making a consumer"))?;
     let subscription = settings.subscription();
@@ -44,7 +44,7 @@ pub(super) fn join(shared: &Arc<Shared>) -> Result<Group, SinkError> {
     Ok(group)
 }
 
-fn config(settings: &SinkSettings) -> ClientConfig {
+fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
     let session_ms = settings.session_timeout.as_millis();
     let fetched_kbytes = settings.fetched_max_bytes / 1024;
     let from = match settings.from {
@@ -80,7 +80,7 @@ fn config(settings: &SinkSettings) -> ClientConfig {
         .set("reconnect.backoff.max.ms", "500")
         // How soon new topics and partitions are seen.
         .set("topic.metadata.refresh.interval.ms", "10000");
-    if let Some(instance) = &settings.instance {
+    if let Some(instance) = instance {
         config.set("group.instance.id", instance);
     }
     if let Some(left_out) = settings.left_out() {
@@ -89,20 +89,24 @@ fn config(settings: &SinkSettings) -> ClientConfig {
     config
 }
 
-/// Reads until told to stop; then waits for what was read to be written, as long as is set, and commits that.
-pub(super) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) {
+/// Reads until told to stop; then waits for what was read to be written, as long as is set, and commits that. Ends before with
+/// the reason, where the group will have nothing to do with us any more: then nothing could be committed.
+pub(super) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) -> Option<String> {
     let mut reader = Reader {
         shared,
         group,
         reading: Reading::default(),
         is_paused: false,
-        is_over: false,
+        lost: None,
         committed: Instant::now(),
     };
-    while !stop.load(Ordering::Relaxed) && !reader.is_over {
+    while !stop.load(Ordering::Relaxed) && reader.lost.is_none() {
         reader.turn();
     }
-    reader.drain();
+    if reader.lost.is_none() {
+        reader.drain();
+    }
+    reader.lost
 }
 
 struct Reader<'a> {
@@ -110,8 +114,8 @@ struct Reader<'a> {
     group: &'a Group,
     reading: Reading,
     is_paused: bool,
-    /// The group will have nothing to do with us any more.
-    is_over: bool,
+    /// Why the group will have nothing to do with us any more.
+    lost: Option<String>,
     committed: Instant,
 }
 
@@ -162,7 +166,10 @@ impl Reader<'_> {
     fn failed(&mut self, error: &KafkaError) {
         let health = &self.shared.health;
         let problem = format!("reading from Kafka: {error}");
-        self.is_over |= matches!(error, KafkaError::MessageConsumptionFatal(_));
+        if matches!(error, KafkaError::MessageConsumptionFatal(_)) {
+            self.lost = Some(problem);
+            return;
+        }
         match error.rdkafka_error_code() {
             Some(
                 RDKafkaErrorCode::UnknownTopicOrPartition

@@ -48,6 +48,8 @@ pub enum SinkError {
     Thread(std::io::Error),
     #[error("{0} ended by a panic")]
     Ended(&'static str),
+    #[error("the group of sinks is lost: {0}")]
+    Lost(String),
 }
 
 pub(super) fn kafka_error(tried: &'static str) -> impl FnOnce(KafkaError) -> SinkError {
@@ -114,8 +116,8 @@ impl Shared {
 /// `token` is that of the environment.
 ///
 /// # Errors
-/// When a setting is wrong, or the address, a thread or a client of Kafka cannot be had; nothing is read then. When a part
-/// panics. Servers that are away or refuse us are no error: they are waited for.
+/// When a setting is wrong, or the address, a thread or a client of Kafka cannot be had. When a part panics. When the group will
+/// have nothing to do with us any more, though we have no name there that another could have taken. Servers that are away or refuse us are no error: they are waited for.
 pub async fn sink(
     settings: SinkSettings,
     token: Option<String>,
@@ -127,33 +129,49 @@ pub async fn sink(
     let listen = |source| SinkError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    shared
-        .health
-        .set(Place::Group, "the group has not been joined yet");
-    let group = Arc::new(consumer::join(&shared)?);
-    let stop = Arc::new(AtomicBool::new(false));
-    let (lag, _lag_ends) = start("lag", &shared, &group, &stop, lag::run)?;
-    let (reader, reader_ends) = start("reader", &shared, &group, &stop, consumer::run)?;
+    let mut member = Member::join(&shared, shared.settings.instance.as_deref())?;
     let mut lanes = JoinSet::new();
     for _ in 0..shared.settings.writes_in_flight {
         lanes.spawn(Lane::new(Arc::clone(&shared)).run());
     }
     let operators = tokio::spawn(axum::serve(listener, operators::router(&shared)).into_future());
     listening(address);
-    let mut reader_ends = std::pin::pin!(reader_ends);
-    let outcome = tokio::select! {
-        () = shutdown => Ok(()),
-        _ = &mut reader_ends => Err(SinkError::Ended("the reader")),
-        _ = lanes.join_next() => Err(SinkError::Ended("a lane of writes")),
+    let mut shutdown = std::pin::pin!(shutdown);
+    let outcome = loop {
+        let lost = tokio::select! {
+            () = &mut shutdown => break Ok(()),
+            ended = &mut member.reader_ends => match ended {
+                Ok(Some(reason)) => reason,
+                _ => break Err(SinkError::Ended("the reader")),
+            },
+            _ = lanes.join_next() => break Err(SinkError::Ended("a lane of writes")),
+        };
+        if !member.is_named {
+            break Err(SinkError::Lost(lost));
+        }
+        // Either another sink goes by the same name, or a broker that came back knows an earlier one by it. Without a name there is
+        // nothing to quarrel about.
+        crate::log::warning(format_args!(
+            "{lost}; joining the group again, without the name of --instance"
+        ));
+        member
+            .leave(shared.settings.drain_timeout + LEAVE_WITHIN)
+            .await;
+        shared.backlog.revoke_all();
+        member = Member::join(&shared, None)?;
     };
     crate::log::note(format_args!("draining"));
     shared
         .health
         .set(Place::Draining, "the sink is shutting down");
-    stop.store(true, Ordering::Relaxed);
+    member.stop.store(true, Ordering::Relaxed);
     let within = shared.settings.drain_timeout + LEAVE_WITHIN;
     let begun = Instant::now();
-    if outcome.is_ok() && tokio::time::timeout(within, reader_ends).await.is_err() {
+    if outcome.is_ok()
+        && tokio::time::timeout(within, &mut member.reader_ends)
+            .await
+            .is_err()
+    {
         crate::log::warning(format_args!(
             "Kafka did not let us go within {:?}",
             begun.elapsed()
@@ -163,41 +181,74 @@ pub async fn sink(
     lanes.abort_all();
     shared.dead_letters.flush(FLUSH_WITHIN);
     operators.abort();
-    leave(group, [lag, reader], within.saturating_sub(begun.elapsed())).await;
+    member.leave(within.saturating_sub(begun.elapsed())).await;
     outcome
 }
 
-/// Starts a thread, and tells when it has ended.
-fn start(
+/// Our membership of the group: the consumer and the threads that use it.
+struct Member {
+    group: Arc<Group>,
+    stop: Arc<AtomicBool>,
+    lag: JoinHandle<()>,
+    reader: JoinHandle<()>,
+    /// Why the group will have nothing to do with us any more, if that is why it ended; an error where it panicked.
+    reader_ends: oneshot::Receiver<Option<String>>,
+    /// The group knows us by a name.
+    is_named: bool,
+}
+
+impl Member {
+    fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Self, SinkError> {
+        shared
+            .health
+            .set(Place::Group, "the group has not been joined yet");
+        let group = Arc::new(consumer::join(shared, instance)?);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (lag, _lag_ends) = start("lag", shared, &group, &stop, lag::run)?;
+        let (reader, reader_ends) = start("reader", shared, &group, &stop, consumer::run)?;
+        Ok(Self {
+            group,
+            stop,
+            lag,
+            reader,
+            reader_ends,
+            is_named: instance.is_some(),
+        })
+    }
+
+    /// Leaves the group, so that others get our partitions at once; not longer than that, as a broker that is away is waited for.
+    async fn leave(self, at_most: Duration) {
+        self.stop.store(true, Ordering::Relaxed);
+        let leaving = tokio::task::spawn_blocking(move || {
+            for thread in [self.lag, self.reader] {
+                // A panic has shown on stderr.
+                let _ = thread.join();
+            }
+            drop(self.group);
+        });
+        if tokio::time::timeout(at_most, leaving).await.is_err() {
+            crate::log::warning(format_args!("the group was not left in time"));
+        }
+    }
+}
+
+/// Starts a thread, and tells when it has ended, and with what.
+fn start<T: Send + 'static>(
     name: &'static str,
     shared: &Arc<Shared>,
     group: &Arc<Group>,
     stop: &Arc<AtomicBool>,
-    run: fn(&Shared, &Group, &AtomicBool),
-) -> Result<(JoinHandle<()>, oneshot::Receiver<()>), SinkError> {
+    run: fn(&Shared, &Group, &AtomicBool) -> T,
+) -> Result<(JoinHandle<()>, oneshot::Receiver<T>), SinkError> {
     let (shared, group, stop) = (Arc::clone(shared), Arc::clone(group), Arc::clone(stop));
-    let (ended, ends) = oneshot::channel::<()>();
+    let (ended, ends) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(move || {
-            run(&shared, &group, &stop);
-            // The group is left before anybody is told; then dropped too when the thread panics.
+            let outcome = run(&shared, &group, &stop);
+            // Let go before anybody is told, so that it can be left; who waits is told of a panic by the sender's end.
             drop((shared, group));
-            drop(ended);
+            let _ = ended.send(outcome);
         });
     Ok((thread.map_err(SinkError::Thread)?, ends))
-}
-
-/// Leaves the group, so that others get our partitions at once; not longer than that, as a broker that is away is waited for.
-async fn leave(group: Arc<Group>, threads: [JoinHandle<()>; 2], at_most: Duration) {
-    let leaving = tokio::task::spawn_blocking(move || {
-        for thread in threads {
-            // A panic has shown on stderr.
-            let _ = thread.join();
-        }
-        drop(group);
-    });
-    if tokio::time::timeout(at_most, leaving).await.is_err() {
-        crate::log::warning(format_args!("the group was not left in time"));
-    }
 }

@@ -31,6 +31,33 @@ fn a_sink_that_is_killed_loses_nothing() {
 }
 
 #[test]
+fn a_sink_whose_name_another_takes_goes_on_without_it() {
+    let (log, database) = (log(), database());
+    log.make("named", 2);
+    let mut flags = log.flags("named", database);
+    flags.push("--instance=one".into());
+    let first = Sink::start(&flags, database.token());
+    log.put("named", 2, &messages("named", 0..1_000, 1));
+    wait_for_keys(database, "named", 0..1_000);
+    let second = Sink::start(&flags, database.token());
+    until("the first knows that its name is taken", || {
+        first.said().contains("without the name of --instance")
+    });
+    log.put("named", 2, &messages("named", 1_000..2_000, 1));
+    wait_for_keys(database, "named", 0..2_000);
+    first.wait_for_readyz(200, "ready");
+    second.wait_for_readyz(200, "ready");
+    // Alone it does the work of both, and lets its own partitions go when it ends.
+    drop(second);
+    log.put("named", 2, &messages("named", 2_000..3_000, 1));
+    wait_for_keys(database, "named", 0..3_000);
+    let ends = log.ends("named", 2);
+    until("commit of all", || {
+        log.committed("group-of-named", "named", 2) == ends
+    });
+}
+
+#[test]
 fn a_database_that_dies_is_waited_for_with_bounded_memory() {
     let log = log();
     let mut database = Influxdb::start();
