@@ -30,6 +30,8 @@ struct Inner {
     /// What waits or is being written, by batch.
     held: BTreeMap<BatchId, Held>,
     bytes: usize,
+    /// Batches that were taken and are not done.
+    taken: usize,
     ended: bool,
 }
 
@@ -67,6 +69,7 @@ impl Backlog {
                 sources: Sources::default(),
                 held: BTreeMap::new(),
                 bytes: 0,
+                taken: 0,
                 ended: false,
             }),
             filled: Notify::new(),
@@ -135,7 +138,9 @@ impl Backlog {
             let filled = self.filled.notified();
             let (next, more) = {
                 let mut inner = self.lock();
-                let next = inner.batcher.next(Instant::now());
+                let are_others_written = inner.taken > 0;
+                let next = inner.batcher.next(Instant::now(), are_others_written);
+                inner.taken += usize::from(matches!(next, Next::Batch(_)));
                 let more = !inner.batcher.is_empty();
                 (
                     if inner.ended && matches!(next, Next::Nothing) {
@@ -168,6 +173,7 @@ impl Backlog {
     /// All of the batch is written.
     pub(super) fn done(&self, batch: BatchId) {
         let mut inner = self.lock();
+        inner.taken = inner.taken.saturating_sub(1);
         inner.offsets.done(batch);
         if let Some(held) = inner.held.remove(&batch) {
             inner.bytes -= held.bytes;
@@ -344,6 +350,7 @@ mod tests {
         lines: 2,
         bytes: 1 << 20,
         delay: Duration::from_millis(5),
+        delay_behind: Duration::from_millis(50),
     };
 
     fn add(backlog: &Backlog, partition: i32, offset: i64) -> bool {

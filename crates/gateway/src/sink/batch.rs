@@ -165,6 +165,8 @@ pub(super) struct BatchLimits {
     pub(super) lines: usize,
     pub(super) bytes: usize,
     pub(super) delay: Duration,
+    /// How long it gathers while others are being written; no less than `delay`.
+    pub(super) delay_behind: Duration,
 }
 
 /// Messages as they gather to batches.
@@ -219,12 +221,18 @@ impl Batcher {
         added
     }
 
-    /// The oldest batch, if it is full or has gathered long enough.
-    pub(super) fn next(&mut self, now: Instant) -> Next {
+    /// The oldest batch, if it is full or has gathered long enough. A small one waits for those that are being written, so that it grows
+    /// meanwhile: to a database a write costs about as much as some hundred lines.
+    pub(super) fn next(&mut self, now: Instant, are_others_written: bool) -> Next {
         if let Some(batch) = self.full.pop_front() {
             return Next::Batch(batch);
         }
-        let due = |batch: &Batch| batch.begun + self.limits.delay;
+        let delay = if are_others_written {
+            self.limits.delay_behind
+        } else {
+            self.limits.delay
+        };
+        let due = |batch: &Batch| batch.begun + delay;
         match self.gathering.take_if(|batch| due(batch) <= now) {
             Some(batch) => Next::Batch(batch),
             None => self
@@ -247,6 +255,7 @@ impl Batcher {
     /// From now on nothing gathers longer than needed.
     pub(super) fn hurry(&mut self) {
         self.limits.delay = Duration::ZERO;
+        self.limits.delay_behind = Duration::ZERO;
     }
 
     /// The database takes no larger bodies: batches become no larger than that.
@@ -274,6 +283,7 @@ pub(super) mod tests {
         lines: 3,
         bytes: 100,
         delay: Duration::from_millis(5),
+        delay_behind: Duration::from_millis(50),
     };
 
     /// One batch of these messages, of partition 0, with offsets from 10.
@@ -282,11 +292,12 @@ pub(super) mod tests {
             lines: usize::MAX,
             bytes: usize::MAX,
             delay: Duration::ZERO,
+            delay_behind: Duration::ZERO,
         };
         let mut batcher = Batcher::new(limits);
         let now = Instant::now();
         add(&mut batcher, now, values);
-        match batcher.next(now) {
+        match batcher.next(now, false) {
             Next::Batch(batch) => batch,
             other => panic!("{other:?}"),
         }
@@ -315,7 +326,7 @@ pub(super) mod tests {
         let mut batcher = Batcher::new(LIMITS);
         add(&mut batcher, now, values);
         let mut found = Vec::new();
-        while let Next::Batch(batch) = batcher.next(now + LIMITS.delay) {
+        while let Next::Batch(batch) = batcher.next(now + LIMITS.delay, false) {
             assert_eq!(
                 batch.lines.len(),
                 batch.body.iter().filter(|byte| **byte == b'\n').count()
@@ -347,15 +358,31 @@ pub(super) mod tests {
     fn a_batch_gathers_for_its_delay_from_its_first_message() {
         let now = Instant::now();
         let mut batcher = Batcher::new(LIMITS);
-        assert!(matches!(batcher.next(now), Next::Nothing));
+        assert!(matches!(batcher.next(now, false), Next::Nothing));
         add(&mut batcher, now, &["m v=1 1"]);
         let later = now + Duration::from_millis(2);
         add(&mut batcher, later, &["m v=1 1"]);
-        assert!(matches!(batcher.next(later), Next::At(at) if at == now + LIMITS.delay));
+        assert!(matches!(batcher.next(later, false), Next::At(at) if at == now + LIMITS.delay));
         assert!(
-            matches!(batcher.next(now + LIMITS.delay), Next::Batch(batch) if batch.lines() == 2)
+            matches!(batcher.next(now + LIMITS.delay, false), Next::Batch(batch) if batch.lines() == 2)
         );
-        assert!(matches!(batcher.next(now + LIMITS.delay), Next::Nothing));
+        assert!(matches!(
+            batcher.next(now + LIMITS.delay, false),
+            Next::Nothing
+        ));
+    }
+
+    #[test]
+    fn a_small_batch_waits_longer_while_others_are_written() {
+        let now = Instant::now();
+        let mut batcher = Batcher::new(LIMITS);
+        add(&mut batcher, now, &["m v=1 1"; 4]);
+        assert!(matches!(batcher.next(now, true), Next::Batch(batch) if batch.lines() == 3));
+        let (soon, late) = (now + LIMITS.delay, now + LIMITS.delay_behind);
+        assert!(matches!(batcher.next(soon, true), Next::At(at) if at == late));
+        assert!(matches!(batcher.next(late, true), Next::Batch(batch) if batch.lines() == 1));
+        add(&mut batcher, now, &["m v=1 1"]);
+        assert!(matches!(batcher.next(soon, false), Next::Batch(_)));
     }
 
     #[test]
@@ -364,10 +391,10 @@ pub(super) mod tests {
         let mut batcher = Batcher::new(LIMITS);
         assert_eq!(add(&mut batcher, now, &["m v=1 1"; 4]), [1, 1, 1, 2]);
         assert!(batcher.has_full());
-        assert!(matches!(batcher.next(now), Next::Batch(batch) if batch.id == BatchId(1)));
-        assert!(matches!(batcher.next(now), Next::At(_)));
+        assert!(matches!(batcher.next(now, false), Next::Batch(batch) if batch.id == BatchId(1)));
+        assert!(matches!(batcher.next(now, false), Next::At(_)));
         batcher.hurry();
-        assert!(matches!(batcher.next(now), Next::Batch(batch) if batch.id == BatchId(2)));
+        assert!(matches!(batcher.next(now, false), Next::Batch(batch) if batch.id == BatchId(2)));
     }
 
     #[test]
@@ -392,7 +419,9 @@ pub(super) mod tests {
         batcher.shrink(20_000);
         let line = format!("m v=\"{}\" 1", "x".repeat(900));
         add(&mut batcher, now, &[&*line; 40]);
-        assert!(matches!(batcher.next(now), Next::Batch(batch) if batch.body.len() <= 20_000));
+        assert!(
+            matches!(batcher.next(now, false), Next::Batch(batch) if batch.body.len() <= 20_000)
+        );
         batcher.shrink(1);
         assert_eq!(batcher.limits.bytes, BYTES_MIN);
     }

@@ -26,6 +26,8 @@ use super::settings::SinkSettings;
 
 /// After what was read had its time to be written: for the last commit and for leaving the group.
 const LEAVE_WITHIN: Duration = Duration::from_secs(15);
+/// A batch that is not full waits this long for those that are being written.
+const BEHIND_OTHERS: Duration = Duration::from_millis(50);
 /// For dead letters still under way at the end.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
 
@@ -77,6 +79,7 @@ impl Shared {
             lines: settings.batch_max_records,
             bytes: settings.batch_max_bytes,
             delay: settings.batch_delay,
+            delay_behind: settings.batch_delay.max(BEHIND_OTHERS),
         };
         let back_off = BackOff {
             first: settings.back_off_min,
