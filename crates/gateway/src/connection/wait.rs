@@ -147,7 +147,9 @@ impl Connection {
         if let Some(since) = self.stuck_since {
             return Some(since + settings.write_timeout);
         }
-        let allowed = if !self.due.is_empty() {
+        // Whoever looks for a topic has a limit of its own.
+        let waits_for_us = !self.due.is_empty() || matches!(self.intake, Intake::Topic(_));
+        let allowed = if waits_for_us {
             return None;
         } else {
             match self.phase {

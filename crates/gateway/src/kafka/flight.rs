@@ -64,7 +64,8 @@ impl Flight {
         if !durable {
             self.failed.fetch_or(part_of(partition), Ordering::Relaxed);
         }
-        self.waiting[partition as usize % PARTS].fetch_sub(1, Ordering::Relaxed);
+        // Whoever gives up and sees that nothing is waited for sees what failed, too.
+        self.waiting[partition as usize % PARTS].fetch_sub(1, Ordering::Release);
         // What the others noted before is seen by the last one.
         self.open.fetch_sub(1, Ordering::AcqRel) == 1
             && self
@@ -75,7 +76,7 @@ impl Flight {
     /// Nobody waits any longer: parts that have not answered count as failed. Whether that was news.
     pub(super) fn give_up(&self) -> bool {
         let waiting = (0..).zip(&self.waiting).filter_map(|(part, waiting)| {
-            (waiting.load(Ordering::Relaxed) > 0).then_some(part_of(part))
+            (waiting.load(Ordering::Acquire) > 0).then_some(part_of(part))
         });
         let open = waiting.fold(0, |parts, part| parts | part);
         self.ticket

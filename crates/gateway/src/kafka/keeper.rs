@@ -213,21 +213,27 @@ impl Keeper {
         if health.fallen().is_some() {
             return;
         }
-        let topic = self.inner.topics.any_ready();
-        match self.metadata(topic.as_ref().map(|topic| &*topic.name)) {
-            Ok(metadata) => {
-                let partitions = metadata
-                    .topics()
-                    .iter()
-                    .flat_map(|topic| topic.partitions());
-                let mut leaders = partitions.map(|partition| partition.leader()).peekable();
-                if leaders.peek().is_none() || leaders.any(|leader| leader >= 0) {
-                    health.set_back();
-                } else {
-                    health.set_away("no partition has a leader");
-                }
-            }
-            Err(error) => health.set_away(&format!("asking for metadata: {error}")),
+        let ready = self.inner.topics.all_ready();
+        // One topic is asked for by its name; of several, or none, the cluster tells at once.
+        let only = match &ready[..] {
+            [(_, topic)] => Some(&*topic.name),
+            _ => None,
+        };
+        let metadata = match self.metadata(only) {
+            Ok(metadata) => metadata,
+            Err(error) => return health.set_away(&format!("asking for metadata: {error}")),
+        };
+        let ours = |name: &str| ready.iter().any(|(_, topic)| *topic.name == *name);
+        let topics = metadata.topics().iter();
+        let partitions = topics
+            .filter(|topic| ours(topic.name()))
+            .flat_map(|topic| topic.partitions());
+        let mut leaders = partitions.map(|partition| partition.leader()).peekable();
+        // A topic without leaders is no reason to refuse the others.
+        if leaders.peek().is_none() || leaders.any(|leader| leader >= 0) {
+            health.set_back();
+        } else {
+            health.set_away("no partition has a leader");
         }
     }
 

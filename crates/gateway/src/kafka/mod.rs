@@ -41,8 +41,8 @@ use health::Health;
 use keeper::Keeper;
 use metrics::{Failure, KafkaMetrics, Now};
 
-/// Between two looks for batches that are late.
-const WATCH_EVERY: Duration = Duration::from_millis(25);
+/// Between two looks for batches that are late, and for small ones that have waited.
+const WATCH_EVERY: Duration = Duration::from_millis(5);
 /// A small batch waits no longer than this for those under way: one of them may be for a partition that nobody leads.
 const SMALL_WAITS: Duration = Duration::from_millis(5);
 /// How long the thread that takes acknowledgements waits for one, before it looks whether it is to end.

@@ -159,11 +159,11 @@ impl Topics {
         known.entries.retain(
             |_, entry| !matches!(entry, Entry::Failed(_, at) if at.elapsed() >= FAILED_FOR),
         );
-        match known.queue.pop_front() {
-            Some(name) => Task::Find(name),
-            None if known.is_closed => Task::Closed,
-            None => Task::Nothing,
+        if known.is_closed {
+            // Nobody waits for them any more.
+            return Task::Closed;
         }
+        known.queue.pop_front().map_or(Task::Nothing, Task::Find)
     }
 
     /// Notes what became of looking for a topic, and wakes those who wait.
@@ -209,15 +209,6 @@ impl Topics {
                 _ => None,
             });
         ready.collect()
-    }
-
-    /// Some topic that can be written to.
-    pub(super) fn any_ready(&self) -> Option<Arc<Topic>> {
-        let known = self.lock();
-        known.entries.values().find_map(|entry| match entry {
-            Entry::Ready(topic) => Some(Arc::clone(topic)),
-            _ => None,
-        })
     }
 
     /// The topic is not there any more.

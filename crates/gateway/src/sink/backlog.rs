@@ -273,6 +273,11 @@ impl Backlog {
         self.filled.notify_one();
     }
 
+    /// Nothing is written any more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
     /// Nothing more will be added: lanes end when all is taken.
     pub(super) fn end(&self) {
         self.lock().ended = true;

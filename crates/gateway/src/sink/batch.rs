@@ -26,6 +26,8 @@ pub(super) struct Batch {
     messages: Vec<MessageAt>,
     /// What was found wrong while reading.
     pub(super) wrong: Vec<Unwritten>,
+    /// Bytes of their texts.
+    wrong_bytes: usize,
     /// When its first message was read.
     pub(super) begun: Instant,
     /// What it takes in memory, roughly.
@@ -67,8 +69,14 @@ impl Batch {
             lines: Vec::new(),
             messages: Vec::new(),
             wrong: Vec::new(),
+            wrong_bytes: 0,
             cost: 0,
         }
+    }
+
+    /// Bytes of what is in it, whether it can be written or not.
+    fn bytes(&self) -> usize {
+        self.body.len() + self.wrong_bytes
     }
 
     /// Number of lines to be written.
@@ -135,6 +143,7 @@ impl Batch {
         for wrong in &message.reading.wrong {
             let text = message.value[wrong.text.clone()].to_vec();
             self.cost += text.len() + wrong.reason.len() + WRONG_COST;
+            self.wrong_bytes += text.len();
             self.wrong.push(Unwritten {
                 source: Arc::clone(message.source),
                 offset: message.offset,
@@ -203,7 +212,7 @@ impl Batcher {
         // A message that is larger than any batch goes alone.
         if let Some(batch) = self.gathering.take_if(|batch| {
             batch.lines() + lines > self.limits.lines
-                || batch.body.len() + message.value.len() > self.limits.bytes
+                || batch.bytes() + message.value.len() > self.limits.bytes
         }) {
             self.full.push_back(batch);
         }
@@ -215,7 +224,7 @@ impl Batcher {
         batch.add(message);
         let added = (batch.id, batch.cost - before);
         let is_full = |batch: &mut Batch| {
-            batch.lines() >= self.limits.lines || batch.body.len() >= self.limits.bytes
+            batch.lines() >= self.limits.lines || batch.bytes() >= self.limits.bytes
         };
         self.full.extend(self.gathering.take_if(is_full));
         added
@@ -370,6 +379,17 @@ pub(super) mod tests {
             batcher.next(now + LIMITS.delay, false),
             Next::Nothing
         ));
+    }
+
+    #[test]
+    fn what_cannot_be_read_fills_a_batch_too() {
+        let now = Instant::now();
+        let mut batcher = Batcher::new(LIMITS);
+        let wrong = "x".repeat(60);
+        assert_eq!(
+            add(&mut batcher, now, &[&wrong, &wrong, "m v=1 1"]),
+            [1, 2, 2]
+        );
     }
 
     #[test]

@@ -17,6 +17,8 @@ use super::{Shared, SinkError, kafka_error};
 
 /// One look for a message, and how soon a stop is noticed.
 const POLL: Duration = Duration::from_millis(100);
+/// Besides the time of a drain: Kafka's default. A sink that does not poll for longer loses its partitions.
+const POLLED_WITHIN: Duration = Duration::from_secs(300);
 /// Reading stands still this long for want of room before partitions are paused, which throws away what was fetched ahead.
 const PAUSE_AFTER: Duration = Duration::from_millis(500);
 /// Time for the last commit to be confirmed.
@@ -46,6 +48,9 @@ pub(super) fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Group
 
 fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
     let session_ms = settings.session_timeout.as_millis();
+    let poll_ms = (settings.drain_timeout + POLLED_WITHIN)
+        .max(settings.session_timeout)
+        .as_millis();
     let fetched_kbytes = settings.fetched_max_bytes / 1024;
     let from = match settings.from {
         From::Earliest => "earliest",
@@ -62,6 +67,8 @@ fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
         .set("enable.auto.offset.store", "false")
         .set("partition.assignment.strategy", "cooperative-sticky")
         .set("session.timeout.ms", session_ms.to_string())
+        // Between two polls lies at most the wait for what is under way of partitions that are taken.
+        .set("max.poll.interval.ms", poll_ms.to_string())
         .set(
             "heartbeat.interval.ms",
             (session_ms / 4).clamp(100, 3_000).to_string(),
@@ -291,7 +298,7 @@ impl ConsumerContext for Context {
             Rebalance::Revoke(taken) => {
                 let taken = partitions(taken);
                 // What is on its way is finished, if it goes at all; the rest is read again by whoever gets the partition.
-                if shared.database_is_there() {
+                if shared.database_is_there() && !shared.backlog.has_ended() {
                     shared
                         .backlog
                         .wait_until_written(&taken, shared.settings.drain_timeout);

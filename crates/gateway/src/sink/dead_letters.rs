@@ -1,8 +1,8 @@
 //! Lines that cannot be written, put into a topic of their own, each with its reason and where it came from.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rdkafka::ClientConfig;
 use rdkafka::ClientContext;
@@ -25,10 +25,13 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
 const TEXT_MAX_BYTES: usize = 768 * 1024;
 /// Longest reason.
 const REASON_MAX_BYTES: usize = 4 * 1024;
-/// Letters on their way at once, of each batch.
+/// Letters on their way at once, of each batch, and bytes of them.
 const UNDER_WAY_MAX: usize = 100;
-/// Memory for letters on their way.
+const UNDER_WAY_MAX_BYTES: usize = 1024 * 1024;
+/// Memory for letters on their way, of all batches: more than lanes have under way, unless there are very many.
 const QUEUE_MAX_KBYTES: &str = "16384";
+/// Where others have filled it, a letter is tried again after this.
+const ROOM_AFTER: Duration = Duration::from_millis(10);
 
 /// Writes dead letters, one after the other.
 pub(super) struct DeadLetters {
@@ -37,6 +40,13 @@ pub(super) struct DeadLetters {
     admin: AdminClient<DefaultClientContext>,
     /// Topics that are known to be there.
     there: Mutex<HashSet<String>>,
+}
+
+/// A letter that was handed over.
+struct UnderWay {
+    topic: String,
+    size: usize,
+    outcome: oneshot::Receiver<Outcome>,
 }
 
 /// Tells who waits what became of a letter.
@@ -92,24 +102,61 @@ impl DeadLetters {
     /// Puts all of them aside; returns when Kafka has acknowledged each. Some may be there after a failure; writing them again
     /// makes them be there twice.
     pub(super) async fn write(&self, letters: &[Unwritten]) -> Result<(), String> {
-        for some in letters.chunks(UNDER_WAY_MAX) {
-            let mut under_way = Vec::with_capacity(some.len());
-            for letter in some {
-                let topic = self.settings.dead_letter_topic(&letter.source.topic);
-                self.provide(&topic).await;
-                let failed = |error: KafkaError| format!("dead letter to {topic:?}: {error}");
-                under_way.push((topic.clone(), self.send(&topic, letter).map_err(failed)?));
+        let (mut under_way, mut bytes) = (VecDeque::new(), 0);
+        for letter in letters {
+            let size = letter.text.len().min(TEXT_MAX_BYTES) + letter.reason.len();
+            while under_way.len() >= UNDER_WAY_MAX
+                || bytes + size > UNDER_WAY_MAX_BYTES && !under_way.is_empty()
+            {
+                bytes -= self.settle(under_way.pop_front()).await?;
             }
-            for (topic, outcome) in under_way {
-                // A producer that is gone says as much as one that failed.
-                let outcome = outcome.await.unwrap_or(Err(KafkaError::Canceled));
-                if let Err(error) = outcome {
-                    self.lock().remove(&topic);
-                    return Err(format!("dead letter to {topic:?}: {error}"));
-                }
-            }
+            let topic = self.settings.dead_letter_topic(&letter.source.topic);
+            self.provide(&topic).await;
+            let outcome = self.send_in_time(&topic, letter).await?;
+            under_way.push_back(UnderWay {
+                topic,
+                size,
+                outcome,
+            });
+            bytes += size;
+        }
+        while !under_way.is_empty() {
+            self.settle(under_way.pop_front()).await?;
         }
         Ok(())
+    }
+
+    /// Waits for a letter's acknowledgement; its size.
+    async fn settle(&self, letter: Option<UnderWay>) -> Result<usize, String> {
+        let Some(letter) = letter else {
+            return Ok(0);
+        };
+        // A producer that is gone says as much as one that failed.
+        let outcome = letter.outcome.await.unwrap_or(Err(KafkaError::Canceled));
+        outcome.map(|()| letter.size).map_err(|error| {
+            self.lock().remove(&letter.topic);
+            format!("dead letter to {:?}: {error}", letter.topic)
+        })
+    }
+
+    /// Hands a letter over as soon as there is room for it.
+    async fn send_in_time(
+        &self,
+        topic: &str,
+        letter: &Unwritten,
+    ) -> Result<oneshot::Receiver<Outcome>, String> {
+        let begun = Instant::now();
+        loop {
+            match self.send(topic, letter) {
+                Ok(outcome) => return Ok(outcome),
+                Err(KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull))
+                    if begun.elapsed() < ACKNOWLEDGED_WITHIN =>
+                {
+                    tokio::time::sleep(ROOM_AFTER).await;
+                }
+                Err(error) => return Err(format!("dead letter to {topic:?}: {error}")),
+            }
+        }
     }
 
     fn send(

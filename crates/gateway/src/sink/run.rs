@@ -26,8 +26,6 @@ use super::settings::SinkSettings;
 
 /// After what was read had its time to be written: for the last commit and for leaving the group.
 const LEAVE_WITHIN: Duration = Duration::from_secs(15);
-/// A batch that is not full waits this long for those that are being written.
-const BEHIND_OTHERS: Duration = Duration::from_millis(50);
 /// For dead letters still under way at the end.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
 
@@ -79,7 +77,7 @@ impl Shared {
             lines: settings.batch_max_records,
             bytes: settings.batch_max_bytes,
             delay: settings.batch_delay,
-            delay_behind: settings.batch_delay.max(BEHIND_OTHERS),
+            delay_behind: settings.batch_delay.max(settings.batch_delay_behind),
         };
         let back_off = BackOff {
             first: settings.back_off_min,
@@ -132,7 +130,7 @@ pub async fn sink(
     let listen = |source| SinkError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let mut member = Member::join(&shared, shared.settings.instance.as_deref())?;
+    let mut member = Some(Member::join(&shared, shared.settings.instance.as_deref())?);
     let mut lanes = JoinSet::new();
     for _ in 0..shared.settings.writes_in_flight {
         lanes.spawn(Lane::new(Arc::clone(&shared)).run());
@@ -141,15 +139,20 @@ pub async fn sink(
     listening(address);
     let mut shutdown = std::pin::pin!(shutdown);
     let outcome = loop {
+        let Some(at_hand) = &mut member else {
+            member = Some(Member::join(&shared, None)?);
+            continue;
+        };
         let lost = tokio::select! {
             () = &mut shutdown => break Ok(()),
-            ended = &mut member.reader_ends => match ended {
+            ended = &mut at_hand.reader_ends => match ended {
                 Ok(Some(reason)) => reason,
                 _ => break Err(SinkError::Ended("the reader")),
             },
             _ = lanes.join_next() => break Err(SinkError::Ended("a lane of writes")),
         };
-        if !member.is_named {
+        shared.health.set(Place::Group, &lost);
+        if !at_hand.is_named {
             break Err(SinkError::Lost(lost));
         }
         // Either another sink goes by the same name, or a broker that came back knows an earlier one by it. Without a name there is
@@ -157,34 +160,37 @@ pub async fn sink(
         crate::log::warning(format_args!(
             "{lost}; joining the group again, without the name of --instance"
         ));
-        member
-            .leave(shared.settings.drain_timeout + LEAVE_WITHIN)
-            .await;
+        if let Some(fenced) = member.take() {
+            tokio::select! {
+                () = fenced.leave(shared.settings.drain_timeout + LEAVE_WITHIN) => {}
+                () = &mut shutdown => break Ok(()),
+            }
+        }
         shared.backlog.revoke_all();
-        member = Member::join(&shared, None)?;
     };
     crate::log::note(format_args!("draining"));
     shared
         .health
         .set(Place::Draining, "the sink is shutting down");
-    member.stop.store(true, Ordering::Relaxed);
     let within = shared.settings.drain_timeout + LEAVE_WITHIN;
     let begun = Instant::now();
-    if outcome.is_ok()
-        && tokio::time::timeout(within, &mut member.reader_ends)
-            .await
-            .is_err()
-    {
-        crate::log::warning(format_args!(
-            "Kafka did not let us go within {:?}",
-            begun.elapsed()
-        ));
+    if let Some(member) = &mut member {
+        member.stop.store(true, Ordering::Relaxed);
+        let ends = &mut member.reader_ends;
+        if outcome.is_ok() && tokio::time::timeout(within, ends).await.is_err() {
+            crate::log::warning(format_args!(
+                "Kafka did not let us go within {:?}",
+                begun.elapsed()
+            ));
+        }
     }
     shared.backlog.end();
     lanes.abort_all();
     shared.dead_letters.flush(FLUSH_WITHIN);
     operators.abort();
-    member.leave(within.saturating_sub(begun.elapsed())).await;
+    if let Some(member) = member {
+        member.leave(within.saturating_sub(begun.elapsed())).await;
+    }
     outcome
 }
 

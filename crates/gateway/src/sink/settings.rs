@@ -47,9 +47,13 @@ pub struct SinkSettings {
     /// Bytes of one write before compression, unless a single message has more
     #[arg(long, default_value_t = 2 * 1024 * 1024, value_parser = bytes(1, 64 << 20))]
     pub batch_max_bytes: usize,
-    /// Time a batch waits for more records after its first one
+    /// Time a batch waits for more records after its first one, where no other is being written
     #[arg(long, default_value = "5ms", value_parser = duration)]
     pub batch_delay: Duration,
+    /// The same while others are being written, so that batches grow where the database is slow; never less than
+    /// --batch-delay
+    #[arg(long, default_value = "50ms", value_parser = duration)]
+    pub batch_delay_behind: Duration,
     /// Writes under way at once, each on a connection of its own
     #[arg(long, default_value_t = 4, value_parser = bytes(1, 64))]
     pub writes_in_flight: usize,

@@ -143,3 +143,21 @@ fn lines_older_than_the_database_keeps_take_one_write_more() {
         "in order"
     );
 }
+
+#[test]
+fn many_large_lines_that_cannot_be_read_are_put_aside_once_each() {
+    const LETTERS: usize = 60;
+    let (log, database) = (log(), database());
+    log.make("large", 1);
+    // Half a megabyte each: all of them are more than there is memory for on the way.
+    let texts: Vec<String> = (0..LETTERS)
+        .map(|number| format!("{number}{}", "x".repeat(500_000)))
+        .collect();
+    log.put("large", 1, &texts);
+    log.flush();
+    let _sink = Sink::start(&log.flags("large", database), database.token());
+    until("commit of all", || {
+        log.committed("group-of-large", "large", 1) == [i64::try_from(LETTERS).unwrap()]
+    });
+    assert_eq!(log.ends("large.dead", 1), [i64::try_from(LETTERS).unwrap()]);
+}

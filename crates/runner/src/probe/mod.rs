@@ -89,6 +89,14 @@ impl<N: Line> Follower<N> {
                 following.probe.name, following.probe.component, following.probe.port
             ))
         })?;
+        if addresses.len() > 1 && !matches!(following.probe.kind, ProbeKind::Kafka { .. }) {
+            return Err(Failure::new(format!(
+                "probe \"{}\" asks one store, and component \"{}\" has {} replicas, each with its own: what is in the others would count as missing",
+                following.probe.name,
+                following.probe.component,
+                addresses.len()
+            )));
+        }
         Ok(match &following.probe.kind {
             ProbeKind::Offset {
                 get,

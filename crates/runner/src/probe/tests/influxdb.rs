@@ -4,7 +4,9 @@ use waggle_load::key_of;
 use waggle_study::{ProbeAsk, ProbeKind, Rows};
 use waggle_testbed::Influxdb;
 
-use super::{Bench, Depth, RUN, SECOND_NS, account, look_until};
+use crate::web::Web;
+
+use super::{Bench, Depth, Follower, Network, RUN, SECOND_NS, account, look_until};
 
 const SENT: u64 = 2_000;
 /// Records written at once.
@@ -108,6 +110,16 @@ async fn a_store_that_refuses_is_told() {
         let problem = follower.look(Depth::Turn).await.unwrap_err().to_string();
         assert!(problem.contains(told), "{problem}");
     }
+}
+
+#[tokio::test]
+async fn a_store_of_several_is_not_taken_for_all() {
+    let influxdb = Influxdb::start();
+    let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
+    let line = |address| Network.line(address);
+    let both = [influxdb.address(), influxdb.address()];
+    let failure = Follower::new(&bench.following(), &both, line).unwrap_err();
+    assert!(failure.reason.contains("2 replicas"), "{failure:?}");
 }
 
 #[tokio::test]
