@@ -13,7 +13,7 @@ use support::{
     delays::stamped,
     job, requests, take_all,
 };
-use waggle_load::{Arrivals, Failure, Model, Rate, State, Think, key_of, start};
+use waggle_load::{Arrivals, Failure, Interval, Model, Rate, State, Think, key_of, start};
 
 const WORKERS: usize = 2;
 
@@ -45,6 +45,10 @@ fn models() -> Vec<Model> {
     ]
 }
 
+fn has_failures(interval: &Interval) -> bool {
+    interval.counts.failed > 0
+}
+
 fn run(server: &Cutter, model: Model, end: End) -> Ended {
     let mut job = job(server.address, model);
     *requests(&mut job) = vec![stamped()];
@@ -54,14 +58,16 @@ fn run(server: &Cutter, model: Model, end: End) -> Ended {
     job.account_at_most = Some(10_000_000);
     match end {
         End::Count => job.requests_at_most = Some(1_500),
-        End::Time => job.at_most = Duration::from_millis(200),
+        End::Time => job.at_most = Duration::from_secs(1),
         End::Hand => {}
     }
     let running = start(job).unwrap();
     let mut taken = Vec::new();
     if end == End::Hand {
-        // The first interval has no answers yet where connections are still being opened.
-        taken.extend((0..4).map(|_| running.next_interval(Duration::from_secs(20)).unwrap()));
+        // The first interval has no answers yet where connections are still being opened, and a machine may pause.
+        while taken.len() < 4 || !taken.iter().any(has_failures) && taken.len() < 400 {
+            taken.push(running.next_interval(Duration::from_secs(20)).unwrap());
+        }
         running.stop();
     }
     let mut ended = take_all(running);

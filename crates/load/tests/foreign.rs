@@ -9,6 +9,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     net::SocketAddr,
     process::{Child, ChildStdout, Command, Stdio},
+    time::Duration,
 };
 
 use support::{Ended, certificates::Authority, closed, expect, get, job, requests, run};
@@ -145,6 +146,8 @@ fn large_bodies_both_ways() {
         *requests(&mut job) = vec![request("PUT /large", &body, "")];
         expect(&mut job).body = BodyCheck::Equals(vec![b'y'; 8 * 1024 * 1024]);
         job.requests_at_most = Some(4);
+        job.limits.request_timeout = Duration::from_secs(110);
+        job.at_most = Duration::from_secs(120);
         let ended = run(job);
         let counted = node.counted();
         check_all(&ended, &counted, 4);

@@ -104,7 +104,9 @@ fn a_dropped_record_is_missing_by_its_key() {
     // One among a hundred thousand, or as many as a busy machine manages; large requests help it.
     let study = study("stores", DELIVERY)
         .replace("per_request: 20", "per_request: 1000")
-        .replace("measure: 500ms", "measure: 2500ms");
+        .replace("measure: 500ms", "measure: 2500ms")
+        .replace("drain: { at_most: 6s }", "drain: { at_most: 20s }");
+    assert!(study.contains("20s"), "{study}");
     let (_bench, run, ledger) = run_study(", drop=34567", &study, 34_567);
     assert_eq!((ledger.missing, ledger.delivered), (1, ledger.accepted - 1));
     assert_eq!(ledger.missing_keys, [key_in(&log(&run, "store-0"))]);
