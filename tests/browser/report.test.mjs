@@ -36,8 +36,8 @@ const charts = (page) => page.evaluate(() => {
       const [stroke, fill] = [path.getAttribute('stroke'), path.getAttribute('fill') ?? 'none'];
       return colours.has(fill) || (fill.startsWith('rgb(') && fill !== 'rgb(0,0,0)') || (colours.has(stroke) && ['none', 'transparent'].includes(fill));
     };
-    // A line reaches across; whiskers and samples in a legend do not.
-    const least = figure.querySelector('#lines') ? 150 : 60;
+    // A line reaches across; whiskers and samples in a legend do not. The chart of effects has points (drawn as circles of radius 1, and scaled), and no legend.
+    const least = figure.querySelector('#lines') ? 150 : figure.querySelector('#effects-levels') ? 6 : 60;
     return {
       name: figure.querySelector('figcaption').textContent,
       marks: svg ? [...svg.querySelectorAll('path')].filter((path) => isMark(path) && path.getTotalLength() > least).length : 0,
