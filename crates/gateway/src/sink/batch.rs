@@ -231,7 +231,7 @@ impl Batcher {
     }
 
     /// The oldest batch, if it is full or has gathered long enough. A small one waits for those that are being written, so that it grows
-    /// meanwhile: to a database a write costs about as much as some hundred lines.
+    /// meanwhile: a write costs the database something beside its lines.
     pub(super) fn next(&mut self, now: Instant, are_others_written: bool) -> Next {
         if let Some(batch) = self.full.pop_front() {
             return Next::Batch(batch);
