@@ -3,7 +3,7 @@
 //! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
 //! gives them back by offset. FAULT is `none`, `drop` (the 100,000th record is acknowledged and forgotten), `twice` (it is
 //! stored twice), `late` (it shows up three and a half seconds later), `slow` (one request at a time, 2 ms each), `worsens`
-//! (one at a time, ten times slower from the fourth second on), `slots` (sixteen at a time, 400 ms each: 40 a second are all
+//! (one at a time, ten times slower after 1,000 requests), `slots` (sixteen at a time, 400 ms each: 40 a second are all
 //! it can do) or `dies` (with its last words, two seconds after somebody first connected).
 
 #![expect(
@@ -21,6 +21,7 @@ use std::{
 /// Which record, counted from 1, the fault is about.
 const FAULTY_RECORD: usize = 1_000;
 const DROPPED_RECORD: usize = 100_000;
+const QUICK_REQUESTS: u32 = 1_000;
 const LATE_BY: Duration = Duration::from_millis(3_500);
 const SLOTS: usize = 16;
 const SLOT_TAKES: Duration = Duration::from_millis(400);
@@ -35,7 +36,7 @@ fn main() {
     }
     let fault = arguments.next().unwrap();
     let store = Arc::new(Mutex::new(Store::default()));
-    let desk = Arc::new(Mutex::new(None));
+    let desk = Arc::new(Mutex::new(0));
     let slots = Arc::new((Mutex::new(SLOTS), Condvar::new()));
     let listener = TcpListener::bind(listen).unwrap();
     for (number, stream) in listener.incoming().enumerate() {
@@ -68,8 +69,8 @@ struct Store {
 
 struct Serving {
     store: Arc<Mutex<Store>>,
-    /// Held by the one request that is being worked on; the instant of the first request.
-    desk: Arc<Mutex<Option<Instant>>>,
+    /// Held by the one request that is being worked on; how many were.
+    desk: Arc<Mutex<u32>>,
     /// How many are free.
     slots: Arc<(Mutex<usize>, Condvar)>,
     fault: String,
@@ -116,17 +117,16 @@ impl Serving {
 
     /// The time a request takes, where one is worked on at a time.
     fn work(&self) {
-        let slow = match self.fault.as_str() {
-            "slow" => |_: Duration| Duration::from_millis(2),
-            "worsens" => |since: Duration| {
-                Duration::from_micros(if since.as_secs() < 4 { 300 } else { 3_000 })
-            },
+        let slow: fn(u32) -> Duration = match self.fault.as_str() {
+            "slow" => |_| Duration::from_millis(2),
+            // By requests and not by time: whatever passes between the check and the load, it worsens under load.
+            "worsens" => |done| Duration::from_millis(if done < QUICK_REQUESTS { 2 } else { 20 }),
             "slots" => return self.in_a_slot(),
             _ => return,
         };
-        let mut desk = self.desk.lock().unwrap();
-        let first = *desk.get_or_insert_with(Instant::now);
-        std::thread::sleep(slow(first.elapsed()));
+        let mut done = self.desk.lock().unwrap();
+        std::thread::sleep(slow(*done));
+        *done += 1;
     }
 
     fn in_a_slot(&self) {

@@ -104,7 +104,7 @@ fn a_server_that_slows_down_halfway_is_unsteady() {
     let trial = trial(&Parts {
         fault: "worsens",
         load,
-        measure: "6s",
+        measure: "8s",
         ..Parts::default()
     });
     says(&trial, Verdict::Unsteady);
