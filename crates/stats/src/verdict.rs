@@ -13,10 +13,10 @@ pub enum Verdict {
     Unsteady,
     /// A backlog or queue grew: the system did not keep up with what was asked of it.
     Overloaded,
-    /// Accepted records were missing at the end.
-    Incomplete,
     /// The generator, not the system, was the limit.
     InstrumentLimited,
+    /// Accepted records were missing at the end, which is so however good the instrument was.
+    Incomplete,
     /// The account does not add up; the equation is in the reason.
     Inconsistent,
     /// The trial did not come to its end.
@@ -32,8 +32,8 @@ impl Verdict {
             Self::Noisy => "noisy",
             Self::Unsteady => "unsteady",
             Self::Overloaded => "overloaded",
-            Self::Incomplete => "incomplete",
             Self::InstrumentLimited => "instrument-limited",
+            Self::Incomplete => "incomplete",
             Self::Inconsistent => "inconsistent",
             Self::Failed => "failed",
         }

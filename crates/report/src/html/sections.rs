@@ -390,8 +390,8 @@ fn verdicts(out: &mut String, model: &Model) {
         Verdict::Noisy,
         Verdict::Unsteady,
         Verdict::Overloaded,
-        Verdict::Incomplete,
         Verdict::InstrumentLimited,
+        Verdict::Incomplete,
         Verdict::Inconsistent,
         Verdict::Failed,
     ] {
