@@ -451,6 +451,32 @@ fn account_of_records() {
     );
 }
 
+/// A loss is one, however good the instrument was; but a probe that did not see everything does not know of one.
+#[test]
+fn what_is_missing_outranks_a_late_generator_and_not_a_slow_probe() {
+    let mut facts = with_engine(open(), |engine| engine.lag_p99_us = 1_010.0);
+    facts.response_p50_us = Some(10_000.0);
+    let ledger = facts
+        .ledger
+        .get_or_insert_with(|| healthy().ledger.unwrap());
+    (ledger.delivered, ledger.missing) = (ledger.accepted - 2, 2);
+    let of_both = |facts: &TrialFacts<'_>| {
+        let found = check(facts);
+        let is_incomplete = |reason: &waggle_stats::Reason| reason.verdict == Verdict::Incomplete;
+        (
+            verdict_of(&found.reasons),
+            found.reasons.iter().any(is_incomplete),
+            found
+                .remarks
+                .iter()
+                .any(|text| text.contains("were not seen")),
+        )
+    };
+    assert_eq!(of_both(&facts), (Verdict::Incomplete, true, false));
+    facts.probe_behind_s = Some(9.0);
+    assert_eq!(of_both(&facts), (Verdict::InstrumentLimited, false, true));
+}
+
 #[test]
 fn open_load_that_is_not_kept_up_with() {
     let answered = |count: u64| {
