@@ -202,7 +202,13 @@ pub(crate) fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
     }
 }
 
+/// Where the ends lie further apart than this, they say only that the trials are too few; the tables in CSV have them all the same.
+const ENDS_APART_AT_MOST: f64 = 1_000.0;
+
 fn ends(low: f64, high: f64, unit: Unit) -> String {
+    if low > 0.0 && high / low > ENDS_APART_AT_MOST {
+        return "more than 1000-fold".to_owned();
+    }
     let (low, high) = (unit.show(low), unit.show(high));
     // A unit stands once where both ends have the same.
     match (low.split_once(' '), high.split_once(' ')) {
@@ -304,6 +310,16 @@ mod tests {
             count: 1,
         };
         check(&short(Some(&single), Unit::Time), "1.00 ms");
+        // Two trials of which one was a hundred times the other.
+        let unknown = Estimate {
+            point: 1_000.0,
+            interval: Some((1e-4, 3e15)),
+            count: 2,
+        };
+        check(
+            &long(Some(&unknown), Unit::Time),
+            "1.00 ms (more than 1000-fold)",
+        );
         check(&short(None, Unit::Time), "–");
     }
 }
