@@ -117,5 +117,6 @@ fn scenario() -> Result<Scenario, Box<dyn Error>> {
                 .into(),
         }],
         feeds: Vec::new(),
+        run: String::new(),
     })
 }

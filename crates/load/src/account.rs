@@ -1,5 +1,7 @@
 //! The fate of every request of one worker, in two bits each.
 
+use crate::Failure;
+
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -11,7 +13,27 @@ pub enum State {
     Rejected,
 }
 
-/// The account of one worker; request `n` is the worker's n-th sent request, counted from 0.
+impl State {
+    /// What an answer, or none, says of the request's records. A check or a capture comes after what is expected: by then
+    /// the server has said that it has them, whatever else it says.
+    #[must_use]
+    pub fn of(judged: Result<(), Failure>) -> Self {
+        match judged {
+            Ok(()) | Err(Failure::CheckFailed | Failure::NotCaptured | Failure::BodyNotKept) => {
+                Self::Accepted
+            }
+            Err(Failure::Status(_)) => Self::Rejected,
+            // No whole answer, or one that said yes in other words: the server may have them.
+            Err(_) => Self::Unknown,
+        }
+    }
+}
+
+/// In place of the number of a request that carries no record and is not in the account.
+pub(crate) const NO_RECORD: u64 = u64::MAX;
+
+/// The account of one worker; request `n` is the worker's n-th sent request, counted from 0; of a scenario's, the n-th that
+/// carries a record.
 #[derive(Debug, Clone, Default)]
 pub struct Account {
     words: Vec<u64>,
@@ -40,7 +62,7 @@ impl Account {
         index
     }
 
-    /// Notes the fate of request `index`, which must have been sent.
+    /// Notes the fate of request `index`; of one that was never sent nothing is noted.
     pub fn note(&mut self, index: u64, state: State) {
         let bits = match state {
             State::Unknown => 0,
@@ -48,8 +70,10 @@ impl Account {
             State::Rejected => 2,
         };
         let shift = 2 * (index % PER_WORD);
-        let word = &mut self.words[usize::try_from(index / PER_WORD).unwrap_or(usize::MAX)];
-        *word = (*word & !(3 << shift)) | (bits << shift);
+        let place = usize::try_from(index / PER_WORD).unwrap_or(usize::MAX);
+        if let Some(word) = self.words.get_mut(place) {
+            *word = (*word & !(3 << shift)) | (bits << shift);
+        }
     }
 
     /// The fate of request `index`; `None` if it was never sent.
@@ -70,5 +94,41 @@ impl Account {
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_carries_no_record_is_not_in_the_account() {
+        let mut account = Account::with_capacity(1);
+        account.note(NO_RECORD, State::Accepted);
+        assert_eq!((account.sent(), account.state(NO_RECORD)), (0, None));
+        let first = account.send();
+        account.note(NO_RECORD, State::Accepted);
+        assert_eq!(account.state(first), Some(State::Unknown));
+        account.note(first, State::Rejected);
+        account.note(NO_RECORD, State::Accepted);
+        assert_eq!((account.sent(), account.state(first)), (1, Some(State::Rejected)));
+    }
+
+    #[test]
+    fn what_was_expected_decides_whether_records_are_accepted() {
+        let check = |judged, expected| assert_eq!(State::of(judged), expected, "{judged:?}");
+        check(Ok(()), State::Accepted);
+        for after in [Failure::CheckFailed, Failure::NotCaptured, Failure::BodyNotKept] {
+            check(Err(after), State::Accepted);
+        }
+        check(Err(Failure::Status(500)), State::Rejected);
+        for none in [
+            Failure::Reset,
+            Failure::TimedOut,
+            Failure::Malformed,
+            Failure::WrongBody,
+        ] {
+            check(Err(none), State::Unknown);
+        }
     }
 }

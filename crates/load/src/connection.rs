@@ -22,6 +22,7 @@ const UNSENT_ROOM_BYTES: usize = 1024 * 1024;
 pub(crate) struct Flight {
     pub(crate) due: u64,
     pub(crate) sent: u64,
+    /// In the account.
     pub(crate) index: u64,
     pub(crate) is_head: bool,
 }

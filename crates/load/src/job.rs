@@ -25,7 +25,8 @@ pub struct Job {
     pub at_most: Duration,
     /// Most requests over all workers; `None`: until stopped.
     pub requests_at_most: Option<u64>,
-    /// Keep an account of every request's fate (two bits each), for at most this many requests per worker.
+    /// Keep an account of every request's fate (two bits each), of a scenario's those that carry a record; no worker sends
+    /// more requests than this.
     pub account_at_most: Option<u64>,
     /// Decides every random choice (arrivals, think times).
     pub seed: u64,

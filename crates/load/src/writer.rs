@@ -57,7 +57,7 @@ impl Writer {
 
 /// The first instant at or after `now` that this worker may use and that is later than its last one.
 #[inline]
-fn unique_time(last: u64, now: u64, worker: usize, workers: u64) -> u64 {
+pub(crate) fn unique_time(last: u64, now: u64, worker: usize, workers: u64) -> u64 {
     let own = now - now % workers + worker as u64;
     if own > last { own } else { last + workers }
 }

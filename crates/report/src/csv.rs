@@ -16,7 +16,7 @@ use crate::{
 type Column = fn(&TrialModel) -> String;
 
 /// The columns behind the factors' own.
-const COLUMNS: [(&str, Column); 53] = [
+const COLUMNS: [(&str, Column); 54] = [
     ("verdict", |trial| words::verdict(trial.verdict).to_owned()),
     ("measured_s", |trial| {
         of(trial, |numbers| Some(numbers.seconds))
@@ -92,6 +92,9 @@ const COLUMNS: [(&str, Column); 53] = [
     }),
     ("records_unknown_delivered", |trial| {
         ledger(trial, |ledger| ledger.unknown_delivered)
+    }),
+    ("records_rejected_delivered", |trial| {
+        ledger(trial, |ledger| ledger.rejected_delivered)
     }),
     ("records_unexpected", |trial| {
         ledger(trial, |ledger| ledger.unexpected)

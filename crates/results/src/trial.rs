@@ -192,7 +192,7 @@ pub struct CountsRow {
     pub skipped: u64,
     /// Change of in flight over the stretch (end − start), so that the equation holds for any stretch.
     pub in_flight_change: i64,
-    /// Records in succeeded requests.
+    /// Records in succeeded requests; of a scenario, those that were accepted, also where a later check of the answer failed.
     #[serde(deserialize_with = "count")]
     pub records_succeeded: u64,
     #[serde(deserialize_with = "count")]
@@ -264,6 +264,9 @@ pub struct LedgerInfo {
     /// Unknown and found.
     #[serde(deserialize_with = "count")]
     pub unknown_delivered: u64,
+    /// Rejected and found. Since format 4; before, they are in `unexpected` alone.
+    #[serde(default, deserialize_with = "count")]
+    pub rejected_delivered: u64,
     /// Found although rejected, or with a key that was never sent.
     #[serde(deserialize_with = "count")]
     pub unexpected: u64,

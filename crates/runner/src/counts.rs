@@ -3,8 +3,43 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{self as load, Counts, Interval};
+use waggle_load::{self as load, Counts, Interval, State};
 use waggle_results::{CountsRow, EngineInfo, FailureCount, IntervalRow, SessionCounts, StepCounts};
+
+/// Which requests carry records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carried {
+    /// Each one so many.
+    ByEach(u32),
+    /// One in each request of these steps of a scenario.
+    BySteps(Vec<usize>),
+}
+
+impl Carried {
+    /// Records of what has succeeded; of steps also those whose answer failed only at what comes after acceptance, so that it
+    /// is the number of those that the account has as accepted.
+    pub(crate) fn accepted<'a>(
+        &self,
+        counts: &Counts,
+        steps: impl Iterator<Item = &'a load::StepCounts>,
+    ) -> u64 {
+        match self {
+            Self::ByEach(records) => counts.succeeded * u64::from(*records),
+            Self::BySteps(carrying) => steps
+                .enumerate()
+                .filter(|(step, _)| carrying.contains(step))
+                .map(|(_, counts)| accepted_by_step(counts))
+                .sum(),
+        }
+    }
+}
+
+fn accepted_by_step(counts: &load::StepCounts) -> u64 {
+    let failures = counts.failures.0.iter();
+    let after_acceptance =
+        failures.filter(|(failure, _)| State::of(Err(*failure)) == State::Accepted);
+    counts.succeeded + after_acceptance.map(|(_, count)| count).sum::<u64>()
+}
 
 /// Counts as a row; `in_flight_before` is that at the start of the stretch.
 #[must_use]
@@ -12,7 +47,7 @@ pub fn row(
     counts: &Counts,
     length: Duration,
     in_flight_before: u64,
-    records_per_request: u32,
+    records_accepted: u64,
 ) -> CountsRow {
     CountsRow {
         seconds: length.as_secs_f64(),
@@ -22,7 +57,7 @@ pub fn row(
         failed: counts.failed,
         skipped: counts.skipped,
         in_flight_change: counts.in_flight.cast_signed() - in_flight_before.cast_signed(),
-        records_succeeded: counts.succeeded * u64::from(records_per_request),
+        records_succeeded: records_accepted,
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,
         failures: failures(&counts.failures),
@@ -31,19 +66,16 @@ pub fn row(
 
 /// One interval as a line of `intervals.ndjson`.
 #[must_use]
-pub fn interval_row(
-    interval: &Interval,
-    in_flight_before: u64,
-    records_per_request: u32,
-) -> IntervalRow {
+pub fn interval_row(interval: &Interval, in_flight_before: u64, carried: &Carried) -> IntervalRow {
     let counts = &interval.counts;
+    let steps = interval.steps.iter().map(|step| &step.counts);
     IntervalRow {
         start_s: interval.start.as_secs_f64(),
         counts: row(
             counts,
             interval.length,
             in_flight_before,
-            records_per_request,
+            carried.accepted(counts, steps),
         ),
         in_flight: counts.in_flight,
         connections_open: counts.connections_open,
@@ -255,5 +287,43 @@ fn quantile(histogram: &Histogram<u64>, quantile: f64) -> f64 {
         0.0
     } else {
         as_f64(histogram.value_at_quantile(quantile))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_load::{Counts, Failure, Failures, StepCounts};
+
+    use super::Carried;
+
+    #[test]
+    fn records_are_counted_where_they_are_carried() {
+        let counts = Counts {
+            succeeded: 7,
+            ..Counts::default()
+        };
+        let steps = [1, 2, 3].map(|succeeded| StepCounts {
+            succeeded,
+            failures: Failures(vec![
+                (Failure::Reset, 100),
+                (Failure::Status(500), 1_000),
+                (Failure::CheckFailed, 10),
+                (Failure::NotCaptured, 20),
+                (Failure::BodyNotKept, 30),
+            ]),
+            ..StepCounts::default()
+        });
+        let check = |carried: &Carried, expected| {
+            assert_eq!(
+                carried.accepted(&counts, steps.iter()),
+                expected,
+                "{carried:?}"
+            );
+        };
+        check(&Carried::ByEach(0), 0);
+        check(&Carried::ByEach(5), 35);
+        check(&Carried::BySteps(Vec::new()), 0);
+        check(&Carried::BySteps(vec![1]), 62);
+        check(&Carried::BySteps(vec![0, 2]), 61 + 63);
     }
 }

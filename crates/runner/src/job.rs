@@ -5,6 +5,8 @@ use std::{net::SocketAddr, time::Duration};
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
 use waggle_study::{self as study, BodyExpect, Cell, LoadModel};
 
+use crate::counts::Carried;
+
 /// Records of one worker that are accounted for; the load ends where they are used up.
 pub(crate) const RECORDS_PER_WORKER_MAX: u64 = 400_000_000;
 /// What the load may take beyond warm-up and measured phase before it ends by itself.
@@ -61,9 +63,20 @@ pub(crate) fn finish(cell: &Cell) -> Duration {
     cell.timeout().max(Limits::default().finish)
 }
 
-/// Records that each request of a cell carries.
+/// Which requests of a cell carry records.
+pub(crate) fn carried(cell: &Cell) -> Carried {
+    match &cell.what {
+        study::What::Request(_) => Carried::ByEach(records_per_request(cell)),
+        study::What::Scenario(scenario) => Carried::BySteps(scenario.steps_with_record()),
+    }
+}
+
+/// Records of each request that is in the account.
 pub(crate) fn records_per_request(cell: &Cell) -> u32 {
-    cell.records().map_or(0, |records| records.per_request)
+    match &cell.what {
+        study::What::Request(_) => cell.records().map_or(0, |records| records.per_request),
+        study::What::Scenario(_) => 1,
+    }
 }
 
 /// What a success is, as the engine takes it.

@@ -82,6 +82,7 @@ fn count(info: &mut LedgerInfo, state: State, arrived: bool, key: impl FnOnce() 
         }
         (State::Rejected, arrived) => {
             info.rejected += 1;
+            info.rejected_delivered += u64::from(arrived);
             info.unexpected += u64::from(arrived);
         }
         (State::Unknown, arrived) => {
@@ -142,6 +143,7 @@ mod tests {
                     }
                     State::Rejected => {
                         info.rejected += 1;
+                        info.rejected_delivered += u64::from(arrived);
                         info.unexpected += u64::from(arrived);
                     }
                     State::Unknown => {
@@ -160,6 +162,21 @@ mod tests {
         for state in states {
             let request = account.send();
             account.note(request, *state);
+        }
+        account
+    }
+
+    /// The same among requests that carry no record: those are answered, too, and stand nowhere.
+    fn account_among_others(requests: &[Option<State>]) -> Account {
+        let mut account = Account::default();
+        for request in requests {
+            match request {
+                Some(state) => {
+                    let index = account.send();
+                    account.note(index, *state);
+                }
+                None => account.note(u64::MAX, State::Accepted),
+            }
         }
         account
     }
@@ -186,6 +203,25 @@ mod tests {
             prop_assert_eq!(info.accepted, info.delivered + info.missing);
             prop_assert_eq!(info.accepted, accepted(&accounts, per_request));
             prop_assert_eq!(info.missing == 0, is_complete(&accounts, per_request, &seen));
+        }
+
+        #[test]
+        fn requests_without_a_record_are_not_in_the_ledger(
+            requests in prop::collection::vec(
+                prop::collection::vec(prop::option::of(state()), 0..24),
+                WORKERS,
+            ),
+            arrivals in prop::collection::vec((0usize..WORKERS, 0u64..24), 0..40),
+        ) {
+            let accounts: Vec<Account> =
+                requests.iter().map(|requests| account_among_others(requests)).collect();
+            let mut seen = Seen::new(WORKERS, SEQUENCE_MAX);
+            for (worker, sequence) in &arrivals {
+                seen.note(key_of(*worker, *sequence));
+            }
+            let sent: Vec<Vec<State>> =
+                requests.iter().map(|requests| requests.iter().flatten().copied().collect()).collect();
+            prop_assert_eq!(ledger(&accounts, 1, &seen, 0), model(&sent, 1, &arrivals));
         }
     }
 

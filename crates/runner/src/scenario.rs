@@ -5,12 +5,12 @@ use waggle_study::{self as study, Action, CheckOf, Condition, FeedOrder, Found, 
 
 use crate::job;
 
-/// The scenario as the load engine takes it; `host` goes into the head of requests that have none.
+/// The scenario as the load engine takes it; `host` goes into the head of requests that have none, `run` marks the records.
 ///
 /// # Panics
 /// Where the scenario was not checked by `waggle_study`, which refuses templates and patterns that are none.
 #[must_use]
-pub fn load_scenario(scenario: &study::Scenario, host: &str) -> load::Scenario {
+pub fn load_scenario(scenario: &study::Scenario, host: &str, run: &str) -> load::Scenario {
     load::Scenario {
         host: host.to_owned(),
         steps: scenario.steps.clone(),
@@ -24,6 +24,7 @@ pub fn load_scenario(scenario: &study::Scenario, host: &str) -> load::Scenario {
             })
             .collect(),
         feeds: scenario.feeds.iter().map(feed).collect(),
+        run: run.to_owned(),
     }
 }
 

@@ -99,6 +99,9 @@ pub struct Ledger {
     pub unknown: u64,
     pub delivered: u64,
     pub missing: u64,
+    /// Rejected and found; they are in `unexpected`, too.
+    pub rejected_delivered: u64,
+    /// Found although rejected, or without having been sent.
     pub unexpected: u64,
     /// The first few.
     pub missing_keys: Vec<u64>,

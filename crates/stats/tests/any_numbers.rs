@@ -67,7 +67,7 @@ fn any_engine() -> impl Strategy<Value = Engine> {
 }
 
 fn any_ledger() -> impl Strategy<Value = Ledger> {
-    any::<[u64; 7]>().prop_map(|counts| {
+    any::<[u64; 8]>().prop_map(|counts| {
         let [
             sent,
             accepted,
@@ -75,6 +75,7 @@ fn any_ledger() -> impl Strategy<Value = Ledger> {
             unknown,
             delivered,
             missing,
+            rejected_delivered,
             unexpected,
         ] = counts;
         let missing_keys = vec![sent];
@@ -85,6 +86,7 @@ fn any_ledger() -> impl Strategy<Value = Ledger> {
             unknown,
             delivered,
             missing,
+            rejected_delivered,
             unexpected,
             missing_keys,
         }

@@ -436,8 +436,26 @@ fn account_of_records() {
     expect(
         &with(|ledger| ledger.unexpected = 2),
         Verdict::Inconsistent,
-        &["records: 2 found in the store that were rejected or never sent"],
+        &["records: 2 found in the store that should not be there"],
         None,
+    );
+    let denied = |unexpected: u64| {
+        let mut facts = healthy();
+        facts.ledger.iter_mut().for_each(|ledger| {
+            ledger.sent += 5;
+            ledger.rejected = 5;
+            ledger.rejected_delivered = 2;
+            ledger.unexpected = unexpected;
+        });
+        facts
+    };
+    let remark = "2 of 5 rejected records are in the store all the same";
+    expect(&denied(2), Verdict::Valid, &[], Some(remark));
+    expect(
+        &denied(3),
+        Verdict::Inconsistent,
+        &["records: 1 found in the store that should not be there"],
+        Some(remark),
     );
     expect(
         &with(|ledger| {

@@ -415,13 +415,17 @@ fn cell(
         .as_ref()
         .zip(model.as_ref())
         .and_then(|(load, model)| check::load_workers(checker, load, model));
-    let carries = load.as_ref().and_then(|load| carries(checker, load));
+    let of_request = load.as_ref().and_then(|load| Carries::of_request(checker, load));
     let what = load
         .as_mut()
         .and_then(|load| what(checker, load, (system, model.as_ref())));
     let protocol = load
         .as_ref()
         .and_then(|load| check::protocol(checker, load, what.as_ref()));
+    let carries = match &what {
+        Some((What::Scenario(scenario), _)) => Some(Carries::of_steps(scenario)),
+        _ => of_request,
+    };
     let measure = check::measure(checker, raw.measure.as_ref(), system, carries);
     let delivery = measure.delivery.as_ref();
     let schedule = raw
@@ -444,17 +448,6 @@ fn cell(
         schedule: schedule?,
         measure: measure.whole?,
     })
-}
-
-/// What a load carries to where delivery is followed; nothing where that is not known.
-fn carries(checker: &Checker<'_>, load: &raw::Load) -> Option<Carries> {
-    match (&load.request, &load.scenario) {
-        (Some(request), _) if request.records.is_some() => Some(Carries::Records),
-        (Some(_), _) if checker.is_wild(&["load", "request", "records"]) => None,
-        (Some(_), _) => Some(Carries::Nothing),
-        (None, Some(_)) => Some(Carries::Scenario),
-        (None, None) => None,
-    }
 }
 
 /// What is sent, and the endpoint it goes to: a request or a scenario, not both.

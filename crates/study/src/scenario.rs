@@ -2,7 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Expect, Think};
+use crate::{Expect, Think, template::names};
+
+/// The key of the record that a request carries.
+pub(crate) const RECORD_KEY: &str = "record.key";
+/// When a request was sent, in nanoseconds since 1970.
+pub(crate) const RECORD_TIME: &str = "record.time";
 
 /// What sessions do. Each goes through one flow, drawn by weight, on one connection, with variables and cookies of its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,6 +149,36 @@ impl Scenario {
     pub fn timeout(&self) -> Duration {
         let of_flow = |flow: &Flow| longest_timeout(&flow.actions);
         self.flows.iter().map(of_flow).max().unwrap_or_default()
+    }
+
+    /// The numbers of the steps whose requests carry a record, which path, headers or body name by its key.
+    #[must_use]
+    pub fn steps_with_record(&self) -> Vec<usize> {
+        let mut found = Vec::new();
+        for flow in &self.flows {
+            add_steps_with_record(&flow.actions, &mut found);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+impl Step {
+    fn carries_record(&self) -> bool {
+        let values = self.headers.iter().map(|(_, value)| value);
+        let mut texts = values.chain([&self.path, &self.body]);
+        texts.any(|text| names(text, RECORD_KEY))
+    }
+}
+
+fn add_steps_with_record(actions: &[Action], found: &mut Vec<usize>) {
+    for action in actions {
+        match action {
+            Action::Request(step) if step.carries_record() => found.push(step.step),
+            Action::Repeat { actions, .. } => add_steps_with_record(actions, found),
+            Action::Request(_) | Action::Pause(_) => {}
+        }
     }
 }
 

@@ -58,6 +58,11 @@ pub(crate) fn variables(text: &str) -> Result<Vec<Variable<'_>>, Slip<'_>> {
     Ok(found)
 }
 
+/// Whether a variable stands in a text.
+pub(crate) fn names(text: &str, variable: &str) -> bool {
+    variables(text).is_ok_and(|found| found.iter().any(|one| one.name == variable))
+}
+
 fn is_variable(name: &str) -> bool {
     let of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     !name.is_empty() && name.bytes().all(of_name)
@@ -100,6 +105,14 @@ mod tests {
         check("/orders/{{id", Err(8));
         check("ab{{a b}}", Err(2));
         check("{{}}", Err(0));
+    }
+
+    #[test]
+    fn a_variable_is_named_or_not() {
+        assert!(names("a {{ record.key }}", "record.key"));
+        for text in ["{{record.keys}}", "{{{{record.key}}", "record.key", "{{record.key"] {
+            assert!(!names(text, "record.key"), "{text}");
+        }
     }
 
     #[test]

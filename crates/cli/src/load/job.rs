@@ -128,7 +128,7 @@ fn sent(flags: &Load, target: &Target) -> Result<Sent> {
     if let Some(file) = &flags.request.scenario {
         let read = scenario::scenario(flags, target, file)?;
         return Ok(Sent {
-            what: scenario::what(&read, target),
+            what: scenario::what(&read, target, &mark()),
             method: None,
             body_bytes: 0,
             records_per_request: 0,
@@ -244,11 +244,16 @@ fn workers(flags: &Load) -> Result<Vec<Option<usize>>> {
         .collect())
 }
 
-pub(crate) fn unix_ns() -> u128 {
+fn unix_ns() -> u128 {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()
         .as_nanos()
+}
+
+/// What marks the records of this load.
+pub(crate) fn mark() -> String {
+    format!("l{:x}", unix_ns())
 }
 
 fn drawn_seed() -> u64 {

@@ -9,7 +9,7 @@ use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request
 
 use super::{
     arguments::{self, Load},
-    job::{REQUEST_NAME, unix_ns},
+    job::{REQUEST_NAME, mark},
     target::{Target, basic},
 };
 
@@ -132,8 +132,7 @@ pub(crate) fn prepared(
     target: &Target,
 ) -> Result<(Vec<Prepared>, u64)> {
     if let Body::Records(_) = request.body {
-        let run = format!("l{:x}", unix_ns());
-        let requests = RecordFiles::of(request)?.prepare(request, &run, &target.authority)?;
+        let requests = RecordFiles::of(request)?.prepare(request, &mark(), &target.authority)?;
         let bytes = requests.first().map_or(0, body_bytes);
         return Ok((requests, bytes));
     }

@@ -50,8 +50,8 @@ pub(crate) fn step_names(flags: &Load, target: &Target) -> Result<Vec<String>> {
     }
 }
 
-/// The scenario as the engine takes it.
-pub(crate) fn what(scenario: &Scenario, target: &Target) -> load::What {
-    let scenario = waggle_runner::load_scenario(scenario, &target.authority);
+/// The scenario as the engine takes it; `run` marks its records.
+pub(crate) fn what(scenario: &Scenario, target: &Target, run: &str) -> load::What {
+    let scenario = waggle_runner::load_scenario(scenario, &target.authority, run);
     load::What::Scenario(Arc::new(scenario))
 }

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use waggle_load::{Counts, Failure, HandshakeFailure, Interval, Stop};
 use waggle_report::judge::served;
 use waggle_results::{CountsRow, IntervalRow};
-use waggle_runner::counts::{Measured, interval_row, row};
+use waggle_runner::counts::{Carried, Measured, interval_row, row};
 use waggle_stats::Served;
 
 use super::{
@@ -130,7 +130,8 @@ impl Watched {
 
     /// The whole run as a row.
     pub(crate) fn totals_row(&self) -> CountsRow {
-        row(&self.totals, self.ran_for, 0, self.records_per_request)
+        let records = self.totals.succeeded * u64::from(self.records_per_request);
+        row(&self.totals, self.ran_for, 0, records)
     }
 
     /// Not one connection came about, because the server's certificate is not taken.
@@ -167,7 +168,8 @@ impl Watched {
             self.in_flight_at_start = counts.in_flight;
             return;
         }
-        let row = interval_row(interval, before, self.records_per_request);
+        let carried = Carried::ByEach(self.records_per_request);
+        let row = interval_row(interval, before, &carried);
         self.all.add(interval, &row.counts);
         self.steps.add(&interval.steps);
         for (sum, part) in [

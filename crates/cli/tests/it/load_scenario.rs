@@ -45,6 +45,8 @@ struct Seen {
     /// Orders by a token that was given to nobody.
     strangers: AtomicU64,
     tokens: Mutex<HashSet<u64>>,
+    /// Bodies of what was to be kept.
+    kept: Mutex<Vec<String>>,
 }
 
 /// A shop that runs until the tests end.
@@ -107,6 +109,10 @@ fn answer(path: &str, body: &str, seen: &Seen) -> String {
             "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
+    }
+    if path == "/keep" {
+        seen.kept.lock().unwrap().push(body.to_owned());
+        return "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n".to_owned();
     }
     let token = path
         .strip_prefix("/orders/")
@@ -236,6 +242,40 @@ fn an_answer_that_fails_a_check_has_its_status() {
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(count(&result, "/failures/check_failed"), 10, "{result}");
     assert_eq!(result["statuses"], serde_json::json!({ "2xx": 10 }));
+}
+
+#[test]
+fn records_have_keys_and_times_of_their_own_and_the_mark_of_the_load() {
+    let keeping = r#"
+name: keeping
+flows:
+  - name: keep
+    steps:
+      - name: keep
+        put: /keep
+        body: '{{record.run}} {{record.key}} {{record.time}}'
+"#;
+    let (desk, (address, seen)) = (desk(keeping), shop());
+    let url = format!("http://{address}");
+    let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "-s"];
+    for _ in 0..2 {
+        let output = desk.output(&[&flags[..], &["-c", "4", "-n", "20"]].concat());
+        assert!(
+            matches!(output.status.code(), Some(0 | 4)),
+            "{}",
+            shown(&output)
+        );
+    }
+    let kept = seen.kept.lock().unwrap();
+    let parts = kept.iter().map(|body| body.split(' ').collect::<Vec<_>>());
+    let (mut marks, mut stamps) = (HashSet::new(), HashSet::new());
+    for part in parts {
+        marks.insert(part[0]);
+        assert!(stamps.insert((part[0], part[1])), "{part:?}");
+        assert!(stamps.insert((part[0], part[2])), "{part:?}");
+        assert_eq!((part[1].len(), part[2].len()), (18, 19), "{part:?}");
+    }
+    assert_eq!((kept.len(), marks.len()), (40, 2));
 }
 
 #[test]

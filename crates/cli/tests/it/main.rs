@@ -15,6 +15,7 @@ mod load_scenario;
 mod load_secure;
 mod outside;
 mod readers;
+mod scenario_records;
 mod scenarios;
 mod search;
 mod systems;

@@ -17,7 +17,7 @@ use crate::Think;
 const STEPS_MAX: usize = 100;
 const REPEATS_INSIDE_EACH_OTHER_MAX: usize = 16;
 /// The first part of names that are the engine's own.
-const RANDOM: &str = "random";
+const OWN_FIRST: [&str; 2] = ["random", "record"];
 const BUILT_IN: [&str; 3] = ["session", "user", "round"];
 
 /// Why a scenario cannot be run, and where it says so.
@@ -96,6 +96,10 @@ fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
     if !scenario.host.bytes().all(|byte| byte.is_ascii_graphic()) || scenario.host.is_empty() {
         return refused(format!("'{}' is no host", scenario.host));
     }
+    if !scenario.run.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        let run = &scenario.run;
+        return refused(format!("'{run}' is no mark of letters and digits"));
+    }
     Ok(())
 }
 
@@ -108,7 +112,7 @@ fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     for feed in &scenario.feeds {
         let refused = |what: String| Err(refused(format!("feed '{}'", feed.name), what));
-        if !is_plain_name(&feed.name) || feed.name == RANDOM {
+        if !is_plain_name(&feed.name) || OWN_FIRST.contains(&feed.name.as_str()) {
             return refused(format!("a feed cannot be called '{}'", feed.name));
         }
         if let Some(column) = feed.columns.iter().find(|column| !is_plain_name(column)) {
@@ -287,6 +291,9 @@ impl<'a> Compiler<'a> {
             "round" if self.depth > 0 => return Ok(Piece::Round),
             "round" => return self.refuse("'{{round}}' stands outside of a loop"),
             "random.uuid" => return Ok(Piece::Uuid),
+            "record.key" => return Ok(Piece::RecordKey),
+            "record.time" => return Ok(Piece::RecordTime),
+            "record.run" => return Ok(Piece::Bytes(self.scenario.run.clone().into_bytes())),
             _ => {}
         }
         if let Some((feed, column)) = name.split_once('.') {

@@ -124,7 +124,11 @@ pub(crate) fn headers(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Pattern, Query, chance::Stream, scenario::text::Chance};
+    use crate::{
+        Pattern, Query,
+        chance::Stream,
+        scenario::{record::Record, text::Chance},
+    };
 
     const HEAD: &[u8] =
         b"HTTP/1.1 200 OK\r\nETag: \"e:1\"\r\nX-Two: a\r\nx-two: b\r\nContent-Length: 5\r\n\r\n";
@@ -161,6 +165,7 @@ mod tests {
             session: 0,
             user: 0,
             round: 0,
+            record: Record::default(),
             chance: &mut chance,
         };
         assert!(seen.holds(&exists, &mut values, &mut Vec::new()));

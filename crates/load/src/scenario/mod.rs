@@ -2,7 +2,7 @@
 //!
 //! `model` is what a scenario is made of and `template` a text with variables; `compile` turns both into a `program`, in
 //! which every name is a number. `sessions` runs it, one `session` for each connection, with what `feeds` hands out; `text`
-//! writes requests, `inspect` and `cookies` look at answers, `link` at what they lead to. Sockets, clocks and histograms are the worker's.
+//! writes requests, `record` stamps them, `inspect` and `cookies` look at answers, `link` at what they lead to. Sockets, clocks and histograms are the worker's.
 
 mod compile;
 mod cookies;
@@ -11,6 +11,7 @@ mod inspect;
 mod link;
 mod model;
 mod program;
+mod record;
 mod session;
 mod sessions;
 mod template;

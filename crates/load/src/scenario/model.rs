@@ -15,6 +15,8 @@ pub struct Scenario {
     /// Never empty.
     pub flows: Vec<Flow>,
     pub feeds: Vec<Feed>,
+    /// The mark of the run, for `{{record.run}}`; letters and digits.
+    pub run: String,
 }
 
 /// One way through the system under test.
@@ -44,7 +46,9 @@ pub struct Repeat {
     pub actions: Vec<Action>,
 }
 
-/// A request of a session, and what is done with its answer.
+/// A request of a session, and what is done with its answer. It carries a record where path, headers or body name
+/// `{{record.key}}`: a key that no other request of the run has. `{{record.time}}` is the instant at which it was sent, in
+/// nanoseconds since 1970, likewise of this request alone.
 #[derive(Debug, Clone)]
 pub struct StepRequest {
     /// Its place in [`Scenario::steps`]; several requests may share one.

@@ -58,6 +58,8 @@ pub(crate) struct RequestProgram {
     pub(crate) captures: Vec<CaptureProgram>,
     /// Whether a check or a capture looks at the body.
     pub(crate) keeps_body: bool,
+    /// Whether it names the key of a record.
+    pub(crate) carries_record: bool,
     pub(crate) on_failure: OnFailure,
     pub(crate) timeout: Option<u64>,
 }

@@ -8,6 +8,7 @@ use super::{
     link::make_path,
     model::Feed,
     program::RequestProgram,
+    record::Record,
     text::{Chance, Place, Values, decimal},
 };
 use crate::{Failure, chance::Stream, clock::NS_PER_S, judge::Agreement, reader::Answer};
@@ -58,6 +59,8 @@ pub(crate) struct Memory {
     /// The row taken of each feed.
     pub(crate) rows: Vec<usize>,
     pub(crate) chance: Chance,
+    /// Of the request that is written, or was last.
+    pub(crate) record: Record,
     variables: Vec<Vec<u8>>,
     /// Of the loops around this place, the innermost last.
     rounds: Vec<Round>,
@@ -87,6 +90,7 @@ impl Session {
                     stream: Stream::new(0, 0),
                     drawn: 0,
                 },
+                record: Record::default(),
                 variables: vec![Vec::new(); variables],
                 rounds: Vec::new(),
             },
@@ -227,6 +231,7 @@ impl Memory {
             session: self.session,
             user: self.user + 1,
             round: self.rounds.last().map_or(0, |round| round.number),
+            record: self.record,
             chance: &mut self.chance,
         }
     }

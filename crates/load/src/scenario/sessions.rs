@@ -11,6 +11,7 @@ use super::{
     compile::compile,
     feeds::{Feeds, Taker},
     program::{Operation, Program},
+    record::Records,
     session::{Session, Standing},
 };
 use crate::{
@@ -35,6 +36,7 @@ pub(crate) struct Sessions {
     /// By connection.
     sessions: Vec<Session>,
     feeds: Feeds,
+    records: Records,
     /// When pauses end; entries of sessions that were lost stay until then.
     pausing: BinaryHeap<Reverse<(u64, u32)>>,
     chance: Stream,
@@ -85,6 +87,7 @@ impl Sessions {
             program,
             sessions,
             feeds,
+            records: Records::new(share),
             pausing: BinaryHeap::with_capacity(share.targets.len()),
             chance: Stream::new(job.seed, CHANCE_OF_SESSIONS),
             worker: share.worker as u64,
@@ -238,7 +241,8 @@ impl Sessions {
         }
     }
 
-    /// Writes the request that was taken; gives whether it is a HEAD. `unix`: nanoseconds since 1970.
+    /// Writes the request that was taken; gives whether it is a HEAD, and its number in the account. `unix`: nanoseconds
+    /// since 1970.
     #[inline(never)]
     pub(crate) fn append(
         &mut self,
@@ -246,9 +250,11 @@ impl Sessions {
         id: u32,
         unix: u64,
         recorder: &mut Recorder,
-    ) -> bool {
+    ) -> (bool, u64) {
         let session = &mut self.sessions[id as usize];
         let request = &self.program.requests[session.request];
+        let (index, record) = self.records.stamp(request, unix);
+        session.memory.record = record;
         session.write(
             request,
             (&self.scenario.feeds, &self.program.hosts),
@@ -262,7 +268,7 @@ impl Sessions {
         session.has_sent = true;
         session.standing = Standing::Waiting;
         recorder.step_sent(request.step);
-        request.is_head
+        (request.is_head, index)
     }
 
     /// Takes the next piece of the body of the answer under way.

@@ -1,5 +1,6 @@
 //! Texts as they are written into requests: pieces in, bytes out.
 
+use super::record::Record;
 use crate::{Feed, chance::Stream};
 
 /// A template whose names have become numbers.
@@ -23,6 +24,10 @@ pub(crate) enum Piece {
     Round,
     /// A random UUID (version 4), another one at each place and time.
     Uuid,
+    /// The key of the record that the request carries.
+    RecordKey,
+    /// When the request was sent, in nanoseconds since 1970.
+    RecordTime,
 }
 
 /// What the pieces of a text stand for at a moment of a session.
@@ -35,6 +40,8 @@ pub(crate) struct Values<'a> {
     pub(crate) session: u64,
     pub(crate) user: u64,
     pub(crate) round: u32,
+    /// Of the request that is written, or was last.
+    pub(crate) record: Record,
     pub(crate) chance: &'a mut Chance,
 }
 
@@ -71,6 +78,8 @@ impl Text {
                 Piece::User => decimal(values.user, out),
                 Piece::Round => decimal(u64::from(values.round), out),
                 Piece::Uuid => uuid(values.chance.bits(), values.chance.bits(), out),
+                Piece::RecordKey => decimal(values.record.key, out),
+                Piece::RecordTime => decimal(values.record.time, out),
             }
         }
     }
@@ -163,6 +172,7 @@ mod tests {
             session: 18_446_744_073_709_551_615,
             user: 0,
             round: 10,
+            record: Record { key: 7, time: 9 },
             chance: &mut chance,
         };
         let mut out = Vec::new();
@@ -187,6 +197,8 @@ mod tests {
     fn numbers_are_decimal() {
         let numbers = [Piece::Session, Piece::User, Piece::Round];
         check(&numbers, Place::Path, "18446744073709551615010");
+        let stamps = [Piece::RecordKey, Piece::RecordTime];
+        check(&stamps, Place::Header, "79");
     }
 
     #[test]

@@ -242,12 +242,6 @@ pub(super) fn note(
         Err(failure) => recorder.failed(failure, instants),
     }
     if let Some(account) = account {
-        let state = match judged {
-            Ok(()) => State::Accepted,
-            Err(Failure::Status(_)) => State::Rejected,
-            // No whole answer, or one that said yes in other words: the server may have it.
-            Err(_) => State::Unknown,
-        };
-        account.note(flight.index, state);
+        account.note(flight.index, State::of(judged));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::{
+    account::NO_RECORD,
     connection::{Connection, Flight, Sent},
     recorder::Due,
 };
@@ -111,16 +112,18 @@ impl Worker {
         {
             let index = self.sent;
             self.sent += 1;
-            if let Some(account) = &mut self.account {
-                account.send();
-            }
             let unix = self.clock.unix(now);
-            let is_head = match &mut self.sessions {
+            let (is_head, index) = match &mut self.sessions {
                 Some(sessions) if SESSIONS => {
                     sessions.append(&mut self.out, id, unix, &mut self.recorder)
                 }
-                _ => self.writer.append(&mut self.out, index, unix),
+                _ => (self.writer.append(&mut self.out, index, unix), index),
             };
+            if let Some(account) = &mut self.account
+                && !(SESSIONS && index == NO_RECORD)
+            {
+                account.send();
+            }
             connection.flight.push_back(Flight {
                 due,
                 sent: now,

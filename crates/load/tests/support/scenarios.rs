@@ -81,6 +81,7 @@ pub fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scenario {
         steps: (0..steps).map(|step| format!("s{step}")).collect(),
         flows,
         feeds,
+        run: "r1".to_owned(),
     }
 }
 

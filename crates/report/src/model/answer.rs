@@ -230,10 +230,6 @@ fn completeness(cells: &[CellModel]) -> Option<String> {
         ledgers.iter().map(|ledger| pick(ledger)).sum::<u64>()
     };
     let (accepted, missing) = (sum(|ledger| ledger.accepted), sum(|ledger| ledger.missing));
-    let (duplicates, unexpected) = (
-        sum(|ledger| ledger.duplicates),
-        sum(|ledger| ledger.unexpected),
-    );
     let mut text = if missing == 0 {
         format!(
             "Over the whole study every one of {} accepted records was delivered",
@@ -255,20 +251,37 @@ fn completeness(cells: &[CellModel]) -> Option<String> {
             cells.len()
         )
     };
-    if duplicates > 0 {
-        text.push_str(&format!(
-            "; {} extra copies were found",
-            text::count(duplicates)
-        ));
-    }
-    if unexpected > 0 {
-        text.push_str(&format!(
-            "; {} records were found that should not be there",
-            text::count(unexpected)
-        ));
-    }
+    text.push_str(&beside_the_accepted(sum));
     text.push('.');
     Some(text)
+}
+
+/// What else the accounts say, each part with a semicolon before it; nothing where there is nothing to say.
+fn beside_the_accepted(sum: impl Fn(fn(&waggle_results::LedgerInfo) -> u64) -> u64) -> String {
+    let unknown_delivered = sum(|ledger| ledger.unknown_delivered);
+    let denied = sum(|ledger| ledger.rejected_delivered);
+    let stray = sum(|ledger| ledger.unexpected).saturating_sub(denied);
+    let parts = [
+        (
+            sum(|ledger| ledger.duplicates),
+            "extra copies were found".to_owned(),
+        ),
+        (
+            sum(|ledger| ledger.unknown),
+            format!(
+                "records got no clear answer, of which {} are there",
+                text::count(unknown_delivered)
+            ),
+        ),
+        (denied, "rejected records are there all the same".to_owned()),
+        (
+            stray,
+            "records were found that should not be there".to_owned(),
+        ),
+    ];
+    let said = parts.into_iter().filter(|(count, _)| *count > 0);
+    said.map(|(count, what)| format!("; {} {what}", text::count(count)))
+        .collect()
 }
 
 fn quickest(

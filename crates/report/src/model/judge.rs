@@ -55,6 +55,7 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             unknown: ledger.unknown,
             delivered: ledger.delivered,
             missing: ledger.missing,
+            rejected_delivered: ledger.rejected_delivered,
             unexpected: ledger.unexpected,
             missing_keys: ledger.missing_keys.clone(),
         }),

@@ -107,6 +107,7 @@ pub(crate) fn sum(mut sum: LedgerInfo, one: LedgerInfo) -> LedgerInfo {
     sum.unknown += one.unknown;
     sum.delivered += one.delivered;
     sum.missing += one.missing;
+    sum.rejected_delivered += one.rejected_delivered;
     sum.unknown_delivered += one.unknown_delivered;
     sum.unexpected += one.unexpected;
     sum.duplicates += one.duplicates;

@@ -261,6 +261,8 @@ fn ledger(cell: &CellModel, count: &str) -> Option<u64> {
         "unknown" => ledger.unknown,
         "delivered" => ledger.delivered,
         "missing" => ledger.missing,
+        "rejected_delivered" => ledger.rejected_delivered,
+        "unknown_delivered" => ledger.unknown_delivered,
         "unexpected" => ledger.unexpected,
         "duplicates" => ledger.duplicates,
         "late" => ledger.late,

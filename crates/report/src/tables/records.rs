@@ -77,7 +77,8 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
             id: "ledger",
             caption:
                 "The account of records, summed over trials: sent = accepted + rejected + unknown; \
-                  accepted = delivered + missing"
+                  accepted = delivered + missing; unexpected = rejected ones that were found + others that should \
+                  not be there"
                     .to_owned(),
             heads: heads_of_places(
                 model,
@@ -85,6 +86,7 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
                     "sent",
                     "accepted",
                     "rejected",
+                    "of those found",
                     "unknown",
                     "of those found",
                     "delivered",
@@ -97,12 +99,13 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
             ),
             rows: by_place(model, |at| {
                 let Some(ledger) = at.ledger else {
-                    return vec![Field::plain(NONE); 11];
+                    return vec![Field::plain(NONE); 12];
                 };
                 vec![
                     Field::plain(text::count(ledger.sent)),
                     Field::plain(text::count(ledger.accepted)),
                     Field::nothing_expected(ledger.rejected),
+                    Field::nothing_expected(ledger.rejected_delivered),
                     Field::nothing_expected(ledger.unknown),
                     Field::plain(text::count(ledger.unknown_delivered)),
                     Field::plain(text::count(ledger.delivered)),

@@ -23,7 +23,7 @@ pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Fail
         return verdict(kinds(&outcome.totals.failures), outcome.totals.succeeded, 1);
     };
     let scenario = Arc::clone(scenario);
-    for flow in &scenario.flows {
+    for (number, flow) in scenario.flows.iter().enumerate() {
         let actions = straight(&flow.actions);
         let requests = actions.len() as u64;
         let alone = Scenario {
@@ -31,6 +31,8 @@ pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Fail
                 actions,
                 ..flow.clone()
             }],
+            // Each flow has a load of its own, which numbers its records from the first on.
+            run: format!("{}f{number}", scenario.run),
             ..Scenario::clone(&scenario)
         };
         let job = Job {

@@ -12,7 +12,7 @@ use waggle_study::{Cell, LoadModel};
 
 use crate::{
     clock::Clock,
-    counts::{as_f64, session_counts, step_counts},
+    counts::{Carried, as_f64, session_counts, step_counts},
     driver::Failure,
     job,
     secrets::Secrets,
@@ -45,14 +45,14 @@ pub(crate) struct Report {
 }
 
 /// What is known of a load when it starts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct LoadFacts {
     clock: Clock,
     workers: usize,
     connections: u64,
     offered_per_s: Option<f64>,
     possible_per_s: Option<f64>,
-    records_per_request: u32,
+    carried: Carried,
 }
 
 impl Report {
@@ -108,8 +108,7 @@ impl Report {
             self.steps = scenario.steps.iter().map(step).collect();
             self.sessions = Some(SessionsInfo::default());
         }
-        let (connections, records_per_request) =
-            (u64::from(connections), job::records_per_request(cell));
+        let connections = u64::from(connections);
         self.load = Some(LoadFacts {
             clock,
             // The engine has no worker without a connection.
@@ -117,7 +116,7 @@ impl Report {
             connections,
             offered_per_s,
             possible_per_s,
-            records_per_request,
+            carried: job::carried(cell),
         });
     }
 
@@ -135,7 +134,7 @@ impl Report {
         self.measured_within = progress
             .window
             .map(|window| (seconds(window.from), seconds(window.to)));
-        if let Some(load) = self.load {
+        if let Some(load) = &self.load {
             self.engine = EngineInfo {
                 possible_per_s: load.possible_per_s,
                 ..measured.engine(load.workers, load.connections, load.offered_per_s)
@@ -144,8 +143,10 @@ impl Report {
     }
 
     pub(crate) fn ended(&mut self, outcome: &Outcome) {
-        let records_per_request = self.load.map_or(0, |load| load.records_per_request);
-        self.totals = crate::counts::row(&outcome.totals, outcome.ran_for, 0, records_per_request);
+        let accepted = self.load.as_ref().map_or(0, |load| {
+            load.carried.accepted(&outcome.totals, outcome.steps.iter())
+        });
+        self.totals = crate::counts::row(&outcome.totals, outcome.ran_for, 0, accepted);
         for (step, counts) in self.steps.iter_mut().zip(&outcome.steps) {
             step.totals = step_counts(counts);
         }
@@ -228,7 +229,7 @@ impl Report {
 
     pub(crate) fn told(&self, phases: &Phases) -> TrialInfo {
         let last_end = phases.last_end().unwrap_or_else(Instant::now);
-        let seconds = |instant: Instant| match self.load {
+        let seconds = |instant: Instant| match &self.load {
             Some(load) => load.clock.seconds(instant),
             // There was no load to count from: everything lies before the end.
             None => -last_end.saturating_duration_since(instant).as_secs_f64(),

@@ -99,7 +99,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         run: started,
         writer: trial.writer,
         events: trial.events.clone(),
-        records_per_request: job::records_per_request(cell),
+        carried: job::carried(cell),
         interval: cell.measure.interval,
         window,
         progress: Progress::new(),
@@ -190,7 +190,7 @@ fn what(order: Order<'_>, run: &str, host: &str) -> Result<load::What, Failure> 
             expect: job::expect(&request.expect),
         },
         study::What::Scenario(scenario) => {
-            load::What::Scenario(Arc::new(load_scenario(scenario, host)))
+            load::What::Scenario(Arc::new(load_scenario(scenario, host, run)))
         }
     })
 }
@@ -212,6 +212,6 @@ fn senders(workers: usize, load: &LoadModel) -> usize {
 
 /// What marks the records of one trial in the store. Digits and letters only, so that it is the same in every format;
 /// the time keeps apart two attempts at the same trial.
-fn mark(clock: Clock, position: u32) -> String {
+pub(crate) fn mark(clock: Clock, position: u32) -> String {
     format!("t{position}x{:x}", clock.start_unix_ns())
 }

@@ -10,7 +10,7 @@ use waggle_study::{Schedule, WarmUpUntil};
 
 use crate::{
     Event,
-    counts::{Measured, as_f64, interval_row, share},
+    counts::{Carried, Measured, as_f64, interval_row, share},
     driver::{Driver, Failure},
     events::Events,
     load::LoadRun,
@@ -26,7 +26,7 @@ pub(crate) struct UnderLoad<'a, R> {
     pub(crate) run: R,
     pub(crate) writer: &'a RefCell<TrialWriter>,
     pub(crate) events: Events,
-    pub(crate) records_per_request: u32,
+    pub(crate) carried: Carried,
     /// Length of an interval, as the study has it.
     pub(crate) interval: Duration,
     /// The measured phase is made known here.
@@ -119,7 +119,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
     }
 
     fn write(&mut self, interval: &Interval) -> Result<waggle_results::CountsRow, Cut> {
-        let row = interval_row(interval, self.progress.in_flight, self.records_per_request);
+        let row = interval_row(interval, self.progress.in_flight, &self.carried);
         let steps: Vec<StepHistograms<'_>> = interval
             .steps
             .iter()

@@ -17,6 +17,7 @@ use waggle_results::{PhaseName, TrialWriter};
 use waggle_study::System;
 
 use crate::{
+    clock::Clock,
     driver::{Driver, Failure, Setup},
     events::Events,
     job,
@@ -160,7 +161,9 @@ impl Trial<'_> {
             at_most: rehearsal::AT_MOST + job::finish(self.order.cell) + SPARE,
         };
         let rehearse = async {
-            let job = start::job_of(self.order, &means.driver, "rehearsal")?;
+            // What it writes is not the trial's, nor that of another rehearsal.
+            let run = format!("rehearsal{}", start::mark(Clock::start(), self.order.position));
+            let job = start::job_of(self.order, &means.driver, &run)?;
             Ok(rehearsal::rehearse(&mut means.load, job).await?)
         };
         phases.run(PhaseName::Verify, allowed, rehearse).await

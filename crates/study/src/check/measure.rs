@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Checker;
 use crate::{
-    Delivery, Measure, System,
+    Delivery, Measure, Scenario, System,
     mistake::{Finding, Place},
     nearest, raw, units,
 };
@@ -23,7 +23,28 @@ const DEFAULT_POLL: Duration = Duration::from_millis(100);
 pub(crate) enum Carries {
     Records,
     Nothing,
-    Scenario,
+    /// Sessions without any.
+    NothingInSteps,
+}
+
+impl Carries {
+    /// Of a load's one request; nothing where that is not known.
+    pub(crate) fn of_request(checker: &Checker<'_>, load: &raw::Load) -> Option<Self> {
+        match &load.request {
+            Some(request) if request.records.is_some() => Some(Self::Records),
+            Some(_) if checker.is_wild(&["load", "request", "records"]) => None,
+            Some(_) => Some(Self::Nothing),
+            None => None,
+        }
+    }
+
+    pub(crate) fn of_steps(scenario: &Scenario) -> Self {
+        if scenario.steps_with_record().is_empty() {
+            Self::NothingInSteps
+        } else {
+            Self::Records
+        }
+    }
 }
 
 /// What was found of `measure`; the interval and the delivery are needed by themselves, too.
@@ -52,13 +73,18 @@ pub(crate) fn measure(
     if let (Some(_), Some(carries)) = (asked, carries)
         && carries != Carries::Records
     {
-        let what = match carries {
-            Carries::Scenario => "measure.delivery follows records, and a scenario sends none",
-            _ => "measure.delivery follows records, but the request carries none",
+        let (what, expected) = match carries {
+            Carries::NothingInSteps => (
+                "measure.delivery follows records, but no step of the scenario carries one",
+                "{{record.key}} in the path, a header or the body of a step",
+            ),
+            _ => (
+                "measure.delivery follows records, but the request carries none",
+                "load.request.records",
+            ),
         };
         checker.report(
-            Finding::new(checker.key(&["measure", "delivery"]), what)
-                .expected("load.request.records"),
+            Finding::new(checker.key(&["measure", "delivery"]), what).expected(expected),
         );
     }
     let complete = asked.is_none() || delivery.is_some();

@@ -23,11 +23,13 @@ pub(super) enum Unit {
 /// A number that can be named, and what it is measured in.
 pub(super) type Known = (String, Unit);
 
-const DELIVERY: [(&str, Unit); 12] = [
+const DELIVERY: [(&str, Unit); 14] = [
     ("sent", Unit::Count),
     ("accepted", Unit::Count),
     ("rejected", Unit::Count),
+    ("rejected_delivered", Unit::Count),
     ("unknown", Unit::Count),
+    ("unknown_delivered", Unit::Count),
     ("delivered", Unit::Count),
     ("missing", Unit::Count),
     ("missing_share", Unit::Share),

@@ -175,6 +175,32 @@ fn a_scenario_in_a_file_is_the_same() {
 }
 
 #[test]
+fn steps_that_name_the_key_of_a_record_carry_one() {
+    let check = |changes: &[(&str, &str)], expected: &[usize]| {
+        let study = accepted(changed(STUDY, changes));
+        let scenario = study.cells[0].scenario().expect("one");
+        assert_eq!(scenario.steps_with_record(), expected, "{changes:?}");
+    };
+    check(&[], &[]);
+    check(&[("page={{page}}", "page={{record.key}}")], &[1]);
+    let header = (
+        "X-Request: \"{{random.uuid}}\"",
+        "X-Request: \"{{record.run}}-{{ record.key }}\"",
+    );
+    let body = ("\"items\":${items}", "\"items\":{{record.key}}");
+    check(&[header, body], &[0, 3]);
+    // The time alone is no key, and two braces are none either.
+    let time = ("\"items\":${items}", "\"items\":{{record.time}}{{{{record.key}}");
+    check(&[time], &[]);
+    let delivery = (
+        "thresholds:\n",
+        "measure: { delivery: { at: store } }\nthresholds:\n",
+    );
+    let study = accepted(changed(STUDY, &[body, delivery]));
+    assert!(study.cells[0].measure.delivery.is_some());
+}
+
+#[test]
 fn every_mistake_of_a_scenario() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/scenario-mistakes.txt");
     answered_table(&path, STUDY, &|text| read(text).err());

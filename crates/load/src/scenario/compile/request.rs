@@ -35,10 +35,12 @@ impl<'a> Compiler<'a> {
         let path = self.inside("path".to_owned(), |inside| inside.path(&request.path))?;
         let headers = self.headers(request)?;
         let body = self.inside("body".to_owned(), |inside| inside.text(&request.body))?;
+        let sent = [&path, &headers, &body];
         let mut checks = Vec::new();
         for check in &request.checks {
-            checks.push(self.inside("check".to_owned(), |inside| inside.check(check))?);
+            checks.push(self.inside("check".to_owned(), |inside| inside.check(check, sent))?);
         }
+        let carries_record = names(&sent, &Piece::RecordKey);
         let mut captures = Vec::new();
         for capture in &request.captures {
             let place = format!("capture of '{}'", capture.variable);
@@ -72,6 +74,7 @@ impl<'a> Compiler<'a> {
             checks,
             captures,
             keeps_body,
+            carries_record,
             on_failure: request.on_failure,
             timeout: request.timeout.map(whole_nanoseconds),
         })
@@ -140,7 +143,7 @@ impl<'a> Compiler<'a> {
         self.text(value)
     }
 
-    fn check(&mut self, check: &Check) -> Result<CheckProgram, ScenarioError> {
+    fn check(&mut self, check: &Check, sent: [&Text; 3]) -> Result<CheckProgram, ScenarioError> {
         if let Subject::Value(source) = &check.of {
             self.source(source)?;
         }
@@ -148,11 +151,27 @@ impl<'a> Compiler<'a> {
             of: check.of.clone(),
             holds: match &check.holds {
                 Condition::Exists => ConditionProgram::Exists,
-                Condition::Equals(text) => ConditionProgram::Equals(self.text(text)?),
-                Condition::Contains(text) => ConditionProgram::Contains(self.text(text)?),
+                Condition::Equals(text) => ConditionProgram::Equals(self.wanted(text, sent)?),
+                Condition::Contains(text) => ConditionProgram::Contains(self.wanted(text, sent)?),
                 Condition::Matches(pattern) => ConditionProgram::Matches(pattern.clone()),
             },
         })
+    }
+
+    /// A text that an answer is held against; the stamps in it are those that were sent.
+    fn wanted(&mut self, text: &Template, sent: [&Text; 3]) -> Result<Text, ScenarioError> {
+        let wanted = self.text(text)?;
+        for (stamp, name) in [
+            (Piece::RecordKey, "record.key"),
+            (Piece::RecordTime, "record.time"),
+        ] {
+            if names(&[&wanted], &stamp) && !names(&sent, &stamp) {
+                return self.refuse(&format!(
+                    "'{{{{{name}}}}}' is in nothing that the step sends"
+                ));
+            }
+        }
+        Ok(wanted)
     }
 
     fn source(&self, source: &Source) -> Result<(), ScenarioError> {
@@ -169,6 +188,11 @@ impl<'a> Compiler<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a piece stands in one of the texts.
+fn names(texts: &[&Text], piece: &Piece) -> bool {
+    texts.iter().any(|text| text.0.contains(piece))
 }
 
 /// Appends to a text; what stands together becomes one piece.

@@ -70,6 +70,7 @@ fn check_changed(actions: Vec<Action>, change: impl Fn(&mut Scenario), expected:
             rows: vec![vec!["1".to_owned(), "2".to_owned()]],
             order: FeedOrder::Cycle,
         }],
+        run: "r1".to_owned(),
     };
     change(&mut scenario);
     let found = scenario
@@ -166,6 +167,41 @@ fn requests_must_be_http() {
     check_step(
         |step| step.headers = vec![("X A".to_owned(), text("a"))],
         "flow 'one', step 'a', header 'X A': this is no name of a header",
+    );
+}
+
+#[test]
+fn stamps_are_checked_where_they_are_sent() {
+    let check_stamp = |path: &str, wanted: &str, expected: &str| {
+        let stamped = StepRequest {
+            checks: vec![Check {
+                of: Subject::Body,
+                holds: Condition::Contains(text(wanted)),
+            }],
+            ..step(path)
+        };
+        check(vec![Action::Request(Box::new(stamped))], expected);
+    };
+    check_stamp("/{{record.key}}", "{{record.run}}-{{record.key}}", "");
+    check_stamp("/{{record.time}}", "{{record.time}}", "");
+    check_stamp(
+        "/{{record.time}}",
+        "{{record.key}}",
+        "flow 'one', step 'a', check: '{{record.key}}' is in nothing that the step sends",
+    );
+    check_stamp(
+        "/{{record.key}}",
+        "{{record.time}}",
+        "flow 'one', step 'a', check: '{{record.time}}' is in nothing that the step sends",
+    );
+    check(
+        vec![request("/{{record.number}}")],
+        "flow 'one', step 'a', path: '{{record.number}}': there is no feed 'record'",
+    );
+    check_changed(
+        vec![request("/")],
+        |scenario| scenario.run = "a b".to_owned(),
+        "scenario: 'a b' is no mark of letters and digits",
     );
 }
 

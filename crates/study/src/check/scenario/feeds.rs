@@ -10,8 +10,8 @@ use crate::{
 
 /// Most feeds of a scenario.
 const MAX_FEEDS: usize = 32;
-/// Prefix of the variables that the load makes itself.
-pub(super) const RANDOM: &str = "random";
+/// First parts of the variables that the load makes itself.
+pub(super) const OWN_FIRST: [&str; 2] = ["random", "record"];
 
 /// A feed, as far as it could be read.
 pub(super) struct NamedFeed {
@@ -50,11 +50,12 @@ pub(super) fn feeds(
         let here = path.at(place);
         let feed = feed(checker, raw, &here, model);
         let twice = feeds.iter().any(|known| known.name == feed.name);
-        if !feed.name.is_empty() && (twice || feed.name == RANDOM) {
+        let name = feed.name.as_str();
+        if !name.is_empty() && (twice || OWN_FIRST.contains(&name)) {
             let what = if twice {
-                format!("there are two feeds {:?}", feed.name)
+                format!("there are two feeds {name:?}")
             } else {
-                format!("{RANDOM:?} is no name for a feed: {{{{{RANDOM}.…}}}} is the load's own")
+                format!("{name:?} is no name for a feed: {{{{{name}.…}}}} is the load's own")
             };
             let at = checker.at(&here.to("name").steps());
             checker.report(Finding::new(at, what).expected("a name of its own"));

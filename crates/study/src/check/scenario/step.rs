@@ -34,6 +34,12 @@ const OF_REQUEST: [&str; 8] = [
     "timeout",
 ];
 
+/// The texts that variables may stand in.
+fn texts_of((_, target, headers, body): &Sends) -> Vec<&str> {
+    let values = headers.iter().map(|(_, value)| value.as_str());
+    values.chain([target.as_str(), body.as_str()]).collect()
+}
+
 pub(super) fn on_failure(raw: raw::OnFailure) -> OnFailure {
     match raw {
         raw::OnFailure::End => OnFailure::End,
@@ -169,6 +175,11 @@ impl Flows<'_, '_> {
         let timeout =
             timeout.and_then(|time| self.checker.within(time, &here.steps(), TIMEOUT_BOUNDS));
         let sends = (upper?, target?, headers?, body?);
+        let texts = texts_of(&sends);
+        for (place, check) in checks.iter().flatten().enumerate() {
+            let here = path.to("check").at(place);
+            self.refuse_unsent(&check.holds, &texts, &here);
+        }
         let step = self.place_of(name?, &sends, path);
         let (method, target, headers, body) = sends;
         Some(Step {

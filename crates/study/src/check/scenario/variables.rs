@@ -1,15 +1,20 @@
 //! Which variables a step may use: what earlier steps of its flow captured, and columns of feeds.
 
-use super::{Flows, feeds::RANDOM, path::Path};
+use super::{Flows, feeds::OWN_FIRST, path::Path};
 use crate::{
+    Condition,
     mistake::Finding,
     nearest::{list, nearest},
     raw,
-    template::{SlipKind, variables},
+    scenario::{RECORD_KEY, RECORD_TIME},
+    template::{SlipKind, names, variables},
 };
 
 /// Variables that the load makes itself. The load is not known here; a test of the program uses each of them.
-const OWN: [&str; 1] = ["random.uuid"];
+const OWN: [&str; 4] = ["random.uuid", RECORD_KEY, "record.run", RECORD_TIME];
+
+/// Those of them that a check may only name where the step sends them: nobody else knows them.
+const STAMPS: [&str; 2] = [RECORD_KEY, RECORD_TIME];
 
 /// Names that the load has for itself, and nothing can be captured under.
 const OF_THE_LOAD: [&str; 3] = ["session", "user", "round"];
@@ -68,6 +73,24 @@ impl Flows<'_, '_> {
                 self.checker
                     .report(Finding::new(place, what).expected(expected));
                 None
+            }
+        }
+    }
+
+    /// Reports a stamp in the condition of a check that stands in nothing which the step sends.
+    pub(super) fn refuse_unsent(&mut self, condition: &Condition, sent: &[&str], path: &Path) {
+        let (text, key) = match condition {
+            Condition::Equals(text) => (text, "equals"),
+            Condition::Contains(text) => (text, "contains"),
+            Condition::Exists | Condition::Matches(_) => return,
+        };
+        for stamp in STAMPS {
+            if names(text, stamp) && !sent.iter().any(|sent| names(sent, stamp)) {
+                let what = format!("{{{{{stamp}}}}} is in nothing that this step sends");
+                let place = self.checker.at(&path.to(key).steps());
+                let expected = "a variable that the step's path, headers or body name";
+                self.checker
+                    .report(Finding::new(place, what).expected(expected));
             }
         }
     }
@@ -136,12 +159,13 @@ impl Flows<'_, '_> {
     /// What is wrong with a feed's column, if anything is.
     fn column(&self, feed: &str, column: &str) -> Option<(String, String, Option<String>)> {
         let Some(known) = self.feeds.iter().find(|known| known.name == feed) else {
-            if feed == RANDOM {
+            if OWN_FIRST.contains(&feed) {
                 let what = format!("there is no variable {:?}", format!("{feed}.{column}"));
+                let like_it = || OWN.into_iter().filter(|own| own.starts_with(feed));
                 return Some((
                     what,
-                    list(OWN),
-                    nearest(&format!("{feed}.{column}"), OWN).map(str::to_owned),
+                    list(like_it()),
+                    nearest(&format!("{feed}.{column}"), like_it()).map(str::to_owned),
                 ));
             }
             let names = || {

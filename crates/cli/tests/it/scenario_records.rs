@@ -1,0 +1,175 @@
+//! The account of records that the steps of a scenario carry, against a desk that forgets, denies or does not answer.
+
+use std::fs;
+
+use waggle_report::Model;
+use waggle_results::{LedgerInfo, Run, Trial};
+use waggle_stats::Verdict;
+
+use crate::desk::{Desk, shown};
+
+const STUDY: &str = r#"study: orders
+question: Does every order that was taken stand in the books?
+system: { use: orders, set: { fault: three } }
+load:
+  model: users
+  users: 4
+  think: 1ms
+  scenario:
+    name: ordering
+    flows:
+      - name: order
+        steps:
+          - name: look
+            get: /stock
+          - name: order
+            post: /orders
+            headers: { X-Sent: "{{record.time}}" }
+            body: '{"run":"{{record.run}}","key":{{record.key}},"time":{{record.time}}}'
+            expect: { status: 201 }
+            check:
+              - { json: $.key, equals: "{{record.key}}" }
+            capture:
+              id: { json: $.id }
+          - name: read
+            get: /orders/{{id}}
+schedule:
+  warm_up: { until: time, at_most: 500ms }
+  measure: 2s
+  drain: { at_most: 2s }
+  repeat: 1
+noisy_above: 10
+measure:
+  interval: 250ms
+  resources: 250ms
+  delivery: { at: [by_time, as_csv, by_offset], poll: 50ms }
+thresholds:
+  - delivery.unknown <= 1
+  - delivery.unknown_delivered <= 1
+  - delivery.rejected_delivered <= 1
+  - delivery.unexpected == 0
+"#;
+
+/// Runs the study once.
+fn ran(study: &str) -> Desk {
+    let desk = Desk::new();
+    desk.system("orders");
+    fs::write(desk.path().join("study.yaml"), study).unwrap();
+    let output = desk.output(&["run", "study.yaml", "--quiet"]);
+    assert!(
+        matches!(output.status.code(), Some(0 | 4)),
+        "{}",
+        shown(&output)
+    );
+    assert!(desk.processes_left().is_empty());
+    desk
+}
+
+/// The accounts at all places, which all see the same.
+fn ledgers(trial: &Trial) -> Vec<LedgerInfo> {
+    let before = trial.info.on_the_way.iter().map(|place| &place.ledger);
+    before.chain(&trial.info.ledger).cloned().collect()
+}
+
+/// The key of the order that the desk has forgotten, by its own log.
+fn forgotten(trial: &Trial) -> u64 {
+    let logs = fs::read_dir(trial.path.join("logs")).unwrap();
+    let texts = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
+    let all: String = texts.collect();
+    let (_, key) = all.split_once("forgotten ").unwrap();
+    key.lines().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn what_was_forgotten_denied_or_not_answered_is_found_by_key() {
+    let desk = ran(STUDY);
+    let run = Run::read(&desk.run_folder()).unwrap();
+    let trial = &run.trials[0];
+    let ledgers = ledgers(trial);
+    assert_eq!(ledgers.len(), 3);
+    for ledger in &ledgers {
+        // Only what carries a record is in the account.
+        let [look, order, _] = &trial.info.steps[..] else {
+            panic!("{:?}", trial.info.steps)
+        };
+        assert!(look.totals.sent > 0);
+        assert_eq!(ledger.sent, order.totals.sent);
+        assert_eq!(ledger.accepted, order.totals.succeeded);
+        assert_eq!(
+            ledger.sent,
+            ledger.accepted + ledger.rejected + ledger.unknown
+        );
+        assert_eq!(ledger.accepted, ledger.delivered + ledger.missing);
+        assert_eq!(ledger.missing_keys, [forgotten(trial)], "{ledger:?}");
+        assert_eq!((ledger.missing, ledger.duplicates), (1, 0), "{ledger:?}");
+        assert_eq!((ledger.rejected, ledger.rejected_delivered), (1, 1));
+        assert_eq!((ledger.unknown, ledger.unknown_delivered), (1, 1));
+        assert_eq!(ledger.unexpected, 1, "{ledger:?}");
+    }
+    assert_eq!(trial.info.totals.records_succeeded, ledgers[0].accepted);
+    check_report(&desk, &waggle_report::model(&run));
+}
+
+fn check_report(desk: &Desk, model: &Model) {
+    let trial = &model.trials[0];
+    let has = |verdict| trial.reasons.iter().any(|reason| reason.verdict == verdict);
+    assert!(has(Verdict::Incomplete), "{:?}", trial.reasons);
+    assert!(!has(Verdict::Inconsistent), "{:?}", trial.reasons);
+    let remark = "1 of 1 rejected records are in the store all the same";
+    assert!(
+        trial.remarks.iter().any(|one| one == remark),
+        "{:?}",
+        trial.remarks
+    );
+    for threshold in &model.thresholds {
+        assert!(threshold.cells[0].observed.is_some(), "{threshold:?}");
+    }
+    let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
+    let mut rows = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (heads, row) = (rows.next().unwrap(), rows.next().unwrap());
+    for (head, expected) in [
+        ("records_unknown", "1"),
+        ("records_unknown_delivered", "1"),
+        ("records_rejected_delivered", "1"),
+        ("records_unexpected", "1"),
+        ("as_csv.records_missing", "1"),
+    ] {
+        let place = heads.iter().position(|known| *known == head).unwrap();
+        assert_eq!(row[place], expected, "{head}");
+    }
+    let page = fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
+    let sentence = "; 1 records got no clear answer, of which 1 are there; 1 rejected records are there all the same";
+    assert!(page.contains(sentence), "{page}");
+}
+
+#[test]
+fn a_desk_that_keeps_what_it_takes_is_complete() {
+    let desk = ran(&STUDY.replace("set: { fault: three }", "set: { fault: none }"));
+    let run = Run::read(&desk.run_folder()).unwrap();
+    for ledger in ledgers(&run.trials[0]) {
+        assert!(ledger.sent > 0);
+        assert_eq!(
+            (ledger.accepted, ledger.delivered, ledger.unexpected),
+            (ledger.sent, ledger.sent, 0),
+            "{ledger:?}"
+        );
+    }
+}
+
+#[test]
+fn delivery_needs_a_step_that_carries_a_record() {
+    let desk = Desk::new();
+    desk.system("orders");
+    let study = STUDY.replace("\"key\":{{record.key}},", "\"key\":1,").replace(
+        "            check:\n              - { json: $.key, equals: \"{{record.key}}\" }\n",
+        "",
+    );
+    fs::write(desk.path().join("study.yaml"), study).unwrap();
+    let output = desk.output(&["plan", "study.yaml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = shown(&output);
+    assert!(
+        text.contains("study.yaml:33:3: measure.delivery follows records, but no step of the scenario carries one"),
+        "{text}"
+    );
+}
