@@ -120,7 +120,7 @@ impl Worker {
                 _ => (self.writer.append(&mut self.out, index, unix), index),
             };
             if let Some(account) = &mut self.account
-                && !(SESSIONS && index == NO_RECORD)
+                && (!SESSIONS || index != NO_RECORD)
             {
                 account.send();
             }
