@@ -116,7 +116,10 @@ impl Desk {
                 let page = page.take(usize::try_from(limit).unwrap());
                 (200, page.map(|(at, order)| row(at, order)).collect())
             }
-            "/sent" => (200, between_times().map(|(at, order)| row(at, order)).collect()),
+            "/sent" => (
+                200,
+                between_times().map(|(at, order)| row(at, order)).collect(),
+            ),
             "/sent.csv" => {
                 let line = |(_, order): (usize, &Order)| {
                     format!("{},{},{}\n", order.run, order.key, order.time)
@@ -125,7 +128,10 @@ impl Desk {
                 (200, format!("run,key,time\n{lines}"))
             }
             one => {
-                let id = one.trim_start_matches("/orders/").parse().unwrap_or(usize::MAX);
+                let id = one
+                    .trim_start_matches("/orders/")
+                    .parse()
+                    .unwrap_or(usize::MAX);
                 match self.kept.get(id) {
                     Some(order) => (200, row(id, order)),
                     None => (404, String::new()),

@@ -111,14 +111,21 @@ mod tests {
         assert_eq!(account.state(first), Some(State::Unknown));
         account.note(first, State::Rejected);
         account.note(NO_RECORD, State::Accepted);
-        assert_eq!((account.sent(), account.state(first)), (1, Some(State::Rejected)));
+        assert_eq!(
+            (account.sent(), account.state(first)),
+            (1, Some(State::Rejected))
+        );
     }
 
     #[test]
     fn what_was_expected_decides_whether_records_are_accepted() {
         let check = |judged, expected| assert_eq!(State::of(judged), expected, "{judged:?}");
         check(Ok(()), State::Accepted);
-        for after in [Failure::CheckFailed, Failure::NotCaptured, Failure::BodyNotKept] {
+        for after in [
+            Failure::CheckFailed,
+            Failure::NotCaptured,
+            Failure::BodyNotKept,
+        ] {
             check(Err(after), State::Accepted);
         }
         check(Err(Failure::Status(500)), State::Rejected);

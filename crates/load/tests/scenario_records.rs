@@ -17,8 +17,8 @@ use support::{
     secure::{self, SecureServer},
 };
 use waggle_load::{
-    BodyCheck, Condition, Failure, Job, Model, Protocol, Roots, Scenario, Source, State, StepRequest,
-    Subject, Think, Tls, TlsOptions, Transport, worker_and_sequence,
+    BodyCheck, Condition, Failure, Job, Model, Protocol, Roots, Scenario, Source, State,
+    StepRequest, Subject, Think, Tls, TlsOptions, Transport, worker_and_sequence,
 };
 
 const WORKERS: usize = 2;
@@ -124,7 +124,11 @@ fn check_model(model: Model) {
         let states = states(&ended, worker);
         sent += states.len() as u64;
         // Only orders are in the account, numbered without gaps.
-        assert_eq!(keys[&worker], (0..states.len() as u64).collect(), "{model:?}");
+        assert_eq!(
+            keys[&worker],
+            (0..states.len() as u64).collect(),
+            "{model:?}"
+        );
         for (sequence, state) in states.iter().enumerate() {
             let expected = way(sequence as u64, 0).1;
             assert_eq!(*state, expected, "{model:?} {worker} {sequence}");

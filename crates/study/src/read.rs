@@ -415,7 +415,9 @@ fn cell(
         .as_ref()
         .zip(model.as_ref())
         .and_then(|(load, model)| check::load_workers(checker, load, model));
-    let of_request = load.as_ref().and_then(|load| Carries::of_request(checker, load));
+    let of_request = load
+        .as_ref()
+        .and_then(|load| Carries::of_request(checker, load));
     let what = load
         .as_mut()
         .and_then(|load| what(checker, load, (system, model.as_ref())));

@@ -110,7 +110,12 @@ mod tests {
     #[test]
     fn a_variable_is_named_or_not() {
         assert!(names("a {{ record.key }}", "record.key"));
-        for text in ["{{record.keys}}", "{{{{record.key}}", "record.key", "{{record.key"] {
+        for text in [
+            "{{record.keys}}",
+            "{{{{record.key}}",
+            "record.key",
+            "{{record.key",
+        ] {
             assert!(!names(text, "record.key"), "{text}");
         }
     }

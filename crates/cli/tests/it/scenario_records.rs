@@ -125,7 +125,9 @@ fn check_report(desk: &Desk, model: &Model) {
         assert!(threshold.cells[0].observed.is_some(), "{threshold:?}");
     }
     let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
-    let mut rows = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let mut rows = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
     let (heads, row) = (rows.next().unwrap(), rows.next().unwrap());
     for (head, expected) in [
         ("records_unknown", "1"),
@@ -160,10 +162,12 @@ fn a_desk_that_keeps_what_it_takes_is_complete() {
 fn delivery_needs_a_step_that_carries_a_record() {
     let desk = Desk::new();
     desk.system("orders");
-    let study = STUDY.replace("\"key\":{{record.key}},", "\"key\":1,").replace(
-        "            check:\n              - { json: $.key, equals: \"{{record.key}}\" }\n",
-        "",
-    );
+    let study = STUDY
+        .replace("\"key\":{{record.key}},", "\"key\":1,")
+        .replace(
+            "            check:\n              - { json: $.key, equals: \"{{record.key}}\" }\n",
+            "",
+        );
     fs::write(desk.path().join("study.yaml"), study).unwrap();
     let output = desk.output(&["plan", "study.yaml"]);
     assert_eq!(output.status.code(), Some(2));

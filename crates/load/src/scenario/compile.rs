@@ -96,7 +96,11 @@ fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
     if !scenario.host.bytes().all(|byte| byte.is_ascii_graphic()) || scenario.host.is_empty() {
         return refused(format!("'{}' is no host", scenario.host));
     }
-    if !scenario.run.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if !scenario
+        .run
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric())
+    {
         let run = &scenario.run;
         return refused(format!("'{run}' is no mark of letters and digits"));
     }

@@ -128,8 +128,7 @@ fn every_number_that_a_study_can_name_has_a_value() {
         .iter()
         .flat_map(|time| statistics.map(|statistic| format!("{time}.{statistic}")))
         .collect();
-    let counts =
-        "sent accepted rejected rejected_delivered unknown unknown_delivered delivered missing duplicates late \
+    let counts = "sent accepted rejected rejected_delivered unknown unknown_delivered delivered missing duplicates late \
          out_of_order unexpected";
     names.extend(counts.split(' ').map(|count| format!("delivery.{count}")));
     names.extend(

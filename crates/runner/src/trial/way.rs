@@ -162,7 +162,10 @@ impl Trial<'_> {
         };
         let rehearse = async {
             // What it writes is not the trial's, nor that of another rehearsal.
-            let run = format!("rehearsal{}", start::mark(Clock::start(), self.order.position));
+            let run = format!(
+                "rehearsal{}",
+                start::mark(Clock::start(), self.order.position)
+            );
             let job = start::job_of(self.order, &means.driver, &run)?;
             Ok(rehearsal::rehearse(&mut means.load, job).await?)
         };

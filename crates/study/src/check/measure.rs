@@ -83,9 +83,8 @@ pub(crate) fn measure(
                 "load.request.records",
             ),
         };
-        checker.report(
-            Finding::new(checker.key(&["measure", "delivery"]), what).expected(expected),
-        );
+        checker
+            .report(Finding::new(checker.key(&["measure", "delivery"]), what).expected(expected));
     }
     let complete = asked.is_none() || delivery.is_some();
     let whole = interval

@@ -190,7 +190,10 @@ fn steps_that_name_the_key_of_a_record_carry_one() {
     let body = ("\"items\":${items}", "\"items\":{{record.key}}");
     check(&[header, body], &[0, 3]);
     // The time alone is no key, and two braces are none either.
-    let time = ("\"items\":${items}", "\"items\":{{record.time}}{{{{record.key}}");
+    let time = (
+        "\"items\":${items}",
+        "\"items\":{{record.time}}{{{{record.key}}",
+    );
     check(&[time], &[]);
     let delivery = (
         "thresholds:\n",
