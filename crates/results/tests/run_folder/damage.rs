@@ -58,22 +58,22 @@ fn run_json() {
     );
     check(
         "run.json",
-        replaced("\"format\": 3", "\"format\": 4"),
-        "written in format 4; this waggle reads formats up to 3",
+        replaced("\"format\": 4", "\"format\": 5"),
+        "written in format 5; this waggle reads formats up to 4",
     );
     check(
         "run.json",
-        replaced("\"format\": 3", "\"format\": 99, \"new\": {}"),
+        replaced("\"format\": 4", "\"format\": 99, \"new\": {}"),
         "use a newer waggle",
     );
     check(
         "run.json",
-        replaced("\"format\": 3", "\"format\": 0"),
+        replaced("\"format\": 4", "\"format\": 0"),
         "format 0 does not exist",
     );
     check(
         "run.json",
-        replaced("\"format\": 3", "\"format\": \"1\""),
+        replaced("\"format\": 4", "\"format\": \"1\""),
         "invalid type: string",
     );
     check(
@@ -119,8 +119,8 @@ fn trial_json() {
     check(file, |_| "{}".into(), "missing field `format`");
     check(
         file,
-        replaced("\"format\": 3", "\"format\": 4"),
-        "written in format 4",
+        replaced("\"format\": 4", "\"format\": 5"),
+        "written in format 5",
     );
     check(
         file,

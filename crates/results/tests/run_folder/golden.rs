@@ -11,6 +11,7 @@ const GOLDEN_SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden
 /// As older formats wrote them; never written again.
 const FORMAT_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-1");
 const FORMAT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-2");
+const FORMAT_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-3");
 
 #[test]
 fn the_folder_is_the_golden_one() {
@@ -25,6 +26,7 @@ fn the_folder_is_the_golden_one() {
 fn older_formats_say_what_they_said() {
     older(1, FORMAT_1, GOLDEN);
     older(2, FORMAT_2, GOLDEN_SCENARIO);
+    older(3, FORMAT_3, GOLDEN);
 }
 
 fn older(format: u32, old: &str, new: &str) {
@@ -32,7 +34,7 @@ fn older(format: u32, old: &str, new: &str) {
         Run::read(Path::new(old)).unwrap(),
         Run::read(Path::new(new)).unwrap(),
     );
-    assert_eq!((old.info.format, new.info.format), (format, 3));
+    assert_eq!((old.info.format, new.info.format), (format, 4));
     assert_eq!(old.info, RunInfo { format, ..new.info });
     assert_eq!(old.trials.len(), new.trials.len());
     for (old, new) in old.trials.iter().zip(&new.trials) {
