@@ -53,7 +53,10 @@ pub(crate) fn quick(study: &mut Study) {
     };
     for cell in &mut study.cells {
         let shortest = cell.measure.interval * MIN_STEADY_INTERVALS;
-        cell.schedule.measure = cell.schedule.measure.min(shortest);
+        // What is killed in the middle of a phase needs the whole of it.
+        if cell.disturbances.is_empty() {
+            cell.schedule.measure = cell.schedule.measure.min(shortest);
+        }
         cell.schedule.warm_up_at_most = cell.schedule.warm_up_at_most.min(shortest);
         cell.schedule.cool_down = Duration::ZERO;
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use waggle_report::level;
-use waggle_study::{Cell, Find, Fresh, LoadModel, Order, Study};
+use waggle_study::{Cell, Disturbance, Find, Fresh, LoadModel, Order, Study, units};
 
 use crate::{arguments::Plan, exit::Exit, files, say, table::duration};
 
@@ -31,7 +31,12 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
         let _ = writeln!(text, "runs already, not started by waggle: {component}");
     }
     if study.fresh == Fresh::Cell {
-        let _ = writeln!(text, "the system is kept up over the trials of a cell");
+        let is_disturbed = |cell: &Cell| !cell.disturbances.is_empty();
+        let but = match study.cells.iter().any(is_disturbed) {
+            true => ", but for those in which something is killed",
+            false => "",
+        };
+        let _ = writeln!(text, "the system is kept up over the trials of a cell{but}");
     }
     if let Some(find) = &study.find {
         search(&mut text, study, find, plan);
@@ -121,7 +126,20 @@ fn cells(text: &mut String, study: &Study) {
             levels(cell),
             load(&cell.load)
         );
+        for disturbance in &cell.disturbances {
+            let _ = writeln!(text, "       {}", killed(disturbance));
+        }
     }
+}
+
+/// `orders-0 is killed at 5s of the measured phase and started again 2s later`.
+fn killed(disturbance: &Disturbance) -> String {
+    format!(
+        "{} is killed at {} of the measured phase and started again {} later",
+        disturbance.name(),
+        units::show(disturbance.at),
+        units::show(disturbance.again_after)
+    )
 }
 
 /// `connections=10 pipelining=50`.

@@ -117,6 +117,8 @@ impl State {
                     microseconds(*p99_us)
                 ));
             }
+            Event::Killed { replica } => self.figures(format!("{replica} is killed")),
+            Event::UpAgain { replica, after } => self.figures(up_again(replica, *after)),
             Event::Draining { visible, accepted } => {
                 self.figures(format!("{visible} of {accepted} records arrived"))
             }
@@ -266,6 +268,13 @@ impl Progress {
             None => say::aside(line),
         }
     }
+}
+
+fn up_again(replica: &str, after: Duration) -> String {
+    format!(
+        "{replica} is ready again after {:.1} s",
+        after.as_secs_f64()
+    )
 }
 
 /// What stays on the screen: ended trials and warnings.

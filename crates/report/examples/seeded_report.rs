@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "pipeline" => Seeded::pipeline(),
         "hostile" => Seeded::hostile(),
         "search" => Seeded::search(),
+        "killed" => Seeded::killed(),
         "writers" => Seeded::writers(),
         "one-factor" => Seeded::plain(&[("connections", &["1", "5", "10", "20", "50", "100"])], 5),
         "three-factors" => Seeded::plain(

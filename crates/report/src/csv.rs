@@ -1,5 +1,6 @@
 //! `tables.csv`: one row a trial that has run, the unit at the end of each column's name, numbers in full.
 
+mod disturbed;
 mod effects;
 mod places;
 
@@ -364,6 +365,7 @@ fn heads(model: &Model) -> impl Iterator<Item = String> {
         .chain(COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
         .chain(scenario_heads(model))
         .chain(places::heads(model))
+        .chain(disturbed::heads(model))
         .chain(
             SEARCH
                 .iter()
@@ -389,6 +391,7 @@ fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
         .chain(COLUMNS.iter().map(|(_, field)| field(trial)))
         .chain(scenario_fields(model, trial))
         .chain(places::fields(model, trial))
+        .chain(disturbed::fields(model, trial))
         .chain(search(model, trial))
 }
 

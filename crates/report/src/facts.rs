@@ -51,6 +51,9 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
             facts.push(("On the way", on_the_way(place, name, &model.trials)));
         }
     }
+    if !model.disturbed.is_empty() {
+        facts.push(("Disturbances", disturbances().to_owned()));
+    }
     let host = &info.host;
     facts.extend([
         (
@@ -75,6 +78,12 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ),
     ]);
     facts
+}
+
+fn disturbances() -> &'static str {
+    "killed with SIGKILL, with all that it had started; started again with the same command, ports, folder, files and CPUs, its setup not \
+     repeated; ready by the same check as when the system is brought up; a place of records that was killed is read anew from its \
+     beginning, so that delivered is what is there in the end; steadiness and silences are not judged in such a trial"
 }
 
 fn search(find: &FindInfo) -> String {

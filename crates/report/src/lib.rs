@@ -18,11 +18,11 @@ pub use csv::{csv, effects as effects_csv};
 pub use html::html;
 pub use markdown::markdown;
 pub use model::{
-    Answer, CellModel, CellSearch, Comparison, Counted, CpuSeries, Distribution, EffectsModel,
-    Factor, Failure, FindModel, Model, NamedSeries, OutcomeEffects, Percentile, PlaceModel,
-    SearchStep, Series, SeriesPoint, SessionsModel, SpectrumPoint, StepModel, ThresholdCell,
-    ThresholdOutcome, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles, TrialPlace,
-    TrialStep, TrialWatch, evidence, judge, level, model, sentence,
+    Answer, CellDisturbed, CellModel, CellSearch, Comparison, Counted, CpuSeries, Distribution,
+    EffectsModel, Factor, Failure, FindModel, Kill, Model, NamedSeries, OutcomeEffects, Percentile,
+    PlaceModel, SearchStep, Series, SeriesPoint, SessionsModel, Silence, SpectrumPoint, StepModel,
+    ThresholdCell, ThresholdOutcome, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentile,
+    TrialPercentiles, TrialPlace, TrialStep, TrialWatch, evidence, judge, level, model, sentence,
 };
 pub use rows::{
     CellRow, SEARCH_COLUMNS, STEP_COLUMNS, SearchRow, StepRow, cell_columns, cell_rows,

@@ -41,6 +41,7 @@ pub fn markdown(model: &Model) -> String {
         "Failed requests by step",
         tables::step_failures(model),
     );
+    section(&mut out, "Disturbances", tables::disturbances(model));
     section(&mut out, "Records", tables::ledger(model));
     section(&mut out, "Delivery delay", tables::delay(model));
     section(&mut out, "Cost", Some(tables::cost(model)));

@@ -43,14 +43,15 @@ pub use text::{
     read_watches,
 };
 pub use trial::{
-    BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo, FailureCount, IntervalRow,
-    LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow, SessionCounts, SessionsInfo,
-    StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
+    BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FailureCount,
+    IntervalRow, LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow, SessionCounts,
+    SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
 };
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
 /// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones:
 /// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the places on the
 /// records' way (`on_the_way`), the time until a place itself had a record (`arrival_delay.hlog`), the watches and published figures;
-/// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`).
+/// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`), and added what was
+/// killed in mid-trial (`disturbances`).
 pub const FORMAT: u32 = 4;

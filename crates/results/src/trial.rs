@@ -58,6 +58,31 @@ pub struct TrialInfo {
     /// Places on the records' way to where they must arrive, in their order. Since format 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_the_way: Vec<PlaceInfo>,
+    /// What was killed in mid-trial because the study asks for it, in the order of its instants. Since format 4.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbances: Vec<DisturbanceInfo>,
+}
+
+/// A replica that was killed and started again. Seconds count from the start of the measured phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DisturbanceInfo {
+    pub component: String,
+    /// Counted from 0.
+    pub replica: u32,
+    pub killed_s: f64,
+    /// Its next process was started; `None`: the trial ended before.
+    pub started_s: Option<f64>,
+    /// It was ready again, as when a system is brought up; `None`: the trial ended before.
+    pub ready_s: Option<f64>,
+}
+
+impl DisturbanceInfo {
+    /// The replica's name: `orders-0`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.component, self.replica)
+    }
 }
 
 /// The account of records at one place on their way. Its name is that of the probe.

@@ -58,6 +58,11 @@ impl Clock {
         self.start.elapsed()
     }
 
+    /// The instant at which the load has run for so long.
+    pub(crate) fn instant(&self, after: Duration) -> Instant {
+        self.start + after
+    }
+
     /// Seconds from the start of the load to an instant; negative before it.
     pub(crate) fn seconds(&self, instant: Instant) -> f64 {
         match instant.checked_duration_since(self.start) {

@@ -39,6 +39,10 @@ pub enum Event {
         p99_us: u64,
         in_flight: u64,
     },
+    /// A replica was killed, because the study asks for it.
+    Killed { replica: String },
+    /// It is ready again, so long after it was killed.
+    UpAgain { replica: String, after: Duration },
     /// While the store is behind.
     Draining { visible: u64, accepted: u64 },
     TrialEnded {

@@ -221,6 +221,15 @@ fn names_exist(request: &RunRequest) -> Result<(), RunError> {
                 name: name.clone(),
             });
         }
+        for disturbance in &cell.disturbances {
+            let name = &disturbance.component;
+            if !system.components.iter().any(|known| known.name == *name) {
+                return Err(RunError::NotInSystem {
+                    what: "component",
+                    name: name.clone(),
+                });
+            }
+        }
         let places = cell.measure.delivery.iter().flat_map(|asked| &asked.at);
         for name in places {
             if !system.probes.iter().any(|probe| probe.name == *name) {

@@ -188,6 +188,12 @@ async fn run(
     for folder in [&whole, &temporary] {
         fs::create_dir_all(folder).map_err(|problem| broken("create", folder, problem))?;
     }
+    // A log goes on where one of that name ended; that one tells of an earlier attempt.
+    if let Err(problem) = fs::remove_file(log)
+        && problem.kind() != io::ErrorKind::NotFound
+    {
+        return Err(broken("remove", log, problem));
+    }
     let script = absolute(&fetching.system_folder)?.join(&server.fetch);
     let launch = Launch {
         replica: format!("the script {}", server.fetch),

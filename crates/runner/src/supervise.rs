@@ -34,6 +34,8 @@ pub(crate) const STARTED: &str = "started";
 pub(crate) const NOT_STARTED: &str = "failed";
 /// First word of the line that tells how it ended.
 pub(crate) const ENDED: &str = "ended";
+/// What that line says of a component that was killed.
+pub(crate) const BY_KILL: &str = "by signal 9";
 
 /// Bytes of a log that are kept from its beginning.
 const LOG_HEAD_MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -44,6 +46,8 @@ const LOG_END_AT_MOST: Duration = Duration::from_secs(1);
 /// How often processes that left the group are looked for and killed.
 const STRAYS_ROUNDS_MAX: u32 = 20;
 const EXIT_NOT_STARTED: u8 = 127;
+/// Stands in a log between what a component wrote before it was killed on purpose and what it writes after.
+const STARTED_AGAIN: &str = "[waggle started it again here]";
 
 /// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or
 /// nothing), the command. Tells its process id and its end on standard output, a line each.
@@ -84,7 +88,7 @@ fn start(arguments: &[String]) -> io::Result<(Child, Receiver<()>)> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     cpus::pin_this_thread(&cpus::parse(cpus))?;
     let (reader, writer) = io::pipe()?;
-    let log = Log::create(Path::new(log))?;
+    let log = Log::open(Path::new(log))?;
     let mut command = Command::new(program);
     command
         .args(rest)
@@ -198,11 +202,16 @@ struct Log {
 }
 
 impl Log {
-    fn create(path: &Path) -> io::Result<Self> {
-        let file = File::create(path)?;
+    /// Goes on in the log of an earlier life of the same replica, which counts into its limit.
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut file = File::options().create(true).append(true).open(path)?;
+        let before = file.metadata()?.len();
+        if before > 0 {
+            writeln!(file, "\n{STARTED_AGAIN}")?;
+        }
         Ok(Self {
             file,
-            head_left: LOG_HEAD_MAX_BYTES,
+            head_left: LOG_HEAD_MAX_BYTES.saturating_sub(before),
             tail: VecDeque::new(),
             left_out: 0,
         })
@@ -249,16 +258,20 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, io::Write, thread};
+    use std::{fs, io::Write, path::Path, thread};
 
-    use super::{LOG_HEAD_MAX_BYTES, LOG_TAIL_MAX_BYTES, Log};
+    use super::{LOG_HEAD_MAX_BYTES, LOG_TAIL_MAX_BYTES, Log, STARTED_AGAIN};
 
     /// What a log file holds after lines of `line` up to `bytes`, then `last`.
     fn kept(line: &str, bytes: usize, last: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
+        kept_in(&folder.path().join("log"), line, bytes, last)
+    }
+
+    /// The same in a file that may hold something already.
+    fn kept_in(path: &Path, line: &str, bytes: usize, last: &str) -> String {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let log = Log::create(&path).unwrap();
+        let log = Log::open(path).unwrap();
         let keeper = thread::spawn(move || log.keep(reader));
         writer
             .write_all(line.repeat(bytes / line.len()).as_bytes())
@@ -266,12 +279,25 @@ mod tests {
         writer.write_all(last.as_bytes()).unwrap();
         drop(writer);
         keeper.join().unwrap();
-        fs::read_to_string(&path).unwrap()
+        fs::read_to_string(path).unwrap()
     }
 
     #[test]
     fn a_log_within_the_limit_is_kept_whole() {
         assert_eq!(kept("ab\n", 9, "end"), "ab\nab\nab\nend");
+    }
+
+    #[test]
+    fn a_second_life_goes_on_in_the_log_of_the_first_and_within_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        kept_in(&path, "ab\n", 3, "end");
+        let log = kept_in(&path, "cd\n", 3, "last");
+        assert_eq!(log, format!("ab\nend\n{STARTED_AGAIN}\ncd\nlast"));
+        let head = usize::try_from(LOG_HEAD_MAX_BYTES).unwrap();
+        let log = kept_in(&path, "0123456\n", head + LOG_TAIL_MAX_BYTES, "last words");
+        assert!(log.starts_with("ab\nend") && log.ends_with("last words"));
+        assert!(log.len() < head + LOG_TAIL_MAX_BYTES + 200, "{}", log.len());
     }
 
     #[test]

@@ -48,6 +48,16 @@ pub struct TrialFacts<'a> {
     pub served: &'a [Served],
     /// Whether the warm-up ended because the system was steady; `None` where it was not asked.
     pub warm_up_steady: Option<bool>,
+    /// What was done to the system on purpose in the measured phase, in words: `orders-0 was killed at 5 s`.
+    pub disturbances: &'a [String],
+}
+
+impl TrialFacts<'_> {
+    /// Whether the system was not left to itself.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        !self.disturbances.is_empty()
+    }
 }
 
 /// Counts of requests over a stretch of time.

@@ -664,6 +664,47 @@ fn silences() {
     );
 }
 
+#[test]
+fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
+    let killed = ["orders-0 was killed at 5 s of the measured phase".to_owned()];
+    let halved = [
+        1e4, 1.01e4, 0.99e4, 1e4, 1e4, 0.51e4, 0.5e4, 0.49e4, 0.5e4, 0.5e4,
+    ];
+    let served = served(&[(20, 28)]);
+    let mut facts = TrialFacts {
+        bins: SteadyBins {
+            throughput: &halved,
+            ..healthy().bins
+        },
+        served: &served,
+        warm_up_steady: Some(false),
+        disturbances: &killed,
+        ..healthy()
+    };
+    // Most of its connections were gone for most of the time.
+    facts.engine.connections_open_min = 0;
+    facts.engine.connections_open_median = 20;
+    let found = check(&facts);
+    assert_eq!(found.reasons, []);
+    let remarks = [
+        "0 of 50 connections open at the least",
+        "steadiness was not judged: orders-0 was killed at 5 s of the measured phase",
+        "no request succeeded for 2 s of 10 s, from 5 s of the measured phase on, while answers were waited for",
+    ];
+    assert_eq!(found.remarks, remarks);
+    // What it lost is a finding as ever.
+    let lost = TrialFacts {
+        ledger: Some(Ledger {
+            delivered: 99_999,
+            missing: 1,
+            missing_keys: vec![7],
+            ..healthy().ledger.unwrap()
+        }),
+        ..facts
+    };
+    assert_eq!(verdict_of(&check(&lost).reasons), Verdict::Incomplete);
+}
+
 /// One connection and 400 ms an answer: gaps of a second and more are how it works.
 #[test]
 fn few_and_slow_answers_are_no_silence() {

@@ -45,9 +45,9 @@ pub use scenario::{
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Expect, Find, Fresh, LoadModel, Measure, Order,
-    Protocol, Published, PublishedColumn, PublishedRow, RecordsBody, RecordsFormat, Request,
-    Schedule, Sought, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, Fresh, LoadModel,
+    Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody, RecordsFormat,
+    Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
 };
 pub use shelf::{Files, no_files};
 pub use system::{

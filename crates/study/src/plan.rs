@@ -101,14 +101,21 @@ fn expected(cell: &Cell) -> Duration {
         .delivery
         .as_ref()
         .map_or(Duration::ZERO, |delivery| delivery.poll);
-    UP_AND_DOWN + schedule.warm_up_at_most + schedule.measure + last_look + schedule.cool_down
+    let down = cell.disturbed_until().unwrap_or_default();
+    let loaded = schedule.warm_up_at_most + schedule.measure.max(down);
+    UP_AND_DOWN + loaded + last_look + schedule.cool_down
 }
 
 /// Sum of the deadlines of a trial's phases, the system's own aside. Answers still under way when the load stops are
-/// awaited until their timeout.
+/// awaited until their timeout, and what was killed until it is ready again.
 fn deadlines(cell: &Cell) -> Duration {
     let schedule = &cell.schedule;
-    schedule.ready_at_most
+    let until = cell.disturbed_until();
+    let up_again = until.map_or(Duration::ZERO, |until| {
+        until.saturating_sub(schedule.measure) + schedule.ready_at_most
+    });
+    up_again
+        + schedule.ready_at_most
         + schedule.warm_up_at_most
         + schedule.measure
         + cell.timeout()

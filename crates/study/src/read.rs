@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{
     Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
     cells::{self, Cells, Levels, expanded},
-    check::{self, Around, Carries, Checker, Outside},
+    check::{self, Around, Carries, Checker, Outside, Stage},
     de::NodeReader,
     environment::PREFIX,
     fill::{fill, uses},
@@ -405,6 +405,7 @@ fn cell(
     let present = system
         .zip(parameters.as_ref())
         .map(|(system, parameters)| system.configured(parameters));
+    let both = system.zip(present.as_ref());
     let system = present.as_ref();
     let mut load = raw.load.take();
     if let (Some(load), Some(find)) = (&mut load, &raw.find) {
@@ -434,6 +435,8 @@ fn cell(
         .schedule
         .as_ref()
         .and_then(|raw| check::schedule(checker, raw, measure.interval, delivery));
+    let stage = Stage::of(both, parameters.as_ref(), schedule.as_ref());
+    let disturbances = check::disturb(checker, raw, stage);
     let (what, endpoint) = what?;
     Some(Cell {
         number,
@@ -448,6 +451,7 @@ fn cell(
         endpoint,
         what,
         schedule: schedule?,
+        disturbances: disturbances?,
         measure: measure.whole?,
     })
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::raw;
 
 /// The parts of a study whose scalars may be `${factor}`.
-pub(crate) const PARTS_PER_CELL: [&str; 3] = ["load", "schedule", "measure"];
+pub(crate) const PARTS_PER_CELL: [&str; 4] = ["load", "schedule", "disturb", "measure"];
 /// Keys in those parts that hold for the whole study.
 pub(crate) const STUDY_WIDE: [[&str; 2]; 3] = [
     ["schedule", "repeat"],

@@ -142,7 +142,30 @@ pub struct Cell {
     pub endpoint: String,
     pub what: What,
     pub schedule: Schedule,
+    /// In the order of their instants.
+    pub disturbances: Vec<Disturbance>,
     pub measure: Measure,
+}
+
+/// A replica that is killed in mid-trial and started again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disturbance {
+    /// Of the system; it exists in the cell's configuration and is started by waggle.
+    pub component: String,
+    /// Counted from 0.
+    pub replica: u32,
+    /// From the start of the measured phase, in which it lies.
+    pub at: Duration,
+    /// From the kill to the next start.
+    pub again_after: Duration,
+}
+
+impl Disturbance {
+    /// The replica's name: `orders-0`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.component, self.replica)
+    }
 }
 
 /// The version of HTTP.
@@ -169,6 +192,13 @@ impl Cell {
             What::Request(request) => &request.name,
             What::Scenario(scenario) => &scenario.name,
         }
+    }
+
+    /// When the last component that is killed is started again, from the start of the measured phase; `None`: nothing is killed.
+    #[must_use]
+    pub fn disturbed_until(&self) -> Option<Duration> {
+        let until = self.disturbances.iter().map(|of| of.at + of.again_after);
+        until.max()
     }
 
     /// The longest time that an answer is waited for.

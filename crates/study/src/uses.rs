@@ -52,7 +52,7 @@ pub(crate) fn check_uses(
         let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
         let near = nearest(name, unknown.chain(free()));
         let expected = format!(
-            "${{{name}}} in load, schedule, measure or system.set, published.by, or the name of a parameter that is not set: {}",
+            "${{{name}}} in load, schedule, disturb, measure or system.set, published.by, or the name of a parameter that is not set: {}",
             list(free())
         );
         let what = format!("factor {name} is used nowhere");

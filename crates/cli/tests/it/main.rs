@@ -6,6 +6,7 @@ mod calibration;
 mod commands;
 mod deaths;
 mod desk;
+mod disturbed;
 mod external;
 mod init;
 mod interrupts;

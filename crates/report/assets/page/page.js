@@ -70,7 +70,7 @@ function colours() {
   const style = getComputedStyle(root);
   const read = (name) => style.getPropertyValue('--' + name).trim();
   const found = {
-    ink: read('ink'), soft: read('soft'), faint: read('faint'), line: read('line'), card: read('card'), band: read('band'),
+    ink: read('ink'), soft: read('soft'), faint: read('faint'), line: read('line'), card: read('card'), band: read('band'), bad: read('bad'),
     series: [1, 2, 3, 4, 5, 6, 7, 8].map((place) => read('s' + place)),
   };
   if (printing) {

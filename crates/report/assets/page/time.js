@@ -25,9 +25,23 @@ function phaseBands(look, trial, named) {
   };
 }
 
+/** Where something was killed on purpose, and where it was ready again. */
+function killLines(look, trial) {
+  const lines = trial.disturbed.flatMap(([replica, killed, ready]) => [
+    { xAxis: killed, name: `${replica} killed`, lineStyle: { color: look.bad, type: 'solid' } },
+    ...(ready === null ? [] : [{ xAxis: ready, name: 'ready again', lineStyle: { color: look.soft, type: 'dashed' } }]),
+  ]);
+  return {
+    silent: true, symbol: 'none', animation: false, data: lines,
+    lineStyle: { width: 1.2 },
+    label: { formatter: (line) => line.name, position: 'insideEndTop', color: look.soft, fontSize: 10 },
+  };
+}
+
 function timeOption(look, series, format, name, extra) {
   const trial = timeView.trial;
   series[0].markArea = phaseBands(look, trial, true);
+  if (trial.disturbed) series[0].markLine = killLines(look, trial);
   return {
     grid: { left: 62, right: 16, top: 42, bottom: 24 },
     toolbox: tools(look, name),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use waggle_stats::Estimate;
 
-use super::{effects, published};
+use super::{disturbed, effects, published};
 use crate::{
     model::{
         CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
@@ -156,7 +156,7 @@ fn trial(trial: &TrialModel) -> Value {
             .map(|one| json!([one.name, lines(&one.points)]))
             .collect()
     };
-    json!({
+    let mut told = json!({
         "cell": trial.key.cell,
         "repetition": trial.key.repetition,
         "position": trial.position,
@@ -169,7 +169,11 @@ fn trial(trial: &TrialModel) -> Value {
         "backlog": lines(&trial.series.backlog),
         "before": named(&trial.series.on_the_way),
         "watches": named(&trial.series.watches),
-    })
+    });
+    if let Some(disturbed) = &trial.disturbed {
+        told["disturbed"] = disturbed::marks(disturbed);
+    }
+    told
 }
 
 /// Digits nobody can see would double the file.

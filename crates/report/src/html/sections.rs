@@ -2,7 +2,7 @@
 
 use waggle_stats::{Estimate, Verdict};
 
-use super::{effects, escape, published, search, series_table, table};
+use super::{disturbed, effects, escape, published, search, series_table, table};
 use crate::{
     facts,
     model::{CellModel, Model},
@@ -24,6 +24,7 @@ pub(super) fn body(out: &mut String, model: &Model) {
     spectrum(out, model);
     steps(out, model);
     time(out, model);
+    disturbed::section(out, model);
     records(out, model);
     cost(out, model);
     verdicts(out, model);
@@ -59,6 +60,9 @@ fn bar(out: &mut String, model: &Model) {
         links.push(("steps", "Steps"));
     }
     links.push(("time", "Time"));
+    if !model.disturbed.is_empty() {
+        links.push(("disturbances", "Disturbances"));
+    }
     if tables::ledger(model).is_some() {
         links.push(("records", "Records"));
     }

@@ -8,7 +8,7 @@ use waggle_stats::{
     SteadyBins, TrialFacts, Verdict,
 };
 
-use super::{TrialModel, distribution::as_f64, series::accepted_by, trial::INSTRUMENT};
+use super::{TrialModel, distribution::as_f64, disturbed, series::accepted_by, trial::INSTRUMENT};
 
 /// Bins of a second, as the method asks, where so many of them fit into the measured phase; else one an interval.
 pub const SECOND_BINS_FROM: f64 = 8.0;
@@ -21,6 +21,7 @@ pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
 /// Every check of one trial.
 pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> Findings {
     let span = Span::of(trial);
+    let disturbances = disturbed::in_words(&trial.info.disturbances);
     let mean = |histogram: &hdrhistogram::Histogram<u64>| {
         (!histogram.is_empty()).then(|| histogram.mean())
     };
@@ -81,6 +82,7 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         bins_from_s: 0.0,
         served: &span.served,
         warm_up_steady: trial.info.warm_up_steady,
+        disturbances: &disturbances,
     })
 }
 

@@ -5,6 +5,7 @@
 mod answer;
 mod cell;
 mod distribution;
+mod disturbed;
 pub(crate) mod effects;
 mod find;
 pub(crate) mod found;
@@ -26,6 +27,7 @@ pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,
 };
 pub(crate) use distribution::{SPECTRUM_TICKS, as_f64};
+pub use disturbed::{CellDisturbed, Kill, Silence, TrialDisturbed};
 pub use effects::{Comparison, EffectsModel, OutcomeEffects};
 pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
@@ -53,6 +55,8 @@ pub struct Model {
     /// By cell, then by repetition; only trials that have run.
     pub trials: Vec<TrialModel>,
     pub thresholds: Vec<ThresholdOutcome>,
+    /// Cells in whose trials something was killed on purpose; none in most studies.
+    pub disturbed: Vec<CellDisturbed>,
     /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
     pub find: Option<FindModel>,
     /// What each factor does, where the cells form a complete grid of two factors and more, and nothing is searched for.
@@ -146,6 +150,7 @@ pub fn model(run: &Run) -> Model {
         counted,
         factors,
         effects,
+        disturbed: disturbed::cells(&trials),
         answer: answer::answer(info, counted, &cells, find.as_ref()),
         warnings: remark::warnings(info, &trials, find.as_ref()),
         info: info.clone(),

@@ -9,6 +9,7 @@ use waggle_stats::{Reason, Verdict};
 use super::{
     Counted,
     distribution::{self, TrialPercentiles, as_f64},
+    disturbed::{self, TrialDisturbed},
     judge,
     place::{self, TrialPlace, TrialWatch},
     series::{self, Series},
@@ -40,6 +41,8 @@ pub struct TrialModel {
     pub phases: Vec<PhaseInfo>,
     /// What the runner saw, then what the checks found worth a line.
     pub remarks: Vec<String>,
+    /// What was killed on purpose; `None`: nothing.
+    pub disturbed: Option<TrialDisturbed>,
     pub series: Series,
 }
 
@@ -152,6 +155,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .cloned()
             .chain(findings.remarks)
             .collect(),
+        disturbed: disturbed::of_trial(trial),
         series: series::series(trial, counted, series::points_max(info.order.len())),
     }
 }

@@ -1,5 +1,6 @@
 //! The report's tables as plain values; Markdown and the page lay out the same ones.
 
+mod disturbed;
 mod effects;
 mod numbers;
 mod published;
@@ -17,6 +18,7 @@ use crate::{
     text::{self, NONE, Unit},
 };
 
+pub(crate) use disturbed::disturbances;
 pub(crate) use effects::{comparisons, ratios, shares};
 pub(crate) use numbers::{cells, cost, failures, spectrum};
 pub(crate) use published::published;
@@ -160,7 +162,7 @@ fn heads(model: &Model, numbers: &[&str]) -> Vec<Head> {
     });
     let numbers = numbers.iter().map(|head| Head {
         text: (*head).to_owned(),
-        align: if ["verdict", "reasons", "kind"].contains(head) {
+        align: if ["verdict", "reasons", "kind", "killed", "down"].contains(head) {
             Align::Left
         } else {
             Align::Right

@@ -1,6 +1,6 @@
 //! Every trial, with the numbers one looks for first.
 
-use super::{Field, FieldKind, Table, heads, place};
+use super::{Field, FieldKind, Table, disturbed, heads, place};
 use crate::{
     model::{Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles},
     text::{self, NONE, Unit},
@@ -24,6 +24,9 @@ pub(crate) fn trials(model: &Model) -> Table {
     if model.find.is_some() {
         columns.insert(1, "level");
     }
+    if !model.disturbed.is_empty() {
+        columns.push("down");
+    }
     let mut heads = heads(model, &columns);
     for head in &mut heads {
         if head.text == model.counted.word() {
@@ -32,8 +35,7 @@ pub(crate) fn trials(model: &Model) -> Table {
     }
     Table {
         id: "trials",
-        caption: "Every trial over its measured phase; order is its place among all trials"
-            .to_owned(),
+        caption: caption(model),
         heads,
         rows: model
             .trials
@@ -50,10 +52,24 @@ pub(crate) fn trials(model: &Model) -> Table {
                     fields.insert(1, Field::plain(level.unwrap_or_else(|| NONE.to_owned())));
                 }
                 row.extend(fields);
+                if !model.disturbed.is_empty() {
+                    row.push(disturbed::down(trial.disturbed.as_ref()));
+                }
                 Some(row)
             })
             .collect(),
     }
+}
+
+fn caption(model: &Model) -> String {
+    let mut caption =
+        "Every trial over its measured phase; order is its place among all trials".to_owned();
+    if !model.disturbed.is_empty() {
+        caption.push_str(
+            "; down is what was killed and until when, from the start of the measured phase",
+        );
+    }
+    caption
 }
 
 fn trial_fields(trial: &TrialModel) -> Vec<Field> {

@@ -2,6 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
+use waggle_stats::Verdict;
+
 use crate::{seeded::Seeded, seeded_model};
 use waggle_report::{
     CellRow, Model, SearchRow, cell_columns, cell_rows, csv, effects_csv, html, markdown,
@@ -111,6 +113,33 @@ fn places_on_the_way_and_watches() {
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("id=\"time-watch-0\"") && !other.contains("On the way"));
+}
+
+#[test]
+fn a_gateway_that_is_killed_on_purpose() {
+    let model = seeded_model(&Seeded::killed());
+    check(&csv(&model), "killed.csv");
+    check(&markdown(&model), "killed.md");
+    let [disturbed] = &model.disturbed[..] else {
+        panic!("{:?}", model.disturbed);
+    };
+    assert_eq!((disturbed.cell, disturbed.kills.len()), (2, 1));
+    let silence_us = disturbed.silence_us.as_ref().map(|of| of.point.round());
+    assert_eq!(silence_us, Some(750e3));
+    assert!(!disturbed.silence_to_the_end);
+    // Missing records are a finding, the silence is none.
+    let verdicts: Vec<Verdict> = model.cells.iter().filter_map(|cell| cell.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Valid, Verdict::Incomplete]);
+    let page = html(&model);
+    for there in [
+        "href=\"#disturbances\"",
+        "id=\"table-disturbances\"",
+        "[\"gateway-0\",2.501,3.22]",
+    ] {
+        assert!(page.contains(there), "{there}");
+    }
+    let other = html(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("disturbances") && !other.contains("\"disturbed\":"));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod crash;
 mod damage;
+mod disturbed;
 mod golden;
 mod java;
 mod lock;

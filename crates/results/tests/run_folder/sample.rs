@@ -157,6 +157,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         sessions: None,
         connecting: None,
         on_the_way: Vec::new(),
+        disturbances: Vec::new(),
     }
 }
 

@@ -1,6 +1,15 @@
 //! One replica's process, with its supervisor between.
 
-use std::{ffi::OsString, path::PathBuf, process::Stdio, time::Duration};
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use rustix::process::{Pid, Signal};
 use tokio::{
@@ -13,7 +22,7 @@ use tokio::{
 
 use crate::{
     driver::Death,
-    supervise::{ENDED, NOT_STARTED, ORDER_KILL, ORDER_STOP, STARTED},
+    supervise::{BY_KILL, ENDED, NOT_STARTED, ORDER_KILL, ORDER_STOP, STARTED},
 };
 
 /// The hidden subcommand of the supervisor's program.
@@ -21,13 +30,14 @@ const SUPERVISE: &str = "__supervise";
 /// The supervisor must tell the process id by then.
 const START_AT_MOST: Duration = Duration::from_secs(10);
 /// A killed process must be gone by then.
-const KILL_AT_MOST: Duration = Duration::from_secs(5);
+pub(super) const KILL_AT_MOST: Duration = Duration::from_secs(5);
 
 /// What is to be started.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     pub(crate) replica: String,
     pub(crate) supervisor: PathBuf,
+    /// It is gone on with where there is one.
     pub(crate) log: PathBuf,
     /// As the supervisor wants them.
     pub(crate) cpus: String,
@@ -43,10 +53,42 @@ pub(crate) struct Child {
     /// The supervisor's process id; all that descends from it is the component. `None` where it has ended already.
     pub(crate) supervisor: Option<u32>,
     pub(crate) log: PathBuf,
-    /// The supervisor's orders; dropping it kills the component.
-    orders: ChildStdin,
+    /// The supervisor's orders; dropping it kills the component. `None`: that was done.
+    orders: Option<ChildStdin>,
+    /// Its death by SIGKILL is wanted.
+    to_be_killed: Arc<AtomicBool>,
+    /// Whether it was started, as soon as that is known.
+    started: watch::Receiver<Option<Result<(), String>>>,
     gone: watch::Receiver<bool>,
     reaper: JoinHandle<()>,
+}
+
+/// Tells when a replica is gone.
+#[derive(Debug)]
+pub(super) struct Gone(watch::Receiver<bool>);
+
+impl Gone {
+    /// False where it is still there after this time.
+    pub(super) async fn within(&mut self, at_most: Duration) -> bool {
+        timeout(at_most, self.0.wait_for(|gone| *gone))
+            .await
+            .is_ok_and(|told| told.is_ok())
+    }
+}
+
+/// Tells whether a replica was started.
+#[derive(Debug)]
+pub(super) struct Start(watch::Receiver<Option<Result<(), String>>>);
+
+impl Start {
+    /// `Err`: why it was not.
+    pub(super) async fn told(&mut self) -> Result<(), String> {
+        let told = self.0.wait_for(Option::is_some).await;
+        let told = told.map(|told| told.clone());
+        told.ok()
+            .flatten()
+            .unwrap_or_else(|| Err("nobody tells whether it was started".to_owned()))
+    }
 }
 
 impl Child {
@@ -55,6 +97,13 @@ impl Child {
         launch: Launch,
         deaths: watch::Sender<Vec<Death>>,
     ) -> Result<Self, String> {
+        let child = Self::begin(launch, deaths)?;
+        child.start_told().told().await?;
+        Ok(child)
+    }
+
+    /// The same, where the caller keeps it from its first moment on: whether it was started is told later.
+    pub(super) fn begin(launch: Launch, deaths: watch::Sender<Vec<Death>>) -> Result<Self, String> {
         let mut command = Command::new(&launch.supervisor);
         command
             .arg(SUPERVISE)
@@ -69,7 +118,7 @@ impl Child {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        let shown = launch.supervisor.display();
+        let shown = launch.supervisor.display().to_string();
         let mut child = command
             .spawn()
             .map_err(|problem| format!("cannot start {shown}: {problem}"))?;
@@ -81,60 +130,68 @@ impl Child {
             .stdout
             .take()
             .expect("standard output was asked to be a pipe");
-        let mut told = BufReader::new(told).lines();
-        let pid = match timeout(START_AT_MOST, told.next_line()).await {
-            Ok(Ok(Some(line))) => started(&line)?,
-            Ok(_) => {
-                return Err(format!(
-                    "{shown} ended before it told of the component's start"
-                ));
-            }
-            Err(_) => {
-                return Err(format!(
-                    "{shown} did not start the component within {} s",
-                    START_AT_MOST.as_secs()
-                ));
-            }
-        };
         let supervisor = child.id();
+        let (tell_start, started) = watch::channel(None);
         let (mark, gone) = watch::channel(false);
-        let name = launch.replica.clone();
+        let to_be_killed = Arc::new(AtomicBool::new(false));
+        let life = Life {
+            replica: launch.replica.clone(),
+            supervisor: shown,
+            to_be_killed: Arc::clone(&to_be_killed),
+            tell_start,
+            deaths,
+        };
         let reaper = tokio::spawn(async move {
-            let how = end(&mut told, pid).await;
-            child.wait().await.ok();
-            deaths.send_modify(|deaths| deaths.push(Death { replica: name, how }));
+            life.follow(BufReader::new(told).lines(), child).await;
             mark.send_replace(true);
         });
         Ok(Self {
             replica: launch.replica,
             supervisor,
             log: launch.log,
-            orders,
+            orders: Some(orders),
+            to_be_killed,
+            started,
             gone,
             reaper,
         })
     }
 
+    pub(super) fn start_told(&self) -> Start {
+        Start(self.started.clone())
+    }
+
     /// Asks it to end.
     pub(crate) async fn ask_to_stop(&mut self) {
-        // It may be gone already, which is what is wanted.
-        self.orders.write_all(&[ORDER_STOP]).await.ok();
+        self.order(ORDER_STOP).await;
+    }
+
+    async fn order(&mut self, order: u8) {
+        if let Some(orders) = &mut self.orders {
+            // It may be gone already, which is what is wanted.
+            orders.write_all(&[order]).await.ok();
+        }
+    }
+
+    /// Kills it, with all that it has started: that it is gone then is no death of its own.
+    pub(super) fn kill(&mut self) -> Gone {
+        self.to_be_killed.store(true, Ordering::SeqCst);
+        self.orders = None;
+        Gone(self.gone.clone())
     }
 
     /// Waits until it is gone, at most `within` from when it was `asked`, then kills it; tells what was not in order.
     pub(crate) async fn gone(mut self, asked: Instant, within: Duration) -> Option<String> {
         let mut remark = None;
-        if !self
-            .is_gone_within(within.saturating_sub(asked.elapsed()))
-            .await
-        {
+        let mut gone = Gone(self.gone.clone());
+        if !gone.within(within.saturating_sub(asked.elapsed())).await {
             let seconds = within.as_secs_f64();
             remark = Some(format!(
                 "{} did not stop within {seconds} s and was killed",
                 self.replica
             ));
-            self.orders.write_all(&[ORDER_KILL]).await.ok();
-            if !self.is_gone_within(KILL_AT_MOST).await {
+            self.order(ORDER_KILL).await;
+            if !gone.within(KILL_AT_MOST).await {
                 self.reaper.abort();
                 let seconds = KILL_AT_MOST.as_secs();
                 return Some(format!(
@@ -146,11 +203,57 @@ impl Child {
         self.reaper.await.ok();
         remark
     }
+}
 
-    async fn is_gone_within(&mut self, within: Duration) -> bool {
-        timeout(within, self.gone.wait_for(|gone| *gone))
-            .await
-            .is_ok_and(|told| told.is_ok())
+/// What the task needs that follows a replica from its start to its end.
+struct Life {
+    replica: String,
+    /// The supervisor's program, for what is told of it.
+    supervisor: String,
+    to_be_killed: Arc<AtomicBool>,
+    tell_start: watch::Sender<Option<Result<(), String>>>,
+    deaths: watch::Sender<Vec<Death>>,
+}
+
+impl Life {
+    async fn follow(
+        self,
+        mut told: Lines<BufReader<ChildStdout>>,
+        mut child: tokio::process::Child,
+    ) {
+        let pid = match self.started(&mut told).await {
+            Ok(pid) => pid,
+            Err(why) => {
+                self.tell_start.send_replace(Some(Err(why)));
+                // One that does not start ends by itself; one that hangs ends with its orders.
+                child.wait().await.ok();
+                return;
+            }
+        };
+        self.tell_start.send_replace(Some(Ok(())));
+        let how = end(&mut told, pid).await;
+        child.wait().await.ok();
+        let is_wanted = self.to_be_killed.load(Ordering::SeqCst) && how == BY_KILL;
+        if !is_wanted {
+            let replica = self.replica;
+            let death = Death { replica, how };
+            self.deaths.send_modify(|deaths| deaths.push(death));
+        }
+    }
+
+    /// The component's process id.
+    async fn started(&self, told: &mut Lines<BufReader<ChildStdout>>) -> Result<u32, String> {
+        let shown = &self.supervisor;
+        match timeout(START_AT_MOST, told.next_line()).await {
+            Ok(Ok(Some(line))) => started(&line),
+            Ok(_) => Err(format!(
+                "{shown} ended before it told of the component's start"
+            )),
+            Err(_) => Err(format!(
+                "{shown} did not start the component within {} s",
+                START_AT_MOST.as_secs()
+            )),
+        }
     }
 }
 

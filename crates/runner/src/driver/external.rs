@@ -44,6 +44,15 @@ impl ExternalDriver {
     }
 }
 
+impl ExternalDriver {
+    fn is_not_ours(&self) -> Failure {
+        let url = &self.server.url;
+        Failure::new(format!(
+            "{url} runs already: waggle neither kills nor starts it"
+        ))
+    }
+}
+
 /// Waits until one of the host's addresses takes a connection.
 async fn find(host: &str, port: u16, deadline: Instant) -> io::Result<SocketAddr> {
     loop {
@@ -132,6 +141,14 @@ impl Driver for ExternalDriver {
     fn usage(&self) -> Vec<Usage> {
         let own = proc::own().map(|used| used.of("waggle"));
         own.into_iter().collect()
+    }
+
+    async fn kill(&self, _: &str, _: u32) -> Result<(), Failure> {
+        Err(self.is_not_ours())
+    }
+
+    async fn start_again(&self, _: &str, _: u32, _: Instant) -> Result<(), Failure> {
+        Err(self.is_not_ours())
     }
 
     async fn down(&mut self) -> Vec<String> {

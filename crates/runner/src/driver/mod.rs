@@ -116,6 +116,18 @@ pub(crate) trait Driver {
     /// CPU and memory of every replica and of waggle.
     fn usage(&self) -> Vec<Usage>;
 
+    /// Kills a replica at once, with all that it has started, and returns when it is gone: that is no death of which
+    /// [`Driver::deaths`] tells. What was begun here is ended by `down`, wherever this is dropped.
+    async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure>;
+
+    /// Starts a replica that was killed once more, as it was started before and without its setup, and returns when it is ready.
+    async fn start_again(
+        &self,
+        component: &str,
+        replica: u32,
+        deadline: Instant,
+    ) -> Result<(), Failure>;
+
     /// Stops everything, however far it came up; tells what did not go as it should.
     async fn down(&mut self) -> Vec<String>;
 

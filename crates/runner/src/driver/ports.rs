@@ -6,6 +6,8 @@ use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener},
 };
 
+use tokio::net::TcpSocket;
+
 /// One port of one replica.
 #[derive(Debug)]
 pub(crate) struct HeldPort {
@@ -97,6 +99,19 @@ impl Ports {
             .filter(move |port| port.component == component && port.name == name)
     }
 
+    /// Keeps others away from the ports of a replica that was killed, until what is given is dropped: nothing listens on them, so
+    /// that connections are refused, and no connection of the load gets one of them as its own. A port that cannot be kept, for
+    /// connections of the dead that linger, is left alone.
+    pub(crate) fn keep(&self, component: &str, replica: u32) -> Vec<TcpSocket> {
+        let ports = self
+            .held
+            .iter()
+            .filter(|port| port.component == component && port.replica == replica);
+        ports
+            .filter_map(|port| reserve(port.address).ok())
+            .collect()
+    }
+
     /// Whether a port of a replica that has ended belongs to somebody else.
     pub(crate) fn is_taken(&self, component: &str, replica: u32) -> bool {
         let mut ports = self
@@ -109,9 +124,20 @@ impl Ports {
     }
 }
 
+/// Takes a port without listening on it.
+fn reserve(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::{
+        io::ErrorKind,
+        net::{TcpListener, TcpStream},
+    };
 
     use super::Ports;
 
@@ -143,5 +169,19 @@ mod tests {
         assert!(ports.is_taken("a", 0));
         drop(thief);
         assert!(!ports.is_taken("a", 0));
+    }
+
+    #[test]
+    fn the_ports_of_the_dead_are_kept_and_refuse_connections() {
+        let mut ports = Ports::default();
+        ports.hold("a", 0, "http").unwrap();
+        let address = ports.of_replica("a", 0, "http").unwrap();
+        ports.release("a", 0);
+        let kept = ports.keep("a", 0);
+        assert_eq!(kept.len(), 1);
+        let refused = TcpStream::connect(address).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        drop(kept);
+        TcpListener::bind(address).unwrap();
     }
 }

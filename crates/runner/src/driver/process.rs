@@ -1,9 +1,14 @@
 //! The process driver: components are processes of this machine, on free ports of the loopback address; those that run already
 //! are looked for before the others are started, and left alone.
 
-use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, sync::Arc};
+mod again;
+
+use std::{
+    cell::RefCell, collections::BTreeSet, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration,
+};
 
 use tokio::{
+    net::TcpSocket,
     sync::watch,
     time::{Instant, sleep},
 };
@@ -12,7 +17,7 @@ use waggle_study::{Component, System};
 use crate::{
     driver::{
         Death, Deaths, Driver, Failure, Setup, Usage,
-        child::Child,
+        child::{Child, Launch},
         external,
         log::tail,
         ports::Ports,
@@ -43,8 +48,8 @@ pub(crate) struct ProcessDriver {
     ports: Ports,
     /// Every component that is to be started was started, since the last end.
     is_started: bool,
-    /// In the order they were started.
-    running: Vec<Running>,
+    /// In the order they were started. Never borrowed while something is awaited.
+    running: RefCell<Vec<Running>>,
     /// Indices of the components whose setup was carried out.
     set_up: BTreeSet<usize>,
     deaths: watch::Sender<Vec<Death>>,
@@ -57,8 +62,16 @@ struct Running {
     /// Index into the system's components.
     component: usize,
     number: u32,
+    /// For starting it again.
+    launch: Launch,
     child: Child,
     is_ready: bool,
+    /// CPU that it used in earlier lives; `None`: it was never killed.
+    earlier: Option<Duration>,
+    /// It was killed, and not started again yet.
+    is_down: bool,
+    /// Its ports, while it is down.
+    kept: Vec<TcpSocket>,
 }
 
 /// Why a start did not succeed.
@@ -93,7 +106,7 @@ impl ProcessDriver {
             cpus,
             ports: Ports::default(),
             is_started: false,
-            running: Vec::new(),
+            running: RefCell::default(),
             set_up: BTreeSet::new(),
             deaths: watch::channel(Vec::new()).0,
             rest: Rest::default(),
@@ -171,16 +184,20 @@ impl ProcessDriver {
         let launch = wiring.launch(component, number, &self.supervisor, &self.cpus)?;
         let replica = launch.replica.clone();
         self.ports.release(&component.name, number);
-        let child = Child::start(launch, self.deaths.clone())
-            .await
-            .map_err(|why| Failure::new(format!("{replica} could not be started: {why}")))?;
-        self.running.push(Running {
+        let failed = |why| Failure::new(format!("{replica} could not be started: {why}"));
+        let child = Child::begin(launch.clone(), self.deaths.clone()).map_err(failed)?;
+        let mut start = child.start_told();
+        self.running.get_mut().push(Running {
             component: index,
             number,
+            launch,
             child,
             is_ready: false,
+            earlier: None,
+            is_down: false,
+            kept: Vec::new(),
         });
-        Ok(())
+        start.told().await.map_err(failed)
     }
 
     fn wiring<'a>(&'a self, setup: Setup<'a>) -> Wiring<'a> {
@@ -199,14 +216,15 @@ impl ProcessDriver {
         chosen: impl Fn(&Component) -> bool,
     ) -> Result<(), NotUp> {
         let system = Arc::clone(&self.system);
-        for index in 0..self.running.len() {
-            let replica = &self.running[index];
+        for index in 0..self.running.get_mut().len() {
+            let replica = &self.running.get_mut()[index];
             let component = &system.components[replica.component];
             if replica.is_ready || !chosen(component) {
                 continue;
             }
-            self.wait_for_one(replica, component, setup).await?;
-            self.running[index].is_ready = true;
+            let number = replica.number;
+            self.wait_for_one(component, number, setup.deadline).await?;
+            self.running.get_mut()[index].is_ready = true;
         }
         for (index, component) in system.components.iter().enumerate() {
             if chosen(component) && self.set_up.insert(index) {
@@ -236,13 +254,13 @@ impl ProcessDriver {
 
     async fn wait_for_one(
         &self,
-        replica: &Running,
         component: &Component,
-        setup: Setup<'_>,
+        number: u32,
+        deadline: Instant,
     ) -> Result<(), NotUp> {
-        let name = &replica.child.replica;
+        let name = &format!("{}-{number}", component.name);
         let port = component.ready.port();
-        let Some(address) = self.ports.of_replica(&component.name, replica.number, port) else {
+        let Some(address) = self.ports.of_replica(&component.name, number, port) else {
             return Err(Failure::new(format!("{name} has no port \"{port}\"")).into());
         };
         loop {
@@ -253,7 +271,7 @@ impl ProcessDriver {
                     name,
                     format!("{name} ended {} before it was ready", death.how),
                 );
-                return Err(if self.ports.is_taken(&component.name, replica.number) {
+                return Err(if self.ports.is_taken(&component.name, number) {
                     NotUp::PortTaken { failure }
                 } else {
                     NotUp::Failed(failure)
@@ -265,7 +283,7 @@ impl ProcessDriver {
             }
             match asked {
                 Ok(()) => return Ok(()),
-                Err(why) if Instant::now() >= setup.deadline => {
+                Err(why) if Instant::now() >= deadline => {
                     return Err(self
                         .blame(name, format!("{name} was not ready in time: {why}"))
                         .into());
@@ -287,7 +305,8 @@ impl ProcessDriver {
     fn loss(&self) -> Option<Failure> {
         let deaths = self.deaths.borrow().clone();
         let was_ready = |replica: &str| {
-            let mut ready = self.running.iter().filter(|running| running.is_ready);
+            let running = self.running.borrow();
+            let mut ready = running.iter().filter(|running| running.is_ready);
             ready.any(|running| running.child.replica == replica)
         };
         let death = deaths.iter().find(|death| was_ready(&death.replica))?;
@@ -317,11 +336,11 @@ impl Driver for ProcessDriver {
     }
 
     fn log_tail(&self, replica: &str) -> Vec<String> {
-        let log = self
-            .running
-            .iter()
-            .find(|running| running.child.replica == replica);
-        log.and_then(|running| tail(&running.child.log).ok())
+        let running = self.running.borrow();
+        let mut running = running.iter();
+        let found = running.find(|running| running.child.replica == replica);
+        found
+            .and_then(|running| tail(&running.child.log).ok())
             .unwrap_or_default()
     }
 
@@ -330,18 +349,29 @@ impl Driver for ProcessDriver {
     }
 
     fn usage(&self) -> Vec<Usage> {
-        let replicas = self.running.iter().filter_map(|running| {
-            let child = &running.child;
-            proc::below(child.supervisor?).map(|used| used.of(&child.replica))
-        });
+        let running = self.running.borrow();
+        let replicas = running.iter().filter_map(Running::used);
         replicas
             .chain(proc::own().map(|used| used.of("waggle")))
             .collect()
     }
 
+    async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure> {
+        self.kill_one(component, replica).await
+    }
+
+    async fn start_again(
+        &self,
+        component: &str,
+        replica: u32,
+        deadline: Instant,
+    ) -> Result<(), Failure> {
+        self.start_one_again(component, replica, deadline).await
+    }
+
     async fn down(&mut self) -> Vec<String> {
         let mut remarks = Vec::new();
-        let mut running = std::mem::take(&mut self.running);
+        let mut running = std::mem::take(self.running.get_mut());
         // Those that need others stop before these do: components in the reverse order of their start.
         while let Some(last) = running.last() {
             let component = last.component;

@@ -13,7 +13,7 @@ use super::{
     csv::{Csv, CsvLine},
     frontier::{Depth, Frontier, Stretches},
     lines::{Lines, Markers, RowStamp},
-    notes::{Notes, Noticed},
+    notes::{Notes, Noticed, Sight},
     offset::markers,
     pace::Pace,
 };
@@ -178,6 +178,14 @@ impl ByTime {
         self.stretches.begin_anew();
     }
 
+    /// Asks for everything again.
+    pub(crate) fn forget(&mut self) {
+        self.frontier.begin_anew();
+        self.stretches.begin_anew();
+        self.notes.begin_anew();
+        self.pace.begin_anew();
+    }
+
     /// As long as the last look took: a store must not spend more than half of its time on being looked at.
     pub(crate) fn rest(&self) -> Duration {
         self.last_took
@@ -273,10 +281,13 @@ impl ByTime {
             received_ns,
             arrived_ns: None,
         };
-        if !self.notes.record_again(stamp, noticed) {
+        let sight = self.notes.record_again(stamp, noticed);
+        if sight != Sight::Known {
+            self.frontier.note(stamp.key, stamp.time_ns);
+        }
+        if sight != Sight::First {
             return;
         }
-        self.frontier.note(stamp.key, stamp.time_ns);
         // It may have been there ever since the last look that did not show it was begun, or since it was sent.
         let sent_ns = stamp.time_ns;
         let covers = |look: &&Look| (look.from_ns..look.to_ns).contains(&sent_ns);

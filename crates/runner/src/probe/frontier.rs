@@ -65,6 +65,11 @@ impl Frontier {
         }
     }
 
+    /// Nothing was seen.
+    pub(crate) fn begin_anew(&mut self) {
+        *self = Self::new(self.workers.len(), self.start_ns);
+    }
+
     /// A record was seen for the first time.
     pub(crate) fn note(&mut self, key: u64, time_ns: u64) {
         let Some((worker, sequence)) = worker_and_sequence(key) else {

@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     Following, ProbeError,
     lines::Markers,
-    notes::{Notes, Noticed},
+    notes::{Notes, Noticed, Sight},
     offset::markers,
     pace::Pace,
 };
@@ -55,6 +55,8 @@ pub(crate) struct Kafka {
 #[derive(Debug)]
 struct Shared {
     ends: AtomicBool,
+    /// The topic is to be read from the beginning on.
+    begins_anew: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -86,6 +88,7 @@ impl Kafka {
             .map_err(|why| Failure::new(format!("probe \"{}\": {why}", following.probe.name)))?;
         let shared = Arc::new(Shared {
             ends: AtomicBool::new(false),
+            begins_anew: AtomicBool::new(false),
             state: Mutex::new(State {
                 notes: Notes::new(following),
                 pace: Pace::new(),
@@ -110,11 +113,16 @@ impl Kafka {
         })
     }
 
+    /// Reads from the beginning on, as soon as the thread comes to it.
+    pub(crate) fn forget(&mut self) {
+        self.shared.begins_anew.store(true, Ordering::Release);
+    }
+
     /// Tells how the thread fares; where it has not come to the end, after the time between two looks.
     pub(crate) async fn look(&mut self) -> Result<bool, ProbeError> {
         let (problem, at_end) = {
             let state = self.shared.state();
-            (state.problem.clone(), state.is_at_end())
+            (state.problem.clone(), self.shared.is_at_end(&state))
         };
         if let Some(problem) = problem {
             return Err(ProbeError::Kafka(problem));
@@ -122,7 +130,8 @@ impl Kafka {
         if !at_end {
             sleep(self.poll).await;
         }
-        Ok(!self.shared.state().is_at_end())
+        let state = self.shared.state();
+        Ok(!self.shared.is_at_end(&state))
     }
 
     pub(crate) fn notes<T>(&self, of: impl FnOnce(&Notes) -> T) -> T {
@@ -171,24 +180,40 @@ impl Shared {
         self.ends.load(Ordering::Relaxed)
     }
 
+    /// Whether the topic has been read to its end.
+    fn is_at_end(&self, state: &State) -> bool {
+        !self.begins_anew.load(Ordering::Acquire) && state.is_at_end()
+    }
+
     /// The whole life of the thread.
     fn read(&self, consumer: &BaseConsumer, topic: &str, start_ms: u64) {
+        self.begin(consumer, topic, start_ms);
+        while !self.ends() {
+            if self.begins_anew.load(Ordering::Acquire) {
+                // Only here, where no message is under way: one of the first reading would be a copy in the second.
+                self.state().notes.begin_anew();
+                self.begin(consumer, topic, start_ms);
+                self.begins_anew.store(false, Ordering::Release);
+            }
+            if let Some(first) = consumer.poll(WAIT) {
+                self.batch(consumer, first);
+            }
+        }
+    }
+
+    /// Reads from the first message on that was appended since `start_ms`, as soon as the broker tells where that is.
+    fn begin(&self, consumer: &BaseConsumer, topic: &str, start_ms: u64) {
         while !self.ends() {
             match assign(consumer, topic, start_ms) {
                 Ok(partitions) => {
                     let mut state = self.state();
                     state.at_end = vec![false; partitions];
                     state.problem = None;
-                    break;
+                    return;
                 }
                 Err(problem) => self.state().problem = Some(problem),
             }
             thread::sleep(AGAIN_EVERY);
-        }
-        while !self.ends() {
-            if let Some(first) = consumer.poll(WAIT) {
-                self.batch(consumer, first);
-            }
         }
     }
 
@@ -265,6 +290,7 @@ impl State {
             received_ns,
             arrived_ns,
         };
+        let mut is_known = !rest.is_empty();
         while !rest.is_empty() {
             let end = memchr(b'\n', rest);
             let line = &rest[..end.unwrap_or(rest.len())];
@@ -274,11 +300,16 @@ impl State {
             }
             self.pace.rows_read += 1;
             match self.markers.stamp(line, &self.run) {
-                Some(stamp) => {
-                    self.notes.record(stamp, noticed);
+                Some(stamp) => is_known &= self.notes.record(stamp, noticed) == Sight::StillThere,
+                None => {
+                    is_known = false;
+                    self.notes.other();
                 }
-                None => self.notes.other(),
             }
+        }
+        // What is read anew lay there for having been read before.
+        if is_known {
+            return 0;
         }
         arrived_ns.map_or(0, |arrived_ns| received_ns.saturating_sub(arrived_ns))
     }

@@ -184,6 +184,16 @@ impl<N: Line> Follower<N> {
         }
     }
 
+    /// The place was killed and may have lost what it had shown: it is read anew from its beginning, and what it showed counts
+    /// only where it is shown again.
+    pub(crate) fn forget(&mut self) {
+        match self {
+            Self::Offset(offset, _) => offset.forget(),
+            Self::ByTime(by_time, _) => by_time.forget(),
+            Self::Kafka(kafka) => kafka.forget(),
+        }
+    }
+
     /// Whether all that is missing is gone back to, look after look, where a look is asked to.
     pub(crate) fn shows_all_in_parts(&self) -> bool {
         matches!(self, Self::ByTime(..))

@@ -20,13 +20,27 @@ pub(crate) struct Noticed {
     pub(crate) arrived_ns: Option<u64>,
 }
 
+/// What was known of a record when it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// It was never seen before.
+    First,
+    /// It was seen before the place's component was killed, and is still there.
+    StillThere,
+    /// Nothing new, or none of this run's.
+    Known,
+}
+
 /// The account of one place.
 #[derive(Debug)]
 pub(crate) struct Notes {
     pub(crate) clock: Clock,
     interval_ns: u64,
     late_after_us: Option<u64>,
+    /// What stands there, as far as it was read.
     pub(crate) seen: Seen,
+    /// What stood there before it was read anew.
+    before: Option<Seen>,
     pub(crate) late: u64,
     pub(crate) negative_delays: u64,
     visible: Delays,
@@ -46,6 +60,7 @@ impl Notes {
                 .late_after
                 .map(|after| nanoseconds(after) / 1_000),
             seen: Seen::new(following.workers, following.sequence_max),
+            before: None,
             late: 0,
             negative_delays: 0,
             visible: Delays::new(),
@@ -64,22 +79,38 @@ impl Notes {
         }
     }
 
-    /// A record stands in the place; true where it was not known before.
-    pub(crate) fn record(&mut self, stamp: RowStamp, noticed: Noticed) -> bool {
-        let is_new = self.seen.note(stamp.key) == Fate::New;
-        if is_new {
-            self.delays(stamp.time_ns, noticed);
+    /// The place is read anew: what was seen there counts only where it is seen again. Its delays are known, and stay.
+    pub(crate) fn begin_anew(&mut self) {
+        let empty = self.seen.emptied();
+        let seen = std::mem::replace(&mut self.seen, empty);
+        match &mut self.before {
+            Some(before) => before.join(&seen),
+            None => self.before = Some(seen),
         }
-        is_new
+    }
+
+    /// A record stands in the place.
+    pub(crate) fn record(&mut self, stamp: RowStamp, noticed: Noticed) -> Sight {
+        let fate = self.seen.note(stamp.key);
+        self.sight(fate, stamp, noticed)
     }
 
     /// The same at a place that is read again and again, and not in order: once more is no copy.
-    pub(crate) fn record_again(&mut self, stamp: RowStamp, noticed: Noticed) -> bool {
-        let is_new = self.seen.note_again(stamp.key) == Fate::New;
-        if is_new {
-            self.delays(stamp.time_ns, noticed);
+    pub(crate) fn record_again(&mut self, stamp: RowStamp, noticed: Noticed) -> Sight {
+        let fate = self.seen.note_again(stamp.key);
+        self.sight(fate, stamp, noticed)
+    }
+
+    fn sight(&mut self, fate: Fate, stamp: RowStamp, noticed: Noticed) -> Sight {
+        if fate != Fate::New {
+            return Sight::Known;
         }
-        is_new
+        let before = self.before.as_ref();
+        if before.is_some_and(|before| before.has_key(stamp.key)) {
+            return Sight::StillThere;
+        }
+        self.delays(stamp.time_ns, noticed);
+        Sight::First
     }
 
     /// A record was seen that has not this trial's mark.

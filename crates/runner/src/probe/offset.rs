@@ -77,6 +77,13 @@ impl Offset {
         }
     }
 
+    /// Reads from the beginning on.
+    pub(crate) fn forget(&mut self) {
+        self.offset = 0;
+        self.notes.begin_anew();
+        self.pace.begin_anew();
+    }
+
     /// Path and query of the first look.
     pub(crate) fn first_page(&self) -> String {
         page(&self.get, 0, self.limit)

@@ -18,6 +18,8 @@ pub(crate) struct Pace {
     behind_since: Option<Instant>,
     /// The longest such row of looks.
     pub(crate) longest_behind: Duration,
+    /// The place is read anew from its beginning, which is no lateness.
+    begins_anew: bool,
 }
 
 impl Pace {
@@ -30,6 +32,7 @@ impl Pace {
             longest_gap: Duration::ZERO,
             behind_since: None,
             longest_behind: Duration::ZERO,
+            begins_anew: false,
         }
     }
 
@@ -40,11 +43,21 @@ impl Pace {
         }
         self.caught_up = start;
         self.behind_since = None;
+        self.begins_anew = false;
+    }
+
+    /// The place is read anew from its beginning.
+    pub(crate) fn begin_anew(&mut self) {
+        self.behind_since = None;
+        self.begins_anew = true;
     }
 
     /// A look that was begun at `start` brought something and did not come to the place's end.
     pub(crate) fn is_behind(&mut self, start: Instant) {
         self.longest_gap = self.longest_gap.max(self.caught_up.elapsed());
+        if self.begins_anew {
+            return;
+        }
         let since = *self.behind_since.get_or_insert(start);
         self.longest_behind = self.longest_behind.max(since.elapsed());
     }

@@ -90,6 +90,27 @@ impl Seen {
         Fate::Foreign
     }
 
+    /// The same with nothing seen.
+    pub(crate) fn emptied(&self) -> Self {
+        Self::new(self.workers.len(), self.sequence_max)
+    }
+
+    /// Adds the records that another account has seen; its counts are left out.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for (worker, others) in self.workers.iter_mut().zip(&other.workers) {
+            let length = worker.words.len().max(others.words.len());
+            worker.words.resize(length, 0);
+            for (word, other) in worker.words.iter_mut().zip(&others.words) {
+                *word |= other;
+            }
+        }
+    }
+
+    pub(crate) fn has_key(&self, key: u64) -> bool {
+        let place = waggle_load::worker_and_sequence(key);
+        place.is_some_and(|(worker, sequence)| self.has(worker, sequence))
+    }
+
     pub(crate) fn has(&self, worker: usize, sequence: u64) -> bool {
         let word = |worker: &Worker| {
             worker
@@ -160,6 +181,21 @@ mod tests {
             (seen.distinct, seen.duplicates, seen.out_of_order),
             (5, 0, 1)
         );
+    }
+
+    #[test]
+    fn accounts_are_joined_record_by_record() {
+        let mut before = Seen::new(2, 1000);
+        before.note(waggle_load::key_of(0, 3));
+        let mut now = before.emptied();
+        assert!(!now.has_key(waggle_load::key_of(0, 3)));
+        assert_eq!(now.note(waggle_load::key_of(1, 700)), Fate::New);
+        before.join(&now);
+        for (worker, sequence, is_there) in [(0, 3, true), (1, 700, true), (1, 3, false)] {
+            let key = waggle_load::key_of(worker, sequence);
+            assert_eq!(before.has_key(key), is_there, "{worker} {sequence}");
+        }
+        assert_eq!((before.distinct, before.has_key(17)), (1, false));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The whole scheduler with a fake system and a paused clock: the order of phases, and what happens when one of them
 //! fails, hangs, is interrupted or panics.
 
+mod disturbed;
 mod faults;
 mod order;
 mod search;
@@ -97,6 +98,9 @@ enum Then {
     /// In the trial of this number, counted from 1.
     ShutdownIn(usize, PhaseName),
     Die(PhaseName),
+    /// As soon as something is killed that is to be killed.
+    ShutdownWhenKilled,
+    DieWhenKilled,
 }
 
 impl Bench {
@@ -168,6 +172,10 @@ impl Bench {
                     (Event::Phase { phase, .. }, Then::Die(at)) if *phase == at => {
                         world.borrow().die()
                     }
+                    (Event::Killed { .. }, Then::ShutdownWhenKilled) => {
+                        ask.send_replace(true);
+                    }
+                    (Event::Killed { .. }, Then::DieWhenKilled) => world.borrow().die(),
                     _ => {}
                 }
                 seen.borrow_mut().push(event);

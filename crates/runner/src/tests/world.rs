@@ -49,6 +49,12 @@ pub(crate) enum Fault {
     ReadsSlowly,
     /// After the load the store shows ten records a look, and then the look does not end.
     Trickles,
+    /// What was killed is not ready again, is so after two seconds, or never says.
+    StaysDead,
+    RisesSlowly,
+    HangsDead,
+    /// What was killed has kept its records.
+    Remembers,
 }
 
 /// What the fake system is and what has been done to it.
@@ -57,6 +63,8 @@ pub(crate) struct World {
     pub(crate) fault: Option<Fault>,
     pub(crate) done: Vec<String>,
     pub(crate) is_up: bool,
+    /// It was killed: it has forgotten everything, and answers nobody.
+    is_dead: bool,
     stored: Vec<(u64, u64)>,
     mark: String,
     deaths: watch::Sender<Vec<Death>>,
@@ -72,6 +80,7 @@ impl World {
             fault,
             done: Vec::new(),
             is_up: false,
+            is_dead: false,
             stored: Vec::new(),
             mark: String::new(),
             deaths: watch::channel(Vec::new()).0,
@@ -135,6 +144,7 @@ impl Driver for Fake {
             let mut world = self.0.borrow_mut();
             assert!(!world.is_up, "two systems at once");
             world.is_up = true;
+            world.is_dead = false;
             world.stored.clear();
             world.deaths = watch::channel(Vec::new()).0;
         }
@@ -165,6 +175,45 @@ impl Driver for Fake {
             threads: 1,
         };
         vec![usage("fake-0"), usage("waggle")]
+    }
+
+    async fn kill(&self, component: &str, replica: u32) -> Result<(), Failure> {
+        {
+            let mut world = self.0.borrow_mut();
+            world.done.push(format!("kill {component}-{replica}"));
+            world.is_dead = true;
+            if world.fault != Some(Fault::Remembers) {
+                world.stored.clear();
+            }
+        }
+        sleep(STEP).await;
+        Ok(())
+    }
+
+    async fn start_again(
+        &self,
+        component: &str,
+        replica: u32,
+        deadline: Instant,
+    ) -> Result<(), Failure> {
+        let name = format!("{component}-{replica}");
+        let fault = {
+            let mut world = self.0.borrow_mut();
+            assert!(world.is_dead, "{name} was not killed");
+            world.done.push(format!("start {name} again"));
+            world.fault
+        };
+        match fault {
+            Some(Fault::StaysDead) => {
+                sleep_until(deadline).await;
+                return Err(Failure::new(format!("{name} was not ready in time")));
+            }
+            Some(Fault::HangsDead) => std::future::pending().await,
+            Some(Fault::RisesSlowly) => sleep(Duration::from_secs(2)).await,
+            _ => sleep(STEP).await,
+        }
+        self.0.borrow_mut().is_dead = false;
+        Ok(())
     }
 
     async fn down(&mut self) -> Vec<String> {
@@ -229,9 +278,10 @@ pub(crate) struct FakeRun {
 }
 
 impl FakeRun {
-    fn send_records(&mut self) {
+    fn send_records(&mut self) -> u64 {
         let mut world = self.world.borrow_mut();
-        for _ in 0..PER_INTERVAL {
+        let sent = if world.is_dead { 0 } else { PER_INTERVAL };
+        for _ in 0..sent {
             let request = self.account.send();
             self.account.note(request, State::Accepted);
             let stored = (key_of(0, request), self.clock.unix_ns());
@@ -243,13 +293,14 @@ impl FakeRun {
                 _ => world.stored.push(stored),
             }
         }
+        sent
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(sent: u64) -> Counts {
         Counts {
-            due: PER_INTERVAL,
-            sent: PER_INTERVAL,
-            succeeded: PER_INTERVAL,
+            due: sent,
+            sent,
+            succeeded: sent,
             ..Counts::default()
         }
     }
@@ -259,9 +310,9 @@ impl FakeRun {
     }
 }
 
-fn latencies() -> Histogram<u64> {
+fn latencies(count: u64) -> Histogram<u64> {
     let mut histogram = crate::probe::histogram();
-    histogram.record_n(1_000, PER_INTERVAL).unwrap();
+    histogram.record_n(1_000, count).unwrap();
     histogram
 }
 
@@ -287,16 +338,16 @@ impl LoadRun for FakeRun {
         let index = self.done;
         sleep_until(self.start + self.interval * (index + 1)).await;
         self.done += 1;
-        self.send_records();
+        let sent = self.send_records();
         Some(Interval {
             index: u64::from(index),
             start: self.interval * index,
             length: self.interval,
-            counts: self.counts(),
-            response_time: latencies(),
-            service_time: latencies(),
+            counts: Self::counts(sent),
+            response_time: latencies(sent),
+            service_time: latencies(sent),
             failed_time: crate::probe::histogram(),
-            lag: latencies(),
+            lag: latencies(PER_INTERVAL),
             steps: Vec::new(),
             connect_time: crate::probe::histogram(),
             handshake_time: crate::probe::histogram(),
@@ -359,10 +410,17 @@ impl Line for FakeLine {
         }
         // While load runs the store answers; what a test breaks is the drain.
         sleep(Duration::from_millis(1)).await;
-        let (fault, draining) = {
+        let (fault, draining, is_dead) = {
             let world = self.0.0.borrow();
-            (world.fault, world.load_has_stopped)
+            (world.fault, world.load_has_stopped, world.is_dead)
         };
+        if is_dead {
+            let problem = "connection refused".to_owned();
+            return Err(WebError::Connect {
+                address: ADDRESS,
+                problem,
+            });
+        }
         match fault {
             Some(Fault::Fails(PhaseName::Drain)) if draining => return Ok(503),
             Some(Fault::Hangs(PhaseName::Drain)) if draining => std::future::pending().await,

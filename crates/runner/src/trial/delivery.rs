@@ -14,7 +14,7 @@ use crate::{
     events::Events,
     ledger::{self, accepted, is_complete},
     probe::{Depth, Follower, Following},
-    trial::phases::Cut,
+    trial::{disturbing::Restarts, phases::Cut},
     web::Line,
 };
 
@@ -53,10 +53,19 @@ pub(crate) struct Delivery<'a, N> {
     /// The drain's time was up before all was read that the store had to show.
     unread: bool,
     cost_cpu_s: Option<f64>,
+    restarts: Restarts,
+    /// How often it was read anew, because its component was killed.
+    begun_anew: usize,
+    /// It is being read anew, and its end was not reached yet.
+    is_behind_itself: bool,
 }
 
 impl<'a, N: Line> Delivery<'a, N> {
-    pub(crate) fn new(following: &Following<'a>, place: Place, follower: Follower<N>) -> Self {
+    pub(crate) fn new(
+        following: &Following<'a>,
+        (place, restarts): (Place, &Restarts),
+        follower: Follower<N>,
+    ) -> Self {
         Self {
             probe: following.probe,
             place,
@@ -69,6 +78,9 @@ impl<'a, N: Line> Delivery<'a, N> {
             drained_after: None,
             unread: false,
             cost_cpu_s: None,
+            restarts: restarts.clone(),
+            begun_anew: 0,
+            is_behind_itself: false,
         }
     }
 
@@ -232,6 +244,12 @@ impl<'a, N: Line> Delivery<'a, N> {
                 self.problems
             ));
         }
+        if self.begun_anew > 0 {
+            remarks.push(format!(
+                "{} was killed, and what stood there was read anew when it was ready again: only what is still there counts as delivered",
+                self.probe.component
+            ));
+        }
         if self.unread {
             remarks.push(
                 "the drain ended before all was read that the store had to show; what was not read counts as not there"
@@ -291,11 +309,27 @@ impl<'a, N: Line> Delivery<'a, N> {
         Ok(false)
     }
 
+    /// A component that was killed may have lost what it had shown.
+    fn begin_anew_if_restarted(&mut self) {
+        let restarts = self.restarts.of(&self.probe.component);
+        if restarts > self.begun_anew {
+            self.begun_anew = restarts;
+            self.is_behind_itself = true;
+            self.follower.forget();
+        }
+    }
+
     /// One look; a failed one is tried again at the next poll.
     async fn look(&mut self, depth: Depth, writer: &RefCell<TrialWriter>) -> Result<bool, Cut> {
+        self.begin_anew_if_restarted();
         match self.follower.look(depth).await {
             Ok(has_more) => {
                 self.problem = None;
+                self.is_behind_itself &= has_more;
+                if self.is_behind_itself {
+                    // How far the store has come is not known before it was read to its end.
+                    return Ok(has_more);
+                }
                 let row = BacklogRow {
                     at_s: self.clock.elapsed().as_secs_f64(),
                     visible: self.follower.notes(|notes| notes.seen.distinct),

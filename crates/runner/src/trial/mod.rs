@@ -1,6 +1,7 @@
 //! One trial, from up to cool-down. The order of the phases is decided here and nowhere else.
 
 mod delivery;
+mod disturbing;
 mod phases;
 mod places;
 mod rehearsal;
@@ -127,7 +128,9 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
         .await;
     let came = came.map_err(|stop| with_log(stop, &means.driver));
     // What is left of one trial must not be found by the next.
-    let stays_up = order.may_stay_up && came.is_ok() && report.is_complete();
+    let is_disturbed = !order.cell.disturbances.is_empty();
+    let may_stay_up = order.may_stay_up && !is_disturbed;
+    let stays_up = may_stay_up && came.is_ok() && report.is_complete();
     if stays_up {
         phases.watch_no_more();
     } else {

@@ -5,8 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
-    ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, LedgerInfo, PhaseInfo, PhaseName,
-    PlaceInfo, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
+    ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT, LedgerInfo,
+    PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo,
+    TrialKey,
 };
 use waggle_study::{Cell, LoadModel};
 
@@ -42,6 +43,8 @@ pub(crate) struct Report {
     sessions: Option<SessionsInfo>,
     connecting: Option<ConnectingInfo>,
     pub(crate) remarks: Vec<String>,
+    /// What was killed, as far as it came.
+    pub(crate) disturbances: Vec<DisturbanceInfo>,
 }
 
 /// What is known of a load when it starts.
@@ -76,6 +79,7 @@ impl Report {
             sessions: None,
             connecting: None,
             remarks: Vec::new(),
+            disturbances: Vec::new(),
         }
     }
 
@@ -253,6 +257,7 @@ impl Report {
             sessions: self.sessions.clone(),
             connecting: self.connecting,
             on_the_way: self.on_the_way.clone(),
+            disturbances: self.disturbances.clone(),
         }
     }
 }

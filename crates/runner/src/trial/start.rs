@@ -17,6 +17,7 @@ use crate::{
     trial::{
         Means, Order,
         delivery::{Delivery, Place},
+        disturbing::{Disturbing, Restarts},
         phases::Cut,
         places::endpoints,
         under_load::{Progress, UnderLoad},
@@ -32,6 +33,7 @@ pub(crate) struct Started<'a, R, N> {
     /// In the order of the records' way.
     pub(crate) deliveries: Vec<Delivery<'a, N>>,
     pub(crate) watches: Watches<N>,
+    pub(crate) disturbing: Disturbing<'a>,
     pub(crate) clock: Clock,
     pub(crate) workers: usize,
 }
@@ -63,6 +65,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         started_unix_ns: clock.start_unix_ns(),
     })?;
     let (window, window_known) = watch::channel(None);
+    let restarts = Restarts::default();
     let following = |probe: &'a Probe, delivery: &'a DeliveryAsked| Following {
         probe,
         delivery,
@@ -87,14 +90,10 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         let following = following(probe, asked);
         let addresses = means.driver.addresses(&probe.component, &probe.port);
         let follower = Follower::new(&following, &addresses, |address| means.web.line(address))?;
-        deliveries.push(Delivery::new(&following, place, follower));
+        deliveries.push(Delivery::new(&following, (place, &restarts), follower));
     }
-    let watches = Watches::new(
-        order.system,
-        (cell.measure.resources, clock),
-        |watch| means.driver.addresses(&watch.component, &watch.port),
-        |address| means.web.line(address),
-    );
+    let watches = watches(order, means, clock);
+    let disturbing = Disturbing::new(cell, (clock, window_known), trial.events, restarts);
     let load = UnderLoad {
         run: started,
         writer: trial.writer,
@@ -108,9 +107,23 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         load,
         deliveries,
         watches,
+        disturbing,
         clock,
         workers: count,
     })
+}
+
+fn watches<D: Driver, L: Load, W: Web>(
+    order: Order<'_>,
+    means: &Means<D, L, W>,
+    clock: Clock,
+) -> Watches<W::Line> {
+    Watches::new(
+        order.system,
+        (order.cell.measure.resources, clock),
+        |watch| means.driver.addresses(&watch.component, &watch.port),
+        |address| means.web.line(address),
+    )
 }
 
 /// The probes of the places that are followed, in their order.

@@ -25,6 +25,7 @@ use crate::{
     trial::{
         Means, Order, SPARE,
         delivery::{Delivery, Sent},
+        disturbing::{self, Disturbing},
         phases::{Allowed, Cut, Phases, Stop},
         rehearsal,
         report::Report,
@@ -64,16 +65,25 @@ impl Trial<'_> {
             mut load,
             mut deliveries,
             mut watches,
+            disturbing,
             clock,
             workers,
         } = started;
         report.started(clock, workers, self.order.cell, self.order.possible_per_s);
         let mut sampler = Sampler::new(Instant::now(), clock, means.driver.usage());
         let came = {
-            let beside = self.watch(&mut deliveries, (&mut sampler, &mut watches), &means.driver);
-            self.under_load(&mut load, &means.driver, phases, report, beside)
+            let watch = self.watch(&mut deliveries, (&mut sampler, &mut watches), &means.driver);
+            let beside = async {
+                tokio::select! {
+                    cut = watch => cut,
+                    cut = disturbing.carry_out(&means.driver) => cut,
+                }
+            };
+            let driven = (&means.driver, &disturbing);
+            self.under_load(&mut load, driven, phases, report, beside)
                 .await
         };
+        report.disturbances = disturbing.told();
         report.measured(&load.progress, self.order.cell.measure.interval);
         if let Err(stop) = came {
             *cut_short = Some(load.run);
@@ -176,7 +186,7 @@ impl Trial<'_> {
     async fn under_load<R: LoadRun, D: Driver>(
         &self,
         load: &mut UnderLoad<'_, R>,
-        driver: &D,
+        (driver, disturbing): (&D, &Disturbing<'_>),
         phases: &mut Phases,
         report: &mut Report,
         beside: impl Future<Output = Cut>,
@@ -204,14 +214,16 @@ impl Trial<'_> {
             .await?;
         let allowed = Allowed {
             expected: None,
-            at_most: job::finish(cell) + SPARE,
+            at_most: job::finish(cell) + disturbing::beyond_measure(cell) + SPARE,
+        };
+        // What is to drain must be whole again.
+        let finish = async {
+            load.finish().await?;
+            disturbing.over().await;
+            Ok(())
         };
         phases
-            .run(
-                PhaseName::Finish,
-                allowed,
-                either(load.finish(), beside.as_mut()),
-            )
+            .run(PhaseName::Finish, allowed, either(finish, beside.as_mut()))
             .await
     }
 
@@ -392,7 +404,7 @@ async fn first<F: Future>(futures: Vec<F>) -> F::Output {
 }
 
 /// All of several, or the first that fails.
-async fn all<F: Future<Output = Result<(), Cut>>>(futures: Vec<F>) -> Result<(), Cut> {
+pub(super) async fn all<F: Future<Output = Result<(), Cut>>>(futures: Vec<F>) -> Result<(), Cut> {
     let mut futures: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
     poll_fn(|context| {
         let mut failed = None;

@@ -39,14 +39,22 @@ verify:
 
 /// A run that is in the middle of its first trial.
 fn under_way(bench: &Bench) -> (Child, BufReader<std::process::ChildStdout>) {
+    started_until(bench, "phase: Measure")
+}
+
+/// A run that has told of an event.
+pub(super) fn started_until(
+    bench: &Bench,
+    event: &str,
+) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = bench.start();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    while !line.contains("phase: Measure") {
+    while !line.contains(event) {
         line.clear();
         assert!(
             lines.read_line(&mut line).unwrap() > 0,
-            "it ended before it measured"
+            "it ended before it told of {event}"
         );
     }
     (child, lines)
@@ -66,7 +74,7 @@ fn living(bench: &Bench) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_all_gone(bench: &Bench) {
+pub(super) fn assert_all_gone(bench: &Bench) {
     let deadline = Instant::now() + GONE_AT_MOST;
     while !living(bench).is_empty() {
         assert!(
@@ -84,7 +92,7 @@ fn long_study() -> String {
         .replace("repeat: 1", "repeat: 2")
 }
 
-fn pid_of(child: &Child) -> Pid {
+pub(super) fn pid_of(child: &Child) -> Pid {
     Pid::from_child(child)
 }
 

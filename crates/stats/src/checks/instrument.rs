@@ -214,7 +214,8 @@ pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
         engine.connections_open_median,
         engine.connections_open_min,
     );
-    if float(typical) < CONNECTIONS_MIN * float(asked) {
+    // Those of a component that was killed on purpose are missed for as long as it is down.
+    if float(typical) < CONNECTIONS_MIN * float(asked) && !facts.is_disturbed() {
         let text = format!(
             "{} connections asked for, {} open in the typical interval",
             count(asked),

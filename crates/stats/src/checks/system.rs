@@ -62,9 +62,20 @@ fn grows(what: &str, totals: &RunningTotals<'_>, found: &mut Findings) {
     }
 }
 
+/// A system that is disturbed on purpose has no one level, and its silence is what was to be seen.
+fn not_judged(facts: &TrialFacts<'_>, found: &mut Findings) {
+    found.remarks.push(format!(
+        "steadiness was not judged: {}",
+        facts.disturbances.join(", ")
+    ));
+}
+
 /// The measured phase is tested itself. A warm-up that ended at its limit is therefore a reason only where that test
 /// could not be made.
 pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
+    if facts.is_disturbed() {
+        return not_judged(facts, found);
+    }
     let warm_up = "the warm-up ended at its limit, before the system was steady";
     let bins = SteadyBins {
         least_change_of_times: super::BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0),
@@ -139,7 +150,7 @@ pub(super) fn silence(facts: &TrialFacts<'_>, found: &mut Findings) {
     );
     let is_large = silence.longest_s >= SILENCE_SHARE * silence.phase_s
         || silence.in_all_s >= SILENCES_SHARE * silence.phase_s;
-    if is_large {
+    if is_large && !facts.is_disturbed() {
         found.reason(Verdict::Unsteady, text);
     } else {
         found.remarks.push(text);

@@ -1,6 +1,7 @@
 //! Raw → checked: what the values mean, and whether they can stand together. Every function reports what it finds and
 //! gives `None` where it cannot go on; what the schema walk reported already is not said again.
 
+mod disturb;
 mod external;
 mod find;
 mod load;
@@ -18,6 +19,7 @@ mod system_text;
 mod threshold;
 mod whole;
 
+pub(crate) use disturb::{Stage, disturb};
 pub(crate) use external::{Outside, outside};
 pub(crate) use find::put_highest;
 pub(crate) use load::{load, load_workers, protocol, refuse_pipelining};

@@ -16,8 +16,8 @@ pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
 pub(crate) use study::{
-    Arrivals, Delivery, Expect, Find, Fresh, Load, Measure, Model, Order, Protocol, Published,
-    PublishedColumn, Ready, Records, RecordsFormat, Request, Schedule, Study, UseSystem,
+    Arrivals, Delivery, Disturbance, Expect, Find, Fresh, Load, Measure, Model, Order, Protocol,
+    Published, PublishedColumn, Ready, Records, RecordsFormat, Request, Schedule, Study, UseSystem,
     WarmUpUntil,
 };
 pub(crate) use system::{

@@ -43,6 +43,8 @@ pub(crate) struct Study {
     /// The phases of a trial, and how often each cell is tried.
     #[schemars(required)]
     pub schedule: Option<Schedule>,
+    /// Components that are killed in mid-trial.
+    pub disturb: Option<Vec<Disturbance>>,
     /// What is measured besides the answers' times.
     pub measure: Option<Measure>,
     /// Searches for the highest level of the load at which conditions hold, in every cell.
@@ -386,6 +388,24 @@ pub(crate) enum Order {
     Shuffled,
     /// As the file lists them.
     AsListed,
+}
+
+/// A component that is killed in mid-trial and started again.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Disturbance {
+    /// The component: one of its processes gets SIGKILL, with all that this has started. `none`: nothing in this cell.
+    #[schemars(required)]
+    pub kill: Option<String>,
+    /// Which replica of it, counted from 0; 0 by default.
+    #[schemars(range(min = 0, max = 255))]
+    pub replica: Option<u32>,
+    /// When, counted from the start of the measured phase, in which it lies.
+    #[schemars(required)]
+    pub at: Option<Span>,
+    /// How long after that it is started again, with the same ports, folder and files.
+    #[schemars(required)]
+    pub again_after: Option<Span>,
 }
 
 /// What is measured besides the answers' times.

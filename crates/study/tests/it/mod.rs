@@ -1,6 +1,7 @@
 //! What the tests share: the fixtures, changes to them, golden files.
 
 mod accepted;
+mod disturbed;
 mod external;
 mod mistakes;
 mod places;

@@ -65,6 +65,8 @@ pub(crate) enum Wrong {
     Scatters,
     /// Two requests are in no account.
     Miscounts,
+    /// It is killed on purpose, and loses what it had not synced.
+    Killed,
 }
 
 impl Seeded {
@@ -103,6 +105,15 @@ impl Seeded {
             wrong: vec![(2, Wrong::FallsBehind)],
             has_broker: true,
             ..Self::plain(&[("writer", &["sink", "telegraf"])], 3)
+        }
+    }
+
+    /// A gateway that is killed in mid-trial, and one that is not.
+    pub(crate) fn killed() -> Self {
+        Self {
+            question: "What is lost when the gateway is killed?".to_owned(),
+            wrong: vec![(2, Wrong::Killed)],
+            ..Self::plain(&[("victim", &["none", "gateway"])], 3)
         }
     }
 

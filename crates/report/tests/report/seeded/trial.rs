@@ -3,9 +3,9 @@
 
 use hdrhistogram::Histogram;
 use waggle_results::{
-    BacklogRow, CellInfo, CountsRow, DeliveryInfo, EngineInfo, FORMAT, FailureCount,
-    IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, PhaseInfo, PhaseName, ResourceRow,
-    SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    BacklogRow, CellInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT,
+    FailureCount, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, PhaseInfo, PhaseName,
+    ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
 };
 
 use super::{
@@ -16,6 +16,8 @@ use super::{
 const INTERVAL_S: f64 = 0.25;
 const WARM_UP: usize = 6;
 const MEASURED: usize = 12;
+/// The intervals in which a killed gateway is away.
+const KILLED: std::ops::Range<usize> = WARM_UP + 4..WARM_UP + 7;
 
 /// What a trial is made from.
 pub(crate) struct Made {
@@ -161,6 +163,24 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         .unwrap();
 }
 
+fn is_away(made: &Made, place: usize) -> bool {
+    made.is(Wrong::Killed) && KILLED.contains(&place)
+}
+
+fn failures(made: &Made, place: usize) -> Vec<FailureCount> {
+    let of = |kind: &str, count| FailureCount {
+        kind: kind.to_owned(),
+        count,
+    };
+    if made.is(Wrong::Errors) && place.is_multiple_of(3) {
+        vec![of("status_503", 4), of("reset", 1)]
+    } else if is_away(made, place) {
+        vec![of("refused", 40)]
+    } else {
+        Vec::new()
+    }
+}
+
 fn interval(
     out: &mut TrialWriter,
     seeded: &Seeded,
@@ -168,22 +188,12 @@ fn interval(
     (place, rate): (usize, f64),
     sums: &mut Sums,
 ) {
-    let mut succeeded = (rate * INTERVAL_S).round() as u64;
-    let mut failures = Vec::new();
-    if made.is(Wrong::Errors) && place.is_multiple_of(3) {
-        failures = vec![
-            FailureCount {
-                kind: "status_503".to_owned(),
-                count: 4,
-            },
-            FailureCount {
-                kind: "reset".to_owned(),
-                count: 1,
-            },
-        ];
-        succeeded -= 5;
-    }
+    let failures = failures(made, place);
+    let is_away = is_away(made, place);
+    let share = if is_away { 0.0 } else { 1.0 };
+    let answered = (rate * INTERVAL_S * share).round() as u64;
     let failed: u64 = failures.iter().map(|failure| failure.count).sum();
+    let succeeded = answered.saturating_sub(failed);
     let response = spread(succeeded, made.in_flight / rate * 1e6);
     let failed_time = spread(failed, 900.0);
     let lost_count = if made.is(Wrong::Miscounts) && place == WARM_UP + 1 {
@@ -209,12 +219,12 @@ fn interval(
     let row = IntervalRow {
         start_s: place as f64 * INTERVAL_S,
         counts: counts.clone(),
-        in_flight: made.in_flight as u64,
-        connections_open: made.connections,
+        in_flight: (made.in_flight * share) as u64,
+        connections_open: if is_away { 0 } else { made.connections },
         engine_cpu_s: cpu * INTERVAL_S,
         engine_cpu_busiest_s: cpu * INTERVAL_S,
         lag_p99_us: 12.0,
-        in_flight_mean: made.in_flight,
+        in_flight_mean: made.in_flight * share,
         steps: steps.counts.clone(),
         sessions: steps.sessions(),
     };
@@ -326,10 +336,10 @@ fn backlog(out: &mut TrialWriter, made: &Made, sums: &Sums, load_end: f64, drain
 }
 
 fn lost(made: &Made) -> u64 {
-    if made.is(Wrong::Loses) && made.key.repetition == 2 {
-        3
-    } else {
-        0
+    match made.wrong {
+        Some(Wrong::Loses) if made.key.repetition == 2 => 3,
+        Some(Wrong::Killed) => 17,
+        _ => 0,
     }
 }
 
@@ -447,10 +457,29 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         sessions: None,
         connecting: None,
         on_the_way: Vec::new(),
+        disturbances: disturbances(made),
     }
 }
 
+/// A gateway that is killed is away for three intervals, and every repetition a little longer.
+fn disturbances(made: &Made) -> Vec<DisturbanceInfo> {
+    let late = f64::from(made.key.repetition) / 50.0;
+    let killed = made.is(Wrong::Killed).then(|| DisturbanceInfo {
+        component: "gateway".to_owned(),
+        replica: 0,
+        killed_s: 1.001,
+        started_s: Some(1.502),
+        ready_s: Some(1.7 + late),
+    });
+    killed.into_iter().collect()
+}
+
 fn engine(made: &Made, rate: f64) -> EngineInfo {
+    let present = if made.is(Wrong::Killed) {
+        1.0 - KILLED.len() as f64 / MEASURED as f64
+    } else {
+        1.0
+    };
     EngineInfo {
         workers: 1,
         connections_asked: made.connections,
@@ -461,7 +490,7 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
         turn_wait_mean_us: 0.0,
         lag_p99_us: 12.0,
         offered_per_s: None,
-        in_flight_mean: made.in_flight,
+        in_flight_mean: made.in_flight * present,
         in_flight_beside: 0.0,
         possible_per_s: Some(1_000_000.0),
     }
@@ -502,5 +531,6 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         sessions: None,
         connecting: None,
         on_the_way: Vec::new(),
+        disturbances: Vec::new(),
     }
 }

@@ -1,0 +1,92 @@
+//! A store that a study kills in mid-trial: what the plan says before, and what the report says after.
+
+use std::fs;
+
+use waggle_stats::Verdict;
+
+use crate::desk::{Desk, Parts, shown};
+
+/// The store keeps records in memory.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.study(&Parts {
+        measure: "5s",
+        ..Parts::default()
+    });
+    let file = desk.path().join("study.yaml");
+    let mut text = fs::read_to_string(&file).unwrap();
+    text.push_str(
+        "factors:\n  victim: [none, store]\ndisturb:\n  - { kill: \"${victim}\", at: 1s, again_after: 1s }\n",
+    );
+    fs::write(&file, text).unwrap();
+    desk
+}
+
+#[test]
+fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
+    let desk = desk();
+    let plan = desk.output(&["plan", "study.yaml"]);
+    let told = String::from_utf8_lossy(&plan.stdout).into_owned();
+    let killed = "store-0 is killed at 1s of the measured phase and started again 1s later";
+    assert_eq!(told.matches(killed).count(), 1, "{told}");
+
+    let output = desk.output(&["run", "study.yaml", "--quiet"]);
+    // Of the cell in which records are missing nothing counts.
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert!(
+        desk.processes_left().is_empty(),
+        "{:?}",
+        desk.processes_left()
+    );
+    let model = desk.model();
+    let [quiet, disturbed] = &model.trials[..] else {
+        panic!("{:?}", model.trials);
+    };
+    assert!(quiet.disturbed.is_none());
+    assert_eq!(quiet.ledger.as_ref().unwrap().missing, 0);
+
+    let ledger = disturbed.ledger.as_ref().unwrap();
+    assert!(ledger.missing > 0 && ledger.delivered > 0, "{ledger:?}");
+    assert_eq!(ledger.accepted, ledger.delivered + ledger.missing);
+    assert!(disturbed.verdict >= Verdict::Incomplete);
+    let mut reasons = disturbed.reasons.iter().map(|reason| reason.verdict);
+    assert!(reasons.all(|verdict| verdict != Verdict::Unsteady));
+    let remark = "steadiness was not judged: store-0 was killed at 1";
+    assert!(
+        disturbed
+            .remarks
+            .iter()
+            .any(|told| told.starts_with(remark)),
+        "{:?}",
+        disturbed.remarks
+    );
+    let found = disturbed.disturbed.as_ref().unwrap();
+    assert!(found.failed > 0, "{found:?}");
+    // It was down for a second of the five, which has two whole intervals in it at least.
+    assert!(found.silence.unwrap().us >= 500e3, "{found:?}");
+    for (page, there) in [
+        ("report.html", "id=\"disturbances\""),
+        ("report.md", "## Disturbances"),
+        ("tables.csv", "longest_without_success_s"),
+    ] {
+        let text = fs::read_to_string(desk.run_folder().join(page)).unwrap();
+        assert!(text.contains(there), "{page}");
+        assert!(text.contains("store-0"), "{page}");
+    }
+}
+
+#[test]
+fn what_cannot_be_killed_is_a_mistake_of_the_study() {
+    let desk = desk();
+    let file = desk.path().join("study.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("[none, store]", "[none, stroe]")).unwrap();
+    let output = desk.output(&["run", "study.yaml"]);
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("which is no component of system faulty") && told.contains("\"store\"?"),
+        "{told}"
+    );
+    assert!(!desk.path().join("runs").exists());
+}

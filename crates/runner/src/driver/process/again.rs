@@ -1,0 +1,96 @@
+//! A replica that is killed on purpose, and its next life: the same command, ports, folder, files, environment and CPUs.
+
+use tokio::time::Instant;
+
+use super::{NotUp, ProcessDriver, Running};
+use crate::{
+    driver::{
+        Failure, Usage,
+        child::{Child, KILL_AT_MOST},
+    },
+    proc::{self, Used},
+};
+
+impl Running {
+    /// What it has used in all its lives; a replica that is down uses nothing more.
+    pub(super) fn used(&self) -> Option<Usage> {
+        let now = if self.is_down {
+            None
+        } else {
+            proc::below(self.child.supervisor?)
+        };
+        let used = match self.earlier {
+            None => now?,
+            Some(earlier) => {
+                let now = now.unwrap_or_default();
+                Used {
+                    cpu: earlier + now.cpu,
+                    ..now
+                }
+            }
+        };
+        Some(used.of(&self.child.replica))
+    }
+}
+
+impl ProcessDriver {
+    pub(super) async fn kill_one(&self, component: &str, number: u32) -> Result<(), Failure> {
+        let name = format!("{component}-{number}");
+        let mut gone = {
+            let mut running = self.running.borrow_mut();
+            let running = find(&mut running, &name)?;
+            // The last word on what it used; and what it uses from here on is as good as nothing.
+            running.earlier = running.used().map(|used| used.cpu).or(running.earlier);
+            running.earlier.get_or_insert_default();
+            running.is_down = true;
+            running.is_ready = false;
+            running.child.kill()
+        };
+        if !gone.within(KILL_AT_MOST).await {
+            let seconds = KILL_AT_MOST.as_secs();
+            let why = format!("{name} could not be killed within {seconds} s");
+            return Err(self.blame(&name, why));
+        }
+        let kept = self.ports.keep(component, number);
+        find(&mut self.running.borrow_mut(), &name)?.kept = kept;
+        Ok(())
+    }
+
+    pub(super) async fn start_one_again(
+        &self,
+        component: &str,
+        number: u32,
+        deadline: Instant,
+    ) -> Result<(), Failure> {
+        let name = format!("{component}-{number}");
+        let (mut start, index) = {
+            let mut running = self.running.borrow_mut();
+            let running = find(&mut running, &name)?;
+            running.kept.clear();
+            let child = Child::begin(running.launch.clone(), self.deaths.clone())
+                .map_err(|why| not_started(&name, &why))?;
+            running.child = child;
+            running.is_down = false;
+            (running.child.start_told(), running.component)
+        };
+        start.told().await.map_err(|why| not_started(&name, &why))?;
+        let component = &self.system.components[index];
+        let ready = self.wait_for_one(component, number, deadline).await;
+        ready.map_err(|not_up| match not_up {
+            NotUp::PortTaken { failure } | NotUp::Failed(failure) => failure,
+        })?;
+        find(&mut self.running.borrow_mut(), &name)?.is_ready = true;
+        Ok(())
+    }
+}
+
+fn find<'a>(running: &'a mut [Running], name: &str) -> Result<&'a mut Running, Failure> {
+    let mut running = running.iter_mut();
+    running
+        .find(|running| running.child.replica == name)
+        .ok_or_else(|| Failure::new(format!("{name} was not started by waggle")))
+}
+
+fn not_started(name: &str, why: &str) -> Failure {
+    Failure::new(format!("{name} could not be started again: {why}"))
+}

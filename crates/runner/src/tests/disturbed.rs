@@ -1,0 +1,214 @@
+//! What a study kills in mid-trial: at its instant, up again after its time, and whatever goes wrong in between.
+
+use waggle_results::{PhaseName, TrialEnd, TrialInfo};
+
+use super::{
+    Bench, STUDY, Then, phases, world,
+    world::{Fault, PER_INTERVAL, Shared},
+};
+use crate::{Ended, Event};
+
+const WHOLE: &str = "Up Ready Verify WarmUp Measure Finish Drain Collect Down";
+/// Killed between two intervals, so that it is known what it had.
+const ONCE: &str = "{ kill: fake, at: 600ms, again_after: 250ms }";
+
+/// A study of one cell and one trial that is disturbed.
+fn bench(disturb: &[&str]) -> Bench {
+    let entries: String = disturb
+        .iter()
+        .map(|entry| format!("  - {entry}\n"))
+        .collect();
+    let study = STUDY
+        .replace("connections: [1, 2]", "connections: [1]")
+        .replace("repeat: 2", "repeat: 1")
+        .replace("measure:\n", &format!("disturb:\n{entries}measure:\n"));
+    Bench::with(&study)
+}
+
+/// The one trial.
+async fn told(bench: &Bench, world: &Shared, then: Then) -> TrialInfo {
+    let (ended, _) = bench.run(world, then).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    bench.results().trials.remove(0).info
+}
+
+#[track_caller]
+fn assert_at(at_s: Option<f64>, expected_s: f64) {
+    assert!(
+        at_s.is_some_and(|at_s| (at_s - expected_s).abs() < 0.005),
+        "{at_s:?} is not {expected_s}"
+    );
+}
+
+#[track_caller]
+fn assert_failed(info: &TrialInfo, phase: PhaseName, reason: &str) {
+    let TrialEnd::Failed {
+        phase: at,
+        reason: told,
+        ..
+    } = &info.end
+    else {
+        panic!("it went unnoticed");
+    };
+    assert_eq!((*at, told.as_str()), (phase, reason));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_killed_at_its_instant_and_up_again_after_its_time() {
+    let (bench, world) = (bench(&[ONCE]), world(None));
+    let (ended, events) = bench.run(&world, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    assert_eq!(phases(&events), [format!("c1 r1: {WHOLE}")]);
+    let done = [
+        "up",
+        "ready",
+        "verify",
+        "load",
+        "kill fake-0",
+        "start fake-0 again",
+        "joined",
+        "down",
+    ];
+    assert_eq!(world.borrow().done, done);
+    let shown: Vec<&Event> = events
+        .iter()
+        .filter(|event| matches!(event, Event::Killed { .. } | Event::UpAgain { .. }))
+        .collect();
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    let info = &bench.results().trials[0].info;
+    assert_eq!(info.end, TrialEnd::Completed);
+    let [disturbance] = &info.disturbances[..] else {
+        panic!("{:?}", info.disturbances);
+    };
+    assert_eq!(disturbance.name(), "fake-0");
+    assert_at(Some(disturbance.killed_s), 0.6);
+    assert_at(disturbance.started_s, 0.85);
+    assert_at(disturbance.ready_s, 0.86);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_died_with_it_is_missing_and_what_came_after_is_found() {
+    let bench = bench(&[ONCE]);
+    let info = told(&bench, &world(None), Then::Nothing).await;
+    let ledger = info.ledger.as_ref().unwrap();
+    // Twelve intervals; six before the kill, and one in which it was dead.
+    let (sent, lost) = (11 * PER_INTERVAL, 6 * PER_INTERVAL);
+    assert_eq!(
+        (ledger.accepted, ledger.missing, ledger.delivered),
+        (sent, lost, sent - lost)
+    );
+    assert_eq!((ledger.duplicates, ledger.unexpected), (0, 0));
+    let read_anew = "fake was killed, and what stood there was read anew when it was ready again";
+    assert!(
+        info.remarks.iter().any(|told| told.starts_with(read_anew)),
+        "{:?}",
+        info.remarks
+    );
+    // What was seen before the kill has its delay; it is not noted twice, and nothing is left out.
+    let trial = &bench.results().trials[0];
+    let measured = 7 * PER_INTERVAL;
+    assert_eq!(trial.delivery_delay.as_ref().unwrap().len(), measured);
+    let visible: Vec<u64> = trial.backlog.iter().map(|row| row.visible).collect();
+    assert_eq!(visible.last(), Some(&(sent - lost)), "{visible:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_kills_come_in_the_order_of_their_instants() {
+    let bench = bench(&[
+        "{ kill: fake, at: 1400ms, again_after: 0s }",
+        "{ kill: fake, at: 100ms, again_after: 1s }",
+    ]);
+    let info = told(&bench, &world(None), Then::Nothing).await;
+    let [first, second] = &info.disturbances[..] else {
+        panic!("{:?}", info.disturbances);
+    };
+    assert_at(Some(first.killed_s), 0.1);
+    assert_at(first.started_s, 1.1);
+    assert_at(Some(second.killed_s), 1.4);
+    // It is gone before it is started again.
+    assert_at(second.started_s, 1.41);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_waits_for_what_is_up_again_only_after_its_load() {
+    let bench = bench(&["{ kill: fake, at: 1900ms, again_after: 5s }"]);
+    let info = told(&bench, &world(None), Then::Nothing).await;
+    assert_eq!(info.end, TrialEnd::Completed);
+    assert_at(info.disturbances[0].ready_s, 6.91);
+    let drain = info.phase(PhaseName::Drain).unwrap();
+    assert!(drain.start_s >= 1.0 + 6.9, "{drain:?}");
+    // All of it was lost, but the store was asked.
+    assert_eq!(info.ledger.unwrap().delivered, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_come_up_again_fails_the_trial() {
+    let dead = world(Some(Fault::StaysDead));
+    let info = told(&bench(&[ONCE]), &dead, Then::Nothing).await;
+    // It had until 3 s after its start, when the load was over already.
+    assert_failed(&info, PhaseName::Finish, "fake-0 was not ready in time");
+    assert_eq!(info.disturbances.len(), 1);
+    assert_at(info.disturbances[0].started_s, 0.85);
+    assert_eq!(info.disturbances[0].ready_s, None);
+    // A driver that never tells meets the phase's own limit.
+    let hangs = world(Some(Fault::HangsDead));
+    let info = told(&bench(&[ONCE]), &hangs, Then::Nothing).await;
+    assert_failed(&info, PhaseName::Finish, "not done within 43 s");
+    for world in [dead, hangs] {
+        let done = &world.borrow().done;
+        assert_eq!(done[done.len() - 2..], ["down", "joined"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_up_when_it_is_to_be_killed_again_fails_the_trial() {
+    let bench = bench(&[
+        "{ kill: fake, at: 100ms, again_after: 100ms }",
+        "{ kill: fake, at: 1s, again_after: 100ms }",
+    ]);
+    let slow = world(Some(Fault::RisesSlowly));
+    let info = told(&bench, &slow, Then::Nothing).await;
+    let why =
+        "fake-0 was to be killed again 1 s into the measured phase, and was ready only 1.2 s later";
+    assert_failed(&info, PhaseName::Finish, why);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_death_fails_the_trial_as_ever() {
+    let info = told(&bench(&[ONCE]), &world(None), Then::DieWhenKilled).await;
+    let why = "fake-0 ended with exit code 7";
+    assert_failed(&info, PhaseName::Measure, why);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_while_it_is_dead_leaves_nothing_behind() {
+    let (bench, world) = (bench(&[ONCE]), world(None));
+    let (ended, events) = bench.run(&world, Then::ShutdownWhenKilled).await;
+    assert_eq!(ended.unwrap(), Ended::Interrupted);
+    assert!(phases(&events)[0].ends_with("Measure Down"), "{events:?}");
+    let done = world.borrow().done.clone();
+    assert!(done.iter().any(|done| done == "kill fake-0"), "{done:?}");
+    assert!(!done.iter().any(|done| done.starts_with("start")));
+    assert_eq!(done.iter().filter(|done| *done == "down").count(), 1);
+    assert!(bench.results().trials.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_that_was_disturbed_is_started_anew_for_the_cells_next_trial() {
+    let study = STUDY
+        .replace("connections: [1, 2]", "connections: [1]")
+        .replace("repeat: 2", "repeat: 2\n  fresh: cell")
+        .replace("measure:\n", &format!("disturb:\n  - {ONCE}\nmeasure:\n"));
+    let bench = Bench::with(&study);
+    let remembers = world(Some(Fault::Remembers));
+    let (ended, events) = bench.run(&remembers, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    let ran = phases(&events);
+    assert_eq!(ran.len(), 2);
+    assert!(ran.iter().all(|ran| ran.contains("Up Ready")), "{ran:?}");
+    // Not for a loss: a place that is read anew shows each record once.
+    for trial in &bench.results().trials {
+        let ledger = trial.info.ledger.as_ref().unwrap();
+        assert_eq!((ledger.missing, ledger.duplicates), (0, 0));
+    }
+}

@@ -1,0 +1,198 @@
+//! What a study kills in mid-trial: each replica at its instant of the measured phase, and again up after its time.
+//!
+//! How a replica is killed and started is the driver's; what its death does to the load and to records is found by what follows
+//! those anyway.
+
+use std::{cell::RefCell, future::pending, rc::Rc, time::Duration};
+
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+use waggle_results::DisturbanceInfo;
+use waggle_study::{Cell, Disturbance};
+
+use crate::{
+    Event,
+    clock::Clock,
+    driver::{Driver, Failure},
+    events::Events,
+    probe::Window,
+    trial::{SPARE, phases::Cut, way::all},
+};
+
+/// A kill that is later than this was not the one that was asked for.
+const LATE_AT_MOST: Duration = Duration::from_millis(500);
+
+/// Which components were killed and are ready again, for those who follow what they hold.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Restarts(Rc<RefCell<Vec<String>>>);
+
+impl Restarts {
+    /// How often a replica of it was.
+    pub(crate) fn of(&self, component: &str) -> usize {
+        let names = self.0.borrow();
+        names.iter().filter(|name| *name == component).count()
+    }
+
+    fn add(&self, component: &str) {
+        self.0.borrow_mut().push(component.to_owned());
+    }
+}
+
+/// The disturbances of one trial.
+#[derive(Debug)]
+pub(crate) struct Disturbing<'a> {
+    /// In the order of their instants.
+    asked: &'a [Disturbance],
+    ready_at_most: Duration,
+    interval: Duration,
+    clock: Clock,
+    window: watch::Receiver<Option<Window>>,
+    events: &'a Events,
+    restarts: Restarts,
+    /// In the order in which they began.
+    carried_out: RefCell<Vec<DisturbanceInfo>>,
+    is_over: watch::Sender<bool>,
+}
+
+/// How long the last disturbance may go on after the measured phase.
+pub(crate) fn beyond_measure(cell: &Cell) -> Duration {
+    let schedule = &cell.schedule;
+    cell.disturbed_until().map_or(Duration::ZERO, |until| {
+        until.saturating_sub(schedule.measure) + schedule.ready_at_most + SPARE
+    })
+}
+
+impl<'a> Disturbing<'a> {
+    pub(crate) fn new(
+        cell: &'a Cell,
+        (clock, window): (Clock, watch::Receiver<Option<Window>>),
+        events: &'a Events,
+        restarts: Restarts,
+    ) -> Self {
+        Self {
+            asked: &cell.disturbances,
+            ready_at_most: cell.schedule.ready_at_most,
+            interval: cell.measure.interval,
+            clock,
+            window,
+            events,
+            restarts,
+            carried_out: RefCell::default(),
+            is_over: watch::channel(false).0,
+        }
+    }
+
+    /// Carries out all of them; ends only where one fails.
+    pub(crate) async fn carry_out<D: Driver>(&self, driver: &D) -> Cut {
+        if !self.asked.is_empty() {
+            let measured = self.measured().await;
+            let replicas = self.replicas().into_iter();
+            let each = replicas.map(|name| self.of_replica(driver, name, measured));
+            if let Err(cut) = all(each.collect()).await {
+                return cut;
+            }
+        }
+        self.is_over.send_replace(true);
+        pending().await
+    }
+
+    /// Returns when the last one is ready again.
+    pub(crate) async fn over(&self) {
+        let mut is_over = self.is_over.subscribe();
+        if is_over.wait_for(|over| *over).await.is_err() {
+            unreachable!("its other end lives as long as this");
+        }
+    }
+
+    /// What was carried out so far.
+    pub(crate) fn told(&self) -> Vec<DisturbanceInfo> {
+        self.carried_out.borrow().clone()
+    }
+
+    /// The first instant of the measured phase, as soon as it is known.
+    async fn measured(&self) -> Instant {
+        let mut window = self.window.clone();
+        let known = window.wait_for(Option::is_some).await;
+        let from = known
+            .ok()
+            .and_then(|window| window.map(|window| window.from));
+        let Some(from) = from else {
+            // The load ended before it was measured.
+            return pending().await;
+        };
+        let from = u32::try_from(from).unwrap_or(u32::MAX);
+        self.clock.instant(self.interval.saturating_mul(from))
+    }
+
+    fn replicas(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.asked.iter().map(Disturbance::name).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// All that is done to one replica, one after the other.
+    async fn of_replica<D: Driver>(
+        &self,
+        driver: &D,
+        name: String,
+        measured: Instant,
+    ) -> Result<(), Cut> {
+        let of_it = self.asked.iter().filter(|asked| asked.name() == name);
+        for (before, asked) in of_it.enumerate() {
+            let late = Instant::now().saturating_duration_since(measured + asked.at);
+            if before > 0 && late > LATE_AT_MOST {
+                let why = format!(
+                    "{name} was to be killed again {} s into the measured phase, and was ready only {} s later",
+                    asked.at.as_secs_f64(),
+                    late.as_secs_f64()
+                );
+                return Err(Failure::new(why).into());
+            }
+            sleep_until(measured + asked.at).await;
+            self.one(driver, asked, measured).await?;
+        }
+        Ok(())
+    }
+
+    async fn one<D: Driver>(
+        &self,
+        driver: &D,
+        asked: &Disturbance,
+        measured: Instant,
+    ) -> Result<(), Cut> {
+        let (component, replica) = (&asked.component, asked.replica);
+        let seconds = |at: Instant| at.saturating_duration_since(measured).as_secs_f64();
+        let killed = Instant::now();
+        let place = {
+            let mut carried_out = self.carried_out.borrow_mut();
+            carried_out.push(DisturbanceInfo {
+                component: component.clone(),
+                replica,
+                killed_s: seconds(killed),
+                started_s: None,
+                ready_s: None,
+            });
+            carried_out.len() - 1
+        };
+        self.events.show(Event::Killed {
+            replica: asked.name(),
+        });
+        driver.kill(component, replica).await?;
+        sleep_until(killed + asked.again_after).await;
+        let started = Instant::now();
+        self.carried_out.borrow_mut()[place].started_s = Some(seconds(started));
+        let deadline = started + self.ready_at_most;
+        driver.start_again(component, replica, deadline).await?;
+        let ready = Instant::now();
+        self.carried_out.borrow_mut()[place].ready_s = Some(seconds(ready));
+        self.restarts.add(component);
+        self.events.show(Event::UpAgain {
+            replica: asked.name(),
+            after: ready - killed,
+        });
+        Ok(())
+    }
+}

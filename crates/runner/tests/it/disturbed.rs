@@ -1,0 +1,155 @@
+//! Real processes that are killed in mid-trial because a study asks for it.
+
+use std::fs;
+
+use rustix::process::{Signal, kill_process};
+use waggle_results::{PhaseName, Run, TrialEnd};
+
+use super::{
+    Bench, DELIVERY, example, log,
+    orphans::{assert_all_gone, pid_of, started_until},
+    study,
+};
+
+/// A store in memory behind a script; `$0` is its port.
+fn system(script: &str) -> String {
+    let store = example("store").display().to_string();
+    let script = script.replace("STORE", &store);
+    format!(
+        "
+system: mortal
+summary: A store in memory that can be killed.
+components:
+  store:
+    ports: [http]
+    process: {{ command: [sh, -c, '{script}', '${{port.http}}'] }}
+    ready: {{ http: {{ port: http, path: /ready }} }}
+    stop_within: 5s
+endpoints:
+  records: {{ component: store, port: http }}
+probes:
+  store:
+    component: store
+    port: http
+    get: /store/${{offset}}/${{limit}}
+    limit: 5000
+    offset_after: '\"offset\":'
+    time_after: '\"time\":'
+    run_after: '\"run\":\"'
+    key_after: '\"key\":'
+verify:
+  - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
+"
+    )
+}
+
+fn disturbed(measure: &str, disturb: &str) -> String {
+    let text = study("mortal", DELIVERY);
+    let text = text.replace("measure: 500ms", &format!("measure: {measure}"));
+    text.replace(
+        "measure:\n  interval",
+        &format!("disturb: [{disturb}]\nmeasure:\n  interval"),
+    )
+}
+
+/// Each life tells what runs in its folder, then starts children of which some leave its group.
+const FAMILY: &str = "for each in /proc/[0-9]*; do \
+     test \"$(readlink $each/cwd)\" = \"$PWD\" && tr \"\\0\" \" \" < $each/cmdline && echo; done; echo life begins; \
+     sleep 600 & setsid sh -c \"sleep 601 & sleep 602\" & exec STORE $0";
+
+#[test]
+fn a_store_is_killed_and_comes_back_while_load_goes_on() {
+    let study = disturbed("6s", "{ kill: store, at: 1s, again_after: 1s }");
+    let bench = Bench::new(&system(FAMILY), &study);
+    let run = bench.results();
+    let trial = &run.trials[0];
+    let info = &trial.info;
+    assert_eq!(info.end, TrialEnd::Completed);
+    let [disturbance] = &info.disturbances[..] else {
+        panic!("{:?}", info.disturbances);
+    };
+    let (killed, started, ready) = (
+        disturbance.killed_s,
+        disturbance.started_s.unwrap(),
+        disturbance.ready_s.unwrap(),
+    );
+    assert!(killed >= 0.99 && started >= killed + 0.99 && ready >= started);
+    // The load met its death, and its second life.
+    let kinds: Vec<&str> = info.totals.failures.iter().map(|of| &*of.kind).collect();
+    assert!(kinds.contains(&"refused"), "{kinds:?}");
+    let measure = info.phase(PhaseName::Measure).unwrap();
+    let in_second_life = trial
+        .intervals_within(measure.start_s + ready, f64::MAX)
+        .map(|row| row.counts.succeeded);
+    assert!(in_second_life.sum::<u64>() > 0);
+    // What the first life had is lost, and what the second one took is there.
+    let ledger = info.ledger.as_ref().unwrap();
+    assert!(ledger.missing > 0 && ledger.delivered > 0, "{ledger:?}");
+    assert_eq!(ledger.accepted, ledger.delivered + ledger.missing);
+    assert_eq!((ledger.duplicates, ledger.unexpected), (0, 0));
+    // Its rows go on: nothing is used while it is dead.
+    let rows = || {
+        trial
+            .resources
+            .iter()
+            .filter(|row| row.component == "store-0")
+    };
+    assert!(rows().any(|row| row.rss_bytes == 0 && row.at_s > measure.start_s + killed));
+    assert!(rows().next_back().unwrap().rss_bytes > 0);
+    // Two lives in one log, and nothing of the first lived on in the second.
+    let log = log(&run, "store-0");
+    let (first, second) = log.split_once("[waggle started it again here]").unwrap();
+    assert!(first.contains("life begins") && second.contains("life begins"));
+    assert!(!second.contains("\nsleep 60"), "{second}");
+    assert_all_gone(&bench);
+    assert!(!bench.path("run/.system").exists());
+}
+
+#[test]
+fn a_store_that_does_not_come_back_fails_the_trial_with_its_last_words() {
+    let once = "test -e lived && { echo no second life; exit 3; }; touch lived; exec STORE $0";
+    let study = disturbed("4s", "{ kill: store, at: 500ms, again_after: 100ms }");
+    let bench = Bench::new(&system(once), &study);
+    let run = bench.results();
+    let TrialEnd::Failed {
+        reason, log_tail, ..
+    } = &run.trials[0].info.end
+    else {
+        panic!("it did not fail");
+    };
+    assert!(
+        reason.starts_with("store-0 ended with exit code 3"),
+        "{reason}"
+    );
+    assert_eq!(log_tail.last().map(String::as_str), Some("no second life"));
+    assert_eq!(run.trials[0].info.disturbances[0].ready_s, None);
+    assert_all_gone(&bench);
+}
+
+#[test]
+fn an_end_between_two_lives_leaves_nothing_behind() {
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let study = disturbed("60s", "{ kill: store, at: 300ms, again_after: 30s }");
+        let bench = Bench::new(&system(FAMILY), &study);
+        let (mut child, _lines) = started_until(&bench, "Killed {");
+        kill_process(pid_of(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), code);
+        assert_all_gone(&bench);
+        let run = Run::read(&bench.path("run")).unwrap();
+        assert!(run.trials.is_empty());
+    }
+}
+
+#[test]
+fn an_end_in_a_second_life_that_is_not_ready_leaves_nothing_behind() {
+    let never_ready =
+        "test -e lived && { sleep 600 & exec sleep 601; }; touch lived; exec STORE $0";
+    let study = disturbed("60s", "{ kill: store, at: 300ms, again_after: 0s }");
+    let bench = Bench::new(&system(never_ready), &study);
+    let (mut child, _lines) = started_until(&bench, "Killed {");
+    let lived = bench.path("run/.system/store-0/lived");
+    assert!(fs::exists(lived).unwrap());
+    kill_process(pid_of(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_all_gone(&bench);
+}

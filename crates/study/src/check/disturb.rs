@@ -1,0 +1,264 @@
+//! Components that are killed in mid-trial: whether they can be, and when.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{Checker, shown, system::MAX_REPLICAS};
+use crate::{
+    Component, Disturbance, Level, Schedule, System,
+    mistake::Finding,
+    nearest::{list, nearest},
+    raw,
+    tree::quoted,
+    units,
+};
+
+const KEY: &str = "disturb";
+/// In the place of a component's name: nothing is killed in this cell.
+const NOTHING: &str = "none";
+/// Longest time that a component stays down.
+const AGAIN_AFTER_MAX: Duration = Duration::from_secs(3600);
+/// Most disturbances of a cell.
+const MAX_DISTURBANCES: usize = 32;
+
+/// Where a disturbance of a cell takes place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stage<'a> {
+    /// In every configuration, and what of it exists in the cell's; `None`: not known.
+    system: Option<(&'a System, &'a System)>,
+    parameters: Option<&'a BTreeMap<String, Level>>,
+    /// Of the measured phase; `None`: what the study says of it is wrong.
+    measure: Option<Duration>,
+}
+
+impl<'a> Stage<'a> {
+    pub(crate) fn of(
+        system: Option<(&'a System, &'a System)>,
+        parameters: Option<&'a BTreeMap<String, Level>>,
+        schedule: Option<&Schedule>,
+    ) -> Self {
+        Self {
+            system,
+            parameters,
+            measure: schedule.map(|schedule| schedule.measure),
+        }
+    }
+}
+
+/// What is killed in a cell, in the order of its instants.
+pub(crate) fn disturb(
+    checker: &mut Checker<'_>,
+    raw: &raw::Study,
+    stage: Stage<'_>,
+) -> Option<Vec<Disturbance>> {
+    let Some(given) = &raw.disturb else {
+        return (!checker.is_wild(&[KEY])).then(Vec::new);
+    };
+    let is_url = raw.system.as_ref().is_some_and(|raw| raw.url.is_some());
+    if is_url && !given.is_empty() {
+        let what =
+            "disturb kills what waggle has started, and system.url is a server that runs already";
+        let place = checker.key(&[KEY]);
+        checker.report(Finding::new(place, what).expected("system.use, or no disturb"));
+        return None;
+    }
+    if given.len() > MAX_DISTURBANCES {
+        let what = format!("disturb has {} entries", given.len());
+        let place = checker.key(&[KEY]);
+        checker.report(Finding::new(place, what).expected(format!("at most {MAX_DISTURBANCES}")));
+        return None;
+    }
+    let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
+    let is_external = |name: &str| external.is_some_and(|external| external.contains_key(name));
+    let mut found = Vec::new();
+    let mut is_whole = true;
+    for (index, raw) in given.iter().enumerate() {
+        let number = index.to_string();
+        let path = [KEY, number.as_str()];
+        match one(checker, raw, (&path, stage), &is_external) {
+            Some(Some(disturbance)) => found.push((index, disturbance)),
+            Some(None) => {}
+            None => is_whole = false,
+        }
+    }
+    found.sort_by_key(|(_, disturbance)| disturbance.at);
+    refuse_overlaps(checker, &found);
+    is_whole.then(|| found.into_iter().map(|(_, found)| found).collect())
+}
+
+/// One entry; `Some(None)`: it kills nothing in this cell.
+fn one(
+    checker: &mut Checker<'_>,
+    raw: &raw::Disturbance,
+    (path, stage): (&[&str], Stage<'_>),
+    is_external: &dyn Fn(&str) -> bool,
+) -> Option<Option<Disturbance>> {
+    let key = |key: &'static str| [path, &[key]].concat();
+    let at = at(checker, raw, &key("at"), stage.measure);
+    let again_after = raw.again_after.and_then(|raw::Span(time)| {
+        let bounds = (Duration::ZERO, AGAIN_AFTER_MAX);
+        checker.within(time, &key("again_after"), bounds)
+    });
+    let name = raw.kill.as_deref()?;
+    if name == NOTHING {
+        return at.and(again_after).map(|_| None);
+    }
+    let replica = checker.or(raw.replica, &key("replica"), 0);
+    if let Some((whole, present)) = stage.system {
+        let component = component(checker, name, &key("kill"), (whole, present))?;
+        if is_external(name) {
+            let what = format!(
+                "{} is {name:?}, which runs already and was not started by waggle",
+                shown(&key("kill"))
+            );
+            let place = checker.at(&key("kill"));
+            checker.report(Finding::new(place, what).expected("a component that waggle starts"));
+            return None;
+        }
+        let replicas = stage
+            .parameters
+            .and_then(|parameters| replicas(component, parameters));
+        if let Some((replica, replicas)) = replica.zip(replicas)
+            && replica >= replicas
+        {
+            let what = format!(
+                "{} is {replica}, and component {name} has {}",
+                shown(&key("replica")),
+                many(replicas)
+            );
+            let expected = match replicas {
+                1 => "0".to_owned(),
+                _ => format!("a number from 0 to {}", replicas - 1),
+            };
+            // By default it is the first, which every component has.
+            let place = checker.at(&key("replica"));
+            checker.report(Finding::new(place, what).expected(expected));
+            return None;
+        }
+    }
+    Some(Some(Disturbance {
+        component: name.to_owned(),
+        replica: replica?,
+        at: at?,
+        again_after: again_after?,
+    }))
+}
+
+/// When, within the measured phase.
+fn at(
+    checker: &mut Checker<'_>,
+    raw: &raw::Disturbance,
+    path: &[&str],
+    measure: Option<Duration>,
+) -> Option<Duration> {
+    let at = raw.at?.0;
+    if let Some(measure) = measure.filter(|measure| at >= *measure) {
+        let what = format!(
+            "{} is {}, and the measured phase lasts {}",
+            shown(path),
+            units::show(at),
+            units::show(measure)
+        );
+        let expected = format!("less than schedule.measure, {}", units::show(measure));
+        checker.report(Finding::new(checker.at(path), what).expected(expected));
+        return None;
+    }
+    Some(at)
+}
+
+/// The component of a name, which exists in the cell's configuration.
+fn component<'a>(
+    checker: &mut Checker<'_>,
+    name: &str,
+    path: &[&str],
+    (whole, present): (&System, &'a System),
+) -> Option<&'a Component> {
+    let of = |system: &'a System| system.components.iter().find(|known| known.name == name);
+    if let Some(found) = of(present) {
+        return Some(found);
+    }
+    let place = checker.at(path);
+    let names = || {
+        let components = present.components.iter();
+        let names = components.map(|known| known.name.as_str());
+        names.chain(std::iter::once(NOTHING))
+    };
+    let finding = match whole.components.iter().find(|known| known.name == name) {
+        Some(absent) => {
+            let what = format!(
+                "{} is {name:?}, which exists only where {}",
+                shown(path),
+                absent.when
+            );
+            Finding::new(place, what).expected(list(names()))
+        }
+        None => {
+            let what = format!(
+                "{} is {}, which is no component of system {}",
+                shown(path),
+                quoted(name),
+                whole.name
+            );
+            let near = nearest(name, names());
+            Finding::new(place, what)
+                .expected(list(names()))
+                .meant(near)
+        }
+    };
+    checker.report(finding);
+    None
+}
+
+/// How many replicas a component has: a number or the parameter that says it.
+fn replicas(component: &Component, parameters: &BTreeMap<String, Level>) -> Option<u32> {
+    let text = &component.replicas;
+    let name = text
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'));
+    let count = match name {
+        Some(name) => parameters.get(name)?.to_string(),
+        None => text.clone(),
+    };
+    let count: i64 = count.parse().ok()?;
+    // Anything else was reported where it stands.
+    u32::try_from(count)
+        .ok()
+        .filter(|_| (1..=MAX_REPLICAS).contains(&count))
+}
+
+fn many(replicas: u32) -> String {
+    match replicas {
+        1 => "1 replica".to_owned(),
+        count => format!("{count} replicas"),
+    }
+}
+
+/// A replica that is down cannot be killed. `found` is in the order of its instants, each with its place in the list.
+fn refuse_overlaps(checker: &mut Checker<'_>, found: &[(usize, Disturbance)]) {
+    for (place, (index, disturbance)) in found.iter().enumerate() {
+        let is_same = |earlier: &&(usize, Disturbance)| {
+            (&earlier.1.component, earlier.1.replica)
+                == (&disturbance.component, disturbance.replica)
+        };
+        let Some((earlier, before)) = found[..place].iter().rev().find(is_same) else {
+            continue;
+        };
+        let until = before.at + before.again_after;
+        if disturbance.at > until {
+            continue;
+        }
+        let number = index.to_string();
+        let path = [KEY, number.as_str(), "at"];
+        let what = format!(
+            "{} is {}, and {} is down from {} to {} by {KEY}[{}]",
+            shown(&path),
+            units::show(disturbance.at),
+            disturbance.name(),
+            units::show(before.at),
+            units::show(until),
+            earlier + 1
+        );
+        let expected = format!("later than {}", units::show(until));
+        let finding = Finding::new(checker.at(&path), what);
+        checker.report(finding.expected(expected));
+    }
+}
