@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::{
     Verdict,
-    facts::{LoadModel, TrialFacts},
+    facts::{Ledger, LoadModel, TrialFacts},
     words::count,
 };
 
@@ -89,6 +89,11 @@ pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
             (0, ""),
         ],
     );
+    what_should_not_be_there(ledger, found);
+    what_is_missing(facts, ledger, found);
+}
+
+fn what_should_not_be_there(ledger: &Ledger, found: &mut Findings) {
     // A run of before they were told apart has both in the one.
     let never_sent = ledger.unexpected.saturating_sub(ledger.rejected_delivered);
     if never_sent > 0 {
@@ -105,6 +110,9 @@ pub(super) fn records(facts: &TrialFacts<'_>, found: &mut Findings) {
             count(ledger.rejected)
         ));
     }
+}
+
+fn what_is_missing(facts: &TrialFacts<'_>, ledger: &Ledger, found: &mut Findings) {
     if ledger.missing > 0 {
         let keys: Vec<String> = ledger
             .missing_keys
