@@ -37,7 +37,9 @@ const charts = (page) => page.evaluate(() => {
       return colours.has(fill) || (fill.startsWith('rgb(') && fill !== 'rgb(0,0,0)') || (colours.has(stroke) && ['none', 'transparent'].includes(fill));
     };
     // A line reaches across; whiskers and samples in a legend do not. The chart of effects has points (drawn as circles of radius 1, and scaled), and no legend.
-    const least = figure.querySelector('#lines') ? 150 : figure.querySelector('#effects-levels') ? 6 : 60;
+    // So have comparisons, which a line in no series' colour goes through.
+    const hasPoints = figure.querySelector('#effects-levels, [id^=compare-]');
+    const least = figure.querySelector('#lines, [id^=curve-]:not(#curve-kinds)') ? 150 : hasPoints ? 6 : 60;
     return {
       name: figure.querySelector('figcaption').textContent,
       marks: svg ? [...svg.querySelectorAll('path')].filter((path) => isMark(path) && path.getTotalLength() > least).length : 0,
@@ -252,14 +254,50 @@ test('hostile texts stay text', async () => {
   await context.close();
 });
 
-for (const [study, grid, atLeast] of [['one-factor', true, 5], ['three-factors', true, 5], ['single', false, 4], ['cut', true, 5]]) {
+// Over a factor whose levels are numbers there are curves in place of the lines.
+for (const [study, lines, atLeast] of [['one-factor', false, 9], ['three-factors', false, 16], ['single', false, 4], ['cut', true, 5], ['transports', false, 16]]) {
   test(`${study}: another shape of study is drawn too`, async () => {
     const { context, page, seen } = await open(browser, seeded(study));
     assertDrawn(await charts(page), atLeast);
-    assert.equal(await page.locator('#lines').isVisible(), grid, 'lines need a factor');
-    assert.equal(await page.locator('#factor-choice select').count(), { 'one-factor': 0, 'three-factors': 3, single: 0, cut: 2 }[study]);
+    assert.equal(await page.locator('#lines').isVisible(), lines, 'lines over factors without curves');
+    assert.equal(await page.locator('#factor-choice select').count(), { 'one-factor': 0, 'three-factors': 3, single: 0, cut: 2, transports: 2 }[study]);
     assert.equal(await overflow(page), 0);
     assertQuiet(seen);
     await context.close();
   });
 }
+
+test('curves: both axes can be chosen, published points stand beside, every kind of failure has its bar', async () => {
+  const { context, page, seen } = await open(browser, seeded('transports'));
+  const texts = (id) => page.locator(`${id} svg text`).evaluateAll((all) => all.map((one) => one.textContent));
+  assert.deepEqual((await texts('#curve-0')).filter((text) => ['rest', 'rabbitmq', 'published'].includes(text)), ['rest', 'rabbitmq', 'published']);
+  assert.ok(!(await texts('#curve-2')).includes('published'), 'none was published of p99');
+  // 55k to 2.6k: more than a decade, so logarithmic by itself; users are not.
+  assert.ok((await texts('#curve-0')).includes('log scale'));
+  assert.ok(!(await texts('#curve-0')).some((text) => text.startsWith('users (log')));
+  assert.equal(await page.locator('#curves-choice select').count(), 2);
+  await page.locator('#curves-choice select').nth(0).selectOption({ label: 'logarithmic' });
+  assert.ok((await texts('#curve-0')).includes('users (log scale)'));
+  await page.locator('#curves-choice select').nth(1).selectOption({ label: 'linear' });
+  assert.ok(!(await texts('#curve-0')).includes('log scale'));
+  for (const kind of ['timed out', 'status 503', 'reset']) assert.ok((await texts('#curve-kinds')).includes(kind), kind);
+  for (const level of ['50', '100', '150', '200', '250', '300']) assert.ok((await texts('#curve-0')).includes(level), level);
+  assertQuiet(seen);
+  await context.close();
+});
+
+test('comparisons: who is ahead is drawn and told, and stands in a table without scripts', async () => {
+  const path = seeded('transports');
+  const { context, page, seen } = await open(browser, path);
+  const texts = await page.locator('#compare-0-0 svg text').evaluateAll((all) => all.map((one) => one.textContent));
+  for (const told of ['rest ahead', 'rabbitmq ahead', 'no difference seen', 'ratio (log scale)']) assert.ok(texts.includes(told), `${told} of ${texts}`);
+  await page.locator('#compare-0-0').hover();
+  assertQuiet(seen);
+  await context.close();
+  const without = await open(browser, path, { javaScriptEnabled: false });
+  assert.ok((await without.page.locator('section[aria-labelledby=comparisons] .more').textContent()).includes('The sign changes between 200 and 250.'));
+  assert.equal(await without.page.locator('#table-comparisons tbody tr').count(), 6);
+  assert.equal(await without.page.locator('#table-curves tbody tr').count(), 12);
+  assert.equal(await overflow(without.page), 0);
+  await without.context.close();
+});

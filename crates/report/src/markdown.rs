@@ -2,7 +2,7 @@
 
 use crate::{
     facts,
-    model::Model,
+    model::{Model, comparison_caution},
     tables::{self, Align, Field, FieldKind, Table},
     words,
 };
@@ -33,6 +33,12 @@ pub fn markdown(model: &Model) -> String {
         tables::published(model),
     );
     section(&mut out, "Failed requests", tables::failures(model));
+    section(
+        &mut out,
+        "Curves",
+        model.curves.as_ref().map(tables::curves),
+    );
+    comparisons(&mut out, model);
     effects(&mut out, model);
     section(&mut out, "Steps", tables::steps(model));
     section(&mut out, "Sessions", tables::sessions(model));
@@ -88,7 +94,33 @@ fn effects(out: &mut String, model: &Model) {
         tables::shares(effects),
     );
     section(out, "Effects: levels", tables::ratios(effects));
-    section(out, "Effects: comparisons", tables::comparisons(effects));
+    section(
+        out,
+        "Effects: comparisons",
+        tables::dependences(effects, &model.comparisons),
+    );
+}
+
+fn comparisons(out: &mut String, model: &Model) {
+    let Some(table) = tables::comparisons(&model.comparisons) else {
+        return;
+    };
+    out.push_str("## Compared\n\n");
+    for one in &model.comparisons {
+        let title = format!(
+            "{} against {} over {}",
+            one.levels[1], one.levels[0], one.over.factor
+        );
+        out.push_str(&format!("### {}\n\n", escaped(&title)));
+        for sentence in one.sentences() {
+            out.push_str(&format!("- {}\n", escaped(sentence)));
+        }
+        out.push('\n');
+        if let Some(caution) = comparison_caution(one) {
+            out.push_str(&format!("> {}\n\n", escaped(&caution)));
+        }
+    }
+    section(out, "Compared, level by level", Some(table));
 }
 
 fn answer(model: &Model) -> String {
@@ -129,6 +161,7 @@ fn section(out: &mut String, title: &str, table: Option<Table>) {
 }
 
 const THIN: &str = "few samples beyond it; the page says how many";
+const EVEN: &str = "the interval holds that there is no difference";
 const CHANCE: &str = "may be chance; the page says how likely";
 
 fn shown(field: &Field, notes: &mut Vec<&str>) -> String {
@@ -139,13 +172,16 @@ fn shown(field: &Field, notes: &mut Vec<&str>) -> String {
     let note = match &field.kind {
         FieldKind::Thin(_) => Some(THIN),
         FieldKind::Chance(_) => Some(CHANCE),
+        FieldKind::Even => Some(EVEN),
         _ => None,
     };
     if let Some(note) = note.filter(|note| !notes.contains(note)) {
         notes.push(note);
     }
     match &field.kind {
-        FieldKind::Thin(_) | FieldKind::Chance(_) => format!("{}\\*", escaped(&text)),
+        FieldKind::Thin(_) | FieldKind::Chance(_) | FieldKind::Even => {
+            format!("{}\\*", escaped(&text))
+        }
         FieldKind::Bad => format!("**{}**", escaped(&text)),
         FieldKind::Plain | FieldKind::Verdict => escaped(&text),
     }

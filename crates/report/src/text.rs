@@ -155,6 +155,23 @@ pub(crate) fn ratio_ends((low, high): (f64, f64)) -> String {
     format!("{} – {}", factor(low), factor(high))
 }
 
+/// A difference of shares in points of a hundred: `28.0 points (25.1 – 30.9)`.
+pub(crate) fn points(difference: &Estimate) -> String {
+    let range = difference
+        .interval
+        .map(|ends| format!(" ({})", point_ends(ends)));
+    format!(
+        "{} points{}",
+        three(100.0 * difference.point),
+        range.unwrap_or_default()
+    )
+}
+
+/// The ends of its interval: `25.1 – 30.9`.
+pub(crate) fn point_ends((low, high): (f64, f64)) -> String {
+    format!("{} – {}", three(100.0 * low), three(100.0 * high))
+}
+
 /// Two decimals around 1, two digits where it is small.
 fn factor(ratio: f64) -> String {
     match ratio {
@@ -278,6 +295,21 @@ mod tests {
         check(&percent(0.032), "3.2 %");
         check(&percent(0.000_01), "< 0.01 %");
         check(&percent(0.0), "0.00 %");
+    }
+
+    #[test]
+    fn differences_of_shares_are_points() {
+        let difference = Estimate {
+            point: -0.28,
+            interval: Some((-0.305, -0.25)),
+            count: 6,
+        };
+        check(&points(&difference), "-28.0 points (-30.5 – -25.0)");
+        let alone = Estimate {
+            interval: None,
+            ..difference
+        };
+        check(&points(&alone), "-28.0 points");
     }
 
     #[test]

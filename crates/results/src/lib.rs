@@ -52,6 +52,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones:
 /// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the places on the
 /// records' way (`on_the_way`), the time until a place itself had a record (`arrival_delay.hlog`), the watches and published figures;
-/// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`), and added what was
-/// killed in mid-trial (`disturbances`).
+/// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`), added what was
+/// killed in mid-trial (`disturbances`), and lets several factors name the rows of published figures.
 pub const FORMAT: u32 = 4;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The whole of `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,8 +58,9 @@ pub struct PublishedInfo {
     pub title: String,
     /// Who measured it and on what.
     pub source: String,
-    /// The factor whose levels name the rows.
-    pub by: String,
+    /// The factors whose levels name the rows. In formats up to 3 one, as text.
+    #[serde(deserialize_with = "one_or_several")]
+    pub by: Vec<String>,
     pub columns: Vec<PublishedColumnInfo>,
     pub rows: Vec<PublishedRowInfo>,
 }
@@ -77,9 +78,25 @@ pub struct PublishedColumnInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRowInfo {
-    pub level: String,
+    /// One for each factor. In formats up to 3 one, as text, under the name `level`.
+    #[serde(alias = "level", deserialize_with = "one_or_several")]
+    pub levels: Vec<String>,
     /// One for each column, in the unit of a [`ThresholdInfo`] on that number; `null`: none was published.
     pub values: Vec<Option<f64>>,
+}
+
+/// A list of texts, or one text for a list of one.
+fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Given::deserialize(from)? {
+        Given::One(text) => vec![text],
+        Given::Several(texts) => texts,
+    })
 }
 
 /// A number of the system that is read again and again.

@@ -70,7 +70,7 @@ fn published(published: &Published) -> PublishedInfo {
         number: column.number.clone(),
     };
     let row = |row: &waggle_study::PublishedRow| PublishedRowInfo {
-        level: row.level.clone(),
+        levels: row.levels.clone(),
         values: row.values.clone(),
     };
     PublishedInfo {

@@ -9,7 +9,7 @@
 use crate::{
     chance::Chance,
     sample::{mean, size, squares_about},
-    student::critical,
+    student::{critical, welch},
 };
 
 /// From so many values on an interval comes from the bootstrap.
@@ -183,7 +183,7 @@ fn difference(new: &Level, old: &Level) -> Option<(f64, f64)> {
     let middle = new.mean - old.mean;
     let error = (new.error2 + old.error2).sqrt();
     if fewest < BOOTSTRAP_FROM {
-        let off = critical(TAIL, welch(new, old)) * error;
+        let off = critical(TAIL, degrees(new, old)) * error;
         return Some((middle - off, middle + off));
     }
     let mut chance = Chance::seeded(SEED);
@@ -197,14 +197,8 @@ fn difference(new: &Level, old: &Level) -> Option<(f64, f64)> {
     Some((middle - high * error, middle - low * error))
 }
 
-fn welch(new: &Level, old: &Level) -> f64 {
-    let sum = new.error2 + old.error2;
-    let parts = new.error2 * new.error2 / new.degrees() + old.error2 * old.error2 / old.degrees();
-    if parts > 0.0 {
-        sum * sum / parts
-    } else {
-        new.degrees() + old.degrees()
-    }
+fn degrees(new: &Level, old: &Level) -> f64 {
+    welch((new.error2, new.degrees()), (old.error2, old.degrees()))
 }
 
 /// Fieller's interval of a ratio of means; none where the denominator is not clearly apart from 0.
@@ -212,7 +206,7 @@ fn fieller(new: &Level, old: &Level) -> Option<(f64, f64)> {
     if new.values.len().min(old.values.len()) < 2 {
         return None;
     }
-    let t = critical(TAIL, welch(new, old));
+    let t = critical(TAIL, degrees(new, old));
     let g = t * t * old.error2 / (old.mean * old.mean);
     if g >= 1.0 {
         return None;

@@ -1,7 +1,7 @@
 //! Slices in, numbers out: intervals, steadiness, checks of the instrument, verdicts. No I/O, no serde, no async.
 //!
 //! `estimate` over trials; `steady`, `backlog` and `silence` over the time of one trial; `checks` from the facts of one trial to
-//! its reasons; `verdict` from reasons to one word; `factorial` over the cells of a grid. Histograms stay with who reads them.
+//! its reasons; `verdict` from reasons to one word; `factorial` over the cells of a grid; `share` for what is a share of requests. Histograms stay with who reads them.
 
 mod backlog;
 mod chance;
@@ -12,6 +12,7 @@ mod facts;
 mod quantile;
 mod sample;
 mod search;
+mod share;
 mod silence;
 mod steady;
 mod student;
@@ -21,12 +22,13 @@ mod words;
 pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
 pub use checks::{Findings, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
-pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, turns};
+pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, side_of, turns};
 pub use facts::{Counts, Engine, Ledger, LoadModel, RunningTotals, Served, TrialFacts};
 pub use quantile::{MIN_SAMPLES_BEYOND, thin_tail};
 pub use search::{
     Answer, End, Evidence, Held, LevelSummary, Levels, SILENT_AT_MOST, Search, Settings, Step,
     Tried,
 };
+pub use share::{Part, share, share_difference};
 pub use steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, SteadyBins, steady};
 pub use verdict::{Reason, Verdict, cell_reasons, verdict_of};

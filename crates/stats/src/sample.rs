@@ -10,6 +10,14 @@ pub(crate) fn size(count: usize) -> f64 {
     count as f64
 }
 
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of requests are far below 2^52"
+)]
+pub(crate) fn whole(count: u64) -> f64 {
+    count as f64
+}
+
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / size(values.len())
 }

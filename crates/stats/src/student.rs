@@ -47,6 +47,17 @@ pub(crate) fn critical(tail: f64, degrees: f64) -> f64 {
     (low + high) / 2.0
 }
 
+/// Degrees of freedom of the difference of two means (Welch, 1947), each given by its squared standard error and its degrees.
+pub(crate) fn welch(new: (f64, f64), old: (f64, f64)) -> f64 {
+    let sum = new.0 + old.0;
+    let parts = new.0 * new.0 / new.1 + old.0 * old.0 / old.1;
+    if parts > 0.0 {
+        sum * sum / parts
+    } else {
+        new.1 + old.1
+    }
+}
+
 fn ln_gamma(x: f64) -> f64 {
     let x = x - 1.0;
     let mut sum = 0.999_999_999_999_809_9;

@@ -46,11 +46,11 @@ pub struct Published {
     pub source: String,
     /// The file's name as the study gives it.
     pub from: String,
-    /// The factor whose levels name the rows.
-    pub by: String,
+    /// The factors whose levels name the rows; at least one.
+    pub by: Vec<String>,
     /// At least one.
     pub columns: Vec<PublishedColumn>,
-    /// Those that a cell has the level of, in the file's order.
+    /// Those that a cell has the levels of, in the file's order.
     pub rows: Vec<PublishedRow>,
 }
 
@@ -65,7 +65,8 @@ pub struct PublishedColumn {
 /// One row of published figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedRow {
-    pub level: String,
+    /// One for each factor of [`Published::by`].
+    pub levels: Vec<String>,
     /// One for each column, in the unit of a [`Threshold`] on that number; `None`: the table has none.
     pub values: Vec<Option<f64>>,
 }

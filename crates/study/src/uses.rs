@@ -37,11 +37,7 @@ pub(crate) fn check_uses(
     let published = body
         .child("published")
         .and_then(|published| published.child("by"));
-    let names_rows = |name: &str| {
-        published.is_some_and(
-            |by| matches!(&by.value, Value::Scalar(level) if level.to_string() == name),
-        )
-    };
+    let names_rows = |name: &str| published.is_some_and(|by| has_text(by, name));
     let is_used = |name: &str| {
         names_rows(name)
             || free().any(|parameter| parameter == name)
@@ -57,6 +53,15 @@ pub(crate) fn check_uses(
         );
         let what = format!("factor {name} is used nowhere");
         found.push(Finding::new(*place, what).expected(expected).meant(near));
+    }
+}
+
+/// Whether a node is this text, or a list with it.
+fn has_text(node: &Node, text: &str) -> bool {
+    match &node.value {
+        Value::Scalar(level) => level.to_string() == text,
+        Value::List(items) => items.iter().any(|item| has_text(item, text)),
+        _ => false,
     }
 }
 

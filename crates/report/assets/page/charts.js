@@ -78,6 +78,13 @@ function legend(look, extra) {
   };
 }
 
+/** Where a chart begins below its legend, whose names take as many rows as they need, and below the axis' own name. */
+function belowLegend(id, names, hasName) {
+  const width = printing ? PAPER.half : byId(id).clientWidth || PAPER.half;
+  const wanted = names.reduce((sum, name) => sum + 34 + 6.2 * name.length, 0);
+  return 26 + 16 * Math.ceil(wanted / (0.9 * width)) + (hasName ? 16 : 0);
+}
+
 /** A phone's width, where charts leave out what does not fit. */
 const isNarrow = () => !printing && innerWidth < 560;
 
@@ -104,7 +111,7 @@ function decades(values) {
 /** Upright lines with caps: the interval of each point, in data coordinates [x, low, high]. */
 function whiskers(data, colour, name, sideways) {
   return {
-    type: 'custom', name, data, silent: true, tooltip: { show: false }, z: 4, encode: sideways ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] },
+    type: 'custom', name, color: colour, data, silent: true, tooltip: { show: false }, z: 4, encode: sideways ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] },
     renderItem: (_, api) => {
       const at = (value) => api.coord(sideways ? [value, api.value(0)] : [api.value(0), value]);
       const low = at(api.value(1));

@@ -13,13 +13,14 @@ function effectRows(outcome) {
   return rows.reverse();
 }
 
-/** 1, 2 and 5 of each power of ten around the values; powers alone where they lie far apart. */
+/** 1, 2 and 5 of each power of ten around the values; powers alone where they lie far apart, more where they lie close. */
 function ratioTicks(values) {
   const low = Math.min(...values) / 1.1;
   const high = Math.max(...values) * 1.1;
   const powers = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) powers.push(10 ** power);
-  const steps = high / low > 200 ? [1] : high / low > 1.9 ? [1, 2, 5] : [1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 3, 5, 7, 8, 8.5, 9, 9.5];
+  const fine = high / low > 1.9 ? [1, 1.5, 2, 3, 4, 5, 7] : [1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 3, 5, 7, 8, 8.5, 9, 9.5];
+  const steps = high / low > 200 ? [1] : high / low > 6 ? [1, 2, 5] : fine;
   const ticks = powers.flatMap((power) => steps.map((step) => step * power));
   return { min: low, max: high, ticks: ticks.filter((tick) => tick >= low && tick <= high) };
 }

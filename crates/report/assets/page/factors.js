@@ -205,15 +205,17 @@ function drawFactors() {
   const grid = isGrid();
   const pair = byId('metric-panel');
   const row = grid && view.along === null;
-  pair.classList.toggle('single', !grid || row);
-  byId('lines').closest('figure').hidden = !grid;
+  // Curves over a factor stand in a section of their own, in place of the lines.
+  const lines = byId('lines');
+  pair.classList.toggle('single', !grid || row || !lines);
+  if (lines) lines.closest('figure').hidden = !grid;
   const held = model.factors.flatMap((factor, place) => (grid && isHeld(place) ? [` at ${factor.name} ${levelOf(place, view.held[place])}`] : []));
   const what = [view.metric.name, view.metric.unit].filter(Boolean).join(', ') + held.join(',');
   if (grid) {
     byId('heat-label').textContent = `${what}; hatched squares may not be believed`;
     if (row) byId('heat').style.height = '190px';
     draw('heat', heatMap);
-    draw('lines', factorLines);
+    if (lines) draw('lines', factorLines);
     return;
   }
   byId('heat-label').textContent = `${what}, with 95 % intervals over trials; dashed bars may not be believed`;

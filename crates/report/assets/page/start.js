@@ -15,6 +15,8 @@ if (METRICS.length) {
 }
 if (model.cells.some((cell) => cell.spectrum.length)) spectrumChoice();
 else byId('spectrum').closest('figure').hidden = true;
+if (model.curves) curvesChoice();
+drawComparisons();
 effectsChoice();
 stepChoice();
 timeChoice();

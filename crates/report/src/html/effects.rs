@@ -52,7 +52,7 @@ pub(super) fn section(out: &mut String, model: &Model) {
     let all = [
         tables::shares(effects),
         tables::ratios(effects),
-        tables::comparisons(effects),
+        tables::dependences(effects, &model.comparisons),
     ];
     for table in all.into_iter().flatten() {
         table::write(out, &table);

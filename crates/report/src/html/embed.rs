@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use waggle_stats::Estimate;
 
-use super::{disturbed, effects, published};
+use super::{comparisons, curves, disturbed, effects, published};
 use crate::{
     model::{
         CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
@@ -22,6 +22,8 @@ pub(super) fn chart_model(model: &Model) -> Value {
         "best": model.answer.cell,
         "place": model.info.delivery_at,
         "watches": model.info.watches.iter().map(|watch| &watch.name).collect::<Vec<_>>(),
+        "curves": model.curves.as_ref().map(curves::data),
+        "comparisons": model.comparisons.iter().map(comparisons::data).collect::<Vec<_>>(),
         "effects": model.effects.as_ref().map(effects::chart_model),
         "published": model.published.as_ref().map(|published| published::data(published, model)),
         "search": model.find.as_ref().map(|find| search(model, find)),

@@ -1,5 +1,7 @@
 //! The page: one file with everything inside, readable without scripts, drawn with them.
 
+mod comparisons;
+mod curves;
 mod disturbed;
 mod effects;
 mod embed;
@@ -13,10 +15,12 @@ mod table;
 use crate::model::Model;
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../../assets/page/page.js"),
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/factors.js"),
+    include_str!("../../assets/page/curves.js"),
+    include_str!("../../assets/page/comparisons.js"),
     include_str!("../../assets/page/effects.js"),
     include_str!("../../assets/page/spectrum.js"),
     include_str!("../../assets/page/steps.js"),

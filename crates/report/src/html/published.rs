@@ -8,7 +8,7 @@ use super::{
     table,
 };
 use crate::{
-    model::{Model, PublishedModel, PublishedValue},
+    model::{Model, PublishedModel, PublishedValue, published_level},
     tables, text, words,
 };
 
@@ -40,19 +40,19 @@ pub(super) fn data(published: &PublishedModel, model: &Model) -> Value {
     let columns = columns.map(|(column, kind)| json!({ "name": column.name, "kind": kind.word() }));
     let rows = published.rows.iter().filter_map(|row| {
         let cell = model.cells.iter().find(|cell| cell.cell == row.cell)?;
-        let (_, level) = cell
-            .levels
-            .iter()
-            .find(|(factor, _)| *factor == published.info.by)?;
+        let levels = published.info.by.iter();
+        let levels: Vec<&str> = levels
+            .map(|by| Some(published_level(cell, by)?.as_str()))
+            .collect::<Option<_>>()?;
         Some(json!({
-            "level": level,
+            "level": levels.join(", "),
             "label": text::levels(&cell.levels),
             "believed": cell.verdict.is_some_and(words::may_be_believed),
             "values": row.values.iter().map(value).collect::<Vec<_>>(),
         }))
     });
     json!({
-        "by": published.info.by,
+        "by": published.info.by.join(", "),
         "columns": columns.collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
     })

@@ -2,7 +2,9 @@
 
 use waggle_stats::{Estimate, Verdict};
 
-use super::{disturbed, effects, escape, published, search, series_table, table};
+use super::{
+    comparisons, curves, disturbed, effects, escape, published, search, series_table, table,
+};
 use crate::{
     facts,
     model::{CellModel, Model},
@@ -19,6 +21,8 @@ pub(super) fn body(out: &mut String, model: &Model) {
     summary(out, model);
     search::section(out, model);
     factors(out, model);
+    curves::section(out, model);
+    comparisons::section(out, model);
     effects::section(out, model);
     published::section(out, model);
     spectrum(out, model);
@@ -49,6 +53,12 @@ fn bar(out: &mut String, model: &Model) {
         links.push(("searches", "Search"));
     }
     links.push(("factors", "Cells"));
+    if model.curves.is_some() {
+        links.push(("curves", "Curves"));
+    }
+    if !model.comparisons.is_empty() {
+        links.push(("comparisons", "Compared"));
+    }
     if model.effects.is_some() {
         links.push(("effects", "Effects"));
     }
@@ -261,12 +271,15 @@ fn factors(out: &mut String, model: &Model) {
         "Heat map over the factors; hatched squares may not be believed",
         "",
     );
-    chart(
-        out,
-        "lines",
-        "The same as lines, with 95 % intervals over trials",
-        "",
-    );
+    // Over a factor whose levels are numbers there is a chart for each outcome.
+    if model.curves.is_none() {
+        chart(
+            out,
+            "lines",
+            "The same as lines, with 95 % intervals over trials",
+            "",
+        );
+    }
     out.push_str("</div>\n");
     table::write(out, &tables::cells(model));
     if let Some(failures) = tables::failures(model) {

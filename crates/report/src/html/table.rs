@@ -47,6 +47,7 @@ fn square(field: &Field, align_to: Align) -> String {
         FieldKind::Plain => text,
         FieldKind::Bad => format!("<strong class=\"bad\">{text}</strong>"),
         FieldKind::Verdict => badge(&field.text),
+        FieldKind::Even => format!("<span class=\"thin\">{text}</span>"),
         FieldKind::Thin(reason) | FieldKind::Chance(reason) => {
             let reason = escape::text(reason);
             format!(

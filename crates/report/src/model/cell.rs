@@ -161,6 +161,19 @@ pub(crate) fn cell(
     }
 }
 
+/// Every kind of failure in any cell, the most frequent first.
+pub(crate) fn failure_kinds(cells: &[CellModel]) -> Vec<&str> {
+    let mut sums: Vec<(&str, u64)> = Vec::new();
+    for (kind, count) in cells.iter().flat_map(|cell| &cell.failures) {
+        match sums.iter_mut().find(|(name, _)| name == kind) {
+            Some((_, sum)) => *sum += count,
+            None => sums.push((kind, *count)),
+        }
+    }
+    sums.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    sums.into_iter().map(|(kind, _)| kind).collect()
+}
+
 /// The largest over the trials that have the number.
 fn worst(
     counted: &[(&TrialModel, &TrialNumbers)],

@@ -4,12 +4,17 @@
 
 mod answer;
 mod cell;
+mod comparisons;
+mod curves;
 mod distribution;
 mod disturbed;
 pub(crate) mod effects;
 mod find;
 pub(crate) mod found;
 pub mod judge;
+mod layout;
+mod levels;
+mod outcome;
 mod place;
 mod published;
 mod remark;
@@ -23,6 +28,10 @@ use waggle_stats::Verdict;
 
 pub use answer::Answer;
 pub use cell::CellModel;
+pub(crate) use cell::failure_kinds;
+pub(crate) use comparisons::caution as comparison_caution;
+pub use comparisons::{Ahead, Compared, ComparisonModel, Measure};
+pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
 pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,
 };
@@ -31,8 +40,10 @@ pub use disturbed::{CellDisturbed, Kill, Silence, TrialDisturbed};
 pub use effects::{Comparison, EffectsModel, OutcomeEffects};
 pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
+pub use layout::{Line, Over};
+pub use outcome::Better;
 pub use place::{PlaceModel, TrialPlace, TrialWatch};
-pub(crate) use published::{PublishedModel, PublishedValue};
+pub(crate) use published::{PublishedModel, PublishedValue, level as published_level};
 pub(crate) use remark::{external_components, is_external};
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
 pub use step::{SessionsModel, StepModel, TrialStep};
@@ -61,6 +72,10 @@ pub struct Model {
     pub find: Option<FindModel>,
     /// What each factor does, where the cells form a complete grid of two factors and more, and nothing is searched for.
     pub effects: Option<EffectsModel>,
+    /// Outcomes over a factor whose levels are numbers; nothing where something is searched for.
+    pub curves: Option<CurvesModel>,
+    /// Two levels of a factor against each other, at each level of another; none where something is searched for.
+    pub comparisons: Vec<ComparisonModel>,
     /// Figures that somebody published beside the study's own.
     pub published: Option<PublishedModel>,
     pub answer: Answer,
@@ -140,25 +155,52 @@ pub fn model(run: &Run) -> Model {
         .map(|text| threshold::outcome(text, &cells))
         .collect();
     let factors = factors(info);
-    let effects = match find {
+    let published = published::published(info, &cells);
+    let over = match find {
         // Cells at levels that were found differ by more than their factors.
-        Some(_) => None,
-        None => effects::effects(&factors, &cells, &trials, info.delivery_at.as_deref()),
+        Some(_) => OverFactors::default(),
+        None => over_factors(info, &factors, &cells, &trials, published.as_ref()),
     };
     Model {
         study_text: run.study_text.clone(),
         counted,
         factors,
-        effects,
+        effects: over.effects,
+        curves: over.curves,
+        comparisons: over.comparisons,
         disturbed: disturbed::cells(&trials),
         answer: answer::answer(info, counted, &cells, find.as_ref()),
         warnings: remark::warnings(info, &trials, find.as_ref()),
         info: info.clone(),
-        published: published::published(info, &cells),
+        published,
         cells,
         trials,
         thresholds,
         find,
+    }
+}
+
+/// What the factors do to the outcomes.
+#[derive(Default)]
+struct OverFactors {
+    effects: Option<EffectsModel>,
+    curves: Option<CurvesModel>,
+    comparisons: Vec<ComparisonModel>,
+}
+
+fn over_factors(
+    info: &RunInfo,
+    factors: &[Factor],
+    cells: &[CellModel],
+    trials: &[TrialModel],
+    published: Option<&PublishedModel>,
+) -> OverFactors {
+    let curves = curves::curves(info, factors, cells, trials, published);
+    let axis = curves.as_ref().map(|curves| curves.over.factor.as_str());
+    OverFactors {
+        effects: effects::effects(factors, cells, trials, info.delivery_at.as_deref()),
+        comparisons: comparisons::comparisons(info, factors, cells, trials, axis),
+        curves,
     }
 }
 

@@ -37,12 +37,22 @@ pub struct PublishedValue {
     pub estimate: Option<Estimate>,
 }
 
+/// The cell's level of a factor.
+pub(crate) fn level<'a>(cell: &'a CellModel, factor: &str) -> Option<&'a String> {
+    let (_, level) = cell.levels.iter().find(|(name, _)| name == factor)?;
+    Some(level)
+}
+
 pub(crate) fn published(info: &RunInfo, cells: &[CellModel]) -> Option<PublishedModel> {
     let published = info.published.as_ref()?;
     let row_of = |cell: &CellModel| -> Option<&PublishedRowInfo> {
-        let mut levels = cell.levels.iter();
-        let (_, level) = levels.find(|(factor, _)| *factor == published.by)?;
-        published.rows.iter().find(|row| row.level == *level)
+        let levels: Vec<&String> = published
+            .by
+            .iter()
+            .map(|by| level(cell, by))
+            .collect::<Option<_>>()?;
+        let mut rows = published.rows.iter();
+        rows.find(|row| row.levels.iter().eq(levels.iter().copied()))
     };
     let rows = cells.iter().filter_map(|cell| {
         let values = published.columns.iter().zip(&row_of(cell)?.values);

@@ -4,7 +4,9 @@ use waggle_stats::{Estimate, Source, Variation, is_above};
 
 use super::{Align, Field, FieldKind, Head, Table};
 use crate::{
-    model::{Comparison, EffectsModel, Factor, OutcomeEffects, effects::CHANCE_BELOW},
+    model::{
+        Comparison, ComparisonModel, EffectsModel, Factor, OutcomeEffects, effects::CHANCE_BELOW,
+    },
     text::{self, NONE},
 };
 
@@ -59,13 +61,21 @@ pub(crate) fn ratios(effects: &EffectsModel) -> Option<Table> {
     })
 }
 
-/// Two levels against each other at each level of another factor; `None` where no outcome asks for it.
-pub(crate) fn comparisons(effects: &EffectsModel) -> Option<Table> {
+/// Two levels against each other at each level of another factor; `None` where no outcome asks for it. What stands in the section of
+/// comparisons already is left out.
+pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> Option<Table> {
+    let is_new = |one: &Comparison| {
+        let name = |place: usize| effects.factors[place].name.as_str();
+        effects.factors.len() > 2
+            || !told
+                .iter()
+                .any(|other| other.is_of(name(one.factor), name(one.by)))
+    };
     let rows: Vec<Vec<Field>> = effects
         .outcomes
         .iter()
         .flat_map(|outcome| {
-            let all = outcome.comparisons.iter();
+            let all = outcome.comparisons.iter().filter(|one| is_new(one));
             all.flat_map(|one| at_each(&effects.factors, outcome, one))
         })
         .collect();

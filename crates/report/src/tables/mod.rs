@@ -1,5 +1,7 @@
 //! The report's tables as plain values; Markdown and the page lay out the same ones.
 
+mod comparisons;
+mod curves;
 mod disturbed;
 mod effects;
 mod numbers;
@@ -18,8 +20,10 @@ use crate::{
     text::{self, NONE, Unit},
 };
 
+pub(crate) use comparisons::comparisons;
+pub(crate) use curves::curves;
 pub(crate) use disturbed::disturbances;
-pub(crate) use effects::{comparisons, ratios, shares};
+pub(crate) use effects::{dependences, ratios, shares};
 pub(crate) use numbers::{cells, cost, failures, spectrum};
 pub(crate) use published::published;
 pub(crate) use records::{delay, ledger};
@@ -69,6 +73,8 @@ pub(crate) enum FieldKind {
     Thin(String),
     /// Greyed, for it may be chance, with how likely that is.
     Chance(String),
+    /// Greyed: its interval holds that there is no difference.
+    Even,
     Verdict,
     /// Something is wrong here.
     Bad,

@@ -2,7 +2,7 @@
 
 use super::{Field, Table, by_cell, error_count, heads, place};
 use crate::{
-    model::{Counted, Model, SPECTRUM_TICKS},
+    model::{CellModel, Counted, Model, SPECTRUM_TICKS, as_f64, failure_kinds},
     rows,
     text::{self, NONE, Unit},
     words,
@@ -95,26 +95,33 @@ pub(crate) fn cost(model: &Model) -> Table {
     }
 }
 
-/// Failures by kind; `None` where there are none.
+/// Failures by kind, a row for each cell that has any; `None` where there are none.
 pub(crate) fn failures(model: &Model) -> Option<Table> {
-    let rows: Vec<Vec<Field>> = model
-        .cells
-        .iter()
-        .flat_map(|cell| cell.failures.iter().map(move |failure| (cell, failure)))
-        .map(|(cell, (kind, count))| {
-            let mut row = place(model, cell);
-            row.extend([
-                Field::plain(words::failure(kind)),
-                Field::nothing_expected(*count),
-            ]);
-            row
-        })
-        .collect();
-    (!rows.is_empty()).then(|| Table {
+    let kinds = failure_kinds(&model.cells);
+    let names: Vec<String> = kinds.iter().map(|kind| words::failure(kind)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let of_cell = |cell: &CellModel| {
+        let count = |kind: &&str| {
+            let found = cell.failures.iter().find(|(name, _)| name == kind);
+            let count = found.map_or(0, |(_, count)| *count);
+            let answered = as_f64(cell.succeeded + cell.failed);
+            error_count(count, Some(as_f64(count) / answered))
+        };
+        kinds.iter().map(count).collect::<Vec<_>>()
+    };
+    let failing = model.cells.iter().filter(|cell| cell.failed > 0);
+    let rows = failing.map(|cell| {
+        place(model, cell)
+            .into_iter()
+            .chain(of_cell(cell))
+            .collect()
+    });
+    (!kinds.is_empty()).then(|| Table {
         id: "failures",
-        caption: "Failed requests by kind, summed over trials".to_owned(),
-        heads: heads(model, &["kind", "requests"]),
-        rows,
+        caption: "Failed requests by kind, summed over trials, with their share of all answered"
+            .to_owned(),
+        heads: heads(model, &names),
+        rows: rows.collect(),
     })
 }
 

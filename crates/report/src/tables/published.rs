@@ -2,7 +2,7 @@
 
 use super::{Align, Field, FieldKind, Head, Table};
 use crate::{
-    model::{Kind, Model, PublishedModel, PublishedValue},
+    model::{Kind, Model, PublishedModel, PublishedValue, published_level},
     rows,
     text::NONE,
 };
@@ -11,10 +11,11 @@ use crate::{
 pub(crate) fn published(model: &Model) -> Option<Table> {
     let published = model.published.as_ref()?;
     let info = &published.info;
-    let mut heads = vec![Head {
-        text: info.by.clone(),
+    let by = info.by.iter().map(|by| Head {
+        text: by.clone(),
         align: Align::Right,
-    }];
+    });
+    let mut heads: Vec<Head> = by.collect();
     for column in &info.columns {
         for whose in ["published", "here"] {
             heads.push(Head {
@@ -50,9 +51,12 @@ fn rows(model: &Model, published: &PublishedModel) -> Vec<Vec<Field>> {
         let Some(cell) = model.cells.iter().find(|cell| cell.cell == row.cell) else {
             continue;
         };
-        let mut levels = cell.levels.iter();
-        let level = levels.find(|(factor, _)| *factor == published.info.by);
-        let mut fields = vec![Field::plain(level.map_or(NONE, |(_, level)| level))];
+        let by = published.info.by.iter();
+        let level = |by: &String| {
+            let level = published_level(cell, by);
+            Field::plain(level.map_or(NONE, String::as_str))
+        };
+        let mut fields: Vec<Field> = by.map(level).collect();
         for (value, kind) in row.values.iter().zip(&published.kinds) {
             fields.push(Field::plain(
                 value

@@ -161,8 +161,35 @@ fn effects_of_three_factors() {
 }
 
 #[test]
+fn two_transports_over_users() {
+    let model = seeded_model(&Seeded::transports());
+    check(&markdown(&model), "transports.md");
+    let page = html(&model);
+    for there in [
+        "href=\"#curves\"",
+        "href=\"#comparisons\"",
+        "id=\"curve-0\"",
+        "id=\"curve-kinds\"",
+        "id=\"compare-0-3\"",
+        "id=\"table-curves\"",
+        "id=\"table-comparisons\"",
+        "id=\"curves-source\"",
+    ] {
+        assert!(page.contains(there), "{there}");
+    }
+    assert!(
+        !page.contains("id=\"lines\""),
+        "the curves take their place"
+    );
+    let other = html(&seeded_model(&Seeded::ingest()));
+    assert!(!other.contains("id=\"curve") && !other.contains("id=\"compar"));
+    assert!(other.contains("id=\"lines\""));
+}
+
+#[test]
 fn a_search() {
     let model = seeded_model(&Seeded::search());
+    assert!(model.curves.is_none() && model.comparisons.is_empty());
     check(&csv(&model), "search.csv");
     check(&markdown(&model), "search.md");
     check(&searches(&model), "search.rows.txt");

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
     IntervalHistograms, IntervalRow, LoadStart, PhaseName, ResourceRow, Run, TrialEnd, TrialInfo,
-    WriteError, read_histograms,
+    WriteError, read_histograms, read_run_info,
 };
 
 use crate::sample;
@@ -149,6 +149,34 @@ fn what_could_not_be_read_again_is_not_written() {
         matches!(refused, Err(WriteError::Unreadable { .. })),
         "{refused:?}"
     );
+}
+
+#[test]
+fn published_figures_of_one_factor_are_read_as_older_formats_have_them() {
+    let folder = tempfile::tempdir().unwrap();
+    sample::create(folder.path());
+    let now = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
+    let published = |by: &str, level: &str| {
+        let figures = format!(
+            r#""published": {{ "title": "Table 1", "source": "a lab", "by": {by},
+            "columns": [{{ "name": "a", "number": ["a", "goodput"] }}], "rows": [{{ {level}, "values": [1.5] }}] }},
+            "seed""#
+        );
+        let text = now.replacen("\"seed\"", &figures, 1);
+        read_run_info(text.as_bytes()).unwrap().published.unwrap()
+    };
+    let old = published("\"writer\"", "\"level\": \"sink\"");
+    let new = published("[\"writer\"]", "\"levels\": [\"sink\"]");
+    assert_eq!(old, new);
+    assert_eq!(
+        (&old.by[..], &old.rows[0].levels[..]),
+        (&["writer".to_owned()][..], &["sink".to_owned()][..])
+    );
+    let two = published(
+        "[\"transport\", \"users\"]",
+        "\"levels\": [\"rest\", \"50\"]",
+    );
+    assert_eq!(two.rows[0].levels, ["rest", "50"]);
 }
 
 proptest! {

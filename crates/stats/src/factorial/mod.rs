@@ -198,8 +198,16 @@ pub fn turns(ratios: &[Estimate]) -> Vec<(usize, usize)> {
 /// Whether a ratio is above 1; `None` where its interval contains 1.
 #[must_use]
 pub fn is_above(ratio: &Estimate) -> Option<bool> {
-    let (low, high) = ratio.interval.unwrap_or((ratio.point, ratio.point));
-    match (low > 1.0, high < 1.0) {
+    side_of(ratio, 1.0)
+}
+
+/// Whether an estimate is above a value; `None` where its interval contains the value. Without an interval the point decides.
+#[must_use]
+pub fn side_of(estimate: &Estimate, value: f64) -> Option<bool> {
+    let (low, high) = estimate
+        .interval
+        .unwrap_or((estimate.point, estimate.point));
+    match (low > value, high < value) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,

@@ -53,7 +53,7 @@ fn component(
     checker: &mut Checker<'_>,
     system: &System,
     name: String,
-    ports: IndexMap<String, raw::Places>,
+    ports: IndexMap<String, raw::OneOrSeveral>,
 ) -> Option<ExternalComponent> {
     let path = [PATH[0], PATH[1], name.as_str()];
     let names = || system.components.iter().map(|known| known.name.as_str());
@@ -101,8 +101,12 @@ fn many(addresses: usize) -> String {
     }
 }
 
-fn addresses(checker: &mut Checker<'_>, at: &raw::Places, path: &[&str]) -> Option<Vec<Address>> {
-    let texts = at.names();
+fn addresses(
+    checker: &mut Checker<'_>,
+    at: &raw::OneOrSeveral,
+    path: &[&str],
+) -> Option<Vec<Address>> {
+    let texts = at.texts();
     if texts.len() > usize::try_from(MAX_REPLICAS).unwrap_or(usize::MAX) {
         let what = format!("{} has {}", shown(path), many(texts.len()));
         let finding = Finding::new(checker.at(path), what);
@@ -113,8 +117,8 @@ fn addresses(checker: &mut Checker<'_>, at: &raw::Places, path: &[&str]) -> Opti
     for (index, text) in texts.iter().enumerate() {
         let index = index.to_string();
         let place = match at {
-            raw::Places::One(_) => checker.at(path),
-            raw::Places::Several(_) => checker.at(&[path, &[index.as_str()]].concat()),
+            raw::OneOrSeveral::One(_) => checker.at(path),
+            raw::OneOrSeveral::Several(_) => checker.at(&[path, &[index.as_str()]].concat()),
         };
         let why = match address(text, None) {
             Ok(address) if !found.contains(&address) => {

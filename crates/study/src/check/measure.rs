@@ -107,8 +107,8 @@ fn delivery(
     raw: &raw::Delivery,
     system: Option<&System>,
 ) -> Option<Delivery> {
-    let places = raw.at.as_ref().map_or(&[][..], raw::Places::names);
-    let is_list = matches!(raw.at, Some(raw::Places::Several(_)));
+    let places = raw.at.as_ref().map_or(&[][..], raw::OneOrSeveral::texts);
+    let is_list = matches!(raw.at, Some(raw::OneOrSeveral::Several(_)));
     for (index, at) in places.iter().enumerate() {
         let number = index.to_string();
         let path = ["measure", "delivery", "at", &number];
@@ -130,7 +130,7 @@ fn delivery(
     let poll = checker.within(poll, &poll_path, POLL);
     let late_after = late_after(checker, raw, poll);
     Some(Delivery {
-        at: raw.at.as_ref()?.names().to_vec(),
+        at: raw.at.as_ref()?.texts().to_vec(),
         poll: poll?,
         late_after,
     })

@@ -5,8 +5,12 @@ use super::{
     threshold::{Known, find, in_unit, suffix_expected},
 };
 use crate::{
-    FeedTable, Published, PublishedColumn, PublishedRow, cells::Levels, mistake::Finding,
-    nearest::list, raw, tree::quoted,
+    FeedTable, Level, Published, PublishedColumn, PublishedRow,
+    cells::Levels,
+    mistake::{Finding, Place},
+    nearest::list,
+    raw,
+    tree::quoted,
 };
 
 /// Most columns that are shown.
@@ -19,7 +23,7 @@ pub(super) fn published(
     cells: &[Levels],
     known: Option<&[Known]>,
 ) -> Option<Published> {
-    let by = by_factor(checker, raw, cells);
+    let by = by_factors(checker, raw, cells);
     let file = raw.from.as_deref()?;
     let named_at = checker.at(&["published", "from"]);
     let table = match checker.shelf?.table(file, named_at) {
@@ -31,30 +35,38 @@ pub(super) fn published(
             return None;
         }
     };
-    let by = by.filter(|by| has_column(checker, &table, by, &["published", "by"]))?;
+    let keys = key_columns(checker, raw, &table, &by?)?;
     let columns = columns(checker, raw, &table, known?)?;
-    let place = |name: &str| table.columns.iter().position(|column| column == name);
-    let key = place(&by)?;
-    let mut rows = Vec::new();
+    let mut rows: Vec<PublishedRow> = Vec::new();
     for row in &table.rows {
-        let is_cell = |levels: &Levels| {
-            levels
-                .iter()
-                .any(|(factor, level, _)| *factor == by && level.to_string() == row[key])
+        let has = |factor: &str, level: &Level| {
+            let mut keys = keys.iter().filter(|(name, _)| name == factor);
+            keys.all(|(_, place)| level.to_string() == row[*place])
         };
-        if cells.iter().any(is_cell) {
-            let values = columns
-                .iter()
-                .map(|column| column.value(checker, &table, row, named_at))
-                .collect::<Option<Vec<_>>>()?;
-            rows.push(PublishedRow {
-                level: row[key].clone(),
-                values,
-            });
+        let is_cell = |cell: &Levels| cell.iter().all(|(factor, level, _)| has(factor, level));
+        if !cells.iter().any(is_cell) {
+            continue;
         }
+        let levels: Vec<String> = keys.iter().map(|(_, place)| row[*place].clone()).collect();
+        if rows.iter().any(|earlier| earlier.levels == levels) {
+            let what = format!("{file} has two rows of {}", named(&keys, &levels));
+            checker.report(Finding::new(named_at, what).expected("one row for each"));
+            return None;
+        }
+        let values = columns
+            .iter()
+            .map(|column| column.value(checker, &table, row, named_at))
+            .collect::<Option<Vec<_>>>()?;
+        rows.push(PublishedRow { levels, values });
     }
+    let by: Vec<String> = keys.into_iter().map(|(factor, _)| factor).collect();
     if rows.is_empty() {
-        let what = format!("no row of {file} has a level of factor {by} in its column {by}");
+        let (many, their) = match by.len() {
+            1 => ("a level of factor", "column"),
+            _ => ("the levels of a cell of factors", "columns"),
+        };
+        let by = list(by.iter().map(String::as_str));
+        let what = format!("no row of {file} has {many} {by} in its {their} {by}");
         checker.report(Finding::new(named_at, what).expected("the levels as the study has them"));
         return None;
     }
@@ -74,9 +86,13 @@ pub(super) fn published(
     })
 }
 
-/// The factor whose levels name the rows.
-fn by_factor(checker: &mut Checker<'_>, raw: &raw::Published, cells: &[Levels]) -> Option<String> {
-    let by = raw.by.as_ref()?;
+/// The factors whose levels name the rows.
+fn by_factors(
+    checker: &mut Checker<'_>,
+    raw: &raw::Published,
+    cells: &[Levels],
+) -> Option<Vec<String>> {
+    let by = raw.by.as_ref()?.texts();
     let factors = || {
         cells
             .first()
@@ -84,28 +100,71 @@ fn by_factor(checker: &mut Checker<'_>, raw: &raw::Published, cells: &[Levels]) 
             .flatten()
             .map(|(name, ..)| name.as_str())
     };
-    if factors().any(|factor| factor == by) {
-        return Some(by.clone());
+    let mut found = Vec::new();
+    for (index, name) in by.iter().enumerate() {
+        let place = by_place(checker, raw, index);
+        if by[..index].contains(name) {
+            let what = format!("published.by has {} twice", quoted(name));
+            checker.report(Finding::new(place, what).expected("each factor once"));
+        } else if factors().any(|factor| factor == name) {
+            found.push(name.clone());
+        } else {
+            let what = format!("published.by is {}, which is no factor", quoted(name));
+            let expected = match factors().next() {
+                Some(_) => list(factors()),
+                None => "a study with factors or cells".to_owned(),
+            };
+            let near = crate::nearest::nearest(name, factors());
+            checker.report(Finding::new(place, what).expected(expected).meant(near));
+        }
     }
-    let what = format!("published.by is {}, which is no factor", quoted(by));
-    let expected = match factors().next() {
-        Some(_) => list(factors()),
-        None => "a study with factors or cells".to_owned(),
-    };
-    let near = crate::nearest::nearest(by, factors());
-    let finding = Finding::new(checker.at(&["published", "by"]), what);
-    checker.report(finding.expected(expected).meant(near));
-    None
+    (found.len() == by.len() && !by.is_empty()).then_some(found)
 }
 
-fn has_column(checker: &mut Checker<'_>, table: &FeedTable, name: &str, path: &[&str]) -> bool {
+/// Where a factor of `published.by` stands.
+fn by_place(checker: &Checker<'_>, raw: &raw::Published, index: usize) -> Place {
+    let index = index.to_string();
+    match raw.by {
+        Some(raw::OneOrSeveral::Several(_)) => checker.at(&["published", "by", &index]),
+        _ => checker.at(&["published", "by"]),
+    }
+}
+
+/// Each factor with the place of its column.
+fn key_columns(
+    checker: &mut Checker<'_>,
+    raw: &raw::Published,
+    table: &FeedTable,
+    by: &[String],
+) -> Option<Vec<(String, usize)>> {
+    let mut found = Vec::new();
+    for (index, factor) in by.iter().enumerate() {
+        let at = by_place(checker, raw, index);
+        if has_column(checker, table, factor, at) {
+            let place = table.columns.iter().position(|column| column == factor)?;
+            found.push((factor.clone(), place));
+        }
+    }
+    (found.len() == by.len()).then_some(found)
+}
+
+/// `transport=rest, users=50`.
+fn named(keys: &[(String, usize)], levels: &[String]) -> String {
+    let pairs = keys.iter().zip(levels);
+    let named: Vec<String> = pairs
+        .map(|((factor, _), level)| format!("{factor}={level}"))
+        .collect();
+    list(named.iter().map(String::as_str))
+}
+
+fn has_column(checker: &mut Checker<'_>, table: &FeedTable, name: &str, at: Place) -> bool {
     let names = || table.columns.iter().map(String::as_str);
     if names().any(|column| column == name) {
         return true;
     }
     let what = format!("the table of published.from has no column {}", quoted(name));
     let near = crate::nearest::nearest(name, names());
-    let finding = Finding::new(checker.at(path), what);
+    let finding = Finding::new(at, what);
     checker.report(finding.expected(list(names())).meant(near));
     false
 }
@@ -150,7 +209,8 @@ fn column(
     let index = index.to_string();
     let path = |key: &'static str| ["published", "columns", index.as_str(), key];
     let name = raw.column.clone()?;
-    let there = has_column(checker, table, &name, &path("column"));
+    let column_at = checker.at(&path("column"));
+    let there = has_column(checker, table, &name, column_at);
     let number = raw.number.as_deref()?;
     let unit = match find(number, checker.at(&path("number")), known) {
         Ok(unit) => unit,
@@ -186,7 +246,7 @@ impl Column {
         checker: &mut Checker<'_>,
         table: &FeedTable,
         row: &[String],
-        at: crate::mistake::Place,
+        at: Place,
     ) -> Option<Option<f64>> {
         let text = row[self.place].trim();
         if text.is_empty() {

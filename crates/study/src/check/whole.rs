@@ -167,7 +167,7 @@ fn sent(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
         external.is_none_or(|external| !external.contains_key(&component.name))
     };
     Sent {
-        places: places.map_or_else(Vec::new, |at| at.names().to_vec()),
+        places: places.map_or_else(Vec::new, |at| at.texts().to_vec()),
         components: components
             .iter()
             .filter(is_sampled)

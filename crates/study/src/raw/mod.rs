@@ -11,7 +11,7 @@ mod system;
 
 pub(crate) use place::{KafkaLag, Probe, Watch};
 pub(crate) use provision::{Arguments, Conditions, Levels, Server, SetupStep};
-pub(crate) use scalar::{FindLevel, Name, Places, Rate, Share, Size, Span, Status, Think};
+pub(crate) use scalar::{FindLevel, Name, OneOrSeveral, Rate, Share, Size, Span, Status, Think};
 pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };

@@ -89,18 +89,18 @@ impl TryFrom<Level> for FindLevel {
 #[derive(Debug, Clone)]
 pub(crate) struct Status(pub Vec<u16>);
 
-/// The name of one place or those of several, in their order.
+/// One text or several, in their order: the names of places or factors, addresses.
 #[derive(Debug, Clone)]
-pub(crate) enum Places {
+pub(crate) enum OneOrSeveral {
     One(String),
     Several(Vec<String>),
 }
 
-impl Places {
-    pub(crate) fn names(&self) -> &[String] {
+impl OneOrSeveral {
+    pub(crate) fn texts(&self) -> &[String] {
         match self {
-            Self::One(name) => std::slice::from_ref(name),
-            Self::Several(names) => names,
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Several(texts) => texts,
         }
     }
 }
@@ -173,26 +173,26 @@ impl<'de> Deserialize<'de> for Status {
     }
 }
 
-impl<'de> Deserialize<'de> for Places {
+impl<'de> Deserialize<'de> for OneOrSeveral {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PlacesVisitor;
-        impl<'de> Visitor<'de> for PlacesVisitor {
-            type Value = Places;
+        struct OneOrSeveralVisitor;
+        impl<'de> Visitor<'de> for OneOrSeveralVisitor {
+            type Value = OneOrSeveral;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name or a list of them")
             }
-            fn visit_str<E: Error>(self, name: &str) -> Result<Places, E> {
-                Ok(Places::One(name.to_owned()))
+            fn visit_str<E: Error>(self, name: &str) -> Result<OneOrSeveral, E> {
+                Ok(OneOrSeveral::One(name.to_owned()))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Places, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<OneOrSeveral, A::Error> {
                 let mut all = Vec::new();
                 while let Some(name) = names.next_element()? {
                     all.push(name);
                 }
-                Ok(Places::Several(all))
+                Ok(OneOrSeveral::Several(all))
             }
         }
-        deserializer.deserialize_any(PlacesVisitor)
+        deserializer.deserialize_any(OneOrSeveralVisitor)
     }
 }
 
@@ -259,7 +259,7 @@ inline_schema!(Status, _generator => json_schema!({
         { "type": "array", "items": { "type": "integer", "minimum": 100, "maximum": 599 }, "minItems": 1 }
     ]
 }));
-inline_schema!(Places, _generator => json_schema!({
+inline_schema!(OneOrSeveral, _generator => json_schema!({
     "anyOf": [
         { "type": "string" },
         { "type": "array", "items": { "type": "string" }, "minItems": 1 }

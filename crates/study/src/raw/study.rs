@@ -4,13 +4,15 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FindLevel, Name, Places, Rate, Scenario, Share, Span, Status, Think, impl_methods};
+use super::{
+    FindLevel, Name, OneOrSeveral, Rate, Scenario, Share, Span, Status, Think, impl_methods,
+};
 use crate::Level;
 
 pub(crate) type Factors = IndexMap<String, Vec<Level>>;
 pub(crate) type Rows = Vec<IndexMap<String, Level>>;
 /// Each component with its ports, each port with one `HOST:PORT` or several.
-pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, Places>>;
+pub(crate) type ExternalComponents = IndexMap<String, IndexMap<String, OneOrSeveral>>;
 
 /// A study: a system, the load on it, the schedule and what is measured.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -74,9 +76,9 @@ pub(crate) struct Published {
     /// The file, CSV with a header or NDJSON, relative to the study's folder. An empty field is no figure.
     #[schemars(required)]
     pub from: Option<String>,
-    /// A factor, and the column of that name: a cell is shown beside the row that has its level.
+    /// A factor or a list of them, and the columns of these names: a cell is shown beside the row that has its levels.
     #[schemars(required)]
-    pub by: Option<String>,
+    pub by: Option<OneOrSeveral>,
     /// The columns that are shown, each beside a number of the study.
     #[schemars(required, length(min = 1))]
     pub columns: Option<Vec<PublishedColumn>>,
@@ -426,7 +428,7 @@ pub(crate) struct Measure {
 pub(crate) struct Delivery {
     /// Name of one of the system's probes, or a list of them on the records' way: at the last one they must arrive.
     #[schemars(required)]
-    pub at: Option<Places>,
+    pub at: Option<OneOrSeveral>,
     /// Time between two looks; 100ms by default.
     pub poll: Option<Span>,
     /// A record seen later than this after it was sent is late; none is by default.

@@ -12,6 +12,12 @@ const TABLE: &str = "connections,per_s,late_s,cpu_percent,total
 10,7000,,130.5,71000
 ";
 
+const TWO: &str = "connections,pipelining,per_s,late_s,cpu_percent,total
+2,1,10,1,1,1
+2,7,20,1,1,1
+10,4,70,1,1,1
+";
+
 const PUBLISHED: &str = r#"published:
   title: Table 1
   source: Somebody's machine.
@@ -33,6 +39,11 @@ fn files(name: &str) -> Result<Source, String> {
         "table.csv" => TABLE,
         "wrong.csv" => "connections,per_s,late_s,cpu_percent,total\n2,many,0.81,40,100\n",
         "other.csv" => "connections,per_s,late_s,cpu_percent,total\n7,1,0.81,40,100\n",
+        "two.csv" => TWO,
+        "apart.csv" => "connections,pipelining,per_s,late_s,cpu_percent,total\n2,7,1,1,1,1\n",
+        "twice.csv" => {
+            "connections,per_s,late_s,cpu_percent,total\n2,1,1,1,1\n10,1,1,1,1\n2,1,1,1,1\n"
+        }
         _ => return Err(format!("cannot read {name}: no such file")),
     };
     Ok(source(name, text))
@@ -59,12 +70,38 @@ fn figures_are_taken_in_the_units_of_thresholds() {
     let rows: Vec<_> = published
         .rows
         .iter()
-        .map(|row| (row.level.as_str(), &row.values[..]))
+        .map(|row| (row.levels.join(" "), &row.values[..]))
         .collect();
     // A row that no cell belongs to is left out; an empty field is no figure.
     let first = [Some(10.0), Some(810_000.0), Some(0.4), Some(100.0)];
     let second = [Some(7000.0), None, Some(1.305), Some(71000.0)];
-    assert_eq!(rows, [("2", &first[..]), ("10", &second[..])]);
+    let expected = [("2".to_owned(), &first[..]), ("10".to_owned(), &second[..])];
+    assert_eq!(
+        (published.by, rows),
+        (vec!["connections".to_owned()], expected.to_vec())
+    );
+}
+
+#[test]
+fn several_factors_name_a_row() {
+    let of_two = [
+        ("by: connections", "by: [pipelining, connections]"),
+        ("from: table.csv", "from: two.csv"),
+    ];
+    let study = read(changed(&text(), &of_two)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let published = study.published.unwrap();
+    assert_eq!(published.by, ["pipelining", "connections"]);
+    let rows: Vec<_> = published
+        .rows
+        .iter()
+        .map(|row| (row.levels.join(" "), row.values[0]))
+        .collect();
+    // Two of the combinations were not published; one that was is no cell.
+    let expected = [
+        ("1 2".to_owned(), Some(10.0)),
+        ("4 10".to_owned(), Some(70.0)),
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]

@@ -3,14 +3,15 @@
 //!
 //! The numbers rest on every trial that came to its end, as the cells' do; cells that are not valid are in them and named.
 
-mod outcome;
 mod sentence;
 
 use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, turns};
 
-use super::{CellModel, Factor, TrialModel};
+use super::{
+    CellModel, Factor, TrialModel,
+    outcome::{LAST_DELAY, Outcome, RESPONSE_TIME, outcomes},
+};
 use crate::text::{self, Unit};
-use outcome::Outcome;
 
 /// From this share of the variation on two factors together are worth a sentence and a table.
 const PAIR_FROM: f64 = 0.05;
@@ -97,7 +98,7 @@ pub(crate) fn effects(
     let grid = grid(&factors, cells)?;
     let mut found = Vec::new();
     let mut left_out = Vec::new();
-    for outcome in outcome::outcomes(&grid, delivery_at) {
+    for outcome in outcomes(&grid, delivery_at) {
         match of_outcome(&factors, &grid, trials, &outcome) {
             Ok(effects) => found.extend(effects),
             Err(why) => left_out.push((outcome.name, why)),
@@ -106,7 +107,7 @@ pub(crate) fn effects(
     if found.is_empty() && left_out.is_empty() {
         return None;
     }
-    let first = outcome::first(&found);
+    let first = first(&found);
     let told = |place: usize| sentence::of(&factors, &found[place], place == first);
     let headline = (first < found.len()).then(|| told(first));
     let others = (0..found.len()).filter(|place| *place != first);
@@ -131,6 +132,12 @@ pub(crate) fn effects(
     model.caution = sentence::caution(&model);
     model.notes = sentence::notes(&model);
     Some(model)
+}
+
+/// Place of the outcome that a study is most often about: how late at the end of the way, else the response time, else any.
+fn first(outcomes: &[OutcomeEffects]) -> usize {
+    let at = |column: &str| outcomes.iter().position(|one| one.column == column);
+    at(LAST_DELAY).or_else(|| at(RESPONSE_TIME)).unwrap_or(0)
 }
 
 /// The cells so that the last factor changes first; `None` where they form no complete grid.
@@ -161,12 +168,8 @@ fn of_outcome(
     trials: &[TrialModel],
     outcome: &Outcome,
 ) -> Result<Option<OutcomeEffects>, String> {
-    let of_cell = |cell: &&CellModel| -> Vec<f64> {
-        let own = trials.iter().filter(|trial| trial.key.cell == cell.cell);
-        own.filter_map(|trial| outcome.of(trial, trial.counts()?))
-            .collect()
-    };
-    let values: Vec<Vec<f64>> = grid.iter().map(of_cell).collect();
+    let cells = grid.iter();
+    let values: Vec<Vec<f64>> = cells.map(|cell| outcome.of_cell(cell, trials)).collect();
     if values.iter().all(Vec::is_empty) {
         return Ok(None);
     }
@@ -182,7 +185,7 @@ fn of_outcome(
         ratios: (0..factors.len())
             .map(|place| design.ratios(place))
             .collect(),
-        comparisons: comparisons(&levels, &design, &parts),
+        comparisons: comparisons(&levels, (&design, &values), &parts),
         parts,
     }))
 }
@@ -202,7 +205,11 @@ fn why(none: NoEffects, grid: &[&CellModel]) -> String {
 
 /// Of a grid of two factors those with two levels, at each level of the other; of any grid the weaker factor of two that do more
 /// together than it does alone.
-fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec<Comparison> {
+fn comparisons(
+    levels: &[usize],
+    (design, values): (&Factorial, &[Vec<f64>]),
+    parts: &[Variation],
+) -> Vec<Comparison> {
     let alone = |factor: usize| {
         let main = parts.iter().find(|part| part.of == Source::Factor(factor));
         main.map_or(0.0, |main| main.share)
@@ -227,7 +234,7 @@ fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec
                 continue;
             }
             found.extend((1..levels[factor]).map(|level| {
-                let ratios = design.ratios_by(factor, level, by);
+                let ratios = ratios_at_each(levels, (design, values), (factor, level, by));
                 Comparison {
                     factor,
                     level,
@@ -240,4 +247,25 @@ fn comparisons(levels: &[usize], design: &Factorial, parts: &[Variation]) -> Vec
         }
     }
     found
+}
+
+/// One level of a factor as a ratio to the first, at each level of another. In a grid of two factors that is one cell against
+/// another, whose own scatter says how sure it is, as in the section of comparisons; else it is averaged over all other factors.
+fn ratios_at_each(
+    levels: &[usize],
+    (design, values): (&Factorial, &[Vec<f64>]),
+    (factor, level, by): (usize, usize, usize),
+) -> Vec<Estimate> {
+    let pooled = design.ratios_by(factor, level, by);
+    if levels.len() != 2 {
+        return pooled;
+    }
+    let cell = |of_factor: usize, of_by: usize| match factor {
+        0 => &values[of_factor * levels[1] + of_by],
+        _ => &values[of_by * levels[1] + of_factor],
+    };
+    let own = |(at, pooled): (usize, Estimate)| {
+        waggle_stats::ratio(cell(level, at), cell(0, at)).unwrap_or(pooled)
+    };
+    pooled.into_iter().enumerate().map(own).collect()
 }

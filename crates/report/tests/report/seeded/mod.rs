@@ -12,13 +12,14 @@ mod broker;
 mod grid;
 mod published;
 mod steps;
+mod transports;
 mod trial;
 
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, RunFolder,
-    RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, PublishedInfo,
+    RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -40,6 +41,8 @@ pub(crate) struct Seeded {
     pub(crate) steps: Vec<(&'static str, f64, f64)>,
     /// Records go by a broker, and its consumer's lag is watched.
     pub(crate) has_broker: bool,
+    /// Figures that somebody published.
+    pub(crate) published: Option<PublishedInfo>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
 }
@@ -94,6 +97,7 @@ impl Seeded {
             ],
             steps: Vec::new(),
             has_broker: false,
+            published: None,
             is_searched: false,
         }
     }
@@ -104,6 +108,8 @@ impl Seeded {
             question: "How late do records come to the store?".to_owned(),
             wrong: vec![(2, Wrong::FallsBehind)],
             has_broker: true,
+            // The figures are of writers alone.
+            published: Some(published::published()),
             ..Self::plain(&[("writer", &["sink", "telegraf"])], 3)
         }
     }
@@ -348,8 +354,7 @@ impl Seeded {
                 })
                 .into_iter()
                 .collect(),
-            // The figures are of writers alone.
-            published: (self.has_broker && self.factors.len() == 1).then(published::published),
+            published: self.published.clone(),
         }
     }
 

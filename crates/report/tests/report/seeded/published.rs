@@ -2,19 +2,23 @@
 
 use waggle_results::{PublishedColumnInfo, PublishedInfo, PublishedRowInfo};
 
-pub(super) fn published() -> PublishedInfo {
-    let column = |name: &str, number: &str| PublishedColumnInfo {
+/// A column beside a number of the study.
+pub(super) fn column(name: &str, number: &str) -> PublishedColumnInfo {
+    PublishedColumnInfo {
         name: name.to_owned(),
         number: number.split('.').map(str::to_owned).collect(),
-    };
+    }
+}
+
+pub(super) fn published() -> PublishedInfo {
     let row = |level: &str, values: [Option<f64>; 5]| PublishedRowInfo {
-        level: level.to_owned(),
+        levels: vec![level.to_owned()],
         values: values.to_vec(),
     };
     PublishedInfo {
         title: "Table 1".to_owned(),
         source: "Measured on three servers of a lab.".to_owned(),
-        by: "writer".to_owned(),
+        by: vec!["writer".to_owned()],
         columns: vec![
             column("Requests", "put-readings.succeeded"),
             column("Requests/s", "put-readings.goodput"),

@@ -11,6 +11,7 @@ use waggle_results::{
 use super::{
     Chance, Seeded, Wrong, broker,
     steps::{Steps, add_failures, add_step, sessions_of},
+    transports,
 };
 
 const INTERVAL_S: f64 = 0.25;
@@ -27,6 +28,8 @@ pub(crate) struct Made {
     in_flight: f64,
     connections: u64,
     wrong: Option<Wrong>,
+    /// How quick it is, where 1 is usual, and the share of its requests that fail.
+    pace: (f64, f64),
     /// How late records are in the store, µs, without the time of their request.
     late_us: f64,
     /// Where one is searched for.
@@ -42,13 +45,14 @@ impl Made {
                 .and_then(|(_, level)| level.parse().ok())
                 .unwrap_or(other)
         };
-        let connections: f64 = level("connections", 10.0);
+        let connections: f64 = level("connections", level("users", 10.0));
         Self {
             key,
             position: u32::try_from(place + 1).unwrap(),
             in_flight: connections * level("pipelining", 1.0),
             connections: connections as u64,
             wrong,
+            pace: transports::pace(cell),
             late_us: late_us(cell),
             level: None,
             seed: u64::from(key.cell) * 1000 + u64::from(key.repetition),
@@ -72,7 +76,7 @@ impl Made {
 
     /// Group commit: a sync takes 1.2 ms whatever it carries, each request 19 µs of CPU.
     fn rate_per_s(&self) -> f64 {
-        self.in_flight / (0.0012 + self.in_flight * 19e-6)
+        self.pace.0 * self.in_flight / (0.0012 + self.in_flight * 19e-6)
     }
 }
 
@@ -167,7 +171,8 @@ fn is_away(made: &Made, place: usize) -> bool {
     made.is(Wrong::Killed) && KILLED.contains(&place)
 }
 
-fn failures(made: &Made, place: usize) -> Vec<FailureCount> {
+/// Of so many requests those that fail.
+fn failures(made: &Made, place: usize, answered: u64) -> Vec<FailureCount> {
     let of = |kind: &str, count| FailureCount {
         kind: kind.to_owned(),
         count,
@@ -177,7 +182,9 @@ fn failures(made: &Made, place: usize) -> Vec<FailureCount> {
     } else if is_away(made, place) {
         vec![of("refused", 40)]
     } else {
-        Vec::new()
+        // A little more in each repetition.
+        let scatter = 0.9 + 0.05 * f64::from(made.key.repetition);
+        transports::failures((answered as f64 * made.pace.1 * scatter) as u64)
     }
 }
 
@@ -188,10 +195,10 @@ fn interval(
     (place, rate): (usize, f64),
     sums: &mut Sums,
 ) {
-    let failures = failures(made, place);
     let is_away = is_away(made, place);
     let share = if is_away { 0.0 } else { 1.0 };
     let answered = (rate * INTERVAL_S * share).round() as u64;
+    let failures = failures(made, place, answered);
     let failed: u64 = failures.iter().map(|failure| failure.count).sum();
     let succeeded = answered.saturating_sub(failed);
     let response = spread(succeeded, made.in_flight / rate * 1e6);
@@ -491,7 +498,7 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
         lag_p99_us: 12.0,
         offered_per_s: None,
         in_flight_mean: made.in_flight * present,
-        in_flight_beside: 0.0,
+        in_flight_beside: made.in_flight * made.pace.1,
         possible_per_s: Some(1_000_000.0),
     }
 }

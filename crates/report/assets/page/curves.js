@@ -1,0 +1,165 @@
+'use strict';
+/* Outcomes over a factor whose levels are numbers: a chart for each outcome, a line for each combination of the other factors'
+   levels, with its intervals and with what was published; and the kinds of failures as stacked bars. */
+
+/** Levels or values this far apart get a log axis unless one chooses otherwise. */
+const DECADE = 10;
+const SCALES = ['automatic', 'linear', 'logarithmic'];
+const curvesView = { x: 0, y: 0 };
+
+/** Of the second factor's levels; colours are the first one's. */
+const CURVE_DASHES = ['solid', [7, 4], [2, 3], [9, 3, 2, 3]];
+
+/** A cross: what somebody else measured. */
+const PUBLISHED_MARK = 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z';
+
+/** Whether values go on a log axis, as `chosen` says or as they ask for; zeros never do. */
+function isLogScale(values, chosen) {
+  if (!values.length || values.some((value) => !(value > 0)) || chosen === 1) return false;
+  return chosen === 2 || Math.max(...values) / Math.min(...values) >= DECADE;
+}
+
+/** Where a level stands along the axis. */
+const alongOf = (over, level) => (over.at ? over.at[level] : level);
+
+/** The axis of levels: by their value where they are numbers, each with its own text. */
+function overAxis(look, over, chosen) {
+  const named = { name: over.factor, nameLocation: 'middle', nameGap: 26, splitLine: { show: false } };
+  if (!over.at) return axis(look, { type: 'category', data: over.levels, ...named });
+  const [low, high] = [over.at[0], over.at[over.at.length - 1]];
+  const log = isLogScale(over.at, chosen);
+  const pad = log ? (high / low) ** 0.05 : (high - low) * 0.05;
+  const nearest = (value) => over.at.reduce((best, at, place) => (Math.abs(at - value) < Math.abs(over.at[best] - value) ? place : best), 0);
+  return axis(look, {
+    type: log ? 'log' : 'value', ...named, name: over.factor + (log ? ' (log scale)' : ''),
+    min: log ? low / pad : low - pad, max: log ? high * pad : high + pad,
+    axisTick: { show: false, customValues: over.at },
+    axisLabel: { customValues: over.at, formatter: (value) => over.levels[nearest(value)] },
+  });
+}
+
+/** The axis of values: logarithmic with ticks at 1, 2 and 5, or from nothing. */
+function outcomeAxis(look, values, format, log) {
+  const scale = log ? ratioTicks(values) : null;
+  return axis(look, {
+    type: log ? 'log' : 'value', ...(log ? { min: scale.min, max: scale.max } : { min: Math.min(0, ...values) }),
+    name: log ? 'log scale' : '', nameLocation: 'end', nameTextStyle: { align: 'left', color: look.soft, fontSize: 12 },
+    axisLabel: { formatter: (value) => short(format(value)), ...(log ? { customValues: scale.ticks } : {}) },
+  });
+}
+
+function tellCurve(chart, point) {
+  const [line, level, number, middle, low, high, published, thin] = point;
+  const { over, lines } = model.curves;
+  const format = NUMBER[chart.kind];
+  const cell = model.cells.find((one) => one.cell === number);
+  const estimate = middle === null ? null : [middle, ...(low === null ? [] : [low, high])];
+  const rows = [[[lines[line].name, `${over.factor} ${over.levels[level]}`].filter(Boolean).join(', ')], [chart.name, withInterval(estimate, format)]];
+  if (published !== null) rows.push(['published', format(published)]);
+  rows.push(['Verdict', cell.shown]);
+  if (thin) rows.push(['Note', thin]);
+  return rows;
+}
+
+/** Our line of one combination, its whiskers, and the published line. */
+function curveSeries(chart, line, place, look) {
+  const { over } = model.curves;
+  const colour = look.series[line.colour % look.series.length];
+  const name = line.name || 'here';
+  const own = chart.points.filter((point) => point[0] === place).sort((a, b) => a[1] - b[1]);
+  const believed = (point) => model.cells.find((cell) => cell.cell === point[2]).believed;
+  const x = (point) => alongOf(over, point[1]);
+  const series = [
+    {
+      type: 'line', name, color: colour, z: 3, lineStyle: { width: 2, type: CURVE_DASHES[line.dash] },
+      data: own.map((point) => ({
+        value: [x(point), point[3]], point, symbol: believed(point) ? 'circle' : 'emptyCircle', symbolSize: believed(point) ? 7 : 8,
+      })),
+    },
+    whiskers(own.filter((point) => point[4] !== null).map((point) => [x(point), point[4], point[5]]), colour, name, false),
+  ];
+  const published = own.filter((point) => point[6] !== null);
+  if (published.length) {
+    series.push({
+      type: 'line', name: 'published', color: colour, z: 2, symbol: PUBLISHED_MARK, symbolSize: 8, itemStyle: { opacity: 0.85 },
+      lineStyle: { width: 1.25, type: [4, 4], opacity: 0.75 }, data: published.map((point) => ({ value: [x(point), point[6]], point })),
+    });
+  }
+  return series;
+}
+
+function curveOption(chart, id) {
+  return (look) => {
+    const { over, lines } = model.curves;
+    const format = NUMBER[chart.kind];
+    const values = chart.points.flatMap((point) => [point[3], point[4], point[5], point[6]]).filter((value) => value !== null);
+    const log = isLogScale(values, curvesView.y);
+    const series = lines.flatMap((line, place) => curveSeries(chart, line, place, look));
+    const hasPublished = series.some((one) => one.name === 'published');
+    const names = lines.map((line) => line.name || 'here');
+    const listed = [...names, ...(hasPublished ? [{ name: 'published', icon: PUBLISHED_MARK, itemStyle: { color: look.soft } }] : [])];
+    return {
+      grid: { left: 8, right: 18, top: belowLegend(id, listed.length > 1 ? [...names, ...(hasPublished ? ['published'] : [])] : [], log), bottom: 26, containLabel: true },
+      toolbox: tools(look, chart.name),
+      legend: legend(look, { show: listed.length > 1, data: listed, itemHeight: hasPublished ? 8 : 4, icon: undefined }),
+      tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data && one.data.point ? tellCurve(chart, one.data.point) : null)),
+      xAxis: overAxis(look, over, curvesView.x),
+      yAxis: outcomeAxis(look, values, format, log),
+      series,
+    };
+  };
+}
+
+/** Colours of kinds of failures, apart from those of the first lines. */
+const KIND_COLOURS = [3, 4, 6, 2, 5, 7, 0, 1];
+
+/** Height of one line's bars, and of the legend above all of them, in CSS pixels. */
+const KINDS = { line: 230, legend: 34 };
+const kindColumns = () => (isNarrow() ? 1 : Math.min(model.curves.lines.length, 3));
+
+/** A field for each line, side by side on one scale; in each a bar for each level, stacked by kind. */
+function kindsOption(look) {
+  const { over, lines, kinds } = model.curves;
+  const columns = kindColumns();
+  const sums = kinds.shares.map(([, , shares]) => shares.reduce((sum, one) => sum + one, 0));
+  const most = Math.min(1, Math.max(...sums) * 1.1);
+  const left = (place) => ((place % columns) * 100) / columns;
+  const top = (place) => KINDS.legend + Math.floor(place / columns) * KINDS.line;
+  const found = (line, level) => kinds.shares.find((one) => one[0] === line && one[1] === level);
+  return {
+    toolbox: tools(look, 'failures'),
+    legend: legend(look, { data: kinds.names }),
+    tooltip: tooltip(look, { trigger: 'item' }, (one) => [[[lines[one.data.line].name, `${over.factor} ${one.name}`].filter(Boolean).join(', ')], [one.seriesName, share(one.value)]]),
+    title: lines.map((line, place) => ({
+      text: line.name, left: `${left(place) + 4}%`, top: top(place) + 4, padding: 0, textStyle: { color: look.ink, fontSize: 12.5, fontWeight: 600, fontFamily: FONT },
+    })),
+    grid: lines.map((_, place) => ({ left: `${left(place)}%`, width: `${100 / columns - 2}%`, top: top(place) + 28, height: KINDS.line - 58, containLabel: true })),
+    xAxis: lines.map((_, place) => axis(look, {
+      gridIndex: place, type: 'category', data: over.levels, name: over.factor, nameLocation: 'middle', nameGap: 25, splitLine: { show: false },
+    })),
+    yAxis: lines.map((_, place) => axis(look, { gridIndex: place, type: 'value', min: 0, max: most, axisLabel: { formatter: (value) => short(share(value)), showMaxLabel: false } })),
+    series: lines.flatMap((_, line) => kinds.names.map((name, kind) => ({
+      type: 'bar', name, stack: `line-${line}`, xAxisIndex: line, yAxisIndex: line, barMaxWidth: 34, color: look.series[KIND_COLOURS[kind % KIND_COLOURS.length]],
+      data: over.levels.map((_level, level) => {
+        const shares = found(line, level);
+        return { value: shares ? shares[2][kind] : 0, line };
+      }),
+    }))),
+  };
+}
+
+/** Draws all charts, and lets one choose how both axes are scaled. */
+function curvesChoice() {
+  const { over, charts, kinds } = model.curves;
+  const again = () => {
+    const choose = (which) => (to) => { curvesView[which] = to; again(); };
+    const choices = [chooser('values', SCALES, curvesView.y, choose('y'))];
+    if (over.at.every((at) => at > 0)) choices.unshift(chooser(over.factor, SCALES, curvesView.x, choose('x')));
+    byId('curves-choice').replaceChildren(...choices);
+    charts.forEach((chart, place) => draw(`curve-${place}`, curveOption(chart, `curve-${place}`)));
+  };
+  again();
+  if (!kinds) return;
+  byId('curve-kinds').style.height = `${KINDS.legend + KINDS.line * Math.ceil(model.curves.lines.length / kindColumns())}px`;
+  draw('curve-kinds', kindsOption);
+}

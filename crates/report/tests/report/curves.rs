@@ -1,0 +1,323 @@
+//! Outcomes over a factor whose levels are numbers, two levels against each other, and published figures beside both.
+
+use std::sync::LazyLock;
+
+use crate::{
+    seeded::{Seeded, Wrong},
+    seeded_model,
+};
+use waggle_report::{
+    Ahead, Compared, ComparisonModel, Curve, CurvePoint, CurvesModel, Measure, Model,
+};
+
+/// Made once: many a test looks at it.
+static TRANSPORTS: LazyLock<Model> = LazyLock::new(|| seeded_model(&Seeded::transports()));
+
+fn curves(model: &Model) -> &CurvesModel {
+    model
+        .curves
+        .as_ref()
+        .expect("a factor's levels are numbers")
+}
+
+fn curve<'a>(model: &'a Model, name: &str) -> &'a Curve {
+    let found = curves(model).charts.iter().find(|chart| chart.name == name);
+    found.unwrap_or_else(|| panic!("there is a chart of {name}"))
+}
+
+fn point<'a>(model: &Model, chart: &'a Curve, line: &str, level: &str) -> &'a CurvePoint {
+    let place = |names: Vec<&String>, name: &str| {
+        let found = names.iter().position(|one| *one == name);
+        found.unwrap_or_else(|| panic!("{name} is one of {names:?}"))
+    };
+    let line = place(
+        curves(model).lines.iter().map(|one| &one.name).collect(),
+        line,
+    );
+    let level = place(curves(model).over.levels.iter().collect(), level);
+    let found = chart
+        .points
+        .iter()
+        .find(|point| (point.line, point.level) == (line, level));
+    found.expect("there is a cell")
+}
+
+#[test]
+fn lines_over_ascending_levels() {
+    let model = &*TRANSPORTS;
+    let curves = curves(model);
+    assert_eq!(
+        (curves.over.factor.as_str(), curves.over.levels.join(" ")),
+        ("users", "50 100 150 200 250 300".to_owned())
+    );
+    assert_eq!(
+        curves.over.at.as_deref(),
+        Some(&[50.0, 100.0, 150.0, 200.0, 250.0, 300.0][..])
+    );
+    let lines: Vec<&str> = curves.lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(lines, ["rest", "rabbitmq"]);
+    let charts: Vec<&str> = curves.charts.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(
+        charts,
+        [
+            "Goodput",
+            "Response time p50",
+            "Response time p99",
+            "Failed requests",
+            "System CPU per request",
+            "Mean time"
+        ]
+    );
+    // The numbers are those of the cells.
+    for chart in &curves.charts[..4] {
+        assert_eq!(chart.points.len(), 12, "{}", chart.name);
+    }
+    for own in &curve(model, "Goodput").points {
+        let cell = model
+            .cells
+            .iter()
+            .find(|cell| cell.cell == own.cell)
+            .unwrap();
+        assert_eq!(own.estimate, cell.goodput);
+    }
+    for own in &curve(model, "Failed requests").points {
+        let cell = model
+            .cells
+            .iter()
+            .find(|cell| cell.cell == own.cell)
+            .unwrap();
+        assert_eq!(own.estimate.map(|share| share.point), cell.error_share);
+    }
+}
+
+#[test]
+fn what_was_published_stands_beside_the_same_number() {
+    let model = &*TRANSPORTS;
+    let published = |name: &str, line: &str, level: &str| {
+        point(model, curve(model, name), line, level).published
+    };
+    assert_eq!(published("Goodput", "rest", "300"), Some(2.6e3));
+    assert_eq!(published("Goodput", "rabbitmq", "200"), Some(29e3));
+    assert_eq!(published("Goodput", "rabbitmq", "150"), None);
+    assert_eq!(published("Failed requests", "rest", "300"), Some(0.28));
+    assert_eq!(published("Failed requests", "rabbitmq", "200"), None);
+    assert_eq!(published("Response time p99", "rest", "300"), None);
+    // A number that has no chart otherwise gets one.
+    let mean = point(model, curve(model, "Mean time"), "rest", "50");
+    assert_eq!(mean.published, Some(2e3));
+    assert!(mean.estimate.is_some_and(|mean| mean.interval.is_some()));
+    let own = point(model, curve(model, "Mean time"), "rabbitmq", "150");
+    assert!(own.published.is_none() && own.estimate.is_some());
+    let (title, source) = curves(model).published.clone().expect("a chart has some");
+    assert!(title.contains("Figure 4") && source.contains("somebody else's"));
+    let table = model.published.as_ref().expect("the study names some");
+    assert_eq!(table.rows.len(), 11);
+}
+
+#[test]
+fn failures_go_by_kind() {
+    let model = &*TRANSPORTS;
+    let failed = curves(model).kinds.as_ref().expect("some requests failed");
+    assert_eq!(failed.kinds, ["timed_out", "status_503", "reset"]);
+    for (line, level, shares) in &failed.shares {
+        let sum: f64 = shares.iter().sum();
+        let chart = curve(model, "Failed requests");
+        let own = chart
+            .points
+            .iter()
+            .find(|point| (point.line, point.level) == (*line, *level));
+        let share = own
+            .and_then(|own| own.estimate)
+            .expect("the cell ran")
+            .point;
+        assert!((sum - share).abs() < 1e-9, "{sum} {share}");
+    }
+}
+
+fn compared<'a>(one: &'a ComparisonModel, name: &str) -> &'a Compared {
+    let found = one.outcomes.iter().find(|outcome| outcome.name == name);
+    found.unwrap_or_else(|| panic!("{name} is compared"))
+}
+
+fn ahead(outcome: &Compared) -> Vec<Ahead> {
+    let line = outcome.at.first().expect("there is a line");
+    line.iter()
+        .map(|found| outcome.ahead(found.as_ref()))
+        .collect()
+}
+
+#[test]
+fn who_is_ahead_changes_where_it_was_put_in() {
+    use Ahead::{First, Neither, Second};
+    let model = &*TRANSPORTS;
+    let [one] = model.comparisons.as_slice() else {
+        panic!("one factor has two levels: {:?}", model.comparisons);
+    };
+    assert_eq!(one.levels, ["rest", "rabbitmq"]);
+    for name in ["Goodput", "Response time p50", "Response time p99"] {
+        let outcome = compared(one, name);
+        assert_eq!(
+            ahead(outcome),
+            [Neither, First, First, First, Second, Second],
+            "{name}: {:?}",
+            outcome.at
+        );
+        let [sentence] = outcome.sentences.as_slice() else {
+            panic!("one line, one sentence");
+        };
+        assert!(
+            sentence.contains("The sign changes between 200 and 250."),
+            "{sentence}"
+        );
+    }
+    let errors = compared(one, "Failed requests");
+    assert_eq!(errors.measure, Measure::Difference);
+    assert_eq!(
+        ahead(errors),
+        [Neither, Neither, Neither, Second, Second, Second]
+    );
+    let at_300 = errors.at[0][5].expect("both ran").point;
+    assert!((at_300 + 0.27).abs() < 0.02, "{at_300}");
+    // Ratios of the effects are the same ones.
+    let effects = model.effects.as_ref().expect("the grid is complete");
+    let goodput = &effects.outcomes[0];
+    let same = goodput
+        .comparisons
+        .iter()
+        .find(|one| one.factor == 0)
+        .expect("two levels are compared");
+    // There in the order of the study: 100, 50, …
+    let own = &compared(one, "Goodput").at[0];
+    assert_eq!(Some(same.ratios[0]), own[1]);
+    assert_eq!(Some(same.ratios[1]), own[0]);
+}
+
+#[test]
+fn a_third_factor_makes_lines() {
+    let model = seeded_model(&Seeded::writers());
+    let curves = curves(&model);
+    assert_eq!(curves.over.factor, "flush_interval");
+    assert_eq!(curves.others, ["writer", "partitions"]);
+    let lines: Vec<&str> = curves.lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "telegraf, partitions 1",
+            "telegraf, partitions 8",
+            "sink, partitions 1",
+            "sink, partitions 8"
+        ]
+    );
+    let factors: Vec<(&str, usize)> = model
+        .comparisons
+        .iter()
+        .map(|one| (one.factor.as_str(), one.lines.len()))
+        .collect();
+    assert_eq!(factors, [("writer", 2), ("partitions", 2)]);
+    assert_eq!(
+        model.comparisons[1].levels,
+        ["partitions 1", "partitions 8"]
+    );
+    let delay = compared(&model.comparisons[0], "Delivery delay p99 at store");
+    for line in &delay.at {
+        let ahead: Vec<Ahead> = line
+            .iter()
+            .map(|found| delay.ahead(found.as_ref()))
+            .collect();
+        assert_eq!(ahead, [Ahead::First, Ahead::Second, Ahead::Second]);
+    }
+    // The sink at 100 ms failed once: it is named.
+    let doubtful: usize = model.comparisons[0]
+        .doubtful
+        .iter()
+        .flatten()
+        .map(Vec::len)
+        .sum();
+    assert_eq!(doubtful, 2);
+}
+
+#[test]
+fn what_did_not_run_leaves_a_gap() {
+    let study = Seeded {
+        wrong: vec![(1, Wrong::Fails)],
+        ..Seeded::plain(
+            &[
+                ("users", &["10", "100", "1000"]),
+                ("transport", &["a", "b"]),
+            ],
+            1,
+        )
+    };
+    let model = seeded_model(&study);
+    let chart = curve(&model, "Goodput");
+    assert_eq!(point(&model, chart, "a", "10").estimate, None);
+    assert!(point(&model, chart, "b", "10").estimate.is_some());
+    let goodput = compared(&model.comparisons[0], "Goodput");
+    assert_eq!(ahead(goodput)[0], Ahead::Unknown);
+    assert!(
+        goodput.sentences[0].contains("nothing to compare at 10")
+            && goodput.sentences[0].contains("One trial a cell"),
+        "{:?}",
+        goodput.sentences
+    );
+    assert!(model.effects.is_none(), "the grid has a hole");
+}
+
+#[test]
+fn levels_without_an_order_are_compared_too() {
+    let model = seeded_model(&Seeded::plain(
+        &[
+            ("backend", &["files", "memory"]),
+            ("sync", &["on", "off", "auto"]),
+        ],
+        3,
+    ));
+    assert_eq!(model.curves, None);
+    let [one] = model.comparisons.as_slice() else {
+        panic!("one factor has two levels");
+    };
+    assert_eq!(
+        (one.factor.as_str(), one.over.at.as_ref()),
+        ("backend", None)
+    );
+}
+
+#[test]
+fn no_curves_where_there_is_nothing_to_go_along() {
+    let has = |study: &Seeded| {
+        let model = seeded_model(study);
+        (model.curves.is_some(), model.comparisons.len())
+    };
+    assert_eq!(has(&Seeded::plain(&[], 3)), (false, 0));
+    let surface = [
+        ("connections", &["1", "10", "50"][..]),
+        ("pipelining", &["1", "2", "5"]),
+    ];
+    assert_eq!(
+        has(&Seeded::plain(&surface, 1)),
+        (false, 0),
+        "that is a map"
+    );
+    assert_eq!(
+        has(&Seeded::plain(&[("connections", &["1", "10", "50"])], 1)),
+        (true, 0)
+    );
+    let nothing_ran = Seeded {
+        ran: Some(0),
+        ..Seeded::transports()
+    };
+    assert_eq!(has(&nothing_ran), (false, 0));
+    assert_eq!(
+        has(&Seeded::plain(
+            &[
+                ("users", &["1", "2", "3"]),
+                ("a", &["x", "y"]),
+                ("b", &["x", "y"]),
+                ("c", &["x", "y"])
+            ],
+            1
+        )),
+        (false, 0),
+        "four factors are too many for one chart"
+    );
+}

@@ -1,0 +1,189 @@
+//! Shares of requests over trials, such as that of errors: the trial is the unit here too, though the share itself is that of all
+//! requests together.
+//!
+//! The estimate is the ratio estimator of cluster samples, with its linearised variance (Cochran, Sampling Techniques, 1977,
+//! chapter 6): what a trial has more than the share says, squared, summed over trials. Intervals are Student's t, of differences with
+//! Welch's degrees of freedom. Requests of one trial fail together, so a binomial interval would be far too narrow.
+
+use crate::{
+    Estimate,
+    sample::{size, whole},
+    student::{critical, welch},
+};
+
+const TAIL: f64 = 0.05;
+
+/// Of one trial: how many of its requests are meant, and how many there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    pub of: u64,
+    pub all: u64,
+}
+
+/// The share over trials; those without requests count for nothing. `None` where no trial had any.
+#[must_use]
+pub fn share(trials: &[Part]) -> Option<Estimate> {
+    let share = Share::of(trials)?;
+    let interval = share.degrees.map(|degrees| {
+        let off = critical(TAIL, degrees) * share.error2.sqrt();
+        ((share.point - off).max(0.0), (share.point + off).min(1.0))
+    });
+    Some(Estimate {
+        point: share.point,
+        interval,
+        count: share.count,
+    })
+}
+
+/// The difference of two shares, `new - old`, of groups that have no trial in common. Without an interval where a group has one trial.
+#[must_use]
+pub fn share_difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
+    let (new, old) = (Share::of(new)?, Share::of(old)?);
+    let point = new.point - old.point;
+    let interval = new.degrees.zip(old.degrees).map(|(of_new, of_old)| {
+        let degrees = welch((new.error2, of_new), (old.error2, of_old));
+        let off = critical(TAIL, degrees) * (new.error2 + old.error2).sqrt();
+        ((point - off).max(-1.0), (point + off).min(1.0))
+    });
+    Some(Estimate {
+        point,
+        interval,
+        count: new.count + old.count,
+    })
+}
+
+struct Share {
+    point: f64,
+    /// Standard error, squared; 0 for a single trial.
+    error2: f64,
+    /// `None` for a single trial.
+    degrees: Option<f64>,
+    count: usize,
+}
+
+impl Share {
+    fn of(trials: &[Part]) -> Option<Self> {
+        let trials: Vec<Part> = trials.iter().copied().filter(|one| one.all > 0).collect();
+        if trials.is_empty() {
+            return None;
+        }
+        let sum = |pick: fn(&Part) -> u64| trials.iter().map(|one| whole(pick(one))).sum::<f64>();
+        let (of, all) = (sum(|one| one.of), sum(|one| one.all));
+        let point = of / all;
+        let count = size(trials.len());
+        let degrees = (trials.len() > 1).then_some(count - 1.0);
+        let squares: f64 = trials
+            .iter()
+            .map(|one| (whole(one.of) - point * whole(one.all)).powi(2))
+            .sum();
+        let error2 = degrees.map_or(0.0, |degrees| squares * count / degrees / (all * all));
+        Some(Self {
+            point,
+            error2,
+            degrees,
+            count: trials.len(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chance::Chance;
+
+    fn parts(counts: &[(u64, u64)]) -> Vec<Part> {
+        counts
+            .iter()
+            .map(|(of, all)| Part { of: *of, all: *all })
+            .collect()
+    }
+
+    fn near(found: Option<Estimate>, point: f64, interval: Option<(f64, f64)>) {
+        let found = found.unwrap();
+        let close = |a: f64, b: f64| (a - b).abs() < 5e-4;
+        assert!(close(found.point, point), "{found:?}");
+        match (found.interval, interval) {
+            (None, None) => {}
+            (Some(a), Some(b)) => {
+                assert!(
+                    close(a.0, b.0) && close(a.1, b.1),
+                    "{found:?}, expected {b:?}"
+                );
+            }
+            _ => panic!("{found:?}, expected {interval:?}"),
+        }
+    }
+
+    #[test]
+    fn shares_by_hand() {
+        assert_eq!(share(&[]), None);
+        assert_eq!(share(&parts(&[(0, 0), (0, 0)])), None);
+        near(share(&parts(&[(3, 10)])), 0.3, None);
+        // Shares 0.1, 0.2, 0.3 of 100 each: standard error 0.1 / sqrt(3), t(2) = 4.3027.
+        near(
+            share(&parts(&[(10, 100), (20, 100), (30, 100)])),
+            0.2,
+            Some((0.0, 0.448)),
+        );
+        // The larger trial weighs more: 31 of 130; 5.15 requests more than the share says, and as many fewer.
+        near(
+            share(&parts(&[(29, 100), (2, 30)])),
+            0.2385,
+            Some((0.0, 1.0)),
+        );
+        near(
+            share(&parts(&[(0, 50), (0, 70), (0, 0)])),
+            0.0,
+            Some((0.0, 0.0)),
+        );
+        near(share(&parts(&[(50, 50), (70, 70)])), 1.0, Some((1.0, 1.0)));
+    }
+
+    #[test]
+    fn differences_by_hand() {
+        let none = parts(&[(0, 100), (0, 100), (0, 100)]);
+        let some = parts(&[(10, 100), (20, 100), (30, 100)]);
+        assert_eq!(share_difference(&some, &[]), None);
+        near(share_difference(&some, &parts(&[(0, 10)])), 0.2, None);
+        // All the scatter is on one side: two degrees of freedom.
+        near(share_difference(&some, &none), 0.2, Some((-0.0484, 0.4484)));
+        near(
+            share_difference(&none, &some),
+            -0.2,
+            Some((-0.4484, 0.0484)),
+        );
+        near(share_difference(&none, &none), 0.0, Some((0.0, 0.0)));
+        let all = parts(&[(9, 9), (8, 8)]);
+        near(share_difference(&all, &none), 1.0, Some((1.0, 1.0)));
+    }
+
+    /// Trials whose own share scatters, as it does near overload.
+    #[test]
+    fn intervals_cover_the_truth_about_as_often_as_they_say() {
+        const SEEDS: u64 = 2_000;
+        let trial = |chance: &mut Chance, share: f64| {
+            let all = chance.lognormal(10_000.0, 0.05);
+            let own = chance.lognormal(share, 0.2).min(1.0);
+            Part {
+                of: (all * own) as u64,
+                all: all as u64,
+            }
+        };
+        // What `lognormal` draws lies around its middle by the median; the mean is higher by half of the variance.
+        let truth = |middle: f64| middle * (0.2_f64 * 0.2 / 2.0).exp();
+        for count in [3, 5, 10] {
+            let covered = |seed: &u64| {
+                let mut chance = Chance::seeded(*seed);
+                let draw = |chance: &mut Chance, share| -> Vec<Part> {
+                    (0..count).map(|_| trial(chance, share)).collect()
+                };
+                let (new, old) = (draw(&mut chance, 0.2), draw(&mut chance, 0.1));
+                let (low, high) = share_difference(&new, &old).unwrap().interval.unwrap();
+                (low..=high).contains(&(truth(0.2) - truth(0.1)))
+            };
+            let hits = (0..SEEDS).filter(covered).count();
+            let share = size(hits) / 2_000.0;
+            assert!((0.92..=0.98).contains(&share), "{count} trials: {share}");
+        }
+    }
+}
