@@ -1,5 +1,6 @@
 //! The page: one file with everything inside, readable without scripts, drawn with them.
 
+mod cells;
 mod comparisons;
 mod curves;
 mod disturbed;

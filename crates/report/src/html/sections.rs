@@ -3,7 +3,7 @@
 use waggle_stats::{Estimate, Verdict};
 
 use super::{
-    comparisons, curves, disturbed, effects, escape, published, search, series_table, table,
+    cells, comparisons, curves, disturbed, effects, escape, published, search, series_table, table,
 };
 use crate::{
     facts,
@@ -20,7 +20,7 @@ pub(super) fn body(out: &mut String, model: &Model) {
     out.push_str("<main id=\"main\">\n");
     summary(out, model);
     search::section(out, model);
-    factors(out, model);
+    cells::section(out, model);
     curves::section(out, model);
     comparisons::section(out, model);
     effects::section(out, model);
@@ -253,39 +253,6 @@ pub(super) fn chart(out: &mut String, id: &str, label: &str, class: &str) {
          <div id=\"{id}\" class=\"plot\" role=\"img\" aria-labelledby=\"{id}-label\"></div></figure>\n",
         escape::text(label)
     ));
-}
-
-fn factors(out: &mut String, model: &Model) {
-    let lead = if model.find.is_some() {
-        "Each cell at the highest level that holds."
-    } else {
-        ""
-    };
-    open(out, "factors", "Across the cells", lead);
-    out.push_str("<div class=\"js-only\"><div class=\"tabs\" role=\"tablist\" aria-label=\"Number shown\" id=\"metric-tabs\"></div>\n");
-    out.push_str("<div class=\"choose\" id=\"factor-choice\"></div></div>\n");
-    out.push_str("<div class=\"pair\" role=\"tabpanel\" id=\"metric-panel\" tabindex=\"-1\">\n");
-    chart(
-        out,
-        "heat",
-        "Heat map over the factors; hatched squares may not be believed",
-        "",
-    );
-    // Over a factor whose levels are numbers there is a chart for each outcome.
-    if model.curves.is_none() {
-        chart(
-            out,
-            "lines",
-            "The same as lines, with 95 % intervals over trials",
-            "",
-        );
-    }
-    out.push_str("</div>\n");
-    table::write(out, &tables::cells(model));
-    if let Some(failures) = tables::failures(model) {
-        table::write(out, &failures);
-    }
-    out.push_str(CLOSE);
 }
 
 fn spectrum(out: &mut String, model: &Model) {
