@@ -96,6 +96,14 @@ async fn every_record_of_a_bucket_is_accounted_for() {
     // Nothing is read again and again without need.
     assert!(pace.rows_read < 20 * SENT, "{pace:?}");
     assert!(pace.longest_gap >= super::LATE_AFTER / 20, "{pace:?}");
+    // Read anew, it is the same account, and what came meanwhile is in it.
+    write(&influxdb, &[bench.line(1_500, 0)]);
+    follower.forget();
+    assert_eq!(follower.notes(|notes| notes.seen.distinct), 0);
+    while follower.look(Depth::Whole).await.unwrap() {}
+    let told = account(&follower, SENT);
+    assert_eq!((told.delivered, told.missing), (SENT - 1, 1));
+    assert_eq!(follower.notes(|notes| notes.visible().len()), SENT - 1);
 }
 
 #[tokio::test]

@@ -1,6 +1,10 @@
 //! The probe of Kafka on a real broker.
 
-use std::{net::SocketAddr, thread, time::Duration};
+use std::{
+    net::SocketAddr,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rdkafka::{
     ClientConfig,
@@ -12,7 +16,7 @@ use waggle_load::key_of;
 use waggle_study::{ProbeKind, Rows};
 use waggle_testbed::Kafka;
 
-use super::{Bench, RUN, account, look_until};
+use super::{ALL_WITHIN, Bench, Depth, RUN, account, look_until};
 
 /// Later than any machine makes a record by being slow.
 const LATE_AFTER_NS: u64 = 1_000_000_000_000;
@@ -101,6 +105,36 @@ async fn every_record_of_a_topic_is_accounted_for() {
     assert_eq!((visible.len(), arrival.len()), (SENT - 2, SENT - 2));
     assert!(arrival.value_at_quantile(0.5) <= visible.value_at_quantile(0.5) + 1_000);
     assert_eq!(follower.remark(), None);
+}
+
+#[tokio::test]
+async fn a_topic_is_read_anew_when_its_broker_was_killed() {
+    let mut kafka = Kafka::start();
+    let broker = kafka.address();
+    create_topic(broker, "LogAppendTime").await;
+    let bench = bench();
+    let mut follower = bench.follower(broker);
+    let lines = |sequences: std::ops::Range<u64>| -> Vec<String> {
+        sequences.map(|sequence| bench.line(sequence, 0)).collect()
+    };
+    produce(broker, &[lines(0..SENT - 5), lines(3..5)].concat());
+    look_until(&mut follower, SENT - 5).await;
+    kafka.kill();
+    kafka.restart();
+    follower.forget();
+    let start = Instant::now();
+    while !matches!(follower.look(Depth::Turn).await, Ok(false)) {
+        assert!(start.elapsed() < ALL_WITHIN, "it is not read to its end");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(follower.notes(|notes| notes.seen.distinct), SENT - 5);
+    produce(broker, &lines(SENT - 5..SENT));
+    look_until(&mut follower, SENT).await;
+    let told = account(&follower, SENT);
+    assert_eq!((told.delivered, told.missing), (SENT, 0));
+    // The two copies that stand there are counted once, as is each delay.
+    assert_eq!((told.duplicates, told.unexpected), (2, 0));
+    assert_eq!(follower.notes(|notes| notes.visible().len()), SENT);
 }
 
 #[tokio::test]
