@@ -102,6 +102,25 @@ test('every number can be shown on every chart without an error', async () => {
   await context.close();
 });
 
+test('what was killed is marked in every chart over time, and nowhere else', async () => {
+  const { context, page, seen } = await open(browser, seeded('killed'));
+  const labels = () => page.$$eval('[id^=time-].plot', (plots) => plots.map((plot) => [...plot.querySelectorAll('svg text')]
+    .map((text) => text.textContent).filter((text) => /killed|ready again/.test(text))));
+  const cell = page.locator('#time-choice label', { hasText: /^cell/ }).locator('select');
+  const options = await cell.locator('option').allTextContents();
+  for (const [place, option] of options.entries()) {
+    await cell.selectOption(String(place));
+    const expected = option === 'victim=gateway' ? ['gateway-0 killed', 'ready again'] : [];
+    const found = await labels();
+    assert.ok(found.length >= 4, `${found.length} charts`);
+    for (const chart of found) assert.deepEqual(chart, expected, option);
+  }
+  assert.equal(options.length, 2);
+  assert.equal(await page.locator('#table-disturbances tbody tr').count(), 1);
+  assertQuiet(seen);
+  await context.close();
+});
+
 test('the dark page is dark, the button switches it, charts follow', async () => {
   const { context, page, seen } = await open(browser, report, { colorScheme: 'dark' });
   const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
