@@ -38,7 +38,7 @@ const charts = (page) => page.evaluate(() => {
     };
     // A line reaches across; whiskers and samples in a legend do not. The chart of effects has points (drawn as circles of radius 1, and scaled), and no legend.
     // So have comparisons, which a line in no series' colour goes through.
-    const hasPoints = figure.querySelector('#effects-levels, [id^=compare-]');
+    const hasPoints = figure.querySelector('#effects-levels, #beside, [id^=compare-]');
     const least = figure.querySelector('#lines, [id^=curve-]:not(#curve-kinds)') ? 150 : hasPoints ? 6 : 60;
     return {
       name: figure.querySelector('figcaption').textContent,

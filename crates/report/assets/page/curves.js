@@ -72,8 +72,10 @@ function curveSeries(chart, line, place, look) {
   const series = [
     {
       type: 'line', name, color: colour, z: 3, lineStyle: { width: 2, type: CURVE_DASHES[line.dash] },
+      symbol: 'circle', symbolSize: 7,
       data: own.map((point) => ({
-        value: [x(point), point[3]], point, symbol: believed(point) ? 'circle' : 'emptyCircle', symbolSize: believed(point) ? 7 : 8,
+        value: [x(point), point[3]], point,
+        ...(believed(point) ? {} : { symbolSize: 9, itemStyle: { color: look.card, borderColor: colour, borderWidth: 2 } }),
       })),
     },
     whiskers(own.filter((point) => point[4] !== null).map((point) => [x(point), point[4], point[5]]), colour, name, false),
