@@ -17,7 +17,7 @@ pub struct Over {
 pub struct Line {
     /// `rest`, or `rest, workers 2`; empty where no other factor varies.
     pub name: String,
-    /// Places of the levels in their factors, in the order of [`Layout::others`].
+    /// Places of the levels in their factors, in the order of the factors that make the lines.
     pub places: Vec<usize>,
 }
 
