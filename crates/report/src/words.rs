@@ -57,6 +57,12 @@ pub fn phase(phase: PhaseName) -> &'static str {
     }
 }
 
+/// Whether a kind of failure counts attempts to connect and not requests.
+#[must_use]
+pub fn is_attempt(kind: &str) -> bool {
+    matches!(kind, "refused" | "connect_failed" | "no_port") || kind.starts_with("handshake_")
+}
+
 /// `status_503` → `status 503`, `timed_out` → `timed out`.
 pub(crate) fn failure(kind: &str) -> String {
     kind.replace('_', " ")

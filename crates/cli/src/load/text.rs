@@ -4,7 +4,10 @@ mod tables;
 
 use std::{fmt::Write, time::Duration};
 
-use waggle_report::text::{Unit, count, plain, share, time_us};
+use waggle_report::{
+    text::{Unit, count, plain, share, time_us},
+    words,
+};
 
 use super::{
     gather::as_f64,
@@ -286,7 +289,7 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
         .max()
         .unwrap_or(0);
     for (kind, number) in &result.failures {
-        let of = if is_attempt(kind) {
+        let of = if words::is_attempt(kind) {
             "attempts to connect".to_owned()
         } else if ended > 0 {
             share(as_f64(*number) / as_f64(ended))
@@ -300,11 +303,6 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
             count(*number)
         );
     }
-}
-
-/// Whether a kind of failure counts attempts to connect and not requests.
-fn is_attempt(kind: &str) -> bool {
-    matches!(kind, "refused" | "connect_failed" | "no_port") || kind.starts_with("handshake_")
 }
 
 fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {

@@ -20,7 +20,7 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
             row.extend(of_kill(kill));
             row.extend(match number {
                 0 => of_cell(cell, disturbed),
-                _ => vec![Field::plain(NONE); 7],
+                _ => vec![Field::plain(NONE); 8],
             });
             rows.push(row);
         }
@@ -31,6 +31,7 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
         "ready again after",
         "longest without a success",
         "failed requests",
+        "failed to connect",
         "unknown",
         "of those found",
         "missing",
@@ -40,7 +41,8 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         id: "disturbances",
         caption: "What was killed, counted from the start of the measured phase; the longest time without a success from \
-                  there to the phase's end, in whole intervals; failed requests and records of the whole load, summed over trials"
+                  there to the phase's end, in whole intervals; failed requests, failed attempts to connect and records of the whole load, \
+                  summed over trials"
             .to_owned(),
         heads: heads(model, &columns),
         rows,
@@ -70,16 +72,16 @@ fn of_cell(cell: &CellModel, disturbed: &CellDisturbed) -> Vec<Field> {
         },
         false => silence,
     };
-    let kinds: Vec<String> = disturbed
+    let (connecting, requests): (Vec<_>, Vec<_>) = disturbed
         .failures
         .iter()
-        .map(|(kind, count)| format!("{} {}", text::count(*count), words::failure(kind)))
-        .collect();
-    let failed = Field {
-        range: (!kinds.is_empty()).then(|| kinds.join(", ")),
-        ..Field::plain(text::count(disturbed.failed))
-    };
-    let mut fields = vec![silence, failed];
+        .partition(|(kind, _)| words::is_attempt(kind));
+    let attempts = connecting.iter().map(|(_, count)| count).sum();
+    let mut fields = vec![
+        silence,
+        by_kind(disturbed.failed, &requests),
+        by_kind(attempts, &connecting),
+    ];
     match &cell.ledger {
         Some(ledger) => fields.extend([
             Field::plain(text::count(ledger.unknown)),
@@ -91,6 +93,18 @@ fn of_cell(cell: &CellModel, disturbed: &CellDisturbed) -> Vec<Field> {
         None => fields.extend(vec![Field::plain(NONE); 5]),
     }
     fields
+}
+
+/// A count, and in small letters what it is made of.
+fn by_kind(all: u64, kinds: &[&(String, u64)]) -> Field {
+    let kinds: Vec<String> = kinds
+        .iter()
+        .map(|(kind, count)| format!("{} {}", text::count(*count), words::failure(kind)))
+        .collect();
+    Field {
+        range: (!kinds.is_empty()).then(|| kinds.join(", ")),
+        ..Field::plain(text::count(all))
+    }
 }
 
 /// What was down in a trial, and from when until when: `orders-0 5.00 s to 7.63 s`.

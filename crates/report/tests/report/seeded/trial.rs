@@ -180,7 +180,7 @@ fn failures(made: &Made, place: usize, answered: u64) -> Vec<FailureCount> {
     if made.is(Wrong::Errors) && place.is_multiple_of(3) {
         vec![of("status_503", 4), of("reset", 1)]
     } else if is_away(made, place) {
-        vec![of("refused", 40)]
+        vec![of("refused", 30), of("reset", 10)]
     } else {
         // A little more in each repetition.
         let scatter = 0.9 + 0.05 * f64::from(made.key.repetition);
@@ -199,7 +199,8 @@ fn interval(
     let share = if is_away { 0.0 } else { 1.0 };
     let answered = (rate * INTERVAL_S * share).round() as u64;
     let failures = failures(made, place, answered);
-    let failed: u64 = failures.iter().map(|failure| failure.count).sum();
+    let requests = failures.iter().filter(|failure| failure.kind != "refused");
+    let failed: u64 = requests.map(|failure| failure.count).sum();
     let succeeded = answered.saturating_sub(failed);
     let response = spread(succeeded, made.in_flight / rate * 1e6);
     let failed_time = spread(failed, 900.0);
