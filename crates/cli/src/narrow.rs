@@ -59,6 +59,9 @@ pub(crate) fn quick(study: &mut Study) {
         }
         cell.schedule.warm_up_at_most = cell.schedule.warm_up_at_most.min(shortest);
         cell.schedule.cool_down = Duration::ZERO;
+        if let Some(recovery) = &mut cell.schedule.recovery {
+            recovery.at_most = recovery.at_most.min(shortest);
+        }
     }
 }
 

@@ -121,10 +121,11 @@ fn cells(text: &mut String, study: &Study) {
     for cell in &study.cells {
         let _ = writeln!(
             text,
-            "  {:>3}  {:<40} {}",
+            "  {:>3}  {:<40} {}{}",
             cell.number,
             levels(cell),
-            load(&cell.load)
+            load(&cell.load),
+            fall(cell)
         );
         for disturbance in &cell.disturbances {
             let _ = writeln!(text, "       {}", killed(disturbance));
@@ -139,6 +140,22 @@ fn killed(disturbance: &Disturbance) -> String {
         disturbance.name(),
         units::show(disturbance.at),
         units::show(disturbance.again_after)
+    )
+}
+
+/// `, then 100/s for 30 s`, where the load falls.
+fn fall(cell: &Cell) -> String {
+    let Some(recovery) = &cell.schedule.recovery else {
+        return String::new();
+    };
+    let what = match cell.load {
+        LoadModel::Open { .. } => "rate",
+        LoadModel::Closed { .. } | LoadModel::Users { .. } => "users",
+    };
+    format!(
+        ", then {} for {}",
+        level(what, recovery.level),
+        duration(recovery.at_most)
     )
 }
 

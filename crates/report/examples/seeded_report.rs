@@ -1,5 +1,6 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
-//! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `writers`, `transports`, `one-factor`, `three-factors`, `single`, `cut`.
+//! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `writers`,
+//! `transports`, `overload`, `one-factor`, `three-factors`, `single`, `cut`.
 
 #[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
@@ -21,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "killed" => Seeded::killed(),
         "writers" => Seeded::writers(),
         "transports" => Seeded::transports(),
+        "overload" => Seeded::overload(),
         "one-factor" => Seeded::plain(&[("connections", &["1", "5", "10", "20", "50", "100"])], 5),
         "three-factors" => Seeded::plain(
             &[

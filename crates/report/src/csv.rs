@@ -3,6 +3,7 @@
 mod disturbed;
 mod effects;
 mod places;
+mod recovery;
 
 pub use effects::effects;
 use waggle_results::{FailureCount, SessionCounts};
@@ -366,6 +367,7 @@ fn heads(model: &Model) -> impl Iterator<Item = String> {
         .chain(scenario_heads(model))
         .chain(places::heads(model))
         .chain(disturbed::heads(model))
+        .chain(recovery::heads(model))
         .chain(
             SEARCH
                 .iter()
@@ -392,6 +394,7 @@ fn fields(model: &Model, trial: &TrialModel) -> impl Iterator<Item = String> {
         .chain(scenario_fields(model, trial))
         .chain(places::fields(model, trial))
         .chain(disturbed::fields(model, trial))
+        .chain(recovery::fields(model, trial))
         .chain(search(model, trial))
 }
 

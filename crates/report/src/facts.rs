@@ -217,8 +217,19 @@ fn schedule(info: &RunInfo) -> String {
         ),
         _ => text::set_time_s(schedule.warm_up_at_most_s),
     };
+    let fall = schedule.recovery.map(|recovery| {
+        let what = text::falls(&info.load_model);
+        format!(
+            "then {} for {} (left out), recovered with the last interval in which a request failed, no answer came, or the \
+             p99 of response time was above {}; ",
+            level(what, recovery.level),
+            text::set_time_s(recovery.at_most_s),
+            text::set_time_s(recovery.p99_us / 1e6)
+        )
+    });
+    let fall = fall.unwrap_or_default();
     format!(
-        "warm-up {warm_up} (left out); measured {}; drain at most {}; {trials}; intervals of {}",
+        "warm-up {warm_up} (left out); measured {}; {fall}drain at most {}; {trials}; intervals of {}",
         text::set_time_s(schedule.measure_s),
         text::set_time_s(schedule.drain_at_most_s),
         text::set_time_s(schedule.interval_s)

@@ -18,13 +18,13 @@ pub use csv::{csv, effects as effects_csv};
 pub use html::html;
 pub use markdown::markdown;
 pub use model::{
-    Ahead, Answer, Better, CellDisturbed, CellModel, CellSearch, Compared, Comparison,
-    ComparisonModel, Counted, CpuSeries, Curve, CurvePoint, CurvesModel, Distribution,
+    Ahead, Answer, Better, CellDisturbed, CellModel, CellRecovery, CellSearch, Compared,
+    Comparison, ComparisonModel, Counted, CpuSeries, Curve, CurvePoint, CurvesModel, Distribution,
     EffectsModel, Factor, FailedOver, Failure, FindModel, Kill, Line, Measure, Model, NamedSeries,
     OutcomeEffects, Over, Percentile, PlaceModel, SearchStep, Series, SeriesPoint, SessionsModel,
     Silence, SpectrumPoint, StepModel, ThresholdCell, ThresholdOutcome, TrialDisturbed, TrialModel,
-    TrialNumbers, TrialPercentile, TrialPercentiles, TrialPlace, TrialStep, TrialWatch, evidence,
-    judge, level, model, sentence,
+    TrialNumbers, TrialPercentile, TrialPercentiles, TrialPlace, TrialRecovery, TrialStep,
+    TrialWatch, evidence, judge, level, model, sentence,
 };
 pub use rows::{
     CellRow, SEARCH_COLUMNS, STEP_COLUMNS, SearchRow, StepRow, cell_columns, cell_rows,

@@ -33,6 +33,7 @@ pub fn markdown(model: &Model) -> String {
         tables::published(model),
     );
     section(&mut out, "Failed requests", tables::failures(model));
+    section(&mut out, "Recovery", tables::recovery(model));
     section(
         &mut out,
         "Curves",

@@ -92,6 +92,14 @@ pub(crate) fn set_time_s(seconds: f64) -> String {
     }
 }
 
+/// Which level of a load falls, by its model, as levels are named.
+pub(crate) fn falls(load_model: &str) -> &'static str {
+    match load_model {
+        "open" => "rate",
+        _ => "users",
+    }
+}
+
 /// `512 B`, `12.3 MiB`.
 pub(crate) fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -49,6 +49,7 @@ pub fn phase(phase: PhaseName) -> &'static str {
         PhaseName::Verify => "verify",
         PhaseName::WarmUp => "warm-up",
         PhaseName::Measure => "measure",
+        PhaseName::Recovery => "recovery",
         PhaseName::Finish => "finish",
         PhaseName::Drain => "drain",
         PhaseName::Collect => "collect",

@@ -35,8 +35,8 @@ pub use on_the_way::PlaceLogs;
 pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FindInfo, FlowInfo, Host, NamedText, PublishedColumnInfo,
-    PublishedInfo, PublishedRowInfo, RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey,
-    WatchInfo,
+    PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo,
+    ThresholdInfo, TrialKey, WatchInfo,
 };
 pub use text::{
     TextError, read_backlog, read_intervals, read_resources, read_run_info, read_trial_info,
@@ -44,7 +44,7 @@ pub use text::{
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FailureCount,
-    IntervalRow, LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow, SessionCounts,
+    FallInfo, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow, SessionCounts,
     SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
 };
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
@@ -53,5 +53,5 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the places on the
 /// records' way (`on_the_way`), the time until a place itself had a record (`arrival_delay.hlog`), the watches and published figures;
 /// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`), added what was
-/// killed in mid-trial (`disturbances`), and lets several factors name the rows of published figures.
+/// killed in mid-trial (`disturbances`) and the load after the measured phase (`recovery`, `fall`), and lets several factors name the rows of published figures.
 pub const FORMAT: u32 = 4;

@@ -253,6 +253,21 @@ pub struct ScheduleInfo {
     /// `cell`: the system was kept up over the trials of a cell; `None`: it was started anew for each. Since format 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<String>,
+    /// The load after the measured phase, in the first cell; `None`: it ends with that. Since format 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryInfo>,
+}
+
+/// A load that falls, and when the system counts as recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecoveryInfo {
+    /// Where it falls to: requests per second in open load, else users.
+    pub level: f64,
+    /// The highest p99 of response time that is good, in each interval.
+    pub p99_us: f64,
+    /// How long it goes on.
+    pub at_most_s: f64,
 }
 
 /// The machine.

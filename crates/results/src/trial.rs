@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-use crate::TrialKey;
+use crate::{RecoveryInfo, TrialKey};
 
 /// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
 const COUNT_MAX: u64 = 1 << 53;
@@ -61,6 +61,9 @@ pub struct TrialInfo {
     /// What was killed in mid-trial because the study asks for it, in the order of its instants. Since format 4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<DisturbanceInfo>,
+    /// How the load fell behind the measured phase; `None`: it did not, or the trial did not get that far. Since format 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fall: Option<FallInfo>,
 }
 
 /// A replica that was killed and started again. Seconds count from the start of the measured phase.
@@ -83,6 +86,15 @@ impl DisturbanceInfo {
     pub fn name(&self) -> String {
         format!("{}-{}", self.component, self.replica)
     }
+}
+
+/// The fall of a load. What came of it is in the intervals of the phase `recovery`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FallInfo {
+    /// Since the start of the load.
+    pub at_s: f64,
+    pub recovery: RecoveryInfo,
 }
 
 /// The account of records at one place on their way. Its name is that of the probe.
@@ -184,6 +196,8 @@ pub enum PhaseName {
     Verify,
     WarmUp,
     Measure,
+    /// Load at the level to which it has fallen. Since format 4.
+    Recovery,
     Finish,
     Drain,
     Collect,

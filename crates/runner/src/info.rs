@@ -2,12 +2,12 @@
 
 use waggle_results::{
     CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText,
-    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RunInfo, ScenarioInfo, ScheduleInfo,
-    ThresholdInfo, TrialKey, WatchInfo,
+    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,
+    ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_study::{
-    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Published, Scenario, Study, Threshold,
-    ThresholdOp, WarmUpUntil,
+    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Published, Recovery, Scenario, Study,
+    Threshold, ThresholdOp, WarmUpUntil,
 };
 
 use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};
@@ -166,6 +166,16 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
             Fresh::Trial => None,
             Fresh::Cell => Some("cell".to_owned()),
         },
+        recovery: schedule.recovery.as_ref().map(recovery),
+    }
+}
+
+/// What is asked of the time after the load has fallen, as results have it.
+pub(crate) fn recovery(recovery: &Recovery) -> RecoveryInfo {
+    RecoveryInfo {
+        level: recovery.level,
+        p99_us: recovery.p99.as_secs_f64() * 1e6,
+        at_most_s: recovery.at_most.as_secs_f64(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
-use waggle_study::{self as study, BodyExpect, Cell, LoadModel};
+use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule};
 
 use crate::counts::Carried;
 
@@ -38,7 +38,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
             },
             tls: parts.tls,
         },
-        model: model(&cell.load),
+        model: model(cell),
         account_at_most: cell
             .measure
             .delivery
@@ -52,7 +52,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
         },
         workers: parts.workers,
         interval: cell.measure.interval,
-        at_most: schedule.warm_up_at_most + schedule.measure + SPARE,
+        at_most: schedule.warm_up_at_most + schedule.measure + schedule.recovery_at_most() + SPARE,
         requests_at_most: None,
         seed: parts.seed,
     }
@@ -100,8 +100,33 @@ fn requests_accounted(cell: &Cell) -> u64 {
     RECORDS_PER_WORKER_MAX / u64::from(records_per_request(cell).max(1))
 }
 
-fn model(model: &LoadModel) -> load::Model {
-    match *model {
+/// How many intervals a time has, rounded to the nearest: the engine's own intervals begin and end at multiples.
+pub(crate) fn intervals_in(time: Duration, interval: Duration) -> u64 {
+    let interval = interval.as_nanos().max(1);
+    u64::try_from((time.as_nanos() + interval / 2) / interval).unwrap_or(u64::MAX)
+}
+
+/// The interval with which the load falls, where it does, counted from 0: the first behind the measured phase.
+pub(crate) fn falls_with(cell: &Cell) -> Option<u64> {
+    let Schedule {
+        warm_up_at_most,
+        measure,
+        ..
+    } = cell.schedule;
+    let interval = cell.measure.interval;
+    cell.schedule
+        .recovery
+        .map(|_| intervals_in(warm_up_at_most, interval) + intervals_in(measure, interval).max(1))
+}
+
+/// When that is, since the start of the load.
+pub(crate) fn falls_after(cell: &Cell) -> Option<Duration> {
+    let intervals = u32::try_from(falls_with(cell)?).unwrap_or(u32::MAX);
+    Some(cell.measure.interval.saturating_mul(intervals))
+}
+
+fn model(cell: &Cell) -> load::Model {
+    match cell.load {
         LoadModel::Closed {
             connections,
             pipelining,
@@ -115,7 +140,7 @@ fn model(model: &LoadModel) -> load::Model {
             connections,
             pipelining,
         } => load::Model::Open {
-            rate: load::Rate::Constant(rate_per_s),
+            rate: rate(cell, rate_per_s),
             arrivals: match arrivals {
                 study::Arrivals::Poisson => load::Arrivals::Poisson,
                 study::Arrivals::Uniform => load::Arrivals::Uniform,
@@ -126,9 +151,49 @@ fn model(model: &LoadModel) -> load::Model {
         LoadModel::Users { users, think } => load::Model::Users {
             users: users as usize,
             think: self::think(think),
-            stages: Vec::new(),
+            stages: user_stages(cell, users),
         },
     }
+}
+
+/// The rate of a cell, which falls where recovery is looked for.
+fn rate(cell: &Cell, per_s: f64) -> load::Rate {
+    let Some((recovery, stretches)) = stretches(cell) else {
+        return load::Rate::Constant(per_s);
+    };
+    let levels = [per_s, recovery.level];
+    let stages = levels.into_iter().zip(stretches);
+    load::Rate::Stages(
+        stages
+            .flat_map(|(to_per_s, over)| {
+                [Duration::ZERO, over].map(|over| load::Stage { to_per_s, over })
+            })
+            .collect(),
+    )
+}
+
+/// The same of users; none where all of them stay.
+fn user_stages(cell: &Cell, users: u32) -> Vec<load::UserStage> {
+    let Some((recovery, stretches)) = stretches(cell) else {
+        return Vec::new();
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a study has a whole number of users there, at least 1; the cast saturates"
+    )]
+    let left = recovery.level.round() as usize;
+    let levels = [users as usize, left];
+    let stages = levels.into_iter().zip(stretches);
+    stages
+        .flat_map(|(to, over)| [Duration::ZERO, over].map(|over| load::UserStage { to, over }))
+        .collect()
+}
+
+/// How long a load is at its level, and how long at that to which it falls: the runner ends it before that is over.
+fn stretches(cell: &Cell) -> Option<(study::Recovery, [Duration; 2])> {
+    let recovery = cell.schedule.recovery?;
+    Some((recovery, [falls_after(cell)?, recovery.at_most + SPARE]))
 }
 
 fn body_check(expect: &BodyExpect) -> load::BodyCheck {

@@ -1,7 +1,8 @@
 //! Slices in, numbers out: intervals, steadiness, checks of the instrument, verdicts. No I/O, no serde, no async.
 //!
-//! `estimate` over trials; `steady`, `backlog` and `silence` over the time of one trial; `checks` from the facts of one trial to
-//! its reasons; `verdict` from reasons to one word; `factorial` over the cells of a grid; `share` for what is a share of requests. Histograms stay with who reads them.
+//! `estimate` over trials; `steady`, `backlog`, `silence` and `recovery` over the time of one trial; `checks` from the facts of
+//! one trial to its reasons; `verdict` from reasons to one word; `factorial` over the cells of a grid; `share` for
+//! what is a share of requests. Histograms stay with who reads them.
 
 mod backlog;
 mod chance;
@@ -10,6 +11,7 @@ mod estimate;
 mod factorial;
 mod facts;
 mod quantile;
+mod recovery;
 mod sample;
 mod search;
 mod share;
@@ -25,6 +27,7 @@ pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
 pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, side_of, turns};
 pub use facts::{Counts, Engine, Ledger, LoadModel, RunningTotals, Served, TrialFacts};
 pub use quantile::{MIN_SAMPLES_BEYOND, thin_tail};
+pub use recovery::{AfterFall, Recovered, Recovery, recovered, recovery};
 pub use search::{
     Answer, End, Evidence, Held, LevelSummary, Levels, SILENT_AT_MOST, Search, Settings, Step,
     Tried,

@@ -44,6 +44,13 @@ impl Verdict {
     pub fn counts_for_thresholds(self) -> bool {
         matches!(self, Self::Valid | Self::Noisy)
     }
+
+    /// Whether what is known of the time after the measured phase counts: that the system did not keep up, or had no one
+    /// level, is what it recovers from.
+    #[must_use]
+    pub fn counts_for_recovery(self) -> bool {
+        self.counts_for_thresholds() || matches!(self, Self::Unsteady | Self::Overloaded)
+    }
 }
 
 /// Why a verdict was given: the numbers, in a sentence for the report.
@@ -164,6 +171,10 @@ mod tests {
         assert_eq!(verdict_of(&reasons), Verdict::Inconsistent);
         assert!(
             Verdict::Noisy.counts_for_thresholds() && !Verdict::Unsteady.counts_for_thresholds()
+        );
+        assert!(Verdict::Valid.counts_for_recovery() && Verdict::Overloaded.counts_for_recovery());
+        assert!(
+            !Verdict::Incomplete.counts_for_recovery() && !Verdict::Failed.counts_for_recovery()
         );
     }
 }

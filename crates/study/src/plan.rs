@@ -102,7 +102,8 @@ fn expected(cell: &Cell) -> Duration {
         .as_ref()
         .map_or(Duration::ZERO, |delivery| delivery.poll);
     let down = cell.disturbed_until().unwrap_or_default();
-    let loaded = schedule.warm_up_at_most + schedule.measure.max(down);
+    let measured = schedule.measure + schedule.recovery_at_most();
+    let loaded = schedule.warm_up_at_most + measured.max(down);
     UP_AND_DOWN + loaded + last_look + schedule.cool_down
 }
 
@@ -118,6 +119,7 @@ fn deadlines(cell: &Cell) -> Duration {
         + schedule.ready_at_most
         + schedule.warm_up_at_most
         + schedule.measure
+        + schedule.recovery_at_most()
         + cell.timeout()
         + schedule.drain_at_most
         + schedule.cool_down

@@ -430,11 +430,15 @@ fn cell(
         _ => of_request,
     };
     let measure = check::measure(checker, raw.measure.as_ref(), system, carries);
-    let delivery = measure.delivery.as_ref();
+    let beside = check::Beside {
+        interval: measure.interval,
+        delivery: measure.delivery.as_ref(),
+        load: model.as_ref(),
+    };
     let schedule = raw
         .schedule
         .as_ref()
-        .and_then(|raw| check::schedule(checker, raw, measure.interval, delivery));
+        .and_then(|raw| check::schedule(checker, raw, &beside));
     let stage = Stage::of(both, parameters.as_ref(), schedule.as_ref());
     let disturbances = check::disturb(checker, raw, stage);
     let (what, endpoint) = what?;

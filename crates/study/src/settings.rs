@@ -356,11 +356,33 @@ pub struct Schedule {
     pub warm_up_until: WarmUpUntil,
     pub warm_up_at_most: Duration,
     pub measure: Duration,
+    /// Where the load falls after the measured phase and goes on.
+    pub recovery: Option<Recovery>,
     pub drain_at_most: Duration,
     /// Every replica of every component must be ready by then.
     pub ready_at_most: Duration,
     /// Pause between two trials.
     pub cool_down: Duration,
+}
+
+impl Schedule {
+    /// How long the load goes on after it has fallen.
+    #[must_use]
+    pub fn recovery_at_most(&self) -> Duration {
+        self.recovery
+            .map_or(Duration::ZERO, |recovery| recovery.at_most)
+    }
+}
+
+/// A load that falls at once when the measured phase is over, and when the system counts as recovered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recovery {
+    /// Where it falls to: requests per second where the load is open, else users; more than 0, at most what it was.
+    pub level: f64,
+    /// The highest p99 of response time that is good, in each interval.
+    pub p99: Duration,
+    /// How long it goes on; whole intervals.
+    pub at_most: Duration,
 }
 
 /// What ends the warm-up.

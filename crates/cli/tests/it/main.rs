@@ -16,6 +16,7 @@ mod load_scenario;
 mod load_secure;
 mod outside;
 mod readers;
+mod recovery;
 mod scenario_records;
 mod scenarios;
 mod search;

@@ -4,7 +4,7 @@
 const timeView = { trial: null };
 
 /** Phases worth a band; the others lie before the load or take no time. */
-const SHADED = { 'warm-up': 0.16, measure: 0, finish: 0.1, drain: 0.16, collect: 0.06 };
+const SHADED = { 'warm-up': 0.16, measure: 0, recovery: 0.08, finish: 0.1, drain: 0.16, collect: 0.06 };
 
 function timeEnd(trial) {
   const ends = trial.phases.filter((phase) => phase[0] in SHADED && phase[0] !== 'collect').map((phase) => phase[2]);
@@ -25,14 +25,15 @@ function phaseBands(look, trial, named) {
   };
 }
 
-/** Where something was killed on purpose, and where it was ready again. */
-function killLines(look, trial) {
-  const lines = trial.disturbed.flatMap(([replica, killed, ready]) => [
+/** Where something was killed on purpose and where it was ready again; and from when on all was well after the load had fallen. */
+function instantLines(look, trial) {
+  const kills = (trial.disturbed || []).flatMap(([replica, killed, ready]) => [
     { xAxis: killed, name: `${replica} killed`, lineStyle: { color: look.bad, type: 'solid' } },
     ...(ready === null ? [] : [{ xAxis: ready, name: 'ready again', lineStyle: { color: look.soft, type: 'dashed' } }]),
   ]);
+  const recovered = trial.recovered === null ? [] : [{ xAxis: trial.recovered, name: 'recovered', lineStyle: { color: look.soft, type: 'dashed' } }];
   return {
-    silent: true, symbol: 'none', animation: false, data: lines,
+    silent: true, symbol: 'none', animation: false, data: [...kills, ...recovered],
     lineStyle: { width: 1.2 },
     label: { formatter: (line) => line.name, position: 'insideEndTop', color: look.soft, fontSize: 10 },
   };
@@ -41,7 +42,7 @@ function killLines(look, trial) {
 function timeOption(look, series, format, name, extra) {
   const trial = timeView.trial;
   series[0].markArea = phaseBands(look, trial, true);
-  if (trial.disturbed) series[0].markLine = killLines(look, trial);
+  if (trial.disturbed || trial.recovered !== null) series[0].markLine = instantLines(look, trial);
   return {
     grid: { left: 62, right: 16, top: 42, bottom: 24 },
     toolbox: tools(look, name),

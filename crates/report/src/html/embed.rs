@@ -166,6 +166,7 @@ fn trial(trial: &TrialModel) -> Value {
         "phases": trial.phases.iter()
             .map(|phase| json!([words::phase(phase.phase), rounded(phase.start_s, 3), rounded(phase.end_s, 3)]))
             .collect::<Vec<_>>(),
+        "recovered": trial.recovery.and_then(|recovery| recovery.at_s()).map(|at_s| rounded(at_s, 3)),
         "points": points,
         "cpu": trial.series.cpu.iter().map(|one| json!([one.component, lines(&one.points)])).collect::<Vec<_>>(),
         "backlog": lines(&trial.series.backlog),

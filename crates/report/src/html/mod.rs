@@ -8,9 +8,11 @@ mod effects;
 mod embed;
 mod escape;
 mod published;
+mod recovery;
 mod search;
 mod sections;
 mod series_table;
+mod steps;
 mod table;
 
 use crate::model::Model;

@@ -3,7 +3,8 @@
 use waggle_stats::{Estimate, Verdict};
 
 use super::{
-    cells, comparisons, curves, disturbed, effects, escape, published, search, series_table, table,
+    cells, comparisons, curves, disturbed, effects, escape, published, recovery, search,
+    series_table, steps, table,
 };
 use crate::{
     facts,
@@ -26,7 +27,8 @@ pub(super) fn body(out: &mut String, model: &Model) {
     effects::section(out, model);
     published::section(out, model);
     spectrum(out, model);
-    steps(out, model);
+    steps::section(out, model);
+    recovery::section(out, model);
     time(out, model);
     disturbed::section(out, model);
     records(out, model);
@@ -68,6 +70,9 @@ fn bar(out: &mut String, model: &Model) {
     links.push(("percentiles", "Percentiles"));
     if tables::steps(model).is_some() {
         links.push(("steps", "Steps"));
+    }
+    if model.info.schedule.recovery.is_some() {
+        links.push(("recovery", "Recovery"));
     }
     links.push(("time", "Time"));
     if !model.disturbed.is_empty() {
@@ -270,34 +275,6 @@ fn spectrum(out: &mut String, model: &Model) {
         "wide",
     );
     table::write(out, &tables::spectrum(model));
-    out.push_str(CLOSE);
-}
-
-/// The steps of a scenario; nothing without one.
-fn steps(out: &mut String, model: &Model) {
-    let Some(steps) = tables::steps(model) else {
-        return;
-    };
-    open(
-        out,
-        "steps",
-        "Steps of the scenario",
-        "Each step has a response time of its own; pauses between steps are in none of them.",
-    );
-    out.push_str("<div class=\"choose js-only\" id=\"step-choice\"></div>\n");
-    chart(
-        out,
-        "step-spectrum",
-        "Response time of each step by percentile, both axes logarithmic",
-        "wide",
-    );
-    table::write(out, &steps);
-    for more in [tables::sessions(model), tables::step_failures(model)]
-        .into_iter()
-        .flatten()
-    {
-        table::write(out, &more);
-    }
     out.push_str(CLOSE);
 }
 

@@ -11,6 +11,7 @@ use super::{
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     judge,
     place::{self, PlaceModel, TrialPlace},
+    recovery::{self, CellRecovery},
     step::{self, SessionsModel, StepModel, TrialStep},
 };
 
@@ -76,6 +77,8 @@ pub struct CellModel {
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<StepModel>,
     pub sessions: Option<SessionsModel>,
+    /// How soon it had recovered; `None` where the load does not fall.
+    pub recovery: Option<CellRecovery>,
 }
 
 /// How finely delays are known where that was coarsest.
@@ -158,6 +161,7 @@ pub(crate) fn cell(
         spectrum: spectrum(&counted, raw),
         steps: steps(&counted, raw),
         sessions: sessions(&counted),
+        recovery: recovery::over_trials(counted.iter().map(|(trial, _)| *trial)),
     }
 }
 

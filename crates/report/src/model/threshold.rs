@@ -42,20 +42,26 @@ pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> Thresho
 pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
     let number = value(&threshold.number, cell);
     let observed = number.map(|value| kind(&threshold.number).show(value));
+    let counts = |verdict: Verdict| {
+        if is_recovery(&threshold.number) {
+            verdict.counts_for_recovery()
+        } else {
+            words::may_be_believed(verdict)
+        }
+    };
     let reason = match (cell.verdict, number) {
         (None, _) if cell.is_searched => Some("no level of it holds".to_owned()),
         (None, _) => Some("no trial of it has run".to_owned()),
-        (Some(verdict), _) if !words::may_be_believed(verdict) => Some(format!(
+        (Some(verdict), _) if !counts(verdict) => Some(format!(
             "does not count: the cell is {}",
             words::verdict(verdict)
         )),
+        (Some(_), None) if is_recovery(&threshold.number) => Some(not_recovered(cell)),
         (Some(_), None) => Some(format!(
             "the run has no number {}",
             threshold.number.join(".")
         )),
-        (Some(Verdict::Valid | Verdict::Noisy), Some(value))
-            if compare(value, &threshold.op, threshold.value).is_none() =>
-        {
+        (Some(_), Some(value)) if compare(value, &threshold.op, threshold.value).is_none() => {
             Some(format!("{} is not a comparison", threshold.op))
         }
         _ => None,
@@ -69,6 +75,24 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
         holds,
         observed,
         reason,
+    }
+}
+
+/// Whether a condition is on the time after the measured phase.
+pub(crate) fn is_recovery(number: &[String]) -> bool {
+    number == ["recovery"]
+}
+
+/// Why a cell has no time of recovery.
+fn not_recovered(cell: &CellModel) -> String {
+    match &cell.recovery {
+        Some(recovery) => format!(
+            "{} of {} trials did not recover within {}",
+            recovery.trials.len() - recovery.recovered,
+            recovery.trials.len(),
+            text::set_time_s(recovery.not_within_s().unwrap_or(recovery.asked.at_most_s))
+        ),
+        None => "no trial of it came to the end of its recovery".to_owned(),
     }
 }
 
@@ -126,6 +150,7 @@ pub(crate) fn kind(path: &[String]) -> Kind {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match path.as_slice() {
         ["components", _, "cpu"] => Kind::Cpus,
+        ["recovery"] => Kind::Time,
         ["delivery", "delay", _]
         | ["delivery", _, "delay", _]
         | ["engine", "lag_p99"]
@@ -191,6 +216,7 @@ pub(crate) fn number(path: &[String], cell: &CellModel) -> Option<Number> {
             let (_, cores) = all.find(|(component, _)| component == name)?;
             Some(Number::Estimate(*cores))
         }
+        ["recovery"] => cell.recovery.as_ref()?.after.map(Number::Estimate),
         ["engine", "busy_share"] => exact(cell.engine_busy_share?),
         ["sessions", which] => sessions(cell, which),
         ["engine", "lag_p99"] => exact(cell.engine_lag_p99_us?),

@@ -12,6 +12,7 @@ use super::{
     disturbed::{self, TrialDisturbed},
     judge,
     place::{self, TrialPlace, TrialWatch},
+    recovery::{self, TrialRecovery},
     series::{self, Series},
     step::{self, TrialStep},
 };
@@ -39,6 +40,8 @@ pub struct TrialModel {
     /// In the order of the records' way, without the last.
     pub on_the_way: Vec<TrialPlace>,
     pub phases: Vec<PhaseInfo>,
+    /// `None` where the load did not fall, or the trial did not come to its end.
+    pub recovery: Option<TrialRecovery>,
     /// What the runner saw, then what the checks found worth a line.
     pub remarks: Vec<String>,
     /// What was killed on purpose; `None`: nothing.
@@ -148,6 +151,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         delivery: trial.info.delivery.clone(),
         on_the_way: place::of_trial(trial, measured_within(trial)),
         phases: trial.info.phases.clone(),
+        recovery: recovery::of_trial(trial),
         remarks: trial
             .info
             .remarks

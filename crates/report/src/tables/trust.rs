@@ -2,7 +2,7 @@
 
 use super::{Align, Field, FieldKind, Head, Table, by_cell, heads};
 use crate::{
-    model::{Model, ThresholdCell},
+    model::{Model, ThresholdCell, is_recovery},
     rows,
     text::{self, NONE},
 };
@@ -46,7 +46,7 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
     };
     (!model.thresholds.is_empty()).then(|| Table {
         id: "thresholds",
-        caption: "The study's thresholds; they count on valid and noisy cells only".to_owned(),
+        caption: thresholds_caption(model),
         heads: vec![left("threshold"), left("holds"), left("where it does not")],
         rows: model
             .thresholds
@@ -87,6 +87,16 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
             })
             .collect(),
     })
+}
+
+fn thresholds_caption(model: &Model) -> String {
+    let mut thresholds = model.info.thresholds.iter();
+    let more = if thresholds.any(|threshold| is_recovery(&threshold.number)) {
+        ", those on recovery on unsteady and overloaded ones, too"
+    } else {
+        ""
+    };
+    format!("The study's thresholds; they count on valid and noisy cells only{more}")
 }
 
 fn failing(model: &Model, outcome: &ThresholdCell) -> String {

@@ -224,6 +224,23 @@ fn searches(model: &Model) -> String {
 }
 
 #[test]
+fn a_load_that_falls() {
+    let model = seeded_model(&Seeded::overload());
+    check(&csv(&model), "overload.csv");
+    check(&markdown(&model), "overload.md");
+    let page = html(&model);
+    for there in [
+        "href=\"#recovery\"",
+        "id=\"table-recovery\"",
+        "recovery 4.50 to 7.50 s",
+    ] {
+        assert!(page.contains(there), "{there}");
+    }
+    let other = html(&seeded_model(&Seeded::plain(&[], 1)));
+    assert!(!other.contains("#recovery") && !other.contains("table-recovery"));
+}
+
+#[test]
 fn a_single_run() {
     let model = seeded_model(&Seeded::plain(&[], 1));
     check(&markdown(&model), "single.md");

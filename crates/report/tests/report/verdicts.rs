@@ -4,8 +4,8 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{CellModel, Model};
-use waggle_stats::Verdict;
+use waggle_report::{CellModel, Model, ThresholdCell};
+use waggle_stats::{Recovery, Verdict};
 
 /// One cell with something wrong in it.
 fn of(wrong: Option<Wrong>) -> Model {
@@ -111,6 +111,42 @@ fn a_threshold_counts_on_cells_that_may_be_believed_only() {
     assert_eq!(
         cell.reason.as_deref(),
         Some("does not count: the cell is instrument-limited")
+    );
+}
+
+#[test]
+fn recovery_has_a_time_only_where_every_trial_recovered() {
+    let model = seeded_model(&Seeded::overload());
+    let verdicts: Vec<Option<Verdict>> = model.cells.iter().map(|cell| cell.verdict).collect();
+    let overloaded = Some(Verdict::Overloaded);
+    let valid = Some(Verdict::Valid);
+    assert_eq!(verdicts, [valid, overloaded, overloaded, overloaded]);
+    let of = |cell: usize| model.cells[cell].recovery.clone().unwrap();
+    let point = |cell: usize| of(cell).after.map(|after| after.point);
+    assert_eq!((of(0).recovered, point(0)), (3, Some(0.0)));
+    let mean = point(1).unwrap();
+    // Three, four and five intervals of 250 ms: their geometric mean.
+    assert!((mean - 978_717.0).abs() < 1_000.0, "{mean}");
+    assert_eq!((of(2).recovered, point(2)), (2, None));
+    assert_eq!((of(3).recovered, point(3)), (0, None));
+    assert_eq!(
+        of(2).trials,
+        [
+            Recovery::After(1.5),
+            Recovery::NotWithin(3.0),
+            Recovery::After(1.5)
+        ]
+    );
+    // It is overload that a system recovers from; no other number of such a cell counts.
+    let [recovery, _, response] = &model.thresholds[..] else {
+        panic!("{:?}", model.thresholds);
+    };
+    let holds = |cells: &[ThresholdCell]| cells.iter().map(|cell| cell.holds).collect::<Vec<_>>();
+    assert_eq!(holds(&recovery.cells), [true, true, false, false]);
+    assert_eq!(holds(&response.cells), [true, false, false, false]);
+    assert_eq!(
+        recovery.cells[2].reason.as_deref(),
+        Some("1 of 3 trials did not recover within 3 s")
     );
 }
 

@@ -3,8 +3,9 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    IntervalHistograms, IntervalRow, LoadStart, PhaseName, ResourceRow, Run, TrialEnd, TrialInfo,
-    WriteError, read_histograms, read_run_info,
+    FallInfo, IntervalHistograms, IntervalRow, LoadStart, PhaseInfo, PhaseName, RecoveryInfo,
+    ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError,
+    read_histograms, read_run_info,
 };
 
 use crate::sample;
@@ -201,4 +202,43 @@ proptest! {
             prop_assert!(log.merged(0.0, f64::MAX).len() <= 6 << 40);
         }
     }
+}
+
+#[test]
+fn a_load_that_fell_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let recovery = RecoveryInfo {
+        level: 100.0,
+        p99_us: 250e3,
+        at_most_s: 30.0,
+    };
+    let info = RunInfo {
+        schedule: ScheduleInfo {
+            recovery: Some(recovery),
+            ..sample::run_info().schedule
+        },
+        ..sample::run_info()
+    };
+    let run = RunFolder::create(folder.path(), &info, sample::STUDY, sample::SYSTEM).unwrap();
+    let phase = PhaseInfo {
+        phase: PhaseName::Recovery,
+        start_s: 3.0,
+        end_s: 33.0,
+    };
+    let trial = TrialInfo {
+        phases: vec![phase.clone()],
+        fall: Some(FallInfo {
+            at_s: 3.0,
+            recovery,
+        }),
+        ..sample::trial_info(sample::key(2, 1), 1)
+    };
+    run.begin(sample::key(2, 1))
+        .unwrap()
+        .finish(&trial)
+        .unwrap();
+    let read = Run::read(folder.path()).unwrap();
+    assert_eq!(read.info, info);
+    assert_eq!(read.trials[0].info, trial);
+    assert_eq!(read.trials[0].info.phase(PhaseName::Recovery), Some(&phase));
 }

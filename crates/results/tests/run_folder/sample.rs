@@ -62,6 +62,7 @@ pub(crate) fn run_info() -> RunInfo {
             interval_s: INTERVAL_S,
             noisy_above: 0.1,
             fresh: None,
+            recovery: None,
         },
         thresholds: vec![ThresholdInfo {
             text: "delivery.missing == 0".into(),
@@ -158,6 +159,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         connecting: None,
         on_the_way: Vec::new(),
         disturbances: Vec::new(),
+        fall: None,
     }
 }
 

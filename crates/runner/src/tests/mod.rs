@@ -4,6 +4,7 @@
 mod disturbed;
 mod faults;
 mod order;
+mod recovery;
 mod search;
 mod world;
 

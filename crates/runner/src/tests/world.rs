@@ -13,7 +13,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
 };
-use waggle_load::{Account, Counts, Interval, Job, Outcome, State, What, key_of};
+use waggle_load::{Account, Counts, Interval, Job, Model, Outcome, State, What, key_of};
 use waggle_results::PhaseName;
 
 use crate::{
@@ -65,6 +65,8 @@ pub(crate) struct World {
     pub(crate) is_up: bool,
     /// It was killed: it has forgotten everything, and answers nobody.
     is_dead: bool,
+    /// Of each load that was started.
+    pub(crate) models: Vec<Model>,
     stored: Vec<(u64, u64)>,
     mark: String,
     deaths: watch::Sender<Vec<Death>>,
@@ -81,6 +83,7 @@ impl World {
             done: Vec::new(),
             is_up: false,
             is_dead: false,
+            models: Vec::new(),
             stored: Vec::new(),
             mark: String::new(),
             deaths: watch::channel(Vec::new()).0,
@@ -242,6 +245,7 @@ impl Load for Fake {
             return Err("no threads".to_owned());
         }
         world.load_has_stopped = false;
+        world.models.push(job.model.clone());
         if let What::Requests { requests, .. } = &job.what {
             world.mark = mark_in(&requests[0].bytes);
         }
@@ -331,6 +335,8 @@ impl LoadRun for FakeRun {
             Some(Fault::Hangs(PhaseName::Measure)) if self.done >= 4 => {
                 std::future::pending().await
             }
+            // Behind as many measured ones as the tests have, and one more.
+            Some(Fault::Fails(PhaseName::Recovery)) if self.done >= 13 => return None,
             Some(Fault::Hangs(PhaseName::WarmUp)) => std::future::pending().await,
             Some(Fault::Panics(PhaseName::WarmUp)) => panic!("the load panicked"),
             _ => {}

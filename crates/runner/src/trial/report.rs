@@ -1,13 +1,11 @@
 //! What a trial has to tell, put together while it runs → `trial.json`.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
-    ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT, LedgerInfo,
-    PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo,
-    TrialKey,
+    ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT, FallInfo,
+    LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StepCounts, StepInfo, TrialEnd,
+    TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadModel};
 
@@ -15,7 +13,7 @@ use crate::{
     clock::Clock,
     counts::{Carried, as_f64, session_counts, step_counts},
     driver::Failure,
-    job,
+    info, job,
     secrets::Secrets,
     trial::{delivery::Place, phases::Phases, under_load::Progress},
 };
@@ -34,6 +32,9 @@ pub(crate) struct Report {
     measured: CountsRow,
     /// Start and end of the measured intervals, in seconds since the start of the load.
     measured_within: Option<(f64, f64)>,
+    /// End of the intervals after the load had fallen, likewise.
+    recovery_until: Option<f64>,
+    fall: Option<FallInfo>,
     totals: CountsRow,
     engine: EngineInfo,
     ledger: Option<LedgerInfo>,
@@ -70,6 +71,8 @@ impl Report {
             warm_up_steady: None,
             measured: CountsRow::default(),
             measured_within: None,
+            recovery_until: None,
+            fall: None,
             totals: CountsRow::default(),
             engine: EngineInfo::default(),
             ledger: None,
@@ -124,8 +127,8 @@ impl Report {
         });
     }
 
-    /// The measured phase, as far as it came.
-    pub(crate) fn measured(&mut self, progress: &Progress, interval: Duration) {
+    /// The measured phase and what came behind it under load, as far as they came.
+    pub(crate) fn measured(&mut self, progress: &Progress, cell: &Cell) {
         let measured = &progress.measured;
         self.measured = measured.counts();
         for (step, counts) in self.steps.iter_mut().zip(measured.steps()) {
@@ -134,10 +137,27 @@ impl Report {
         if let Some(sessions) = &mut self.sessions {
             sessions.measured = measured.sessions();
         }
-        let seconds = |intervals: u64| as_f64(intervals) * interval.as_secs_f64();
+        let seconds = |intervals: u64| as_f64(intervals) * cell.measure.interval.as_secs_f64();
         self.measured_within = progress
             .window
             .map(|window| (seconds(window.from), seconds(window.to)));
+        self.recovery_until = progress.recovery.map(|window| seconds(window.to));
+        self.fall = progress
+            .recovery
+            .zip(cell.schedule.recovery)
+            .zip(job::falls_with(cell))
+            .map(|((_, recovery), with)| FallInfo {
+                at_s: seconds(with),
+                recovery: info::recovery(&recovery),
+            });
+        if let (Some((_, to)), Some(fall)) = (self.measured_within, self.fall)
+            && to > fall.at_s
+        {
+            self.remarks.push(format!(
+                "intervals were handed over late: {} s after the load had fallen are among what was measured",
+                to - fall.at_s
+            ));
+        }
         if let Some(load) = &self.load {
             self.engine = EngineInfo {
                 possible_per_s: load.possible_per_s,
@@ -224,7 +244,14 @@ impl Report {
                 PhaseName::Measure => {
                     (phase.start_s, phase.end_s) = (from, phase.end_s.clamp(from, to.max(from)))
                 }
-                PhaseName::Finish => phase.start_s = to.min(phase.end_s),
+                PhaseName::Recovery => {
+                    let until = self.recovery_until.unwrap_or(to);
+                    (phase.start_s, phase.end_s) = (to, phase.end_s.clamp(to, until.max(to)));
+                }
+                PhaseName::Finish => {
+                    let until = self.recovery_until.unwrap_or(to);
+                    phase.start_s = until.min(phase.end_s);
+                }
                 _ => {}
             }
         }
@@ -258,6 +285,7 @@ impl Report {
             connecting: self.connecting,
             on_the_way: self.on_the_way.clone(),
             disturbances: self.disturbances.clone(),
+            fall: self.fall,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Warm-up, measured phase and finish: intervals are written as they come, and decide when the next phase begins.
+//! Warm-up, measured phase, recovery and finish: intervals are written as they come, and decide when the next phase begins.
 
 use std::{cell::RefCell, time::Duration};
 
@@ -6,13 +6,14 @@ use hdrhistogram::Histogram;
 use tokio::sync::watch;
 use waggle_load::Interval;
 use waggle_results::{IntervalHistograms, StepHistograms, TrialWriter};
-use waggle_study::{Schedule, WarmUpUntil};
+use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
 
 use crate::{
     Event,
     counts::{Carried, Measured, as_f64, interval_row, share},
     driver::{Driver, Failure},
     events::Events,
+    job::{falls_with, intervals_in},
     load::LoadRun,
     probe::{Window, histogram},
     trial::{phases::Cut, resources::of_system, steadiness::WarmUp},
@@ -39,6 +40,8 @@ pub(crate) struct Progress {
     pub(crate) measured: Measured,
     /// The intervals that were measured, once they are known.
     pub(crate) window: Option<Window>,
+    /// Those after the load had fallen, as far as they came.
+    pub(crate) recovery: Option<Window>,
     in_flight: u64,
     /// End of the last interval, in intervals since the start.
     done: u64,
@@ -58,6 +61,7 @@ impl Progress {
         Self {
             measured: Measured::new(),
             window: None,
+            recovery: None,
             in_flight: 0,
             done: 0,
             live: Live::new(),
@@ -87,10 +91,17 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         Ok((schedule.warm_up_until == WarmUpUntil::Steady).then_some(is_steady))
     }
 
-    /// Loads for as many whole intervals as the measured phase has.
-    pub(crate) async fn measure(&mut self, schedule: &Schedule) -> Result<(), Cut> {
+    /// Loads for as many whole intervals as the measured phase has; where the load falls behind it, until it does.
+    pub(crate) async fn measure(&mut self, cell: &Cell) -> Result<(), Cut> {
         let from = self.progress.done;
-        let to = from + intervals_in(schedule.measure, self.interval).max(1);
+        let to = match falls_with(cell) {
+            Some(to) if to <= from => {
+                let why = "the load had fallen before the first measured interval was handed over";
+                return Err(Failure::new(why).into());
+            }
+            Some(to) => to,
+            None => from + intervals_in(cell.schedule.measure, self.interval).max(1),
+        };
         self.window.send_replace(Some(Window { from, to }));
         self.progress.window = Some(Window { from, to });
         while self.progress.done < to {
@@ -102,6 +113,21 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         let to = self.progress.done;
         self.progress.window = Some(Window { from, to });
         Ok(())
+    }
+
+    /// Loads on at the level to which the load has fallen.
+    pub(crate) async fn recover(&mut self, cell: &Cell, recovery: &Recovery) -> Result<(), Cut> {
+        let from = self.progress.done;
+        let last = falls_with(cell).unwrap_or(from) + intervals_in(recovery.at_most, self.interval);
+        loop {
+            let to = self.progress.done;
+            self.progress.recovery = Some(Window { from, to });
+            if to >= last {
+                return Ok(());
+            }
+            let interval = self.next("recovery was looked for to the end").await?;
+            self.write(&interval)?;
+        }
     }
 
     /// Stops the load, waits for the answers under way, and takes what is left of the intervals.
@@ -179,10 +205,4 @@ impl Live {
         *self = Self::new();
         Some(event)
     }
-}
-
-/// How many intervals a time has, rounded to the nearest: the engine's own intervals begin and end at multiples.
-fn intervals_in(time: Duration, interval: Duration) -> u64 {
-    let interval = interval.as_nanos().max(1);
-    u64::try_from((time.as_nanos() + interval / 2) / interval).unwrap_or(u64::MAX)
 }

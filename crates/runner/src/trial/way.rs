@@ -84,7 +84,7 @@ impl Trial<'_> {
                 .await
         };
         report.disturbances = disturbing.told();
-        report.measured(&load.progress, self.order.cell.measure.interval);
+        report.measured(&load.progress, self.order.cell);
         if let Err(stop) = came {
             *cut_short = Some(load.run);
             return Err(stop);
@@ -182,7 +182,7 @@ impl Trial<'_> {
         phases.run(PhaseName::Verify, allowed, rehearse).await
     }
 
-    /// The three phases in which load runs, with `beside` going on all the while.
+    /// The phases in which load runs, with `beside` going on all the while.
     async fn under_load<R: LoadRun, D: Driver>(
         &self,
         load: &mut UnderLoad<'_, R>,
@@ -209,9 +209,17 @@ impl Trial<'_> {
             .run(
                 PhaseName::Measure,
                 allowed,
-                either(load.measure(schedule), beside.as_mut()),
+                either(load.measure(cell), beside.as_mut()),
             )
             .await?;
+        if let Some(recovery) = &schedule.recovery {
+            let allowed = Allowed {
+                expected: Some(recovery.at_most),
+                at_most: recovery.at_most + SPARE,
+            };
+            let work = either(load.recover(cell, recovery), beside.as_mut());
+            phases.run(PhaseName::Recovery, allowed, work).await?;
+        }
         let allowed = Allowed {
             expected: None,
             at_most: job::finish(cell) + disturbing::beyond_measure(cell) + SPARE,

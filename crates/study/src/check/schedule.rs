@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use super::Checker;
-use crate::{Delivery, Fresh, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units};
+use super::{Checker, recovery::recovery, shown};
+use crate::{
+    Delivery, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units,
+};
 
 /// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
 pub const MIN_STEADY_INTERVALS: u32 = 4;
-/// Most histogram intervals of a measured phase.
+/// Most histogram intervals of a phase that is counted in them.
 const MAX_INTERVALS: u128 = 100_000;
 /// Shortest and longest time of a phase.
 const PHASE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(24 * 3600));
@@ -17,16 +19,29 @@ const DRAIN: Duration = Duration::from_secs(30);
 const READY: Duration = Duration::from_secs(30);
 const REPEAT: u32 = 5;
 
-/// The phases; `interval` and `delivery` are what the study measures by.
+/// What a schedule has to fit; nothing where that is wrong itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beside<'a> {
+    pub interval: Option<Duration>,
+    pub delivery: Option<&'a Delivery>,
+    pub load: Option<&'a LoadModel>,
+}
+
+/// The phases.
 pub(crate) fn schedule(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
-    interval: Option<Duration>,
-    delivery: Option<&Delivery>,
+    beside: &Beside<'_>,
 ) -> Option<Schedule> {
-    let warm_up = warm_up(checker, raw, interval);
-    let measure = measured(checker, raw, interval);
-    let drain = drain(checker, raw, delivery);
+    let warm_up = warm_up(checker, raw, beside.interval);
+    let measure = raw.measure.and_then(|raw::Span(time)| {
+        whole_intervals(checker, time, &["schedule", "measure"], beside.interval)
+    });
+    let recovery = match &raw.recovery {
+        Some(given) => recovery(checker, raw, given, beside).map(Some),
+        None => checker.or(None, &["schedule", "recovery"], None),
+    };
+    let drain = drain(checker, raw, beside.delivery);
     let ready = match &raw.ready {
         Some(raw::Ready {
             at_most: Some(raw::Span(time)),
@@ -49,6 +64,7 @@ pub(crate) fn schedule(
         warm_up_until,
         warm_up_at_most,
         measure: measure?,
+        recovery: recovery?,
         drain_at_most: drain?,
         ready_at_most: ready?,
         cool_down: cool_down?,
@@ -118,29 +134,30 @@ fn warm_up(
     Some((until, at_most))
 }
 
-fn measured(
+/// A phase that is counted in intervals.
+pub(super) fn whole_intervals(
     checker: &mut Checker<'_>,
-    raw: &raw::Schedule,
+    time: Duration,
+    path: &[&str],
     interval: Option<Duration>,
 ) -> Option<Duration> {
-    let path = ["schedule", "measure"];
-    let measure = checker.within(raw.measure?.0, &path, PHASE)?;
+    let time = checker.within(time, path, PHASE)?;
     let interval = interval?;
-    let shown = format!("schedule.measure is {}", units::show(measure));
-    if measure < interval || !measure.as_nanos().is_multiple_of(interval.as_nanos()) {
+    let told = format!("{} is {}", shown(path), units::show(time));
+    if time < interval || !time.as_nanos().is_multiple_of(interval.as_nanos()) {
         let expected = format!(
             "a whole multiple of measure.interval, {}",
             units::show(interval)
         );
-        checker.report(Finding::new(checker.at(&path), shown).expected(expected));
-    } else if measure.as_nanos() / interval.as_nanos() > MAX_INTERVALS {
+        checker.report(Finding::new(checker.at(path), told).expected(expected));
+    } else if time.as_nanos() / interval.as_nanos() > MAX_INTERVALS {
         let expected = format!(
             "at most {MAX_INTERVALS} intervals of {}",
             units::show(interval)
         );
-        checker.report(Finding::new(checker.at(&path), shown).expected(expected));
+        checker.report(Finding::new(checker.at(path), told).expected(expected));
     }
-    Some(measure)
+    Some(time)
 }
 
 fn drain(

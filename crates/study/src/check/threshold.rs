@@ -55,6 +55,8 @@ const SESSIONS: [(&str, Unit); 4] = [
     ("failed", Unit::Count),
     ("goodput", Unit::Rate),
 ];
+/// From the fall of the load on.
+const RECOVERY: &str = "recovery";
 const COMPONENT: [(&str, Unit); 1] = [("cpu", Unit::Cpus)];
 const TIMES: [&str; 2] = ["response_time", "service_time"];
 const STATISTICS: [&str; 8] = ["p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "mean"];
@@ -74,6 +76,8 @@ pub(crate) struct Sent {
     pub places: Vec<String>,
     /// The components of the system.
     pub components: Vec<String>,
+    /// Whether the load falls and recovery is looked for.
+    pub recovery: bool,
 }
 
 /// Reads a condition on a load that belongs to no study; its numbers have no request before them, and delivery is not
@@ -137,6 +141,9 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
         known.extend(times(format!("{delivery}.{place}.delay")));
     }
     known.extend(plain(engine, &ENGINE));
+    if sent.recovery {
+        known.push((RECOVERY.to_owned(), Unit::Time));
+    }
     for component in &sent.components {
         known.extend(plain(&format!("{components}.{component}"), &COMPONENT));
     }

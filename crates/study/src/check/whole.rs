@@ -173,6 +173,9 @@ fn sent(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
             .filter(is_sampled)
             .map(|component| component.name.clone())
             .collect(),
+        recovery: tree
+            .child("schedule")
+            .is_some_and(|schedule| schedule.child("recovery").is_some()),
         ..load
     }
 }

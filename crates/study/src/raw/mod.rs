@@ -17,8 +17,8 @@ pub(crate) use scenario::{
 };
 pub(crate) use study::{
     Arrivals, Delivery, Disturbance, Expect, Find, Fresh, Load, Measure, Model, Order, Protocol,
-    Published, PublishedColumn, Ready, Records, RecordsFormat, Request, Schedule, Study, UseSystem,
-    WarmUpUntil,
+    Published, PublishedColumn, Ready, Records, RecordsFormat, Recovery, Request, Schedule, Study,
+    UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify,

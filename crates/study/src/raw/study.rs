@@ -317,6 +317,9 @@ pub(crate) struct Schedule {
     /// How long is measured.
     #[schemars(required)]
     pub measure: Option<Span>,
+    /// Load behind the measured phase at a level to which it falls at once, to see how soon the system recovers; none by
+    /// default. For load.model open and users, with `warm_up.until: time`.
+    pub recovery: Option<Recovery>,
     /// How long records are awaited after the load has stopped; 30s by default where delivery is followed.
     pub drain: Option<Drain>,
     /// How long the system has to become ready; 30s by default.
@@ -362,6 +365,24 @@ pub(crate) enum WarmUpUntil {
     Steady,
     /// When its time is up.
     Time,
+}
+
+/// Load behind the measured phase, at a level to which it falls at once. The system has recovered at the end of the last bad
+/// interval: one in which a request failed, the p99 of response time was above `p99`, or no answer came.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Recovery {
+    /// The rate to which the load falls, e.g. `100/s`; at most `load.rate`. Open.
+    pub rate: Option<Rate>,
+    /// The number of users to which the load falls; at most `load.users`. Users.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub users: Option<u32>,
+    /// The highest p99 of response time that an interval may have and be good.
+    #[schemars(required)]
+    pub p99: Option<Span>,
+    /// How long the load goes on, and so how long recovery is looked for: a whole multiple of measure.interval.
+    #[schemars(required)]
+    pub at_most: Option<Span>,
 }
 
 /// Waiting for records after the load.

@@ -424,3 +424,46 @@ fn a_search_has_its_levels_and_its_conditions() {
         (0.05, 3, 30)
     );
 }
+
+#[test]
+fn a_load_that_falls_has_a_level_in_each_cell() {
+    let study = accepted(&[
+        ("connections: [2, 10]", "after: [5/s, 50/s]"),
+        ("model: closed", "model: open\n  rate: 100/s"),
+        ("  connections: ${connections}\n", ""),
+        ("until: steady", "until: time"),
+        (
+            "measure: 3s",
+            "measure: 3s\n  recovery: { rate: \"${after}\", p99: 250ms, at_most: 30s }",
+        ),
+        ("order.response_time.p99 < 50ms", "recovery < 5s"),
+    ]);
+    let recovery = |cell: usize| study.cells[cell].schedule.recovery.unwrap();
+    assert_eq!((recovery(0).level, recovery(4).level), (5.0, 50.0));
+    assert_eq!(recovery(0).p99, Duration::from_millis(250));
+    assert_eq!(recovery(0).at_most, Duration::from_secs(30));
+    assert_eq!(study.thresholds[1].number, ["recovery"]);
+    assert_eq!(study.thresholds[1].value, 5e6);
+
+    let users = accepted(&[
+        (
+            "connections: [2, 10]\n  pipelining: [1, 4]\n",
+            "load: [10, 20]\n",
+        ),
+        (
+            "model: closed",
+            "model: users\n  think: 1s\n  users: ${load}",
+        ),
+        (
+            "  connections: ${connections}\n  pipelining: ${pipelining}\n",
+            "",
+        ),
+        ("until: steady", "until: time"),
+        (
+            "measure: 3s",
+            "measure: 3s\n  recovery: { users: 10, p99: 250ms, at_most: 30s }",
+        ),
+    ]);
+    let levels = users.cells.iter().map(|cell| cell.schedule.recovery);
+    assert!(levels.flatten().all(|recovery| recovery.level == 10.0));
+}

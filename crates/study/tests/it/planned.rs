@@ -87,3 +87,20 @@ fn times_add_up() {
     // ready 30 + warm-up 2 + measure 3 + last answers 5 + drain 10 + cool-down 1 + check 3 + stop 10 + 2
     assert_eq!(plan.at_most, Duration::from_secs(66));
 }
+
+#[test]
+fn the_time_after_the_load_has_fallen_is_counted() {
+    let changes = [
+        ("model: closed", "model: open\n  rate: 100/s"),
+        ("until: steady", "until: time"),
+    ];
+    let recovery = (
+        "measure: 3s",
+        "measure: 3s\n  recovery: { rate: 10/s, p99: 250ms, at_most: 30s }",
+    );
+    let before = plan(&study(&changes));
+    let after = plan(&study(&[&changes[..], &[recovery]].concat()));
+    let all = 24 * Duration::from_secs(30);
+    assert_eq!(after.expected, before.expected + all);
+    assert_eq!(after.at_most, before.at_most + all);
+}

@@ -9,6 +9,7 @@
 )]
 
 mod broker;
+mod fall;
 mod grid;
 mod published;
 mod steps;
@@ -45,6 +46,8 @@ pub(crate) struct Seeded {
     pub(crate) published: Option<PublishedInfo>,
     /// The highest number of connections is searched for; `repeat` is how many trials a cell may have.
     pub(crate) is_searched: bool,
+    /// The load falls behind the measured phase.
+    pub(crate) falls: bool,
 }
 
 /// What is wrong in a cell.
@@ -99,6 +102,7 @@ impl Seeded {
             has_broker: false,
             published: None,
             is_searched: false,
+            falls: false,
         }
     }
 
@@ -334,9 +338,10 @@ impl Seeded {
                 interval_s: 0.25,
                 noisy_above: 0.2,
                 fresh: None,
+                recovery: self.falls.then_some(fall::RECOVERY),
             },
             thresholds: self.thresholds(),
-            load_model: "closed".to_owned(),
+            load_model: if self.falls { "open" } else { "closed" }.to_owned(),
             host: host(),
             records_from: self
                 .steps

@@ -9,7 +9,7 @@ use waggle_results::{
 };
 
 use super::{
-    Chance, Seeded, Wrong, broker,
+    Chance, Seeded, Wrong, broker, fall,
     steps::{Steps, add_failures, add_step, sessions_of},
     transports,
 };
@@ -67,6 +67,14 @@ impl Made {
             connections: connections as u64,
             level: Some(connections),
             ..self
+        }
+    }
+
+    /// How long an answer takes in an interval, at its rate.
+    fn typical_us(&self, place: usize, rate: f64) -> f64 {
+        match place.checked_sub(WARM_UP + MEASURED) {
+            Some(interval) => fall::typical_us(self.key, interval),
+            None => self.in_flight / rate * 1e6,
         }
     }
 
@@ -148,7 +156,11 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         let rate = made.rate_per_s() * whole * ramp * slow * chance.around(0.02);
         interval(&mut out, seeded, made, (place, rate), &mut sums);
     }
-    let load_end = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
+    let fallen = if seeded.falls { fall::INTERVALS } else { 0 };
+    for place in (WARM_UP + MEASURED..).take(fallen) {
+        interval(&mut out, seeded, made, (place, fall::RATE_PER_S), &mut sums);
+    }
+    let load_end = (WARM_UP + MEASURED + fallen) as f64 * INTERVAL_S;
     let drained = if made.is(Wrong::FallsBehind) {
         6.0
     } else {
@@ -202,7 +214,8 @@ fn interval(
     let requests = failures.iter().filter(|failure| failure.kind != "refused");
     let failed: u64 = requests.map(|failure| failure.count).sum();
     let succeeded = answered.saturating_sub(failed);
-    let response = spread(succeeded, made.in_flight / rate * 1e6);
+    let typical_us = made.typical_us(place, rate);
+    let response = spread(succeeded, typical_us);
     let failed_time = spread(failed, 900.0);
     let lost_count = if made.is(Wrong::Miscounts) && place == WARM_UP + 1 {
         2
@@ -222,7 +235,7 @@ fn interval(
         bytes_received: succeeded * 90,
         failures,
     };
-    let steps = Steps::of(seeded, &counts, made.in_flight / rate * 1e6);
+    let steps = Steps::of(seeded, &counts, typical_us);
     let cpu = engine_cpu(made, rate);
     let row = IntervalRow {
         start_s: place as f64 * INTERVAL_S,
@@ -247,9 +260,10 @@ fn interval(
     };
     out.interval(&row, histograms).unwrap();
     sums.accepted.push(succeeded);
-    sums.add_steps(&steps.counts, place >= WARM_UP);
+    let is_measured = (WARM_UP..WARM_UP + MEASURED).contains(&place);
+    sums.add_steps(&steps.counts, is_measured);
     add(&mut sums.totals, &counts);
-    if place >= WARM_UP {
+    if is_measured {
         add(&mut sums.measured, &counts);
     }
 }
@@ -369,7 +383,10 @@ fn completed(
     sums: Sums,
     (load_end, drained): (f64, f64),
 ) -> TrialInfo {
-    let whole = of_records(made, &sums, (load_end, drained));
+    let mut whole = of_records(made, &sums, (load_end, drained));
+    if seeded.falls {
+        fallen(&mut whole, load_end);
+    }
     let steps: Vec<StepInfo> = seeded
         .step_names()
         .into_iter()
@@ -397,6 +414,21 @@ fn completed(
         steps,
         ..whole
     }
+}
+
+/// The load went on after the measured phase.
+fn fallen(info: &mut TrialInfo, load_end: f64) {
+    let fell_at_s = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
+    let (phase, fall) = fall::told(fell_at_s, load_end);
+    let mut phases = info.phases.iter_mut();
+    let measure = phases.find(|phase| phase.phase == PhaseName::Measure);
+    measure.unwrap().end_s = fell_at_s;
+    let finish = info
+        .phases
+        .iter()
+        .position(|phase| phase.phase == PhaseName::Finish);
+    info.phases.insert(finish.unwrap(), phase);
+    info.fall = Some(fall);
 }
 
 fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> TrialInfo {
@@ -466,6 +498,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         connecting: None,
         on_the_way: Vec::new(),
         disturbances: disturbances(made),
+        fall: None,
     }
 }
 
@@ -540,5 +573,6 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         connecting: None,
         on_the_way: Vec::new(),
         disturbances: Vec::new(),
+        fall: None,
     }
 }

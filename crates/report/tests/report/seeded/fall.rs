@@ -1,0 +1,53 @@
+//! A load that falls behind the measured phase, and cells that recover from it sooner, later or not at all.
+
+use waggle_results::{FallInfo, PhaseInfo, PhaseName, RecoveryInfo, TrialKey};
+
+use super::{Seeded, Wrong};
+
+/// Intervals after the fall.
+pub(super) const INTERVALS: usize = 12;
+pub(super) const RATE_PER_S: f64 = 100.0;
+pub(super) const RECOVERY: RecoveryInfo = RecoveryInfo {
+    level: RATE_PER_S,
+    p99_us: 20e3,
+    at_most_s: 3.0,
+};
+
+impl Seeded {
+    /// A load that falls: the first cell is well at once, the second after a while, the third not in every trial, the fourth
+    /// in none.
+    pub(crate) fn overload() -> Self {
+        Self {
+            question: "How soon is it well again when the load has fallen?".to_owned(),
+            thresholds: vec!["recovery".to_owned()],
+            wrong: [2, 3, 4].map(|cell| (cell, Wrong::FallsBehind)).to_vec(),
+            falls: true,
+            ..Self::plain(&[("rate", &["50", "100", "150", "200"])], 3)
+        }
+    }
+}
+
+/// How long an answer takes in an interval after the fall.
+pub(super) fn typical_us(key: TrialKey, interval: usize) -> f64 {
+    let bad = match (key.cell, key.repetition) {
+        (1, _) => 0,
+        (2, repetition) => 2 + repetition as usize,
+        (3, 1 | 3) => 6,
+        _ => INTERVALS,
+    };
+    if interval < bad { 80e3 } else { 5e3 }
+}
+
+/// The phase after the measured one, and what the trial says of the fall.
+pub(super) fn told(fell_at_s: f64, end_s: f64) -> (PhaseInfo, FallInfo) {
+    let phase = PhaseInfo {
+        phase: PhaseName::Recovery,
+        start_s: fell_at_s,
+        end_s,
+    };
+    let fall = FallInfo {
+        at_s: fell_at_s,
+        recovery: RECOVERY,
+    };
+    (phase, fall)
+}

@@ -1,0 +1,148 @@
+//! A load that falls behind the measured phase: what the engine is told, which phases there are, and what counts as measured.
+
+use std::time::Duration;
+
+use waggle_load::{Model, Rate, Stage, UserStage};
+use waggle_results::{FallInfo, PhaseName, RecoveryInfo, TrialEnd};
+
+use super::{
+    Bench, STUDY, Then, phases, world,
+    world::{Fault, PER_INTERVAL},
+};
+use crate::Ended;
+
+/// The study with another load, which falls to a level.
+fn falling(load: &str, level: &str) -> Bench {
+    let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
+    let measure = "  measure: 2s\n";
+    assert!(STUDY.contains(closed) && STUDY.contains(measure));
+    let recovery = format!("  recovery: {{ {level}, p99: 250ms, at_most: 1500ms }}\n");
+    Bench::with(
+        &STUDY
+            .replace(closed, load)
+            .replace(measure, &format!("{measure}{recovery}")),
+    )
+}
+
+fn open() -> Bench {
+    let load = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
+    falling(load, "rate: 100/s")
+}
+
+/// Stages of a load of 3 s that falls, with what there is to spare behind them.
+fn stages<T>(levels: [T; 2], stage: impl Fn(T, Duration) -> Stages) -> Vec<Stages>
+where
+    T: Copy,
+{
+    let over = [3_000, 1_500 + 30_000].map(Duration::from_millis);
+    levels
+        .into_iter()
+        .zip(over)
+        .flat_map(|(to, over)| [stage(to, Duration::ZERO), stage(to, over)])
+        .collect()
+}
+
+#[derive(Debug, PartialEq)]
+enum Stages {
+    Rate(Stage),
+    Users(UserStage),
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_engine_is_told_when_the_load_falls() {
+    let (bench, fake) = (open(), world(None));
+    bench.run(&fake, Then::Nothing).await.0.unwrap();
+    for model in &fake.borrow().models {
+        let Model::Open {
+            rate: Rate::Stages(told),
+            ..
+        } = model
+        else {
+            panic!("{model:?}");
+        };
+        let told: Vec<Stages> = told.iter().copied().map(Stages::Rate).collect();
+        let rate = |to_per_s, over| Stages::Rate(Stage { to_per_s, over });
+        assert_eq!(told, stages([400.0, 100.0], rate));
+    }
+    let load = "  model: users\n  think: 1s\n  users: 40\n  workers: ${connections}\n";
+    let (bench, fake) = (falling(load, "users: 10"), world(None));
+    bench.run(&fake, Then::Nothing).await.0.unwrap();
+    assert_eq!(fake.borrow().models.len(), 4);
+    for model in &fake.borrow().models {
+        let Model::Users {
+            users,
+            stages: told,
+            ..
+        } = model
+        else {
+            panic!("{model:?}");
+        };
+        let told: Vec<Stages> = told.iter().copied().map(Stages::Users).collect();
+        let users_stage = |to, over| Stages::Users(UserStage { to, over });
+        assert_eq!((*users, told), (40, stages([40, 10], users_stage)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
+    let (bench, fake) = (open(), world(None));
+    let (ended, events) = bench.run(&fake, Then::Nothing).await;
+    assert_eq!(ended.unwrap(), Ended::Finished);
+    let whole = "Up Ready Verify WarmUp Measure Recovery Finish Drain Collect Down";
+    assert_eq!(phases(&events)[3], format!("c2 r2: {whole}"));
+    let run = bench.results();
+    let recovery = RecoveryInfo {
+        level: 100.0,
+        p99_us: 250e3,
+        at_most_s: 1.5,
+    };
+    assert_eq!(run.info.schedule.recovery, Some(recovery));
+    for trial in &run.trials {
+        let info = &trial.info;
+        assert_eq!(info.end, TrialEnd::Completed);
+        assert_eq!(
+            (info.measured.seconds, info.measured.succeeded),
+            (2.0, 8 * PER_INTERVAL)
+        );
+        let of = |phase| {
+            let ran = info.phase(phase).unwrap();
+            (ran.start_s, ran.end_s)
+        };
+        assert_eq!(of(PhaseName::Measure), (1.0, 3.0));
+        assert_eq!(of(PhaseName::Recovery), (3.0, 4.5));
+        assert_eq!(of(PhaseName::Finish).0, 4.5);
+        let at_s = 3.0;
+        assert_eq!(info.fall, Some(FallInfo { at_s, recovery }));
+        assert_eq!(trial.measured().response_time.len(), 8 * PER_INTERVAL);
+        let delays = trial.delivery_delay.as_ref().unwrap();
+        assert_eq!(delays.len(), 8 * PER_INTERVAL);
+        // The account is of all that was sent.
+        let ledger = info.ledger.as_ref().unwrap();
+        assert_eq!(
+            (ledger.sent, ledger.delivered, ledger.missing),
+            (18 * PER_INTERVAL, 18 * PER_INTERVAL, 0)
+        );
+        assert_eq!(trial.intervals_within(3.0, 4.5).count(), 6);
+        assert!(info.remarks.is_empty(), "{:?}", info.remarks);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_that_ends_while_recovery_is_looked_for_fails_the_trial() {
+    let bench = open();
+    let fault = Some(Fault::Fails(PhaseName::Recovery));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let TrialEnd::Failed { phase, reason, .. } = &trial.info.end else {
+            panic!("{:?}", trial.info.end);
+        };
+        assert_eq!(*phase, PhaseName::Recovery);
+        assert_eq!(
+            reason,
+            "the load ended before recovery was looked for to the end"
+        );
+        let ran = trial.info.phase(PhaseName::Recovery).unwrap();
+        assert_eq!((ran.start_s, ran.end_s), (3.0, 3.25));
+        assert_eq!(trial.info.measured.succeeded, 8 * PER_INTERVAL);
+    }
+}

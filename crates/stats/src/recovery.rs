@@ -1,0 +1,224 @@
+//! When a system has recovered from a load, once that load has fallen.
+//!
+//! Judged by whole intervals: it has recovered at the end of the last bad one. A trial whose last interval is bad shows only
+//! that recovery takes longer than was looked for, and no number is made of that. Why so: docs/design/0024-recovery.md.
+
+use crate::{Estimate, estimate};
+
+/// What came of requests in one interval after the load has fallen.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct AfterFall {
+    /// Since the fall.
+    pub start_s: f64,
+    pub end_s: f64,
+    pub succeeded: u64,
+    pub failed: u64,
+    /// Of the response times of those that succeeded; `None` without any.
+    pub p99_us: Option<f64>,
+    /// Whether at its end something was waited for: the answer to a request that had fallen due, or a connection.
+    pub waited: bool,
+}
+
+/// What one trial showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Recovery {
+    /// So many seconds after the fall the last bad interval had ended; 0 where none was bad.
+    After(f64),
+    /// Not within so many seconds, which is how long it was looked for.
+    NotWithin(f64),
+}
+
+/// What the trials of a cell showed together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recovered {
+    pub trials: usize,
+    /// How many of them recovered while it was looked for.
+    pub recovered: usize,
+    /// Seconds, where all of them did: a mean of those alone that did would be of the quick ones.
+    pub after_s: Option<Estimate>,
+}
+
+/// From the intervals after the fall, in order, and the highest p99 of response time that is good; `None` without intervals.
+///
+/// An interval is bad in which a request failed, in which the p99 was above that, or in which nothing was answered although
+/// something was waited for. One in which nothing was asked says nothing either way.
+#[must_use]
+pub fn recovery(intervals: &[AfterFall], p99_us: f64) -> Option<Recovery> {
+    let last = intervals.last()?;
+    let is_good = |interval: &AfterFall| {
+        interval.failed == 0
+            && interval.succeeded > 0
+            && interval.p99_us.is_some_and(|p99| p99 <= p99_us)
+    };
+    let is_quiet =
+        |interval: &AfterFall| interval.failed + interval.succeeded == 0 && !interval.waited;
+    let bad = intervals
+        .iter()
+        .rposition(|interval| !is_good(interval) && !is_quiet(interval));
+    let rest = &intervals[bad.map_or(0, |bad| bad + 1)..];
+    Some(match rest.first() {
+        Some(first) if rest.iter().any(is_good) => Recovery::After(first.start_s.max(0.0)),
+        _ => Recovery::NotWithin(last.end_s),
+    })
+}
+
+/// Over the trials of a cell; `None` without any.
+#[must_use]
+pub fn recovered(trials: &[Recovery]) -> Option<Recovered> {
+    let after: Vec<f64> = trials
+        .iter()
+        .filter_map(|trial| match trial {
+            Recovery::After(after_s) => Some(*after_s),
+            Recovery::NotWithin(_) => None,
+        })
+        .collect();
+    let all = after.len() == trials.len();
+    // A time has no lower end below nothing, which the interval around a mean of zeros would have.
+    let from_nothing = |estimate: Estimate| Estimate {
+        interval: estimate.interval.map(|(low, high)| (low.max(0.0), high)),
+        ..estimate
+    };
+    (!trials.is_empty()).then(|| Recovered {
+        trials: trials.len(),
+        recovered: after.len(),
+        after_s: estimate(&after).filter(|_| all).map(from_nothing),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMIT_US: f64 = 250e3;
+
+    /// Each letter is an interval of half a second: `x` good, `s` slow, `f` with a failure among its answers, `.` without an
+    /// answer to what was waited for, `-` with nothing to answer.
+    fn intervals(letters: &str) -> Vec<AfterFall> {
+        letters
+            .chars()
+            .zip(0_u32..)
+            .map(|(letter, place)| AfterFall {
+                start_s: 0.5 * f64::from(place),
+                end_s: 0.5 * f64::from(place + 1),
+                succeeded: if ".-".contains(letter) { 0 } else { 40 },
+                failed: u64::from(letter == 'f'),
+                p99_us: match letter {
+                    '.' | '-' => None,
+                    's' => Some(LIMIT_US + 1.0),
+                    _ => Some(LIMIT_US),
+                },
+                waited: letter != '-',
+            })
+            .collect()
+    }
+
+    fn check(letters: &str, expected: Option<Recovery>) {
+        assert_eq!(
+            recovery(&intervals(letters), LIMIT_US),
+            expected,
+            "{letters}"
+        );
+    }
+
+    #[test]
+    fn it_has_recovered_at_the_end_of_the_last_bad_interval() {
+        use Recovery::{After, NotWithin};
+        check("", None);
+        check("xxxx", Some(After(0.0)));
+        check("sxxx", Some(After(0.5)));
+        check("sf.x", Some(After(1.5)));
+        // A relapse counts, however good it was in between.
+        check("sxxxxxfx", Some(After(3.5)));
+        check("xxxs", Some(NotWithin(2.0)));
+        check("ssss", Some(NotWithin(2.0)));
+        check("f", Some(NotWithin(0.5)));
+    }
+
+    #[test]
+    fn an_interval_in_which_nothing_was_asked_says_nothing() {
+        use Recovery::{After, NotWithin};
+        check("s-x-x-", Some(After(0.5)));
+        check("--xx", Some(After(0.0)));
+        check("x--s-", Some(NotWithin(2.5)));
+        check("s---", Some(NotWithin(2.0)));
+        check("----", Some(NotWithin(2.0)));
+    }
+
+    #[test]
+    fn an_interval_without_times_is_not_good() {
+        let odd = AfterFall {
+            end_s: 1.0,
+            succeeded: 3,
+            ..AfterFall::default()
+        };
+        assert_eq!(recovery(&[odd], LIMIT_US), Some(Recovery::NotWithin(1.0)));
+    }
+
+    #[test]
+    fn a_cell_has_a_mean_only_where_every_trial_recovered() {
+        use Recovery::{After, NotWithin};
+        let check = |trials: &[Recovery], expected: Option<(usize, usize, Option<f64>)>| {
+            let found = recovered(trials).map(|cell| {
+                (
+                    cell.trials,
+                    cell.recovered,
+                    cell.after_s.map(|mean| mean.point),
+                )
+            });
+            assert_eq!(found, expected, "{trials:?}");
+        };
+        check(&[], None);
+        check(&[After(4.0)], Some((1, 1, Some(4.0))));
+        check(&[After(0.0), After(3.0)], Some((2, 2, Some(1.5))));
+        check(
+            &[After(2.0), NotWithin(30.0), After(4.0)],
+            Some((3, 2, None)),
+        );
+        check(&[NotWithin(30.0); 2], Some((2, 0, None)));
+        let (low, high) = recovered(&[After(0.0), After(3.0)])
+            .and_then(|cell| cell.after_s?.interval)
+            .unwrap();
+        assert!(low == 0.0 && high > 3.0, "{low} – {high}");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_bad_comes_behind_it_and_something_bad_right_before(
+            letters in "[xsf.-]{1,40}",
+        ) {
+            let all = intervals(&letters);
+            let letter = |interval: &AfterFall| {
+                let place = all.iter().position(|one| one == interval).unwrap();
+                letters.chars().nth(place).unwrap()
+            };
+            let is_bad = |interval: &AfterFall| "sf.".contains(letter(interval));
+            match recovery(&all, LIMIT_US).unwrap() {
+                Recovery::After(at) => {
+                    prop_assert!(!all.iter().any(|one| one.end_s > at && is_bad(one)));
+                    prop_assert!(all.iter().any(|one| one.start_s >= at && letter(one) == 'x'));
+                    prop_assert!(at == 0.0 || all.iter().any(|one| one.end_s == at && is_bad(one)));
+                }
+                Recovery::NotWithin(at) => {
+                    prop_assert_eq!(at, all.last().unwrap().end_s);
+                    let after_bad = letters.rfind(['s', 'f', '.']).map_or(0, |place| place + 1);
+                    prop_assert!(!letters[after_bad..].contains('x'));
+                }
+            }
+        }
+
+        #[test]
+        fn a_good_interval_more_at_the_end_never_makes_it_later(letters in "[xsf.-]{1,40}") {
+            let (before, after) = (
+                recovery(&intervals(&letters), LIMIT_US).unwrap(),
+                recovery(&intervals(&format!("{letters}x")), LIMIT_US).unwrap(),
+            );
+            match (before, after) {
+                (Recovery::After(before), Recovery::After(after)) => prop_assert_eq!(before, after),
+                (Recovery::NotWithin(before), Recovery::After(after)) => prop_assert!(after <= before),
+                (_, Recovery::NotWithin(_)) => prop_assert!(false, "its last interval is good"),
+            }
+        }
+    }
+}
