@@ -75,6 +75,8 @@ pub struct Watch {
     pub component: String,
     pub port: String,
     pub kind: WatchKind,
+    /// What is told is by how much it grows in a second.
+    pub per_second: bool,
 }
 
 /// Where the number stands.

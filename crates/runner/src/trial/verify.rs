@@ -1,7 +1,8 @@
 //! The functional check: a system that does not work is not measured.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
+use serde_json_path::JsonPath;
 use tokio::time::{Instant, sleep};
 use waggle_study::Check;
 
@@ -33,10 +34,15 @@ pub(crate) async fn verify<D: Driver, W: Web>(
     driver: &D,
     web: &W,
 ) -> Result<(), Failure> {
+    let mut captured = BTreeMap::new();
     for check in &target.system.verify {
         let address = endpoint(target.system, driver, &check.endpoint)?;
         let check = filled(check, target.secrets)?;
-        step(&check, address, web).await?;
+        let check = check.with_captured(&captured).map_err(|name| {
+            let why = format!("no step before it captured \"{name}\"");
+            Failure::new(format!("check \"{}\": {why}", check.name))
+        })?;
+        captured.extend(step(&check, address, web).await?);
     }
     Ok(())
 }
@@ -59,12 +65,15 @@ fn filled(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
     Ok(filled)
 }
 
-async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<(), Failure> {
+/// What a step captured, by its names.
+type Captured = Vec<(String, String)>;
+
+async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<Captured, Failure> {
     let deadline = Instant::now() + check.within;
     let mut line = web.line(address);
     loop {
         match holds(check, &mut line).await {
-            Ok(()) => return Ok(()),
+            Ok(captured) => return Ok(captured),
             Err(why) if Instant::now() >= deadline => {
                 return Err(Failure::new(format!(
                     "check \"{}\" does not hold: {why}",
@@ -76,7 +85,7 @@ async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<(),
     }
 }
 
-async fn holds(check: &Check, line: &mut impl Line) -> Result<(), String> {
+async fn holds(check: &Check, line: &mut impl Line) -> Result<Captured, String> {
     let ask = Ask {
         method: &check.method,
         path: &check.path,
@@ -100,15 +109,31 @@ async fn holds(check: &Check, line: &mut impl Line) -> Result<(), String> {
             check.expect.status
         ));
     }
-    match check
+    let absent = check
         .expect
         .contains
         .iter()
-        .find(|text| !body.contains(text.as_str()))
-    {
-        Some(text) => Err(format!(
+        .find(|text| !body.contains(text.as_str()));
+    if let Some(text) = absent {
+        return Err(format!(
             "expected \"{text}\" in the answer, got \"{shown}\""
-        )),
-        None => Ok(()),
+        ));
+    }
+    let capture = |(name, path): &(String, String)| {
+        let value = found(&body, path)
+            .ok_or_else(|| format!("expected a value at {path} in the answer, got \"{shown}\""))?;
+        Ok((name.clone(), value))
+    };
+    check.captures.iter().map(capture).collect()
+}
+
+/// The text or number at a JSONPath.
+fn found(body: &str, path: &str) -> Option<String> {
+    let json = serde_json::from_str(body).ok()?;
+    let path = JsonPath::parse(path).ok()?;
+    match path.query(&json).first()? {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        _ => None,
     }
 }

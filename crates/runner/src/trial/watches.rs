@@ -20,6 +20,7 @@ pub(crate) struct Watches<N> {
 struct Watched<N> {
     name: String,
     source: Result<Source<N>, String>,
+    growth: Option<Growth>,
     readings: u64,
     problems: u64,
     last_problem: String,
@@ -35,6 +36,7 @@ impl<N: Line> Watches<N> {
         let watched = |watch: &Watch| Watched {
             name: watch.name.clone(),
             source: Source::new(watch, &addresses(watch), &line),
+            growth: watch.per_second.then(Growth::default),
             readings: 0,
             problems: 0,
             last_problem: String::new(),
@@ -89,6 +91,21 @@ impl<N: Line> Watches<N> {
     }
 }
 
+/// What a number that only counts up was when it was last read.
+#[derive(Debug, Default)]
+struct Growth {
+    last: Option<(Instant, f64)>,
+}
+
+impl Growth {
+    /// By how much it grew in a second since; nothing the first time, nor where it began anew.
+    fn per_second(&mut self, now: Instant, value: f64) -> Option<f64> {
+        let (at, before) = self.last.replace((now, value))?;
+        let seconds = now.saturating_duration_since(at).as_secs_f64();
+        (value >= before && seconds > 0.0).then(|| (value - before) / seconds)
+    }
+}
+
 impl<N: Line> Watched<N> {
     async fn read(&mut self) -> Option<f64> {
         let read = match &mut self.source {
@@ -98,7 +115,10 @@ impl<N: Line> Watched<N> {
         match read {
             Ok(value) => {
                 self.readings += 1;
-                Some(value)
+                match &mut self.growth {
+                    Some(growth) => growth.per_second(Instant::now(), value),
+                    None => Some(value),
+                }
             }
             Err(problem) => {
                 self.problems += 1;
@@ -106,5 +126,30 @@ impl<N: Line> Watched<N> {
                 None
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::Growth;
+
+    #[test]
+    fn growth_is_told_per_second_and_begins_anew_where_the_number_does() {
+        let start = Instant::now();
+        let mut growth = Growth::default();
+        let mut check = |at_ms: u64, value: f64, expected: Option<f64>| {
+            let now = start + Duration::from_millis(at_ms);
+            assert_eq!(growth.per_second(now, value), expected, "at {at_ms} ms");
+        };
+        check(0, 100.0, None);
+        check(500, 150.0, Some(100.0));
+        check(500, 150.0, None);
+        check(2_500, 150.0, Some(0.0));
+        check(3_500, 7.0, None);
+        check(4_500, 17.0, Some(10.0));
     }
 }

@@ -18,6 +18,7 @@ mod set;
 mod system;
 mod system_text;
 mod threshold;
+mod verify;
 mod whole;
 
 pub(crate) use disturb::{Stage, disturb};

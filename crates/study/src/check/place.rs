@@ -107,6 +107,7 @@ pub(super) fn watch(
         component,
         port,
         kind: kind?,
+        per_second: raw.per_second.unwrap_or(false),
         name,
     })
 }

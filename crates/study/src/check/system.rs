@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
+use indexmap::IndexMap;
+
 use super::{
     Checker,
     place::{probe, watch},
     provision::{self, Conditions},
     set::refusal,
     system_text::{Names, Secrets},
+    verify,
 };
 use crate::{
-    Check, CheckExpect, Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck,
+    Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck,
     System,
     mistake::Finding,
     nearest::{list, nearest},
@@ -18,9 +21,8 @@ use crate::{
 };
 
 const STOP_WITHIN: Duration = Duration::from_secs(10);
-const CHECK_WITHIN: Duration = Duration::from_secs(5);
-/// Bounds of those two.
-const WITHIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
+/// Bounds of such times.
+pub(super) const WITHIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
 /// Most replicas of a component.
 pub(super) const MAX_REPLICAS: i64 = 256;
 
@@ -46,9 +48,11 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
     let when = conditions.of_components(checker, &raw_components);
     let names = Names::new(parameter_names.clone(), &parameters, &raw_components, when);
     let context = (&names, &conditions);
+    let shared = shared_environment(checker, &names, raw.environment);
     let components: Vec<_> = raw_components
         .into_iter()
         .filter_map(|(name, raw)| component(checker, context, name, raw))
+        .map(|component| with_environment(component, &shared))
         .collect();
     let components = in_order_of_starting(checker, components);
     let endpoints: Vec<_> = raw
@@ -69,13 +73,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .flatten()
         .filter_map(|(name, raw)| watch(checker, context, name, raw))
         .collect();
-    let verify = raw
-        .verify
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .filter_map(|(index, raw)| verify(checker, (&endpoints, &conditions), index, raw))
-        .collect();
+    let verify = verify::steps(checker, (&endpoints, &conditions), raw.verify);
     Some(System {
         name: raw.system?.0,
         summary: raw.summary?,
@@ -269,6 +267,32 @@ fn component(
     })
 }
 
+/// The variables that all components have.
+fn shared_environment(
+    checker: &mut Checker<'_>,
+    names: &Names,
+    raw: Option<IndexMap<String, String>>,
+) -> Vec<(String, String)> {
+    let variables: Vec<_> = raw.into_iter().flatten().collect();
+    for (name, text) in &variables {
+        let place = checker.at(&["environment", name]);
+        names.check_text(checker, place, &Names::of_all(), text);
+    }
+    variables
+}
+
+/// The component with those as well, where it has none of the same name.
+fn with_environment(mut component: Component, shared: &[(String, String)]) -> Component {
+    let own = &mut component.process.environment;
+    let more: Vec<_> = shared
+        .iter()
+        .filter(|(name, _)| own.iter().all(|(known, _)| known != name))
+        .cloned()
+        .collect();
+    own.extend(more);
+    component
+}
+
 fn process(
     checker: &mut Checker<'_>,
     context: (&Names, &Conditions<'_>),
@@ -333,58 +357,6 @@ fn ready(
             None
         }
     }
-}
-
-fn verify(
-    checker: &mut Checker<'_>,
-    (endpoints, conditions): (&[Endpoint], &Conditions<'_>),
-    index: usize,
-    raw: raw::Verify,
-) -> Option<Check> {
-    let index = index.to_string();
-    let path = |key: &'static str| ["verify", index.as_str(), key];
-    let when = conditions.read(checker, raw.when.as_ref(), &path("when"));
-    let method = checker.method_and_path(raw.methods(), &["verify", &index]);
-    let headers = checker.headers(raw.headers.clone(), &path("headers"));
-    let body = raw.body.clone().unwrap_or_default();
-    let here = ["verify", index.as_str()];
-    provision::check_request_texts(checker, conditions.names, (&headers, &body), &here);
-    provision::check_path(checker, conditions.names, &method, &here);
-    if let Some(endpoint) = &raw.endpoint
-        && !checker.is_wild(&["endpoints"])
-        && !endpoints.iter().any(|known| known.name == *endpoint)
-        && !checker.is_wild(&["endpoints", endpoint])
-    {
-        let names = || endpoints.iter().map(|known| known.name.as_str());
-        let what = format!("there is no endpoint {endpoint:?}");
-        checker.report(
-            Finding::new(checker.at(&path("endpoint")), what)
-                .expected(list(names()))
-                .meant(nearest(endpoint, names())),
-        );
-    }
-    let within = checker.or(
-        raw.within.map(|raw::Span(time)| time),
-        &path("within"),
-        CHECK_WITHIN,
-    )?;
-    let within = checker.within(within, &path("within"), WITHIN);
-    let (method, target) = method?;
-    let expect = raw.expect?;
-    Some(Check {
-        name: raw.name?,
-        when,
-        endpoint: raw.endpoint?,
-        method,
-        path: target,
-        headers,
-        body,
-        expect: CheckExpect {
-            status: expect.status?,
-            contains: expect.contains.unwrap_or_default(),
-        },
-        within: within?,
-    })
 }
 
 /// Components sorted so that each comes after those it needs; among those that could come next, as in the file.

@@ -38,7 +38,10 @@ pub(super) struct Scope<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Secrets {
     Allowed,
+    /// In a command.
     Refused,
+    /// In what every component has.
+    NotShared,
 }
 
 impl Names {
@@ -77,6 +80,15 @@ impl Names {
             component,
             when: self.when_of(component),
             secrets,
+        }
+    }
+
+    /// The scope of what every component has, in all configurations.
+    pub(super) fn of_all() -> Scope<'static> {
+        Scope {
+            component: "",
+            when: When::default(),
+            secrets: Secrets::NotShared,
         }
     }
 
@@ -187,10 +199,18 @@ impl Names {
     /// What is wrong with a `${…}`, if anything is.
     fn misuse(&self, place: Place, scope: &Scope<'_>, name: &str) -> Option<Finding> {
         if secret(name).is_some() {
-            let what =
-                "a secret cannot stand in a command, which every user of the machine can read";
-            return (scope.secrets == Secrets::Refused)
-                .then(|| Finding::new(place, what).expected("it in environment, files or setup"));
+            let (what, expected) = match scope.secrets {
+                Secrets::Allowed => return None,
+                Secrets::Refused => (
+                    "a secret cannot stand in a command, which every user of the machine can read",
+                    "it in environment, files or setup",
+                ),
+                Secrets::NotShared => (
+                    "a secret cannot stand in the environment of all components",
+                    "it in the environment of those that need it",
+                ),
+            };
+            return Some(Finding::new(place, what).expected(expected));
         }
         let is_program = name
             .strip_prefix("program.")

@@ -116,6 +116,8 @@ pub(crate) struct Watch {
     pub json: Option<String>,
     /// Messages of a topic that a group has not committed yet.
     pub kafka_lag: Option<KafkaLag>,
+    /// By how much the number grows in a second, for one that only counts up; false by default.
+    pub per_second: Option<bool>,
 }
 
 /// A group of consumers and the topic that it reads.

@@ -26,6 +26,9 @@ pub(crate) struct System {
     /// Servers that are fetched where they are not installed.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub servers: Option<IndexMap<String, Server>>,
+    /// Variables of every component's environment, beside its own; may hold `${…}`, but no secret and no `port.NAME`. A component's
+    /// own variable of the same name wins.
+    pub environment: Option<IndexMap<String, String>>,
     /// Its processes.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub components: Option<IndexMap<String, Component>>,
@@ -250,18 +253,30 @@ pub(crate) struct Verify {
     pub patch: Option<String>,
     /// Path of an OPTIONS request.
     pub options: Option<String>,
-    /// Header fields; may hold `${secret.NAME}` and parameters.
+    /// Header fields; may hold `${secret.NAME}`, parameters and `{{NAME}}`, which an earlier step captured.
     pub headers: Option<IndexMap<String, String>>,
-    /// The body; may hold `${secret.NAME}` and parameters.
+    /// The body; may hold the same.
     pub body: Option<String>,
     /// What the answer must be like.
     #[schemars(required)]
     pub expect: Option<VerifyExpect>,
+    /// What later steps need of the answer, as `{{NAME}}` in their paths, headers, bodies and `contains`.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub capture: Option<IndexMap<String, VerifyCapture>>,
     /// The step is repeated until it holds or this time is up; 5s by default.
     pub within: Option<Span>,
 }
 
 impl_methods!(Verify);
+
+/// A value in an answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VerifyCapture {
+    /// The text or number at this JSONPath.
+    #[schemars(required)]
+    pub json: Option<String>,
+}
 
 /// What an answer must be like.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,0 +1,174 @@
+//! A step of a system's functional check.
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use super::{
+    Checker,
+    provision::{self, Conditions},
+    system::WITHIN,
+};
+use crate::{
+    Check, CheckExpect, Endpoint,
+    mistake::Finding,
+    nearest::{list, nearest},
+    raw,
+    template::variables,
+    tree::quoted,
+};
+
+const CHECK_WITHIN: Duration = Duration::from_secs(5);
+
+/// The steps, in order.
+pub(super) fn steps(
+    checker: &mut Checker<'_>,
+    context: (&[Endpoint], &Conditions<'_>),
+    raw: Option<Vec<raw::Verify>>,
+) -> Vec<Check> {
+    let mut captured = Vec::new();
+    let mut steps = Vec::new();
+    for (index, raw) in raw.into_iter().flatten().enumerate() {
+        let names: Vec<String> = raw.capture.iter().flatten().map(|one| one.0.clone()).collect();
+        steps.extend(step(checker, context, (index, &captured), raw));
+        captured.extend(names);
+    }
+    steps
+}
+
+fn step(
+    checker: &mut Checker<'_>,
+    (endpoints, conditions): (&[Endpoint], &Conditions<'_>),
+    (index, captured): (usize, &[String]),
+    raw: raw::Verify,
+) -> Option<Check> {
+    let index = index.to_string();
+    let path = |key: &'static str| ["verify", index.as_str(), key];
+    let when = conditions.read(checker, raw.when.as_ref(), &path("when"));
+    let method = checker.method_and_path(raw.methods(), &["verify", &index]);
+    let headers = checker.headers(raw.headers.clone(), &path("headers"));
+    let body = raw.body.clone().unwrap_or_default();
+    let here = ["verify", index.as_str()];
+    provision::check_request_texts(checker, conditions.names, (&headers, &body), &here);
+    provision::check_path(checker, conditions.names, &method, &here);
+    endpoint(checker, endpoints, raw.endpoint.as_deref(), &path("endpoint"));
+    let within = checker.or(
+        raw.within.map(|raw::Span(time)| time),
+        &path("within"),
+        CHECK_WITHIN,
+    )?;
+    let within = checker.within(within, &path("within"), WITHIN);
+    let captures = captures(checker, raw.capture, &path("capture"));
+    let (method, target) = method?;
+    let expect = raw.expect?;
+    let contains = expect.contains.unwrap_or_default();
+    let mut known = |text: &str, path: &[&str]| names_are_known(checker, captured, text, path);
+    known(&target, &path(method_key(&method)));
+    known(&body, &path("body"));
+    for (name, value) in &headers {
+        known(value, &[&path("headers")[..], &[name.as_str()]].concat());
+    }
+    for (number, text) in contains.iter().enumerate() {
+        let number = number.to_string();
+        let of_text = ["contains", number.as_str()];
+        known(text, &[&path("expect")[..], &of_text].concat());
+    }
+    Some(Check {
+        name: raw.name?,
+        when,
+        endpoint: raw.endpoint?,
+        method,
+        path: target,
+        headers,
+        body,
+        expect: CheckExpect {
+            status: expect.status?,
+            contains,
+        },
+        captures,
+        within: within?,
+    })
+}
+
+/// The key under which a request's path stands.
+fn method_key(method: &str) -> &'static str {
+    match method {
+        "PUT" => "put",
+        "POST" => "post",
+        "HEAD" => "head",
+        "DELETE" => "delete",
+        "PATCH" => "patch",
+        "OPTIONS" => "options",
+        _ => "get",
+    }
+}
+
+fn endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: Option<&str>, path: &[&str]) {
+    let Some(name) = name else {
+        return;
+    };
+    let is_known = endpoints.iter().any(|known| known.name == name);
+    if is_known || checker.is_wild(&["endpoints"]) || checker.is_wild(&["endpoints", name]) {
+        return;
+    }
+    let names = || endpoints.iter().map(|known| known.name.as_str());
+    let what = format!("there is no endpoint {name:?}");
+    let finding = Finding::new(checker.at(path), what)
+        .expected(list(names()))
+        .meant(nearest(name, names()));
+    checker.report(finding);
+}
+
+fn captures(
+    checker: &mut Checker<'_>,
+    raw: Option<IndexMap<String, raw::VerifyCapture>>,
+    path: &[&str],
+) -> Vec<(String, String)> {
+    let mut captures = Vec::new();
+    for (name, raw::VerifyCapture { json }) in raw.into_iter().flatten() {
+        let here = [path, &[name.as_str()]].concat();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if name.is_empty() || !name.bytes().all(is_plain) {
+            let what = format!("{} is no name of a captured value", quoted(&name));
+            let place = checker.key(&here);
+            checker.report(Finding::new(place, what).expected("letters, digits, _ and -"));
+        }
+        let Some(json) = json else {
+            continue;
+        };
+        match serde_json_path::JsonPath::parse(&json) {
+            Ok(_) => captures.push((name, json)),
+            Err(problem) => {
+                let what = format!("{} is no JSONPath: {problem}", quoted(&json));
+                let place = checker.at(&[&here[..], &["json"]].concat());
+                checker.report(Finding::new(place, what).expected("a JSONPath such as $.token"));
+            }
+        }
+    }
+    captures
+}
+
+/// Whether each `{{name}}` of a text was captured by an earlier step.
+fn names_are_known(checker: &mut Checker<'_>, captured: &[String], text: &str, path: &[&str]) {
+    let Ok(used) = variables(text) else {
+        let what = format!("{} has a {{{{ without a name and its }}}}", quoted(text));
+        let place = checker.at(path);
+        checker.report(Finding::new(place, what).expected("{{name}}; {{{{ for two braces"));
+        return;
+    };
+    for variable in used {
+        if captured.iter().any(|name| name == variable.name) {
+            continue;
+        }
+        let what = format!("no earlier step captures {}", quoted(variable.name));
+        let names = || captured.iter().map(String::as_str);
+        let expected = if captured.is_empty() {
+            "a step before it with capture".to_owned()
+        } else {
+            list(names())
+        };
+        let near = nearest(variable.name, names()).map(str::to_owned);
+        let place = checker.at(path);
+        checker.report(Finding::new(place, what).expected(expected).meant(near));
+    }
+}

@@ -1,0 +1,73 @@
+// A component of the shop: one process that starts its workers, shows what they count, and ends with them.
+'use strict';
+
+const cluster = require('node:cluster');
+const http = require('node:http');
+const { Meters, shown } = require('./meters');
+
+const TOLD_EVERY_MS = 250;
+// What a worker may take to finish what it has begun.
+const CLOSE_AT_MOST_MS = 5_000;
+
+// `settings`: of the component; `work`: makes a worker, which is ready when the promise is kept, and gives its `close`.
+function run(settings, work) {
+  if (cluster.isPrimary) lead(settings);
+  else toil(settings, work);
+}
+
+function lead({ workers, operationsPort }) {
+  const told = new Map();
+  let isEnding = false;
+  cluster.on('message', (worker, message) => told.set(worker.id, message));
+  cluster.on('exit', (worker, code, signal) => {
+    if (!isEnding) {
+      console.error(`a worker ended (${signal || code})`);
+      process.exitCode = 1;
+      end('SIGKILL');
+    }
+    if (!Object.keys(cluster.workers).length) process.exit();
+  });
+  const end = (signal) => {
+    isEnding = true;
+    for (const worker of Object.values(cluster.workers)) worker.process.kill(signal);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => end('SIGTERM'));
+  for (let worker = 0; worker < workers; worker += 1) cluster.fork();
+  const operations = http.createServer((request, response) => {
+    if (request.url === '/metrics') {
+      response.setHeader('content-type', 'text/plain; version=0.0.4');
+      return response.end(shown([...told.values()]));
+    }
+    const isReady = told.size === workers;
+    response.statusCode = request.url !== '/readyz' ? 404 : isReady ? 200 : 503;
+    response.end(isReady ? 'ready\n' : 'starting\n');
+  });
+  operations.listen(operationsPort, '127.0.0.1');
+}
+
+async function toil(settings, work) {
+  const meters = new Meters();
+  let close = async () => {};
+  let isEnding = false;
+  const end = async () => {
+    if (isEnding) return;
+    isEnding = true;
+    await close(CLOSE_AT_MOST_MS);
+    process.exit();
+  };
+  process.on('SIGTERM', end);
+  // An interrupt of the terminal is for the one above, which says what is to be done.
+  process.on('SIGINT', () => {});
+  process.on('disconnect', end);
+  try {
+    close = await work(settings, meters);
+  } catch (problem) {
+    console.error(problem);
+    process.exit(1);
+  }
+  const tell = () => process.connected && process.send(meters.told());
+  tell();
+  setInterval(tell, TOLD_EVERY_MS);
+}
+
+module.exports = { run };

@@ -1,0 +1,168 @@
+// The shop over RabbitMQ: an action is the routing key of an event on one direct exchange; each service has a queue for
+// its actions, and each process a queue of its own for replies.
+'use strict';
+
+const { randomUUID } = require('node:crypto');
+const amqp = require('amqplib');
+const { insisting, timedOut, unreachable } = require('./failure');
+
+const EXCHANGE = 'shop';
+const RECONNECT_FIRST_MS = 100;
+const RECONNECT_MAX_MS = 2_000;
+const GONE = 'it is not connected';
+
+class RabbitMq {
+  constructor(settings, meters) {
+    this.settings = settings;
+    this.meters = meters;
+    this.pending = new Map();
+    this.busy = 0;
+    this.link = null;
+    this.isClosing = false;
+  }
+
+  // Connects, and again whenever the connection is lost. `work`: the service whose queue is served, with its actions
+  // and what carries one out.
+  async open(work) {
+    this.work = work;
+    await this.connect();
+  }
+
+  async connect() {
+    const connection = await amqp.connect(this.settings.url, { heartbeat: 5, timeout: 5_000 });
+    connection.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
+    connection.on('close', () => this.lost());
+    const { persistent, confirms } = this.settings;
+    const channel = confirms ? await connection.createConfirmChannel() : await connection.createChannel();
+    channel.on('return', (message) => this.returned(message));
+    channel.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
+    await channel.assertExchange(EXCHANGE, 'direct', { durable: persistent });
+    const replies = await channel.assertQueue('', { exclusive: true, autoDelete: true });
+    await channel.consume(replies.queue, (message) => this.replied(message), { noAck: true });
+    this.link = { connection, channel, replies: replies.queue };
+    if (this.work) await this.serve(connection);
+  }
+
+  async serve(connection) {
+    const { service, actions, carryOut } = this.work;
+    const { persistent, prefetch, queueLimit, overflow } = this.settings;
+    const channel = await connection.createChannel();
+    channel.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
+    const limits = queueLimit ? { 'x-max-length': queueLimit, 'x-overflow': overflow } : {};
+    await channel.assertQueue(service, { durable: persistent, arguments: limits });
+    for (const action of actions) await channel.bindQueue(service, EXCHANGE, action);
+    await channel.prefetch(prefetch);
+    const { consumerTag } = await channel.consume(service, (message) => this.taken(channel, message, carryOut));
+    this.serving = { channel, consumerTag };
+  }
+
+  lost() {
+    this.link = null;
+    this.serving = null;
+    for (const { fail } of this.pending.values()) fail(unreachable('RabbitMQ', 'the connection is lost'));
+    if (!this.isClosing) this.reconnect(RECONNECT_FIRST_MS);
+  }
+
+  reconnect(pauseMs) {
+    setTimeout(() => {
+      if (this.isClosing || this.link) return;
+      this.connect().catch((problem) => {
+        console.error(`RabbitMQ: ${problem.message}`);
+        this.reconnect(Math.min(2 * pauseMs, RECONNECT_MAX_MS));
+      });
+    }, pauseMs);
+  }
+
+  // What an action answers: `{ status, body }`.
+  call(action, input) {
+    return insisting(this.settings, this.meters, () => this.once(action, input));
+  }
+
+  once(action, input) {
+    if (!this.link) return Promise.reject(unreachable('RabbitMQ', GONE));
+    const { timeoutMs } = this.settings;
+    const id = randomUUID();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.meters.counts.timed_out += 1;
+        fail(timedOut(action.split('.')[0], timeoutMs));
+      }, timeoutMs);
+      const end = (tell) => (value) => {
+        clearTimeout(timer);
+        if (!this.pending.delete(id)) return;
+        this.meters.waiting -= 1;
+        tell(value);
+      };
+      const fail = end(reject);
+      this.pending.set(id, { answer: end(resolve), fail });
+      this.meters.waiting += 1;
+      this.publish(action, input, id, fail);
+    });
+  }
+
+  publish(action, input, correlationId, fail) {
+    const { persistent, confirms, expire, timeoutMs } = this.settings;
+    const { channel, replies } = this.link;
+    const options = { correlationId, replyTo: replies, persistent, mandatory: true, contentType: 'application/json' };
+    // Nobody waits for an answer any more when the caller's time is up.
+    if (expire) options.expiration = timeoutMs;
+    const content = Buffer.from(JSON.stringify(input));
+    try {
+      if (!confirms) return channel.publish(EXCHANGE, action, content, options);
+      const since = performance.now();
+      channel.publish(EXCHANGE, action, content, options, (problem) => {
+        this.meters.confirmed(performance.now() - since);
+        if (!problem) return;
+        this.meters.counts.not_confirmed += 1;
+        fail(unreachable(action.split('.')[0], 'its queue takes no more'));
+      });
+    } catch (problem) {
+      fail(unreachable('RabbitMQ', problem.message));
+    }
+  }
+
+  returned(message) {
+    this.meters.counts.returned += 1;
+    const { routingKey } = message.fields;
+    this.pending.get(message.properties.correlationId)?.fail(unreachable(routingKey.split('.')[0], 'it has no queue'));
+  }
+
+  replied(message) {
+    if (!message) return;
+    const waiting = this.pending.get(message.properties.correlationId);
+    if (waiting) waiting.answer(JSON.parse(message.content));
+    else this.meters.counts.late_replies += 1;
+  }
+
+  // An event for this service: carried out, answered, and only then taken off the queue. Whoever is killed in between
+  // leaves it to be done again.
+  async taken(channel, message, carryOut) {
+    if (!message) return;
+    this.busy += 1;
+    const { replyTo, correlationId } = message.properties;
+    try {
+      const answer = await carryOut(message.fields.routingKey, JSON.parse(message.content));
+      const { persistent } = this.settings;
+      channel.sendToQueue(replyTo, Buffer.from(JSON.stringify(answer)), { correlationId, persistent });
+      channel.ack(message);
+    } catch (problem) {
+      // The connection went in between: the broker gives the event to somebody else.
+      console.error(`an event could not be answered: ${problem.message}`);
+    } finally {
+      this.busy -= 1;
+    }
+  }
+
+  // Takes no more, finishes what it has, and goes.
+  async close(atMostMs) {
+    this.isClosing = true;
+    if (this.serving) await this.serving.channel.cancel(this.serving.consumerTag).catch(() => {});
+    const until = Date.now() + atMostMs;
+    while ((this.busy || this.pending.size) && Date.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await this.link?.connection.close().catch(() => {});
+  }
+}
+
+module.exports = { RabbitMq };
