@@ -40,15 +40,22 @@ function addresses(name) {
   return text(name).split(',');
 }
 
+// Without limits: how long a call waits, and what an HTTP server takes on, which no client reaches.
+const PATIENCE_MS = 60_000;
+const IN_FLIGHT_ANY = 1_000_000;
+
 // Of every process of the shop.
 function common() {
+  const limits = flag('SHOP_LIMITS');
+  const timeoutMs = milliseconds('SHOP_TIMEOUT');
+  const inFlightMax = integer('SHOP_IN_FLIGHT_LIMIT', 1, IN_FLIGHT_ANY);
   return {
     transport: text('SHOP_TRANSPORT'),
     operationsPort: integer('SHOP_OPERATIONS_PORT', 1, 65535),
     workers: integer('SHOP_WORKERS', 1, 64),
-    timeoutMs: milliseconds('SHOP_TIMEOUT'),
+    timeoutMs: limits ? timeoutMs : PATIENCE_MS,
     retries: integer('SHOP_RETRIES', 0, 10),
-    inFlightMax: integer('SHOP_IN_FLIGHT_LIMIT', 1, 1_000_000),
+    inFlightMax: limits ? inFlightMax : IN_FLIGHT_ANY,
   };
 }
 
@@ -68,13 +75,16 @@ function calling() {
 
 // Of those on RabbitMQ.
 function messaging() {
+  const limits = flag('SHOP_LIMITS');
+  const expire = flag('SHOP_EXPIRE');
+  const queueLimit = integer('SHOP_QUEUE_LIMIT', 0, 100_000_000);
   return {
     url: `amqp://shop:${encodeURIComponent(text('SHOP_RABBITMQ_PASSWORD'))}@${argument('rabbitmq')}`,
     prefetch: integer('SHOP_PREFETCH', 1, 65_535),
     persistent: flag('SHOP_PERSISTENT'),
     confirms: flag('SHOP_CONFIRMS'),
-    expire: flag('SHOP_EXPIRE'),
-    queueLimit: integer('SHOP_QUEUE_LIMIT', 0, 100_000_000),
+    expire: limits && expire,
+    queueLimit: limits ? queueLimit : 0,
     overflow: text('SHOP_OVERFLOW'),
   };
 }
