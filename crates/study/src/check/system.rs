@@ -16,7 +16,7 @@ use crate::{
     Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck,
     System,
     mistake::Finding,
-    nearest::{list, nearest},
+    nearest::list,
     raw,
 };
 

@@ -21,7 +21,7 @@ pub(crate) use study::{
     UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{
-    Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify,
+    Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,
 };
 
 /// The method and path of a request, which stand in the file as one key of several.
