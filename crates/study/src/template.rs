@@ -84,10 +84,7 @@ pub(crate) fn without_variables(text: &str, variables: &[Variable<'_>]) -> Strin
 }
 
 /// The text with values in place of its variables, and two braces for four; or the name that has none.
-pub(crate) fn filled_with(
-    text: &str,
-    values: &BTreeMap<String, String>,
-) -> Result<String, String> {
+pub(crate) fn filled_with(text: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
     // What is checked has no slips; a text that has is taken as it stands.
     let variables = variables(text).unwrap_or_default();
     let mut filled = String::new();

@@ -13,16 +13,14 @@ use super::{
     verify,
 };
 use crate::{
-    Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck,
-    System,
-    mistake::Finding,
-    nearest::list,
-    raw,
+    Component, Endpoint, Parameter, ParameterKind, ProcessDriver, ReadyCheck, System,
+    mistake::Finding, nearest::list, raw,
 };
 
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 /// Bounds of such times.
-pub(super) const WITHIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
+pub(super) const WITHIN: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_secs(600));
 /// Most replicas of a component.
 pub(super) const MAX_REPLICAS: i64 = 256;
 

@@ -29,7 +29,12 @@ pub(super) fn steps(
     let mut captured = Vec::new();
     let mut steps = Vec::new();
     for (index, raw) in raw.into_iter().flatten().enumerate() {
-        let names: Vec<String> = raw.capture.iter().flatten().map(|one| one.0.clone()).collect();
+        let names: Vec<String> = raw
+            .capture
+            .iter()
+            .flatten()
+            .map(|one| one.0.clone())
+            .collect();
         steps.extend(step(checker, context, (index, &captured), raw));
         captured.extend(names);
     }
@@ -51,7 +56,12 @@ fn step(
     let here = ["verify", index.as_str()];
     provision::check_request_texts(checker, conditions.names, (&headers, &body), &here);
     provision::check_path(checker, conditions.names, &method, &here);
-    endpoint(checker, endpoints, raw.endpoint.as_deref(), &path("endpoint"));
+    endpoint(
+        checker,
+        endpoints,
+        raw.endpoint.as_deref(),
+        &path("endpoint"),
+    );
     let within = checker.or(
         raw.within.map(|raw::Span(time)| time),
         &path("within"),
@@ -127,12 +137,6 @@ fn captures(
     let mut captures = Vec::new();
     for (name, raw::VerifyCapture { json }) in raw.into_iter().flatten() {
         let here = [path, &[name.as_str()]].concat();
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if name.is_empty() || !name.bytes().all(is_plain) {
-            let what = format!("{} is no name of a captured value", quoted(&name));
-            let place = checker.key(&here);
-            checker.report(Finding::new(place, what).expected("letters, digits, _ and -"));
-        }
         let Some(json) = json else {
             continue;
         };
