@@ -21,4 +21,6 @@ mod scenario_records;
 mod scenarios;
 mod search;
 mod systems;
+mod tutorial;
 mod verdicts;
+mod webapp;

@@ -270,24 +270,17 @@ pub(crate) fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
     command
 }
 
-/// The shipped system on real servers comes up, is checked (a reading comes to InfluxDB) and goes.
-fn ingest_comes_and_goes(writer: &str) {
-    gateway();
+/// A shipped system on real servers comes up, is checked and goes; what it told stands in `while_up`'s argument.
+pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&str)) {
     let desk = Desk::new();
     let waggle = |arguments: &[&str]| in_project(&desk, arguments);
     let log = fs::File::create(desk.path().join("said")).unwrap();
-    let mut child = waggle(&[
-        "system",
-        "up",
-        "ingest",
-        "--ready-within=600",
-        "backend=kafka",
-        writer,
-    ])
-    .stdout(Stdio::piped())
-    .stderr(log)
-    .spawn()
-    .unwrap();
+    let mut child = waggle(&["system", "up", system, "--ready-within=600"])
+        .args(levels)
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .unwrap();
     let mut told = String::new();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     while !told.contains("brings it down") {
@@ -295,12 +288,10 @@ fn ingest_comes_and_goes(writer: &str) {
         let said = || fs::read_to_string(desk.path().join("said")).unwrap();
         assert!(length > 0, "it ended: {told}{}", said());
     }
-    for part in ["kafka.broker", "influxdb.http", "records "] {
-        assert!(told.contains(part), "{told}");
-    }
-    let state = desk.path().join("state/waggle/systems/ingest");
+    let state = desk.path().join("state/waggle/systems").join(system);
     assert!(state.exists());
-    let down = waggle(&["system", "down", "ingest"]).output().unwrap();
+    while_up(&told);
+    let down = waggle(&["system", "down", system]).output().unwrap();
     assert_eq!(down.status.code(), Some(0), "{}", shown(&down));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(
@@ -309,6 +300,16 @@ fn ingest_comes_and_goes(writer: &str) {
         desk.processes_left()
     );
     assert!(!state.exists());
+}
+
+/// A reading comes through Kafka and a writer to InfluxDB: that is part of the check.
+fn ingest_comes_and_goes(writer: &str) {
+    gateway();
+    comes_and_goes("ingest", &["backend=kafka", writer], |told| {
+        for part in ["kafka.broker", "influxdb.http", "records "] {
+            assert!(told.contains(part), "{told}");
+        }
+    });
 }
 
 #[test]

@@ -1,0 +1,71 @@
+//! What the documentation tells a newcomer to do, done.
+
+use std::{fs, path::Path};
+
+use crate::desk::{Desk, shown};
+
+/// The files of `docs/systems.md`: a line with nothing but a name in backticks, and the block of text behind it.
+fn files(text: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let name = line
+            .strip_prefix('`')
+            .and_then(|rest| rest.strip_suffix('`'));
+        let Some(name) = name.filter(|name| !name.contains('`')) else {
+            continue;
+        };
+        let block: Vec<&str> = lines
+            .by_ref()
+            .skip_while(|line| !line.starts_with("```"))
+            .skip(1)
+            .take_while(|line| !line.starts_with("```"))
+            .collect();
+        files.push((name.to_owned(), block.join("\n") + "\n"));
+    }
+    files
+}
+
+#[test]
+fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
+    let desk = Desk::new();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/systems.md");
+    let files = files(&fs::read_to_string(page).unwrap());
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "systems/notes/server.py",
+            "systems/notes/system.yaml",
+            "notes.yaml"
+        ]
+    );
+    for (name, text) in &files {
+        let file = desk.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    let plan = desk.output(&["plan", "notes.yaml"]);
+    assert_eq!(plan.status.code(), Some(0), "{}", shown(&plan));
+    let run = desk.output(&["run", "notes.yaml", "--quick"]);
+    // A busy machine may make a trial noisy or unsteady, and the threshold then does not count.
+    assert!(
+        matches!(run.status.code(), Some(0 | 3 | 4)),
+        "{}",
+        shown(&run)
+    );
+    let model = desk.model();
+    assert_eq!(model.trials.len(), 4);
+    for trial in &model.trials {
+        let ledger = trial
+            .ledger
+            .clone()
+            .unwrap_or_else(|| panic!("{}", shown(&run)));
+        assert!(ledger.accepted > 0 && ledger.missing == 0, "{ledger:?}");
+    }
+    assert!(
+        desk.processes_left().is_empty(),
+        "{:?}",
+        desk.processes_left()
+    );
+}
