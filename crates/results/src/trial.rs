@@ -331,6 +331,9 @@ pub struct DeliveryInfo {
     pub resolution_ms: f64,
     /// The longest time over which each look showed as much as one may: the probe was behind, not the store.
     pub behind_s: f64,
+    /// The drain's time was up before the probe had read all that was there: what it did not see may be there.
+    #[serde(default)]
+    pub unread: bool,
     /// Visible before they were sent, by the clocks: counted, not dropped.
     #[serde(deserialize_with = "count")]
     pub negative_delays: u64,

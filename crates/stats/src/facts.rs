@@ -36,6 +36,8 @@ pub struct TrialFacts<'a> {
     pub delivery: RunningTotals<'a>,
     /// The longest time that the probe of the store read on without coming to its end.
     pub probe_behind_s: Option<f64>,
+    /// It had not read all of the store when its time was up.
+    pub store_unread: bool,
     /// Open load: requests due and requests answered or failed, likewise.
     pub answers: RunningTotals<'a>,
     /// Measured phase.

@@ -113,6 +113,7 @@ proptest! {
             response_p50_us: times[1],
             service_mean_us: times[2],
             probe_behind_s: times[3],
+            store_unread: times[3].is_some_and(|time| time > 1.0),
             ledger,
             delivery: totals,
             answers: totals,

@@ -70,6 +70,11 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             .chain(&trial.info.delivery)
             .map(|delivery| delivery.behind_s)
             .reduce(f64::max),
+        store_unread: trial
+            .info
+            .delivery
+            .as_ref()
+            .is_some_and(|delivery| delivery.unread),
         answers: span.answers.totals(),
         bins: SteadyBins {
             throughput: &span.bins.throughput,

@@ -149,6 +149,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
             probe: "store".into(),
             resolution_ms: 100.0,
             behind_s: 0.0,
+            unread: false,
             polls: 15,
             ..DeliveryInfo::default()
         }),

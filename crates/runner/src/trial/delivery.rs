@@ -227,6 +227,7 @@ impl<'a, N: Line> Delivery<'a, N> {
             probe: self.probe.name.clone(),
             resolution_ms: pace.longest_gap.max(poll).as_secs_f64() * 1e3,
             behind_s: pace.longest_behind.as_secs_f64(),
+            unread: self.unread,
             negative_delays: self.follower.notes(|notes| notes.negative_delays),
             drained_after_s: self.drained_after.map(|after| after.as_secs_f64()),
             polls: pace.polls,

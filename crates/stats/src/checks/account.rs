@@ -129,10 +129,11 @@ fn what_is_missing(facts: &TrialFacts<'_>, ledger: &Ledger, found: &mut Findings
             count(ledger.missing),
             count(ledger.accepted)
         );
-        if super::instrument::probe_behind(facts).is_some() {
-            found.remarks.push(format!(
-                "{of_all} were not seen; the probe was too slow to see all, so that nothing is said of whether they are there{first}"
-            ));
+        if facts.store_unread {
+            let text = format!(
+                "{of_all} were not seen, but the probe had not read all that was in the store when the drain's time was up: they may be there{first}"
+            );
+            found.reason(Verdict::InstrumentLimited, text);
         } else {
             let text = format!("{of_all} are not in the store{first}");
             found.reason(Verdict::Incomplete, text);

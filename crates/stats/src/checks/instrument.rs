@@ -188,16 +188,12 @@ pub(super) fn calibrated(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
 }
 
-/// For how long the probe did not come to the store's end, and what is allowed, where it is more.
-pub(super) fn probe_behind(facts: &TrialFacts<'_>) -> Option<(f64, f64)> {
-    let allowed = (BEHIND_SHARE * facts.measured.seconds).max(BEHIND_MIN_S);
-    let behind = facts.probe_behind_s.filter(|behind| *behind > allowed)?;
-    Some((behind, allowed))
-}
-
 /// A probe that reads on and on and does not come to the store's end shows its own speed instead of the store's.
 pub(super) fn probe(facts: &TrialFacts<'_>, found: &mut Findings) {
-    if let Some((behind, allowed)) = probe_behind(facts) {
+    let allowed = (BEHIND_SHARE * facts.measured.seconds).max(BEHIND_MIN_S);
+    if let Some(behind) = facts.probe_behind_s
+        && behind > allowed
+    {
         let text = format!(
             "the probe read for {} s on end without coming to the end of the store ({} s allowed): delays and backlog are its own",
             number(behind),

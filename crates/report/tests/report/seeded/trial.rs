@@ -483,6 +483,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
             probe: "store".to_owned(),
             resolution_ms: 100.0,
             behind_s: 0.0,
+            unread: false,
             negative_delays: 0,
             drained_after_s: (missing == 0).then_some(drained),
             polls: 52,
