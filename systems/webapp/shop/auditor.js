@@ -47,20 +47,52 @@ const TABLES = `
   CREATE INDEX ON orders (run, key);
   CREATE UNIQUE INDEX ON orders (run, key) WHERE once`;
 
+// PostgreSQL takes connections before it takes commands; and it may be there from an earlier life.
+const PREPARE_AT_MOST_MS = 20_000;
+const PREPARE_AGAIN_MS = 100;
+
+async function prepared() {
+  const until = Date.now() + PREPARE_AT_MOST_MS;
+  for (;;) {
+    try {
+      const found = await pool.query("SELECT to_regclass('orders') IS NOT NULL AS there");
+      if (found.rows[0].there === 'f') await prepare();
+      return;
+    } catch (problem) {
+      if (Date.now() >= until) throw problem;
+      await new Promise((resolve) => setTimeout(resolve, PREPARE_AGAIN_MS));
+    }
+  }
+}
+
 async function prepare() {
-  await pool.query(TABLES);
-  await pool.query(
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    await fill(client);
+    await client.query('COMMIT');
+    await client.query('ANALYZE');
+  } catch (problem) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw problem;
+  } finally {
+    client.release();
+  }
+}
+
+async function fill(client) {
+  await client.query(TABLES);
+  await client.query(
     `INSERT INTO products SELECT n, 'Product ' || n, repeat('What there is to say of it. ', 4), 100 + n * 37 % 9900, $1
      FROM generate_series(1, $2::bigint) AS n`,
     [STOCK, PRODUCTS],
   );
   // One salt and password for all: no customer of this shop has anything to hide.
   const hash = scryptSync('secret', 'salt', SCRYPT.length, SCRYPT);
-  await pool.query(
+  await client.query(
     `INSERT INTO customers SELECT n, 'customer-' || n, 'Town ' || n % 50, 'salt', $1 FROM generate_series(1, $2::bigint) AS n`,
     [hash, CUSTOMERS],
   );
-  await pool.query('ANALYZE');
 }
 
 // Orders with a reference, in the order in which they were found; a line's place in it is its offset.
@@ -124,7 +156,7 @@ async function answer(request) {
 }
 
 async function main() {
-  await prepare();
+  await prepared();
   const server = http.createServer((request, response) => {
     answer(request)
       .catch((problem) => [503, `${problem.message}\n`])

@@ -52,7 +52,7 @@ async function toil(settings, work) {
   const end = async () => {
     if (isEnding) return;
     isEnding = true;
-    await close(CLOSE_AT_MOST_MS);
+    await Promise.race([close(CLOSE_AT_MOST_MS), new Promise((resolve) => setTimeout(resolve, CLOSE_AT_MOST_MS))]);
     process.exit();
   };
   process.on('SIGTERM', end);

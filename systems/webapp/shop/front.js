@@ -15,12 +15,10 @@ function described(app) {
 async function gateway(all, meters) {
   const { Rest } = require('./talk/rest');
   const rest = new Rest(all, meters);
-  const app = described(web.server(all, meters));
-  // Bodies go on as they came.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => done(null, body));
+  const app = described(web.server());
+  const admitted = web.admission(all, meters);
   for (const { service, method, path } of calls) {
-    app.route({ method, url: path, handler: (request, reply) => handOn(rest, service, request, reply) });
+    app.route({ method, url: path, handler: admitted((request, reply) => handOn(rest, service, request, reply)) });
   }
   await app.listen({ port: all.port, host: '127.0.0.1' });
   return async () => {
@@ -34,19 +32,22 @@ const HANDED_ON = ['authorization', 'content-type'];
 async function handOn(rest, service, request, reply) {
   const names = HANDED_ON.filter((name) => request.headers[name]);
   const headers = Object.fromEntries(names.map((name) => [name, request.headers[name]]));
-  const { status, type, text } = await rest.ask(service, { method: request.method, path: request.raw.url, headers, body: request.body });
-  if (status === 503) reply.header('retry-after', '1');
-  return reply.code(status).header('content-type', type).send(text);
+  const { status, text } = await rest.ask(service, { method: request.method, path: request.raw.url, headers, body: request.body });
+  return web.sendText(reply, status, text);
 }
 
 async function edge(all, meters) {
   const { RabbitMq } = require('./talk/rabbitmq');
   const bus = new RabbitMq(all, meters);
   await bus.open(null);
-  const app = described(web.server(all, meters));
+  const app = described(web.server());
+  const admitted = web.admission(all, meters);
   for (const { action, method, path } of calls) {
-    const handler = async (request, reply) => web.send(reply, await bus.call(action, web.input(request)));
-    app.route({ method, url: path, handler });
+    const handler = async (request, reply) => {
+      const { status, text } = await bus.ask(action, web.input(request));
+      return web.sendText(reply, status, text);
+    };
+    app.route({ method, url: path, handler: admitted(handler) });
   }
   await app.listen({ port: all.port, host: '127.0.0.1' });
   return async (atMostMs) => {

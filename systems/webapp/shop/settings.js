@@ -49,13 +49,15 @@ function common() {
   const limits = flag('SHOP_LIMITS');
   const timeoutMs = milliseconds('SHOP_TIMEOUT');
   const inFlightMax = integer('SHOP_IN_FLIGHT_LIMIT', 1, IN_FLIGHT_ANY);
+  const transport = text('SHOP_TRANSPORT');
   return {
-    transport: text('SHOP_TRANSPORT'),
+    transport,
     operationsPort: integer('SHOP_OPERATIONS_PORT', 1, 65535),
     workers: integer('SHOP_WORKERS', 1, 64),
     timeoutMs: limits ? timeoutMs : PATIENCE_MS,
     retries: integer('SHOP_RETRIES', 0, 10),
-    inFlightMax: limits ? inFlightMax : IN_FLIGHT_ANY,
+    // Over RabbitMQ it is the queues that have a limit.
+    inFlightMax: limits && transport === 'rest' ? inFlightMax : IN_FLIGHT_ANY,
   };
 }
 
@@ -79,7 +81,7 @@ function messaging() {
   const expire = flag('SHOP_EXPIRE');
   const queueLimit = integer('SHOP_QUEUE_LIMIT', 0, 100_000_000);
   return {
-    url: `amqp://shop:${encodeURIComponent(text('SHOP_RABBITMQ_PASSWORD'))}@${argument('rabbitmq')}`,
+    url: `amqp://shop:${encodeURIComponent(text('SHOP_RABBITMQ_PASSWORD'))}@${argument('rabbitmq')}?heartbeat=5`,
     prefetch: integer('SHOP_PREFETCH', 1, 65_535),
     persistent: flag('SHOP_PERSISTENT'),
     confirms: flag('SHOP_CONFIRMS'),

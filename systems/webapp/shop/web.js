@@ -2,35 +2,38 @@
 'use strict';
 
 const fastify = require('fastify');
-const { answer, refusal } = require('./answers');
+const { refusal } = require('./answers');
 const { answerTo } = require('./talk/failure');
 
 const BODY_MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_S = '1';
 
-// `settings.inFlightMax`: more requests than this at once are refused.
-function server({ inFlightMax }, meters) {
+function server() {
   const app = fastify({ bodyLimit: BODY_MAX_BYTES, keepAliveTimeout: 75_000, forceCloseConnections: 'idle', exposeHeadRoutes: false });
+  // Bodies stay texts: who acts on one reads it, and whoever hands it on does not.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => done(null, body));
+  app.setErrorHandler((problem, request, reply) => send(reply, told(problem)));
+  app.setNotFoundHandler((request, reply) => send(reply, refusal(404, `there is no ${request.method} ${request.url}`)));
+  return app;
+}
+
+// Handlers of which no more than `inFlightMax` are at work at once; beyond that requests are refused. A client that goes away takes
+// nothing off: what was begun for it is still under way.
+function admission({ inFlightMax }, meters) {
   let inFlight = 0;
-  app.decorateRequest('isCounted', false);
-  app.addHook('onRequest', async (request, reply) => {
+  return (handler) => async (request, reply) => {
     if (inFlight >= inFlightMax) {
       meters.counts.refused += 1;
       return send(reply, refusal(503, 'too much is under way'));
     }
     inFlight += 1;
-    request.isCounted = true;
-    return undefined;
-  });
-  const over = (request) => {
-    if (request.isCounted) inFlight -= 1;
-    request.isCounted = false;
+    try {
+      return await handler(request, reply);
+    } finally {
+      inFlight -= 1;
+    }
   };
-  app.addHook('onResponse', async (request) => over(request));
-  app.addHook('onRequestAbort', async (request) => over(request));
-  app.setErrorHandler((problem, request, reply) => send(reply, told(problem)));
-  app.setNotFoundHandler((request, reply) => send(reply, refusal(404, `there is no ${request.method} ${request.url}`)));
-  return app;
 }
 
 // What a client is told of something that was thrown.
@@ -43,15 +46,19 @@ function told(problem) {
 }
 
 function send(reply, { status, body }) {
-  if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
-  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+  return sendText(reply, status, JSON.stringify(body));
 }
 
-// What was asked, as actions take it.
+function sendText(reply, status, text) {
+  if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text);
+}
+
+// What was asked, as actions take it; the body as it came.
 function input(request) {
   const { authorization = '' } = request.headers;
   const token = authorization.startsWith('Bearer ') ? authorization.slice('Bearer '.length) : null;
   return { token, parameters: { ...request.query, ...request.params }, body: request.body };
 }
 
-module.exports = { answer, input, send, server };
+module.exports = { admission, input, send, sendText, server };

@@ -98,6 +98,7 @@ fn loses_no_order(transport: &str) {
         "{}",
         shown(&run)
     );
+    assert_eq!(desk.model().trials[0].info.disturbances.len(), 1);
     let column = one_trial(&desk);
     let number = |name: &str| -> u64 { column(name).parse().unwrap() };
     assert_ne!(column("verdict"), "failed", "{}", shown(&run));

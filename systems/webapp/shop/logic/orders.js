@@ -21,8 +21,9 @@ module.exports = {
     try {
       return answer(201, await insert(db, settings, [customer, product, quantity, total], reference));
     } catch (problem) {
-      // What was taken for nothing goes back; where that fails too, the stock is short, and no order is wrong.
-      await call('catalogue.release', { body: { product, quantity } }).catch(() => {});
+      // What was taken for nothing goes back. Where nobody knows whether the order stands, it does not: a stock that is short sells
+      // nothing twice.
+      if (isRefused(problem)) await call('catalogue.release', { body: { product, quantity } }).catch(() => {});
       const placed = settings.deduplicate && problem.code === DUPLICATE && (await byReference(db, reference));
       if (placed) return answer(201, placed);
       throw problem;
@@ -54,6 +55,11 @@ module.exports = {
 
 // What PostgreSQL calls a row that stands there already.
 const DUPLICATE = '23505';
+
+// PostgreSQL has said no, and not only been lost (08) or stopped (57) in the middle.
+function isRefused(problem) {
+  return /^[0-9A-Z]{5}$/.test(problem.code || '') && !/^(08|57)/.test(problem.code);
+}
 
 async function byReference(db, { run, key }) {
   const found = await db.query({

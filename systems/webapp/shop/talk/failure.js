@@ -4,14 +4,18 @@
 const { refusal } = require('../answers');
 
 class NoAnswer extends Error {
-  constructor(status, message) {
+  // `again`: whether it may be asked again.
+  constructor(status, message, again = true) {
     super(message);
     this.status = status;
+    this.again = again;
   }
 }
 
 const timedOut = (whom, ms) => new NoAnswer(504, `${whom} did not answer within ${ms} ms`);
 const unreachable = (whom, why) => new NoAnswer(503, `${whom} cannot be reached: ${why}`);
+
+const refused = (whom) => new NoAnswer(503, `${whom} takes no more`, false);
 
 // The answer to a client for something that was thrown; null where it is a defect of the shop.
 function answerTo(problem) {
@@ -25,7 +29,7 @@ async function insisting(settings, meters, once) {
     try {
       return await once();
     } catch (problem) {
-      if (!(problem instanceof NoAnswer) || attempt >= settings.retries) throw problem;
+      if (!(problem instanceof NoAnswer && problem.again) || attempt >= settings.retries) throw problem;
       meters.counts.retried += 1;
       const pause = PAUSE_MS * 2 ** attempt * (0.5 + Math.random());
       await new Promise((resolve) => setTimeout(resolve, pause));
@@ -33,4 +37,4 @@ async function insisting(settings, meters, once) {
   }
 }
 
-module.exports = { answerTo, insisting, timedOut, unreachable };
+module.exports = { answerTo, insisting, refused, timedOut, unreachable };

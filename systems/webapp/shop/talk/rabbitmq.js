@@ -4,12 +4,29 @@
 
 const { randomUUID } = require('node:crypto');
 const amqp = require('amqplib');
-const { insisting, timedOut, unreachable } = require('./failure');
+const { insisting, refused, timedOut, unreachable } = require('./failure');
 
 const EXCHANGE = 'shop';
 const RECONNECT_FIRST_MS = 100;
 const RECONNECT_MAX_MS = 2_000;
-const GONE = 'it is not connected';
+const CONNECT_AT_MOST_MS = 5_000;
+
+// A channel that the broker closes takes its connection along: then all is made anew.
+function watched(connection, channel) {
+  channel.on('error', (problem) => {
+    console.error(`RabbitMQ: ${problem.message}`);
+    connection.close().catch(() => {});
+  });
+}
+
+// An event that cannot be read is not given to anybody again. Where the channel is gone the broker gives it to somebody else.
+function drop(channel, message) {
+  try {
+    channel.nack(message, false, false);
+  } catch (problem) {
+    console.error(`RabbitMQ: ${problem.message}`);
+  }
+}
 
 class RabbitMq {
   constructor(settings, meters) {
@@ -29,36 +46,51 @@ class RabbitMq {
   }
 
   async connect() {
-    const connection = await amqp.connect(this.settings.url, { heartbeat: 5, timeout: 5_000 });
+    const connection = await amqp.connect(this.settings.url, { noDelay: true, timeout: CONNECT_AT_MOST_MS });
     connection.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
-    connection.on('close', () => this.lost());
+    connection.on('close', () => this.lost(connection));
+    try {
+      const link = await this.linked(connection);
+      const serving = this.work ? await this.serve(connection) : null;
+      [this.link, this.serving] = [link, serving];
+    } catch (problem) {
+      // It never was the link: whoever called tries again.
+      await connection.close().catch(() => {});
+      throw problem;
+    }
+  }
+
+  // The channel for calls and their replies.
+  async linked(connection) {
     const { persistent, confirms } = this.settings;
     const channel = confirms ? await connection.createConfirmChannel() : await connection.createChannel();
     channel.on('return', (message) => this.returned(message));
-    channel.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
+    watched(connection, channel);
     await channel.assertExchange(EXCHANGE, 'direct', { durable: persistent });
     const replies = await channel.assertQueue('', { exclusive: true, autoDelete: true });
     await channel.consume(replies.queue, (message) => this.replied(message), { noAck: true });
-    this.link = { connection, channel, replies: replies.queue };
-    if (this.work) await this.serve(connection);
+    const link = { connection, channel, replies: replies.queue, isBlocked: false };
+    connection.on('blocked', () => (link.isBlocked = true));
+    connection.on('unblocked', () => (link.isBlocked = false));
+    return link;
   }
 
   async serve(connection) {
     const { service, actions, carryOut } = this.work;
     const { persistent, prefetch, queueLimit, overflow } = this.settings;
     const channel = await connection.createChannel();
-    channel.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
+    watched(connection, channel);
     const limits = queueLimit ? { 'x-max-length': queueLimit, 'x-overflow': overflow } : {};
     await channel.assertQueue(service, { durable: persistent, arguments: limits });
     for (const action of actions) await channel.bindQueue(service, EXCHANGE, action);
     await channel.prefetch(prefetch);
     const { consumerTag } = await channel.consume(service, (message) => this.taken(channel, message, carryOut));
-    this.serving = { channel, consumerTag };
+    return { channel, consumerTag };
   }
 
-  lost() {
-    this.link = null;
-    this.serving = null;
+  lost(connection) {
+    if (this.link?.connection !== connection) return;
+    [this.link, this.serving] = [null, null];
     for (const { fail } of this.pending.values()) fail(unreachable('RabbitMQ', 'the connection is lost'));
     if (!this.isClosing) this.reconnect(RECONNECT_FIRST_MS);
   }
@@ -74,12 +106,19 @@ class RabbitMq {
   }
 
   // What an action answers: `{ status, body }`.
-  call(action, input) {
+  async call(action, input) {
+    const { status, text } = await this.ask(action, input);
+    return { status, body: JSON.parse(text) };
+  }
+
+  // The same with the body as it came: `{ status, text }`.
+  ask(action, input) {
     return insisting(this.settings, this.meters, () => this.once(action, input));
   }
 
   once(action, input) {
-    if (!this.link) return Promise.reject(unreachable('RabbitMQ', GONE));
+    if (!this.link) return Promise.reject(unreachable('RabbitMQ', 'it is not connected'));
+    if (this.link.isBlocked) return Promise.reject(refused('RabbitMQ'));
     const { timeoutMs } = this.settings;
     const id = randomUUID();
     return new Promise((resolve, reject) => {
@@ -113,8 +152,9 @@ class RabbitMq {
       channel.publish(EXCHANGE, action, content, options, (problem) => {
         this.meters.confirmed(performance.now() - since);
         if (!problem) return;
+        // Where the connection is lost, `lost` has told the caller.
         this.meters.counts.not_confirmed += 1;
-        fail(unreachable(action.split('.')[0], 'its queue takes no more'));
+        fail(refused(action.split('.')[0]));
       });
     } catch (problem) {
       fail(unreachable('RabbitMQ', problem.message));
@@ -130,7 +170,7 @@ class RabbitMq {
   replied(message) {
     if (!message) return;
     const waiting = this.pending.get(message.properties.correlationId);
-    if (waiting) waiting.answer(JSON.parse(message.content));
+    if (waiting) waiting.answer({ status: Number(message.properties.type), text: message.content.toString() });
     else this.meters.counts.late_replies += 1;
   }
 
@@ -141,13 +181,13 @@ class RabbitMq {
     this.busy += 1;
     const { replyTo, correlationId } = message.properties;
     try {
-      const answer = await carryOut(message.fields.routingKey, JSON.parse(message.content));
-      const { persistent } = this.settings;
-      channel.sendToQueue(replyTo, Buffer.from(JSON.stringify(answer)), { correlationId, persistent });
+      const { status, body } = await carryOut(message.fields.routingKey, JSON.parse(message.content));
+      // The status is the type of the reply, and its content the body alone: the edge need not read it.
+      channel.sendToQueue(replyTo, Buffer.from(JSON.stringify(body)), { correlationId, type: String(status) });
       channel.ack(message);
     } catch (problem) {
-      // The connection went in between: the broker gives the event to somebody else.
       console.error(`an event could not be answered: ${problem.message}`);
+      drop(channel, message);
     } finally {
       this.busy -= 1;
     }

@@ -17,9 +17,10 @@ class Rest {
   constructor(settings, meters) {
     this.settings = settings;
     this.meters = meters;
-    this.turn = 0;
     this.pools = {};
+    this.turns = {};
     for (const [service, addresses] of Object.entries(settings.services)) {
+      this.turns[service] = 0;
       this.pools[service] = addresses.map(
         (address) =>
           new Pool(`http://${address}`, { connections: settings.pool, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }),
@@ -44,14 +45,14 @@ class Rest {
 
   async once(service, request) {
     const pools = this.pools[service];
-    this.turn = (this.turn + 1) % Number.MAX_SAFE_INTEGER;
-    const pool = pools[this.turn % pools.length];
+    this.turns[service] = (this.turns[service] + 1) % pools.length;
+    const pool = pools[this.turns[service]];
     this.meters.waiting += 1;
     try {
       const signal = AbortSignal.timeout(this.settings.timeoutMs);
       const response = await pool.request({ ...request, signal });
       const text = await response.body.text();
-      return { status: response.statusCode, type: response.headers['content-type'], text };
+      return { status: response.statusCode, text };
     } catch (problem) {
       if (problem.name !== 'TimeoutError') throw unreachable(service, problem.code || problem.message);
       this.meters.counts.timed_out += 1;
