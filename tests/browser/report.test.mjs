@@ -121,6 +121,26 @@ test('what was killed is marked in every chart over time, and nowhere else', asy
   await context.close();
 });
 
+test('a load that fell has its phase in every chart over time, and the instant of recovery where there is one', async () => {
+  const { context, page, seen } = await open(browser, seeded('overload'));
+  const labels = () => page.$$eval('[id^=time-].plot', (plots) => plots.map((plot) => [...plot.querySelectorAll('svg text')]
+    .map((text) => text.textContent).filter((text) => /^recover/.test(text)).sort()));
+  const cell = page.locator('#time-choice label', { hasText: /^cell/ }).locator('select');
+  const options = await cell.locator('option').allTextContents();
+  for (const [place, option] of options.entries()) {
+    await cell.selectOption(String(place));
+    const expected = option === 'rate=200' ? ['recovery'] : ['recovered', 'recovery'];
+    const found = await labels();
+    assert.ok(found.length >= 4, `${found.length} charts`);
+    for (const chart of found) assert.deepEqual(chart, expected, option);
+  }
+  assert.equal(options.length, 4);
+  assert.equal(await page.locator('#table-recovery tbody tr').count(), 4);
+  assert.equal(await page.locator('nav a[href="#recovery"]').count(), 1);
+  assertQuiet(seen);
+  await context.close();
+});
+
 test('the dark page is dark, the button switches it, charts follow', async () => {
   const { context, page, seen } = await open(browser, report, { colorScheme: 'dark' });
   const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

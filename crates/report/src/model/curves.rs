@@ -10,7 +10,7 @@ use super::{
     layout::{Layout, Line, Over},
     levels::numbers,
     outcome::{Outcome, outcomes},
-    threshold::{Number, number},
+    threshold::{Number, is_recovery, number},
 };
 use crate::text::Unit;
 
@@ -107,6 +107,7 @@ pub(crate) fn curves(
             charts.push(errors(&layout, cells, trials, &beside));
         }
     }
+    charts.extend(recovery(&layout, cells, &beside));
     charts.extend(beside.further(&layout, cells));
     charts.retain(|chart| chart.points.iter().any(|point| point.estimate.is_some()));
     if charts.is_empty() {
@@ -224,6 +225,30 @@ fn errors(
         kind: Kind::Share,
         points: points.collect(),
     }
+}
+
+/// The time of recovery, with gaps where a trial did not recover; nothing where it has a chart for what was published of it.
+fn recovery(layout: &Layout, cells: &[CellModel], beside: &Beside<'_>) -> Option<Curve> {
+    let mut columns = beside.published.iter().flat_map(|all| &all.info.columns);
+    if columns.any(|column| is_recovery(&column.number)) {
+        return None;
+    }
+    let points = layout.places().map(|(line, level, at)| {
+        let cell = &cells[at];
+        CurvePoint {
+            line,
+            level,
+            cell: cell.cell,
+            estimate: cell.recovery.as_ref().and_then(|recovery| recovery.after),
+            thin: None,
+            published: None,
+        }
+    });
+    Some(Curve {
+        name: "Recovery, where every trial recovered".to_owned(),
+        kind: Kind::Time,
+        points: points.collect(),
+    })
 }
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
