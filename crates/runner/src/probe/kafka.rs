@@ -115,6 +115,9 @@ impl Kafka {
 
     /// Reads from the beginning on, as soon as the thread comes to it.
     pub(crate) fn forget(&mut self) {
+        let mut state = self.shared.state();
+        state.notes.begin_anew();
+        state.at_end = vec![false];
         self.shared.begins_anew.store(true, Ordering::Release);
     }
 
@@ -190,8 +193,6 @@ impl Shared {
         self.begin(consumer, topic, start_ms);
         while !self.ends() {
             if self.begins_anew.load(Ordering::Acquire) {
-                // Only here, where no message is under way: one of the first reading would be a copy in the second.
-                self.state().notes.begin_anew();
                 self.begin(consumer, topic, start_ms);
                 self.begins_anew.store(false, Ordering::Release);
             }
@@ -221,6 +222,10 @@ impl Shared {
     fn batch(&self, consumer: &BaseConsumer, first: Result<BorrowedMessage<'_>, KafkaError>) {
         let start = Instant::now();
         let mut state = self.state();
+        if self.begins_anew.load(Ordering::Acquire) {
+            // A message of the first reading would be a copy in the second.
+            return;
+        }
         state.notes.look_at_window();
         state.pace.polls += 1;
         let mut oldest_ns = state.take(first);

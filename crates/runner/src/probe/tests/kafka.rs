@@ -122,6 +122,7 @@ async fn a_topic_is_read_anew_when_its_broker_was_killed() {
     kafka.kill();
     kafka.restart();
     follower.forget();
+    assert_eq!(follower.notes(|notes| notes.seen.distinct), 0);
     let start = Instant::now();
     while !matches!(follower.look(Depth::Turn).await, Ok(false)) {
         assert!(start.elapsed() < ALL_WITHIN, "it is not read to its end");
