@@ -128,6 +128,44 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_handed_over_late_is_told() {
+    // The last measured interval comes together with the first after the fall.
+    let bench = open();
+    let fault = Some(Fault::HandsOverLate(2, 11));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let info = &trial.info;
+        assert_eq!(
+            (info.end.clone(), info.measured.seconds),
+            (TrialEnd::Completed, 2.25)
+        );
+        let of = |phase| {
+            let ran = info.phase(phase).unwrap();
+            (ran.start_s, ran.end_s)
+        };
+        assert_eq!(of(PhaseName::Measure), (1.0, 3.25));
+        assert_eq!(of(PhaseName::Recovery), (3.25, 4.5));
+        assert_eq!(info.fall.unwrap().at_s, 3.0);
+        let remark = "intervals were handed over late: 0.25 s after the load had fallen are among what was measured";
+        assert_eq!(info.remarks, [remark]);
+    }
+    // Warm-up and measured phase come as one.
+    let bench = open();
+    let fault = Some(Fault::HandsOverLate(12, 0));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let TrialEnd::Failed { phase, reason, .. } = &trial.info.end else {
+            panic!("{:?}", trial.info.end);
+        };
+        assert_eq!(*phase, PhaseName::Measure);
+        assert_eq!(
+            reason,
+            "the load had fallen before the first measured interval was handed over"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_load_that_ends_while_recovery_is_looked_for_fails_the_trial() {
     let bench = open();
     let fault = Some(Fault::Fails(PhaseName::Recovery));

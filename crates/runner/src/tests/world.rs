@@ -55,6 +55,8 @@ pub(crate) enum Fault {
     HangsDead,
     /// What was killed has kept its records.
     Remembers,
+    /// So many intervals of the load are handed over as one, from this one on, counted from 0.
+    HandsOverLate(u32, u32),
 }
 
 /// What the fake system is and what has been done to it.
@@ -342,13 +344,17 @@ impl LoadRun for FakeRun {
             _ => {}
         }
         let index = self.done;
-        sleep_until(self.start + self.interval * (index + 1)).await;
-        self.done += 1;
+        let together = match self.fault() {
+            Some(Fault::HandsOverLate(intervals, from)) if from == index => intervals,
+            _ => 1,
+        };
+        sleep_until(self.start + self.interval * (index + together)).await;
+        self.done += together;
         let sent = self.send_records();
         Some(Interval {
             index: u64::from(index),
             start: self.interval * index,
-            length: self.interval,
+            length: self.interval * together,
             counts: Self::counts(sent),
             response_time: latencies(sent),
             service_time: latencies(sent),
