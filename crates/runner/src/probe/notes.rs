@@ -81,7 +81,9 @@ impl Notes {
 
     /// The place is read anew: what was seen there counts only where it is seen again. Its delays are known, and stay.
     pub(crate) fn begin_anew(&mut self) {
-        let empty = self.seen.emptied();
+        // Of the order, too, what counts is how records came first: partitions that are read anew come one after the other.
+        let mut empty = self.seen.emptied();
+        empty.out_of_order = self.seen.out_of_order;
         let seen = std::mem::replace(&mut self.seen, empty);
         match &mut self.before {
             Some(before) => before.join(&seen),
@@ -91,22 +93,31 @@ impl Notes {
 
     /// A record stands in the place.
     pub(crate) fn record(&mut self, stamp: RowStamp, noticed: Noticed) -> Sight {
+        let out_of_order = self.seen.out_of_order;
         let fate = self.seen.note(stamp.key);
-        self.sight(fate, stamp, noticed)
+        self.sight((fate, out_of_order), stamp, noticed)
     }
 
     /// The same at a place that is read again and again, and not in order: once more is no copy.
     pub(crate) fn record_again(&mut self, stamp: RowStamp, noticed: Noticed) -> Sight {
+        let out_of_order = self.seen.out_of_order;
         let fate = self.seen.note_again(stamp.key);
-        self.sight(fate, stamp, noticed)
+        self.sight((fate, out_of_order), stamp, noticed)
     }
 
-    fn sight(&mut self, fate: Fate, stamp: RowStamp, noticed: Noticed) -> Sight {
+    /// `out_of_order` is how many were before this one.
+    fn sight(
+        &mut self,
+        (fate, out_of_order): (Fate, u64),
+        stamp: RowStamp,
+        noticed: Noticed,
+    ) -> Sight {
         if fate != Fate::New {
             return Sight::Known;
         }
         let before = self.before.as_ref();
         if before.is_some_and(|before| before.has_key(stamp.key)) {
+            self.seen.out_of_order = out_of_order;
             return Sight::StillThere;
         }
         self.delays(stamp.time_ns, noticed);

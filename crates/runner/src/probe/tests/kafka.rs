@@ -119,6 +119,7 @@ async fn a_topic_is_read_anew_when_its_broker_was_killed() {
     };
     produce(broker, &[lines(0..SENT - 5), lines(3..5)].concat());
     look_until(&mut follower, SENT - 5).await;
+    let out_of_order = follower.notes(|notes| notes.seen.out_of_order);
     kafka.kill();
     kafka.restart();
     follower.forget();
@@ -128,7 +129,8 @@ async fn a_topic_is_read_anew_when_its_broker_was_killed() {
         assert!(start.elapsed() < ALL_WITHIN, "it is not read to its end");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(follower.notes(|notes| notes.seen.distinct), SENT - 5);
+    let seen = follower.notes(|notes| (notes.seen.distinct, notes.seen.out_of_order));
+    assert_eq!(seen, (SENT - 5, out_of_order));
     produce(broker, &lines(SENT - 5..SENT));
     look_until(&mut follower, SENT).await;
     let told = account(&follower, SENT);
