@@ -17,7 +17,9 @@ pub(crate) fn meaning(verdict: Verdict) -> &'static str {
         Verdict::Unsteady => "it never became steady, or changed its level while it was measured",
         Verdict::Overloaded => "a backlog or queue grew: the system did not keep up",
         Verdict::Incomplete => "accepted records were missing at the end",
-        Verdict::InstrumentLimited => "the load generator, not the system, was the limit",
+        Verdict::InstrumentLimited => {
+            "the load generator or the probe, not the system, was the limit"
+        }
         Verdict::Inconsistent => "the account does not add up",
         Verdict::Failed => "the trial did not come to its end",
     }

@@ -12,7 +12,7 @@ use super::{
     outcome::{Outcome, outcomes},
     threshold::{Number, is_recovery, number},
 };
-use crate::text::Unit;
+use crate::{text::Unit, words};
 
 /// A line through two points says nothing of a course.
 const LEVELS_AT_LEAST: usize = 3;
@@ -252,7 +252,11 @@ fn recovery(layout: &Layout, cells: &[CellModel], beside: &Beside<'_>) -> Option
 }
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
-    let kinds = failure_kinds(cells);
+    // Attempts to connect are no requests, and no share of them.
+    let kinds: Vec<&str> = failure_kinds(cells)
+        .into_iter()
+        .filter(|kind| !words::is_attempt(kind))
+        .collect();
     let shares = layout.places().map(|(line, level, at)| {
         let cell = &cells[at];
         let answered = as_f64((cell.succeeded + cell.failed).max(1));

@@ -104,12 +104,15 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
         let count = |kind: &&str| {
             let found = cell.failures.iter().find(|(name, _)| name == kind);
             let count = found.map_or(0, |(_, count)| *count);
+            if words::is_attempt(kind) {
+                return Field::nothing_expected(count);
+            }
             let answered = as_f64(cell.succeeded + cell.failed);
             error_count(count, Some(as_f64(count) / answered))
         };
         kinds.iter().map(count).collect::<Vec<_>>()
     };
-    let failing = model.cells.iter().filter(|cell| cell.failed > 0);
+    let failing = model.cells.iter().filter(|cell| !cell.failures.is_empty());
     let rows = failing.map(|cell| {
         place(model, cell)
             .into_iter()
@@ -118,8 +121,12 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
     });
     (!kinds.is_empty()).then(|| Table {
         id: "failures",
-        caption: "Failed requests by kind, summed over trials, with their share of all answered"
-            .to_owned(),
+        caption: if kinds.iter().any(|kind| words::is_attempt(kind)) {
+            "Failed requests by kind, summed over trials, with their share of all answered; attempts to connect are no requests and have none"
+        } else {
+            "Failed requests by kind, summed over trials, with their share of all answered"
+        }
+        .to_owned(),
         heads: heads(model, &names),
         rows: rows.collect(),
     })
