@@ -61,7 +61,9 @@ fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
         disturbed.remarks
     );
     let found = disturbed.disturbed.as_ref().unwrap();
-    assert!(found.failed > 0, "{found:?}");
+    // No connection was taken while it was down; requests fail only where some were under way when it died, which at
+    // this rate is chance.
+    assert!(!found.failures.is_empty(), "{found:?}");
     // It was down for two seconds, which have two whole intervals in them on any machine.
     assert!(found.silence.unwrap().us >= 500e3, "{found:?}");
     for (page, there) in [
