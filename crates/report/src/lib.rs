@@ -24,7 +24,7 @@ pub use model::{
     OutcomeEffects, Over, Percentile, PlaceModel, SearchStep, Series, SeriesPoint, SessionsModel,
     Silence, SpectrumPoint, StepModel, ThresholdCell, ThresholdOutcome, TrialDisturbed, TrialModel,
     TrialNumbers, TrialPercentile, TrialPercentiles, TrialPlace, TrialRecovery, TrialStep,
-    TrialWatch, evidence, judge, level, model, sentence,
+    TrialWatch, WatchModel, Watched, evidence, judge, level, model, sentence,
 };
 pub use rows::{
     CellRow, SEARCH_COLUMNS, STEP_COLUMNS, SearchRow, StepRow, cell_columns, cell_rows,

@@ -52,6 +52,7 @@ pub fn markdown(model: &Model) -> String {
     section(&mut out, "Records", tables::ledger(model));
     section(&mut out, "Delivery delay", tables::delay(model));
     section(&mut out, "Cost", Some(tables::cost(model)));
+    section(&mut out, "Watches", tables::watches(model));
     section(&mut out, "Thresholds", tables::thresholds(model));
     section(&mut out, "Verdicts", Some(tables::verdicts(model)));
     section(&mut out, "Trials", Some(tables::trials(model)));

@@ -4,7 +4,7 @@
 
 const http = require('node:http');
 const { scryptSync } = require('node:crypto');
-const pg = require('pg');
+const { connect } = require('./database');
 const settings = require('./settings');
 const { SCRYPT } = require('./passwords');
 
@@ -12,22 +12,16 @@ const PRODUCTS = 1_000;
 const CUSTOMERS = 1_000;
 const STOCK = 1_000_000_000;
 const LIMIT_MAX = 100_000;
+const CONNECTIONS = 2;
 const QUERY_AT_MOST_MS = 10_000;
 
 const { db } = settings.storing();
 const port = Number(process.env.SHOP_PORT);
 // Sizes as texts, as PostgreSQL sends them: keys are longer than what a double holds.
-const pool = new pg.Pool({
-  host: db.host,
-  port: db.port,
-  user: 'shop',
-  database: 'shop',
-  password: db.password,
-  max: 2,
-  query_timeout: QUERY_AT_MOST_MS,
-  types: { getTypeParser: () => (value) => value },
-});
-pool.on('error', (problem) => console.error(`a connection to PostgreSQL is lost: ${problem.message}`));
+const pool = connect(
+  { db: { ...db, connections: CONNECTIONS }, timeoutMs: QUERY_AT_MOST_MS },
+  { types: { getTypeParser: () => (value) => value } },
+);
 
 const TABLES = `
   CREATE TABLE products (
@@ -134,8 +128,10 @@ async function orders(query) {
 async function metrics() {
   const found = await pool.query(
     `SELECT numbackends, xact_commit, xact_rollback, deadlocks,
-       (SELECT count(*) FROM pg_stat_activity WHERE datname = 'shop' AND state = 'active') AS active
+       (SELECT count(*) FROM pg_stat_activity WHERE datname = 'shop' AND state = 'active') AS active,
+       (SELECT sum($1 - stock) FROM products) - (SELECT coalesce(sum(quantity), 0) FROM orders) AS astray
      FROM pg_stat_database WHERE datname = 'shop'`,
+    [STOCK],
   );
   const row = found.rows[0];
   return [
@@ -143,7 +139,8 @@ async function metrics() {
     `postgresql_connections_active ${row.active}`,
     `postgresql_commits_total ${row.xact_commit}`,
     `postgresql_rollbacks_total ${row.xact_rollback}`,
-    `postgresql_deadlocks_total ${row.deadlocks}\n`,
+    `postgresql_deadlocks_total ${row.deadlocks}`,
+    `shop_stock_astray ${row.astray}\n`,
   ].join('\n');
 }
 

@@ -79,7 +79,7 @@ pub(super) fn heads(model: &Model) -> Vec<String> {
         .info
         .watches
         .iter()
-        .flat_map(|watch| ["mean", "max"].map(|which| format!("watch_{}_{which}", watch.name)));
+        .flat_map(|watch| ["mean", "max", "end"].map(|which| format!("watch_{}_{which}", watch.name)));
     arrivals.chain(places).chain(watches).collect()
 }
 
@@ -104,8 +104,13 @@ pub(super) fn fields(model: &Model, trial: &TrialModel) -> Vec<String> {
             .into_iter()
             .flat_map(|numbers| &numbers.watches)
             .find(|one| one.name == watch.name);
-        fields.push(watched.map(|one| number(one.mean)).unwrap_or_default());
-        fields.push(watched.map(|one| number(one.max)).unwrap_or_default());
+        let measured = watched.and_then(|one| one.measured);
+        let all = [
+            measured.map(|one| one.mean),
+            measured.map(|one| one.max),
+            watched.map(|one| one.end),
+        ];
+        fields.extend(all.map(|value| value.map(number).unwrap_or_default()));
     }
     fields
 }

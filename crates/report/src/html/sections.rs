@@ -335,6 +335,9 @@ fn records(out: &mut String, model: &Model) {
 fn cost(out: &mut String, model: &Model) {
     open(out, "cost", "What it cost", "");
     table::write(out, &tables::cost(model));
+    if let Some(watches) = tables::watches(model) {
+        table::write(out, &watches);
+    }
     out.push_str(CLOSE);
 }
 

@@ -10,7 +10,7 @@ use super::{
     TrialModel, TrialNumbers,
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     judge,
-    place::{self, PlaceModel, TrialPlace},
+    place::{self, PlaceModel, TrialPlace, TrialWatch, WatchModel},
     recovery::{self, CellRecovery},
     step::{self, SessionsModel, StepModel, TrialStep},
 };
@@ -64,6 +64,7 @@ pub struct CellModel {
     pub component_cores: Vec<(String, Estimate)>,
     /// Cores of all replicas of a component together.
     pub whole_component_cores: Vec<(String, Estimate)>,
+    pub watches: Vec<WatchModel>,
     /// Requests that succeeded in the measured phase of a trial.
     pub succeeded_per_trial: Option<Estimate>,
     /// Largest share of its CPU that a worker of the engine used in any trial.
@@ -154,6 +155,7 @@ pub(crate) fn cell(
         system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
         component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
         whole_component_cores: component_cores(&counted, whole_components),
+        watches: watches(&counted),
         succeeded_per_trial: over(&|numbers| Some(distribution::as_f64(numbers.succeeded))),
         engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
         engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
@@ -195,6 +197,14 @@ fn on_the_way(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<PlaceModel> {
         .map(|(trial, _)| &trial.on_the_way[..])
         .collect();
     place::over_trials(&trials)
+}
+
+fn watches(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<WatchModel> {
+    let trials: Vec<&[TrialWatch]> = counted
+        .iter()
+        .map(|(_, numbers)| &numbers.watches[..])
+        .collect();
+    place::watches_over_trials(&trials)
 }
 
 fn sessions(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<SessionsModel> {

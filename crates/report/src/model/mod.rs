@@ -43,7 +43,7 @@ pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
 pub use layout::{Line, Over};
 pub use outcome::Better;
-pub use place::{PlaceModel, TrialPlace, TrialWatch};
+pub use place::{PlaceModel, TrialPlace, TrialWatch, WatchModel, Watched};
 pub(crate) use published::{PublishedModel, PublishedValue, level as published_level};
 pub use recovery::{CellRecovery, TrialRecovery};
 pub(crate) use remark::{external_components, is_external};

@@ -1,8 +1,10 @@
 //! Places on the records' way to where they must arrive, and watches: of one trial, and over the trials of a cell.
 
 use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs, Trial, WatchRow};
+use waggle_stats::Estimate;
 
 use super::{
+    judge,
     distribution::{self, Distribution, TrialPercentiles, as_f64},
     series,
 };
@@ -33,12 +35,33 @@ pub struct PlaceModel {
     pub resolution_ms: f64,
 }
 
-/// One watch over the measured phase of a trial.
+/// One watch in one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialWatch {
     pub name: String,
+    /// Over the measured phase; `None` where it was not read there.
+    pub measured: Option<Watched>,
+    /// What was read last, after the drain where there is one.
+    pub end: f64,
+}
+
+/// A watch over a stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Watched {
     pub mean: f64,
     pub max: f64,
+}
+
+/// One watch over the trials of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchModel {
+    pub name: String,
+    /// Of the trials' means.
+    pub mean: Option<Estimate>,
+    /// The largest in any trial.
+    pub max: Option<f64>,
+    /// What was read last, in the trial where it was largest.
+    pub end: f64,
 }
 
 /// The places on the way of one trial; backlogs within a stretch of time.
@@ -117,23 +140,54 @@ pub(crate) fn sum(mut sum: LedgerInfo, one: LedgerInfo) -> LedgerInfo {
     sum
 }
 
-/// Every watch over a stretch of time, in the order in which they were first read.
+/// Every watch of a trial whose measured phase is given, in the order in which they were first read.
 pub(crate) fn watches(rows: &[WatchRow], (from_s, to_s): (f64, f64)) -> Vec<TrialWatch> {
-    let within = rows
-        .iter()
-        .filter(|row| (from_s..=to_s).contains(&row.at_s));
-    let mut all: Vec<(&str, Vec<f64>)> = Vec::new();
-    for row in within {
+    let mut all: Vec<(&str, Vec<&WatchRow>)> = Vec::new();
+    for row in rows {
         match all.iter_mut().find(|(name, _)| *name == row.watch) {
-            Some((_, values)) => values.push(row.value),
-            None => all.push((&row.watch, vec![row.value])),
+            Some((_, rows)) => rows.push(row),
+            None => all.push((&row.watch, vec![row])),
         }
     }
-    all.into_iter()
-        .map(|(name, values)| TrialWatch {
+    let of_one = |(name, rows): (&str, Vec<&WatchRow>)| {
+        let within = rows
+            .iter()
+            .filter(|row| (from_s..=to_s).contains(&row.at_s));
+        Some(TrialWatch {
             name: name.to_owned(),
-            mean: values.iter().sum::<f64>() / as_f64(values.len() as u64),
-            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            measured: watched(within.map(|row| row.value)),
+            end: rows.last()?.value,
         })
-        .collect()
+    };
+    all.into_iter().filter_map(of_one).collect()
+}
+
+/// `None` where nothing was read.
+fn watched(values: impl Iterator<Item = f64>) -> Option<Watched> {
+    let values: Vec<f64> = values.collect();
+    Some(Watched {
+        max: values.iter().copied().reduce(f64::max)?,
+        mean: values.iter().sum::<f64>() / as_f64(values.len() as u64),
+    })
+}
+
+/// The watches over the trials that count, in their order.
+pub(crate) fn watches_over_trials(trials: &[&[TrialWatch]]) -> Vec<WatchModel> {
+    let mut all: Vec<(&str, Vec<&TrialWatch>)> = Vec::new();
+    for watch in trials.iter().copied().flatten() {
+        match all.iter_mut().find(|(name, _)| *name == watch.name) {
+            Some((_, watches)) => watches.push(watch),
+            None => all.push((&watch.name, vec![watch])),
+        }
+    }
+    let model = |(name, watches): (&str, Vec<&TrialWatch>)| {
+        let measured = || watches.iter().filter_map(|watch| watch.measured);
+        Some(WatchModel {
+            name: name.to_owned(),
+            mean: judge::estimate(&measured().map(|watched| watched.mean).collect::<Vec<_>>()),
+            max: measured().map(|watched| watched.max).reduce(f64::max),
+            end: watches.iter().map(|watch| watch.end).reduce(f64::max)?,
+        })
+    };
+    all.into_iter().filter_map(model).collect()
 }

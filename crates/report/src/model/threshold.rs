@@ -150,6 +150,7 @@ pub(crate) fn kind(path: &[String]) -> Kind {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match path.as_slice() {
         ["components", _, "cpu"] => Kind::Cpus,
+        ["watches", ..] => Kind::Count,
         ["recovery"] => Kind::Time,
         ["delivery", "delay", _]
         | ["delivery", _, "delay", _]
@@ -216,6 +217,7 @@ pub(crate) fn number(path: &[String], cell: &CellModel) -> Option<Number> {
             let (_, cores) = all.find(|(component, _)| component == name)?;
             Some(Number::Estimate(*cores))
         }
+        ["watches", name, which] => watched(cell, name, which),
         ["recovery"] => cell.recovery.as_ref()?.after.map(Number::Estimate),
         ["engine", "busy_share"] => exact(cell.engine_busy_share?),
         ["sessions", which] => sessions(cell, which),
@@ -261,6 +263,16 @@ fn sessions(cell: &CellModel, which: &str) -> Option<Number> {
         _ => return None,
     };
     Some(Number::Exact(as_f64(count)))
+}
+
+fn watched(cell: &CellModel, name: &str, which: &str) -> Option<Number> {
+    let watch = cell.watches.iter().find(|watch| watch.name == name)?;
+    match which {
+        "mean" => watch.mean.map(Number::Estimate),
+        "max" => watch.max.map(Number::Exact),
+        "end" => Some(Number::Exact(watch.end)),
+        _ => None,
+    }
 }
 
 fn statistic(times: &Distribution, which: &str) -> Option<Number> {

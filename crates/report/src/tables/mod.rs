@@ -25,7 +25,7 @@ pub(crate) use comparisons::comparisons;
 pub(crate) use curves::curves;
 pub(crate) use disturbed::disturbances;
 pub(crate) use effects::{dependences, ratios, shares};
-pub(crate) use numbers::{cells, cost, failures, spectrum};
+pub(crate) use numbers::{cells, cost, failures, spectrum, watches};
 pub(crate) use published::published;
 pub(crate) use records::{delay, ledger};
 pub(crate) use recovery::recovery;

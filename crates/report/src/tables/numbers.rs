@@ -95,6 +95,40 @@ pub(crate) fn cost(model: &Model) -> Table {
     }
 }
 
+/// What was watched, a column for each; `None` where nothing was.
+pub(crate) fn watches(model: &Model) -> Option<Table> {
+    let mut names: Vec<&str> = Vec::new();
+    for watch in model.cells.iter().flat_map(|cell| &cell.watches) {
+        if !names.contains(&watch.name.as_str()) {
+            names.push(&watch.name);
+        }
+    }
+    let field = |cell: &CellModel, name: &str| {
+        let Some(watch) = cell.watches.iter().find(|watch| watch.name == name) else {
+            return Field::plain(NONE);
+        };
+        let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), text::three_or_whole);
+        Field {
+            range: Some(format!(
+                "most {}, at the end {}",
+                shown(watch.max),
+                text::three_or_whole(watch.end)
+            )),
+            ..Field::plain(shown(watch.mean.map(|mean| mean.point)))
+        }
+    };
+    (!names.is_empty()).then(|| Table {
+        id: "watches",
+        caption: "What was watched: mean over the measured phases, the most at one look of them, and what was read last, when \
+                  load and drain were over (the largest of the trials')"
+            .to_owned(),
+        heads: heads(model, &names),
+        rows: by_cell(model, |cell| {
+            names.iter().map(|name| field(cell, name)).collect()
+        }),
+    })
+}
+
 /// Failures by kind, a row for each cell that has any; `None` where there are none.
 pub(crate) fn failures(model: &Model) -> Option<Table> {
     let kinds = failure_kinds(&model.cells);

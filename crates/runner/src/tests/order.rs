@@ -218,6 +218,11 @@ async fn several_places_have_an_account_each_and_watches_are_read() {
                 .all(|row| row.watch == "first" && row.value == 0.0)
         );
         assert!(trial.watches.len() > 4, "{:?}", trial.watches);
+        // Once more when all is over.
+        let mut phases = trial.info.phases.iter();
+        let drain = phases.find(|phase| phase.phase == PhaseName::Drain);
+        let last = trial.watches.last().unwrap();
+        assert!(last.at_s >= drain.unwrap().end_s, "{last:?} {drain:?}");
     }
 }
 

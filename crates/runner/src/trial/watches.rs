@@ -2,11 +2,14 @@
 
 use std::{cell::RefCell, net::SocketAddr, time::Duration};
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{TrialWriter, WatchRow};
 use waggle_study::{System, Watch};
 
 use crate::{clock::Clock, trial::phases::Cut, watch::Source, web::Line};
+
+/// For all that is read last.
+const LAST_AT_MOST: Duration = Duration::from_secs(5);
 
 /// All watches of one trial.
 #[derive(Debug)]
@@ -58,20 +61,31 @@ impl<N: Line> Watches<N> {
             // Late readings are not made up for: a row says when it was made.
             next = (next + self.period).max(Instant::now());
             sleep_until(next).await;
-            for watched in &mut self.watched {
-                let Some(value) = watched.read().await else {
-                    continue;
-                };
-                let row = WatchRow {
-                    at_s: self.clock.elapsed().as_secs_f64(),
-                    watch: watched.name.clone(),
-                    value,
-                };
-                if let Err(problem) = writer.borrow_mut().watch(&row) {
-                    return problem.into();
-                }
+            if let Err(cut) = self.read(writer).await {
+                return cut;
             }
         }
+    }
+
+    /// Reads once more, when the load is over and what was to arrive has: how it ended. What cannot be read by then is left out.
+    pub(crate) async fn read_last(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Cut> {
+        let read = timeout(LAST_AT_MOST, self.read(writer)).await;
+        read.unwrap_or(Ok(()))
+    }
+
+    async fn read(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Cut> {
+        for watched in &mut self.watched {
+            let Some(value) = watched.read().await else {
+                continue;
+            };
+            let row = WatchRow {
+                at_s: self.clock.elapsed().as_secs_f64(),
+                watch: watched.name.clone(),
+                value,
+            };
+            writer.borrow_mut().watch(&row)?;
+        }
+        Ok(())
     }
 
     /// What is worth a line in the report.

@@ -98,12 +98,15 @@ impl Trial<'_> {
             self.drain(&mut deliveries, beside, &means.driver, phases, &outcome)
                 .await?;
         }
-        report.remarks.extend(watches.remarks());
         let allowed = Allowed {
             expected: None,
             at_most: COLLECT_AT_MOST,
         };
-        let collect = async { self.collect(&deliveries, report, &outcome) };
+        let collect = async {
+            watches.read_last(self.writer).await?;
+            report.remarks.extend(watches.remarks());
+            self.collect(&deliveries, report, &outcome)
+        };
         phases.run(PhaseName::Collect, allowed, collect).await
     }
 

@@ -19,7 +19,8 @@ pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
 /// Most records under way at once.
 const MAX_RECORDS_UNDER_WAY: u64 = 10 * MAX_UNDER_WAY;
 /// Names that stand for something else in a threshold's path.
-pub(crate) const RESERVED_NAMES: [&str; 4] = ["delivery", "engine", "sessions", "components"];
+pub(crate) const RESERVED_NAMES: [&str; 5] =
+    ["delivery", "engine", "sessions", "components", "watches"];
 
 /// The request with the endpoint that it goes to.
 pub(crate) type RequestTo = (Request, String);

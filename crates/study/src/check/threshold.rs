@@ -58,6 +58,12 @@ const SESSIONS: [(&str, Unit); 4] = [
 /// From the fall of the load on.
 const RECOVERY: &str = "recovery";
 const COMPONENT: [(&str, Unit); 1] = [("cpu", Unit::Cpus)];
+/// Of what a watch counts nothing is known here, so it is a plain number.
+const WATCH: [(&str, Unit); 3] = [
+    ("mean", Unit::Count),
+    ("max", Unit::Count),
+    ("end", Unit::Count),
+];
 const TIMES: [&str; 2] = ["response_time", "service_time"];
 const STATISTICS: [&str; 8] = ["p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "mean"];
 /// What comparisons are written with.
@@ -76,6 +82,8 @@ pub(crate) struct Sent {
     pub places: Vec<String>,
     /// The components of the system.
     pub components: Vec<String>,
+    /// The watches of the system.
+    pub watches: Vec<String>,
     /// Whether the load falls and recovery is looked for.
     pub recovery: bool,
 }
@@ -122,7 +130,7 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
             .iter()
             .map(move |name| (format!("{prefix}.{name}"), Unit::Time))
     };
-    let [delivery, engine, sessions, components] = RESERVED_NAMES;
+    let [delivery, engine, sessions, components, watches] = RESERVED_NAMES;
     let mut known = Vec::new();
     for (place, name) in sent.names.iter().enumerate() {
         known.extend(plain(name, &REQUEST));
@@ -146,6 +154,9 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
     }
     for component in &sent.components {
         known.extend(plain(&format!("{components}.{component}"), &COMPONENT));
+    }
+    for watch in &sent.watches {
+        known.extend(plain(&format!("{watches}.{watch}"), &WATCH));
     }
     known
 }

@@ -173,6 +173,10 @@ fn sent(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
             .filter(is_sampled)
             .map(|component| component.name.clone())
             .collect(),
+        watches: system.map_or_else(Vec::new, |system| {
+            let names = system.watches.iter().map(|watch| watch.name.clone());
+            names.collect()
+        }),
         recovery: tree
             .child("schedule")
             .is_some_and(|schedule| schedule.child("recovery").is_some()),
