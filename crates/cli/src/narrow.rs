@@ -57,7 +57,12 @@ pub(crate) fn quick(study: &mut Study) {
         if cell.disturbances.is_empty() {
             cell.schedule.measure = cell.schedule.measure.min(shortest);
         }
-        cell.schedule.warm_up_at_most = cell.schedule.warm_up_at_most.min(shortest);
+        let mut warm_up = shortest;
+        if let Some(first) = &mut cell.schedule.first {
+            first.time = first.time.min(shortest);
+            warm_up += first.time;
+        }
+        cell.schedule.warm_up_at_most = cell.schedule.warm_up_at_most.min(warm_up);
         cell.schedule.cool_down = Duration::ZERO;
         if let Some(recovery) = &mut cell.schedule.recovery {
             recovery.at_most = recovery.at_most.min(shortest);

@@ -217,8 +217,15 @@ fn schedule(info: &RunInfo) -> String {
         ),
         _ => text::set_time_s(schedule.warm_up_at_most_s),
     };
+    let first = schedule.first.map_or_else(String::new, |first| {
+        format!(
+            ", the first {} at most {}",
+            text::set_time_s(first.time_s),
+            level(text::load_level(&info.load_model), first.level)
+        )
+    });
     let fall = schedule.recovery.map(|recovery| {
-        let what = text::falls(&info.load_model);
+        let what = text::load_level(&info.load_model);
         format!(
             "then {} for {} (left out), recovered with the last interval in which a request failed, no answer came, or the \
              p99 of response time was above {}; ",
@@ -229,7 +236,7 @@ fn schedule(info: &RunInfo) -> String {
     });
     let fall = fall.unwrap_or_default();
     format!(
-        "warm-up {warm_up} (left out); measured {}; {fall}drain at most {}; {trials}; intervals of {}",
+        "warm-up {warm_up}{first} (left out); measured {}; {fall}drain at most {}; {trials}; intervals of {}",
         text::set_time_s(schedule.measure_s),
         text::set_time_s(schedule.drain_at_most_s),
         text::set_time_s(schedule.interval_s)

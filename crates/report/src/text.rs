@@ -92,8 +92,8 @@ pub(crate) fn set_time_s(seconds: f64) -> String {
     }
 }
 
-/// Which level of a load falls, by its model, as levels are named.
-pub(crate) fn falls(load_model: &str) -> &'static str {
+/// Which level of a load can rise and fall, by its model, as levels are named.
+pub(crate) fn load_level(load_model: &str) -> &'static str {
     match load_model {
         "open" => "rate",
         _ => "users",

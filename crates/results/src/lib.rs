@@ -35,7 +35,7 @@ pub use on_the_way::PlaceLogs;
 pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FindInfo, FlowInfo, Host, NamedText, PublishedColumnInfo,
-    PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo,
+    FirstInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo,
     ThresholdInfo, TrialKey, WatchInfo,
 };
 pub use text::{

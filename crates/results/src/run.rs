@@ -256,6 +256,19 @@ pub struct ScheduleInfo {
     /// The load after the measured phase, in the first cell; `None`: it ends with that. Since format 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryInfo>,
+    /// The level with which the warm-up begins, in the first cell; `None`: its own. Since format 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<FirstInfo>,
+}
+
+/// A level before the load's own one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FirstInfo {
+    /// Requests per second in open load, else users. A load that is lower stays as it is.
+    pub level: f64,
+    /// How long.
+    pub time_s: f64,
 }
 
 /// A load that falls, and when the system counts as recovered.

@@ -2,7 +2,7 @@
 
 use waggle_results::{
     CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText,
-    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,
+    FirstInfo, PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,
     ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_study::{
@@ -167,6 +167,10 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
             Fresh::Cell => Some("cell".to_owned()),
         },
         recovery: schedule.recovery.as_ref().map(recovery),
+        first: schedule.first.map(|first| FirstInfo {
+            level: first.level,
+            time_s: first.time.as_secs_f64(),
+        }),
     }
 }
 

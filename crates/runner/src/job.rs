@@ -156,44 +156,50 @@ fn model(cell: &Cell) -> load::Model {
     }
 }
 
-/// The rate of a cell, which falls where recovery is looked for.
+/// The rate of a cell; in stages where it is not always the same.
 fn rate(cell: &Cell, per_s: f64) -> load::Rate {
-    let Some((recovery, stretches)) = stretches(cell) else {
+    let stretches = stretches(cell, per_s);
+    if stretches.is_empty() {
         return load::Rate::Constant(per_s);
-    };
-    let levels = [per_s, recovery.level];
-    let stages = levels.into_iter().zip(stretches);
-    load::Rate::Stages(
-        stages
-            .flat_map(|(to_per_s, over)| {
-                [Duration::ZERO, over].map(|over| load::Stage { to_per_s, over })
-            })
-            .collect(),
-    )
+    }
+    let stages = stretches.into_iter().flat_map(|(to_per_s, over)| {
+        [Duration::ZERO, over].map(|over| load::Stage { to_per_s, over })
+    });
+    load::Rate::Stages(stages.collect())
 }
 
-/// The same of users; none where all of them stay.
+/// The same of users; none where all of them are there from beginning to end.
 fn user_stages(cell: &Cell, users: u32) -> Vec<load::UserStage> {
-    let Some((recovery, stretches)) = stretches(cell) else {
-        return Vec::new();
-    };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a study has a whole number of users there, at least 1; the cast saturates"
-    )]
-    let left = recovery.level.round() as usize;
-    let levels = [users as usize, left];
-    let stages = levels.into_iter().zip(stretches);
+    let stages = stretches(cell, f64::from(users)).into_iter();
     stages
-        .flat_map(|(to, over)| [Duration::ZERO, over].map(|over| load::UserStage { to, over }))
+        .flat_map(|(level, over)| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a study has a whole number of users there, at least 1; the cast saturates"
+            )]
+            let to = level.round() as usize;
+            [Duration::ZERO, over].map(|over| load::UserStage { to, over })
+        })
         .collect()
 }
 
-/// How long a load is at its level, and how long at that to which it falls: the runner ends it before that is over.
-fn stretches(cell: &Cell) -> Option<(study::Recovery, [Duration; 2])> {
-    let recovery = cell.schedule.recovery?;
-    Some((recovery, [falls_after(cell)?, recovery.at_most + SPARE]))
+/// The levels of a load and how long each lasts; the runner ends it before the last is over. Nothing where it is `own` all the time.
+fn stretches(cell: &Cell, own: f64) -> Vec<(f64, Duration)> {
+    let schedule = &cell.schedule;
+    let first = schedule.first.filter(|first| first.level < own);
+    let falls_after = falls_after(cell);
+    if first.is_none() && falls_after.is_none() {
+        return Vec::new();
+    }
+    let begins = first.map_or(Duration::ZERO, |first| first.time);
+    let ends = falls_after.unwrap_or(schedule.warm_up_at_most + schedule.measure + SPARE);
+    let first = first.map(|first| (first.level, first.time));
+    let recovery = schedule
+        .recovery
+        .map(|recovery| (recovery.level, recovery.at_most + SPARE));
+    let own = (own, ends.saturating_sub(begins));
+    first.into_iter().chain([own]).chain(recovery).collect()
 }
 
 fn body_check(expect: &BodyExpect) -> load::BodyCheck {

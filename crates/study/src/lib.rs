@@ -47,7 +47,7 @@ pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
     Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, Fresh, LoadModel,
     Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody, RecordsFormat,
-    Recovery, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
+    First, Recovery, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
 };
 pub use shelf::{Files, no_files};
 pub use system::{

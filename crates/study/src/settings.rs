@@ -355,6 +355,8 @@ pub enum BodyExpect {
 pub struct Schedule {
     pub warm_up_until: WarmUpUntil,
     pub warm_up_at_most: Duration,
+    /// The level with which the warm-up begins.
+    pub first: Option<First>,
     pub measure: Duration,
     /// Where the load falls after the measured phase and goes on.
     pub recovery: Option<Recovery>,
@@ -372,6 +374,15 @@ impl Schedule {
         self.recovery
             .map_or(Duration::ZERO, |recovery| recovery.at_most)
     }
+}
+
+/// A level before the load's own one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct First {
+    /// Requests per second where the load is open, else users; more than 0. A load that is lower stays as it is.
+    pub level: f64,
+    /// Whole intervals, less than the warm-up.
+    pub time: Duration,
 }
 
 /// A load that falls at once when the measured phase is over, and when the system counts as recovered.

@@ -14,7 +14,7 @@ const AT_ONCE: &str = "at once";
 /// `None` where the load falls in no cell.
 pub(crate) fn recovery(model: &Model) -> Option<Table> {
     model.info.schedule.recovery?;
-    let what = text::falls(&model.info.load_model);
+    let what = text::load_level(&model.info.load_model);
     let columns = [
         "load falls to",
         "good p99",

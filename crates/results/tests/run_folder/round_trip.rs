@@ -215,6 +215,10 @@ fn a_load_that_fell_is_read_back() {
     let info = RunInfo {
         schedule: ScheduleInfo {
             recovery: Some(recovery),
+            first: Some(FirstInfo {
+                level: 50.0,
+                time_s: 2.5,
+            }),
             ..sample::run_info().schedule
         },
         ..sample::run_info()

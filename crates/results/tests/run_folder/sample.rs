@@ -63,6 +63,7 @@ pub(crate) fn run_info() -> RunInfo {
             noisy_above: 0.1,
             fresh: None,
             recovery: None,
+            first: None,
         },
         thresholds: vec![ThresholdInfo {
             text: "delivery.missing == 0".into(),

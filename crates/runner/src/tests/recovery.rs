@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use waggle_load::{Model, Rate, Stage, UserStage};
-use waggle_results::{FallInfo, PhaseName, RecoveryInfo, TrialEnd};
+use waggle_results::{FallInfo, FirstInfo, PhaseName, RecoveryInfo, TrialEnd};
 
 use super::{
     Bench, STUDY, Then, phases, world,
@@ -80,6 +80,55 @@ async fn the_engine_is_told_when_the_load_falls() {
         let told: Vec<Stages> = told.iter().copied().map(Stages::Users).collect();
         let users_stage = |to, over| Stages::Users(UserStage { to, over });
         assert_eq!((*users, told), (40, stages([40, 10], users_stage)));
+    }
+}
+
+/// The same study with a warm-up that begins at a level.
+fn rising(load: &str, level: &str) -> Bench {
+    let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
+    let warm_up = "warm_up: { until: time, at_most: 1s }";
+    assert!(STUDY.contains(closed) && STUDY.contains(warm_up));
+    let first = format!("warm_up: {{ until: time, at_most: 1s, first: {{ {level}, for: 500ms }} }}");
+    Bench::with(&STUDY.replace(closed, load).replace(warm_up, &first))
+}
+
+/// What the engine is told of the rate: levels and milliseconds.
+async fn rates_told(bench: &Bench) -> Vec<Vec<(f64, u128)>> {
+    let fake = world(None);
+    bench.run(&fake, Then::Nothing).await.0.unwrap();
+    let models = &fake.borrow().models;
+    let told = |model: &Model| match model {
+        Model::Open { rate: Rate::Stages(stages), .. } => stages
+            .iter()
+            .filter(|stage| !stage.over.is_zero())
+            .map(|stage| (stage.to_per_s, stage.over.as_millis()))
+            .collect(),
+        Model::Open { rate: Rate::Constant(per_s), .. } => vec![(*per_s, 0)],
+        other => panic!("{other:?}"),
+    };
+    models.iter().map(told).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_engine_is_told_when_the_load_rises() {
+    let load = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
+    let bench = rising(load, "rate: 100/s");
+    let all = rates_told(&bench).await;
+    assert_eq!(all.len(), 4);
+    for told in all {
+        // The rest of the warm-up, the measured phase, and what there is to spare.
+        assert_eq!(told, [(100.0, 500), (400.0, 500 + 2_000 + 30_000)]);
+    }
+    let run = bench.results();
+    let first = FirstInfo {
+        level: 100.0,
+        time_s: 0.5,
+    };
+    assert_eq!(run.info.schedule.first, Some(first));
+
+    // A load that is lower anyway stays as it is.
+    for told in rates_told(&rising(load, "rate: 400/s")).await {
+        assert_eq!(told, [(400.0, 0)]);
     }
 }
 

@@ -77,6 +77,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         driver: &impl Driver,
     ) -> Result<Option<bool>, Cut> {
         let last = intervals_in(schedule.warm_up_at_most, self.interval);
+        let first = schedule.first.map_or(0, |first| intervals_in(first.time, self.interval));
         let mut warm_up = WarmUp::new();
         let mut cpu = of_system(&driver.usage());
         let mut is_steady = false;
@@ -84,8 +85,10 @@ impl<R: LoadRun> UnderLoad<'_, R> {
             let interval = self.next("the warm-up was over").await?;
             self.write(&interval)?;
             let cpu_now = of_system(&driver.usage());
-            let steady_now = warm_up.add(&interval, cpu_now.saturating_sub(cpu));
+            let used = cpu_now.saturating_sub(cpu);
             cpu = cpu_now;
+            // A load that is yet to rise says nothing of how it will be.
+            let steady_now = self.progress.done > first && warm_up.add(&interval, used);
             is_steady = steady_now && schedule.warm_up_until == WarmUpUntil::Steady;
         }
         Ok((schedule.warm_up_until == WarmUpUntil::Steady).then_some(is_steady))

@@ -9,6 +9,7 @@ mod measure;
 mod place;
 mod provision;
 mod published;
+mod level;
 mod recovery;
 mod request;
 mod scenario;

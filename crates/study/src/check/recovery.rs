@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::{
     Checker,
+    level::Asked,
     schedule::{Beside, whole_intervals},
 };
-use crate::{LoadModel, Recovery, mistake::Finding, raw};
+use crate::{Recovery, mistake::Finding, raw};
 
 const PATH: [&str; 2] = ["schedule", "recovery"];
 /// Histograms of response times reach that far.
@@ -20,9 +21,17 @@ pub(super) fn recovery(
     beside: &Beside<'_>,
 ) -> Option<Recovery> {
     refuse_unknown_instant(checker, schedule);
-    let level = beside
-        .load
-        .and_then(|load| self::level(checker, given, load));
+    let level = beside.load.and_then(|load| {
+        let asked = Asked {
+            path: &PATH,
+            rate: given.rate,
+            users: given.users,
+            does: "lets the load fall",
+        };
+        let (level, highest) = asked.level(checker, load)?;
+        asked.refuse_more(checker, load, (level, highest));
+        Some(level)
+    });
     let p99 = given
         .p99
         .and_then(|raw::Span(time)| checker.within(time, &key("p99"), P99));
@@ -60,46 +69,4 @@ fn refuse_unknown_instant(checker: &mut Checker<'_>, schedule: &raw::Schedule) {
         let place = checker.key(&PATH);
         checker.report(Finding::new(place, what).expected("one of the two"));
     }
-}
-
-/// Where the load falls to: a number of what its model counts, no higher than it was.
-fn level(checker: &mut Checker<'_>, given: &raw::Recovery, load: &LoadModel) -> Option<f64> {
-    let rate = given.rate.map(|raw::Rate(per_s)| per_s);
-    let users = given.users.map(f64::from);
-    let (name, level, highest, foreign, example) = match load {
-        LoadModel::Closed { .. } => {
-            let what =
-                "schedule.recovery lets the load fall, and a closed load has nothing that falls";
-            let place = checker.key(&PATH);
-            checker.report(Finding::new(place, what).expected("load.model open or users"));
-            return None;
-        }
-        LoadModel::Open { rate_per_s, .. } => {
-            let foreign = users.map(|_| "users");
-            ("rate", rate, *rate_per_s, foreign, "rate: 100/s")
-        }
-        LoadModel::Users { users: all, .. } => {
-            let foreign = rate.map(|_| "rate");
-            ("users", users, f64::from(*all), foreign, "users: 50")
-        }
-    };
-    if let Some(foreign) = foreign {
-        let what = format!("schedule.recovery.{foreign} is of another load.model than this one");
-        let place = checker.key(&key(foreign));
-        checker.report(Finding::new(place, what).expected(name));
-    }
-    let Some(level) = level else {
-        if !checker.is_wild(&key(name)) && foreign.is_none() {
-            let what = "schedule.recovery does not say where the load falls to";
-            checker.report(Finding::new(checker.key(&PATH), what).expected(example));
-        }
-        return None;
-    };
-    if !(level > 0.0 && level <= highest) {
-        let unit = if name == "rate" { " per second" } else { "" };
-        let what = format!("schedule.recovery.{name} is {level}{unit}");
-        let expected = format!("more than 0 and at most load.{name}, {highest}{unit}");
-        checker.report(Finding::new(checker.at(&key(name)), what).expected(expected));
-    }
-    Some(level)
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Checker, recovery::recovery, shown};
+use super::{Checker, level::Asked, recovery::recovery, shown};
 use crate::{
-    Delivery, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units,
+    Delivery, First, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units,
 };
 
 /// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
@@ -18,6 +18,7 @@ const WARM_UP: Duration = Duration::from_secs(20);
 const DRAIN: Duration = Duration::from_secs(30);
 const READY: Duration = Duration::from_secs(30);
 const REPEAT: u32 = 5;
+const FIRST: [&str; 3] = ["schedule", "warm_up", "first"];
 
 /// What a schedule has to fit; nothing where that is wrong itself.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,10 @@ pub(crate) fn schedule(
     beside: &Beside<'_>,
 ) -> Option<Schedule> {
     let warm_up = warm_up(checker, raw, beside.interval);
+    let first = match raw.warm_up.as_ref().and_then(|warm_up| warm_up.first.as_ref()) {
+        Some(given) => first(checker, given, beside, warm_up.map(|(_, at_most)| at_most)).map(Some),
+        None => checker.or(None, &FIRST, None),
+    };
     let measure = raw.measure.and_then(|raw::Span(time)| {
         whole_intervals(checker, time, &["schedule", "measure"], beside.interval)
     });
@@ -63,6 +68,7 @@ pub(crate) fn schedule(
     Some(Schedule {
         warm_up_until,
         warm_up_at_most,
+        first: first?,
         measure: measure?,
         recovery: recovery?,
         drain_at_most: drain?,
@@ -132,6 +138,36 @@ fn warm_up(
         checker.report(Finding::new(checker.at(&path), what).expected(expected));
     }
     Some((until, at_most))
+}
+
+/// The level with which the warm-up begins.
+fn first(
+    checker: &mut Checker<'_>,
+    given: &raw::First,
+    beside: &Beside<'_>,
+    warm_up_at_most: Option<Duration>,
+) -> Option<First> {
+    let asked = Asked {
+        path: &FIRST,
+        rate: given.rate,
+        users: given.users,
+        does: "lets the load rise",
+    };
+    let level = beside.load.and_then(|load| asked.level(checker, load));
+    let path = [&FIRST[..], &["for"]].concat();
+    let time = given
+        .time
+        .and_then(|raw::Span(time)| whole_intervals(checker, time, &path, beside.interval))?;
+    if let Some(at_most) = warm_up_at_most.filter(|at_most| time >= *at_most) {
+        let what = format!("{} is {}", shown(&path), units::show(time));
+        let expected = format!(
+            "less than schedule.warm_up.at_most, {}: the rest of it is at the load's own level",
+            units::show(at_most)
+        );
+        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+    }
+    let (level, _) = level?;
+    Some(First { level, time })
 }
 
 /// A phase that is counted in intervals.

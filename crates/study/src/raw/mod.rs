@@ -17,7 +17,7 @@ pub(crate) use scenario::{
 };
 pub(crate) use study::{
     Arrivals, Delivery, Disturbance, Expect, Find, Fresh, Load, Measure, Model, Order, Protocol,
-    Published, PublishedColumn, Ready, Records, RecordsFormat, Recovery, Request, Schedule, Study,
+    Published, PublishedColumn, Ready, Records, RecordsFormat, First, Recovery, Request, Schedule, Study,
     UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{

@@ -355,6 +355,24 @@ pub(crate) struct WarmUp {
     /// The longest it may take.
     #[schemars(required)]
     pub at_most: Option<Span>,
+    /// A lower level with which it begins, so that a cold system is not overloaded before it is measured; none by default. For
+    /// load.model open and users.
+    pub first: Option<First>,
+}
+
+/// The level with which a warm-up begins; then the load rises at once to its own. A load that is lower anyway stays as it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct First {
+    /// The rate, e.g. `100/s`. Open.
+    pub rate: Option<Rate>,
+    /// The number of users. Users.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub users: Option<u32>,
+    /// How long: a whole multiple of measure.interval, and less than `at_most`.
+    #[serde(rename = "for")]
+    #[schemars(required)]
+    pub time: Option<Span>,
 }
 
 /// What ends the warm-up.

@@ -1,6 +1,6 @@
 //! A load that falls behind the measured phase, and cells that recover from it sooner, later or not at all.
 
-use waggle_results::{FallInfo, PhaseInfo, PhaseName, RecoveryInfo, TrialKey};
+use waggle_results::{FallInfo, FirstInfo, PhaseInfo, PhaseName, RecoveryInfo, TrialKey};
 
 use super::{Seeded, Wrong};
 
@@ -11,6 +11,11 @@ pub(super) const RECOVERY: RecoveryInfo = RecoveryInfo {
     level: RATE_PER_S,
     p99_us: 20e3,
     at_most_s: 3.0,
+};
+
+pub(super) const FIRST: FirstInfo = FirstInfo {
+    level: 20.0,
+    time_s: 1.0,
 };
 
 impl Seeded {

@@ -339,6 +339,7 @@ impl Seeded {
                 noisy_above: 0.2,
                 fresh: None,
                 recovery: self.falls.then_some(fall::RECOVERY),
+                first: self.falls.then_some(fall::FIRST),
             },
             thresholds: self.thresholds(),
             load_model: if self.falls { "open" } else { "closed" }.to_owned(),

@@ -1,0 +1,82 @@
+//! A level of the load beside its own: before it, or behind it.
+
+use super::{Checker, shown};
+use crate::{LoadModel, mistake::Finding, raw};
+
+/// A level as a part of the study asks for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// Where it stands.
+    pub path: &'a [&'a str],
+    pub rate: Option<raw::Rate>,
+    pub users: Option<u32>,
+    /// What it does to the load, as words behind the path.
+    pub does: &'a str,
+}
+
+impl Asked<'_> {
+    /// A number of what the load's model counts, and how many the load has.
+    pub(super) fn level(self, checker: &mut Checker<'_>, load: &LoadModel) -> Option<(f64, f64)> {
+        let rate = self.rate.map(|raw::Rate(per_s)| per_s);
+        let users = self.users.map(f64::from);
+        let path = shown(self.path);
+        let (name, level, own, foreign, example) = match load {
+            LoadModel::Closed { .. } => {
+                let what = format!("{path} {}, and a closed load has one level", self.does);
+                let place = checker.key(self.path);
+                checker.report(Finding::new(place, what).expected("load.model open or users"));
+                return None;
+            }
+            LoadModel::Open { rate_per_s, .. } => {
+                let foreign = users.map(|_| "users");
+                ("rate", rate, *rate_per_s, foreign, "rate: 100/s")
+            }
+            LoadModel::Users { users: all, .. } => {
+                let foreign = rate.map(|_| "rate");
+                ("users", users, f64::from(*all), foreign, "users: 50")
+            }
+        };
+        if let Some(foreign) = foreign {
+            let what = format!("{path}.{foreign} is of another load.model than this one");
+            let place = checker.key(&self.key(foreign));
+            checker.report(Finding::new(place, what).expected(name));
+        }
+        let Some(level) = level else {
+            if !checker.is_wild(&self.key(name)) && foreign.is_none() {
+                let what = format!("{path} {} and does not say to where", self.does);
+                checker.report(Finding::new(checker.key(self.path), what).expected(example));
+            }
+            return None;
+        };
+        if level <= 0.0 {
+            let what = format!("{path}.{name} is {level}");
+            let place = checker.at(&self.key(name));
+            checker.report(Finding::new(place, what).expected("more than 0"));
+            return None;
+        }
+        Some((level, own))
+    }
+
+    /// The level is one that the load cannot fall to.
+    pub(super) fn refuse_more(
+        self,
+        checker: &mut Checker<'_>,
+        load: &LoadModel,
+        (level, highest): (f64, f64),
+    ) {
+        if level <= highest {
+            return;
+        }
+        let (name, unit) = match load {
+            LoadModel::Open { .. } => ("rate", " per second"),
+            LoadModel::Closed { .. } | LoadModel::Users { .. } => ("users", ""),
+        };
+        let what = format!("{}.{name} is {level}{unit}", shown(self.path));
+        let expected = format!("more than 0 and at most load.{name}, {highest}{unit}");
+        checker.report(Finding::new(checker.at(&self.key(name)), what).expected(expected));
+    }
+
+    fn key(self, name: &'static str) -> Vec<&str> {
+        self.path.iter().copied().chain([name]).collect()
+    }
+}
