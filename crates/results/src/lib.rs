@@ -34,9 +34,9 @@ pub use hlog::{
 pub use on_the_way::PlaceLogs;
 pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
-    CellInfo, ComponentInfo, FeedInfo, FindInfo, FlowInfo, Host, NamedText, PublishedColumnInfo,
-    FirstInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo,
-    ThresholdInfo, TrialKey, WatchInfo,
+    CellInfo, ComponentInfo, FeedInfo, FindInfo, FirstInfo, FlowInfo, Host, NamedText,
+    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,
+    ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 pub use text::{
     TextError, read_backlog, read_intervals, read_resources, read_run_info, read_trial_info,

@@ -1,8 +1,8 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText,
-    FirstInfo, PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,
+    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FirstInfo, FlowInfo, Host, NamedText,
+    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,
     ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
 };
 use waggle_study::{

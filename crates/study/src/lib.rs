@@ -45,9 +45,9 @@ pub use scenario::{
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, Fresh, LoadModel,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, First, Fresh, LoadModel,
     Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody, RecordsFormat,
-    First, Recovery, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
+    Recovery, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
 };
 pub use shelf::{Files, no_files};
 pub use system::{

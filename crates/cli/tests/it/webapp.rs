@@ -117,7 +117,11 @@ fn loses_no_order(transport: &str) {
 #[test]
 fn asked_again_no_order_stands_twice_where_references_are_unique() {
     let desk = Desk::new();
-    let only = ["--only=transport=rabbitmq", "--only=retries=7", "--only=deduplicate=true"];
+    let only = [
+        "--only=transport=rabbitmq",
+        "--only=retries=7",
+        "--only=deduplicate=true",
+    ];
     let column = killed(&desk, "studies/rest-vs-rabbitmq-again.yaml", &only);
     let number = |name: &str| -> u64 { column(name).parse().unwrap() };
     assert!(number("records_accepted") > 0);

@@ -75,11 +75,9 @@ pub(super) fn heads(model: &Model) -> Vec<String> {
         let columns = PLACE_COLUMNS.iter();
         columns.map(move |(head, _)| format!("{name}.{head}"))
     });
-    let watches = model
-        .info
-        .watches
-        .iter()
-        .flat_map(|watch| ["mean", "max", "end"].map(|which| format!("watch_{}_{which}", watch.name)));
+    let watches = model.info.watches.iter().flat_map(|watch| {
+        ["mean", "max", "end"].map(|which| format!("watch_{}_{which}", watch.name))
+    });
     arrivals.chain(places).chain(watches).collect()
 }
 

@@ -297,7 +297,8 @@ impl Beside<'_> {
             }
             // What is called like a step is the step's, and these three are nobody's requests.
             [first, rest @ ..] => {
-                let of_all = !["components", "engine", "sessions", "watches"].contains(&first.as_str());
+                let of_all =
+                    !["components", "engine", "sessions", "watches"].contains(&first.as_str());
                 rest == path && of_all && !self.steps.contains(&first.as_str())
             }
             [] => false,

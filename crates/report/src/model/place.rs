@@ -4,9 +4,8 @@ use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs,
 use waggle_stats::Estimate;
 
 use super::{
-    judge,
     distribution::{self, Distribution, TrialPercentiles, as_f64},
-    series,
+    judge, series,
 };
 
 /// One place on the way, in one trial.

@@ -107,7 +107,8 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
         let Some(watch) = cell.watches.iter().find(|watch| watch.name == name) else {
             return Field::plain(NONE);
         };
-        let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), text::three_or_whole);
+        let shown =
+            |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), text::three_or_whole);
         Field {
             range: Some(format!(
                 "most {}, at the end {}",

@@ -3,9 +3,9 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    FallInfo, IntervalHistograms, IntervalRow, LoadStart, PhaseInfo, PhaseName, RecoveryInfo,
-    ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo, WriteError,
-    read_histograms, read_run_info,
+    FallInfo, FirstInfo, IntervalHistograms, IntervalRow, LoadStart, PhaseInfo, PhaseName,
+    RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo,
+    WriteError, read_histograms, read_run_info,
 };
 
 use crate::sample;

@@ -166,6 +166,12 @@ impl Child {
         self.order(ORDER_STOP).await;
     }
 
+    /// Not asked, but made to; that is no death of its own either.
+    pub(super) async fn stop_at_once(&mut self) {
+        self.to_be_killed.store(true, Ordering::SeqCst);
+        self.order(ORDER_KILL).await;
+    }
+
     async fn order(&mut self, order: u8) {
         if let Some(orders) = &mut self.orders {
             // It may be gone already, which is what is wanted.

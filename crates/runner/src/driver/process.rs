@@ -17,7 +17,7 @@ use waggle_study::{Component, System};
 use crate::{
     driver::{
         Death, Deaths, Driver, Failure, Setup, Usage,
-        child::{Child, Launch},
+        child::{Child, KILL_AT_MOST, Launch},
         external,
         log::tail,
         ports::Ports,
@@ -381,10 +381,16 @@ impl Driver for ProcessDriver {
                 .unwrap_or(0);
             let mut replicas = running.split_off(first);
             let within = self.system.components[component].stop_within;
+            let is_asked = !within.is_zero();
             for replica in &mut replicas {
-                replica.child.ask_to_stop().await;
+                if is_asked {
+                    replica.child.ask_to_stop().await;
+                } else {
+                    replica.child.stop_at_once().await;
+                }
             }
             let asked = Instant::now();
+            let within = if is_asked { within } else { KILL_AT_MOST };
             for replica in replicas {
                 remarks.extend(replica.child.gone(asked, within).await);
             }

@@ -88,7 +88,8 @@ fn rising(load: &str, level: &str) -> Bench {
     let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
     let warm_up = "warm_up: { until: time, at_most: 1s }";
     assert!(STUDY.contains(closed) && STUDY.contains(warm_up));
-    let first = format!("warm_up: {{ until: time, at_most: 1s, first: {{ {level}, for: 500ms }} }}");
+    let first =
+        format!("warm_up: {{ until: time, at_most: 1s, first: {{ {level}, for: 500ms }} }}");
     Bench::with(&STUDY.replace(closed, load).replace(warm_up, &first))
 }
 
@@ -98,12 +99,18 @@ async fn rates_told(bench: &Bench) -> Vec<Vec<(f64, u128)>> {
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     let models = &fake.borrow().models;
     let told = |model: &Model| match model {
-        Model::Open { rate: Rate::Stages(stages), .. } => stages
+        Model::Open {
+            rate: Rate::Stages(stages),
+            ..
+        } => stages
             .iter()
             .filter(|stage| !stage.over.is_zero())
             .map(|stage| (stage.to_per_s, stage.over.as_millis()))
             .collect(),
-        Model::Open { rate: Rate::Constant(per_s), .. } => vec![(*per_s, 0)],
+        Model::Open {
+            rate: Rate::Constant(per_s),
+            ..
+        } => vec![(*per_s, 0)],
         other => panic!("{other:?}"),
     };
     models.iter().map(told).collect()

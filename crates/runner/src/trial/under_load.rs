@@ -77,7 +77,9 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         driver: &impl Driver,
     ) -> Result<Option<bool>, Cut> {
         let last = intervals_in(schedule.warm_up_at_most, self.interval);
-        let first = schedule.first.map_or(0, |first| intervals_in(first.time, self.interval));
+        let first = schedule
+            .first
+            .map_or(0, |first| intervals_in(first.time, self.interval));
         let mut warm_up = WarmUp::new();
         let mut cpu = of_system(&driver.usage());
         let mut is_steady = false;

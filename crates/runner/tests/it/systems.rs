@@ -122,6 +122,20 @@ fn a_component_that_ignores_its_stop_is_killed_with_all_it_started() {
     );
 }
 
+#[test]
+fn a_component_that_nobody_waits_for_is_killed_without_a_word() {
+    let slow = scripted(
+        "trap \"\" TERM; STORE $1 & while true; do sleep 1; done",
+        "/ready",
+    )
+    .replace("stop_within: 300ms", "stop_within: 0s");
+    let run = Bench::new(&slow, &study("scripted", "")).results();
+    let trial = &run.trials[0].info;
+    assert_eq!(trial.end, TrialEnd::Completed);
+    let stop = |told: &String| told.contains("store-0");
+    assert!(!trial.remarks.iter().any(stop), "{:?}", trial.remarks);
+}
+
 const TWO: &str = "
 system: two
 summary: One component needs the other, which has two replicas.

@@ -76,7 +76,7 @@ impl Asked<'_> {
         checker.report(Finding::new(checker.at(&self.key(name)), what).expected(expected));
     }
 
-    fn key(self, name: &'static str) -> Vec<&str> {
+    fn key<'k>(&'k self, name: &'k str) -> Vec<&'k str> {
         self.path.iter().copied().chain([name]).collect()
     }
 }

@@ -4,12 +4,12 @@
 mod disturb;
 mod external;
 mod find;
+mod level;
 mod load;
 mod measure;
 mod place;
 mod provision;
 mod published;
-mod level;
 mod recovery;
 mod request;
 mod scenario;

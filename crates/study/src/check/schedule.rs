@@ -35,7 +35,11 @@ pub(crate) fn schedule(
     beside: &Beside<'_>,
 ) -> Option<Schedule> {
     let warm_up = warm_up(checker, raw, beside.interval);
-    let first = match raw.warm_up.as_ref().and_then(|warm_up| warm_up.first.as_ref()) {
+    let first = match raw
+        .warm_up
+        .as_ref()
+        .and_then(|warm_up| warm_up.first.as_ref())
+    {
         Some(given) => first(checker, given, beside, warm_up.map(|(_, at_most)| at_most)).map(Some),
         None => checker.or(None, &FIRST, None),
     };

@@ -249,7 +249,7 @@ fn component(
         &stop_path,
         STOP_WITHIN,
     )?;
-    let stop_within = checker.within(stop_within, &stop_path, WITHIN);
+    let stop_within = checker.within(stop_within, &stop_path, (Duration::ZERO, WITHIN.1));
     Some(Component {
         replicas: replicas?,
         needs,

@@ -16,9 +16,9 @@ pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
 pub(crate) use study::{
-    Arrivals, Delivery, Disturbance, Expect, Find, Fresh, Load, Measure, Model, Order, Protocol,
-    Published, PublishedColumn, Ready, Records, RecordsFormat, First, Recovery, Request, Schedule, Study,
-    UseSystem, WarmUpUntil,
+    Arrivals, Delivery, Disturbance, Expect, Find, First, Fresh, Load, Measure, Model, Order,
+    Protocol, Published, PublishedColumn, Ready, Records, RecordsFormat, Recovery, Request,
+    Schedule, Study, UseSystem, WarmUpUntil,
 };
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,

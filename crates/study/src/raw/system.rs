@@ -135,7 +135,7 @@ pub(crate) struct Component {
     pub ready: Option<ReadyCheck>,
     /// Requests made once, in this order, when it is ready and before those that need it start.
     pub setup: Option<Vec<SetupStep>>,
-    /// Time between SIGTERM and SIGKILL; 10s by default.
+    /// Time between SIGTERM and SIGKILL, 0s for SIGKILL at once; 10s by default.
     pub stop_within: Option<Span>,
 }
 
