@@ -83,7 +83,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
 fn disturbances() -> &'static str {
     "killed with SIGKILL, with all that it had started; started again with the same command, ports, folder, files and CPUs, its setup not \
      repeated; ready by the same check as when the system is brought up; a place of records that was killed is read anew from its \
-     beginning, so that delivered is what is there in the end; steadiness and silences are not judged in such a trial"
+     beginning, so that delivered is what is there in the end; steadiness, silences and growing backlogs are not judged in such a trial"
 }
 
 fn search(find: &FindInfo) -> String {

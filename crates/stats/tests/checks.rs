@@ -687,7 +687,7 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
     assert_eq!(found.reasons, []);
     let remarks = [
         "0 of 50 connections open at the least",
-        "steadiness was not judged: orders-0 was killed at 5 s of the measured phase",
+        "steadiness and backlogs were not judged: orders-0 was killed at 5 s of the measured phase",
         "no request succeeded for 2 s of 10 s, from 5 s of the measured phase on, while answers were waited for",
     ];
     assert_eq!(found.remarks, remarks);
@@ -702,6 +702,35 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
         ..facts
     };
     assert_eq!(verdict_of(&check(&lost).reasons), Verdict::Incomplete);
+}
+
+#[test]
+fn what_piles_up_while_something_is_down_is_no_overload() {
+    let at_s: Vec<f64> = (0..40).map(|look| f64::from(look) / 4.0).collect();
+    let asked: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at).collect();
+    // Nothing is done from the fifth second on.
+    let done: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at.min(5.0)).collect();
+    let totals = RunningTotals {
+        at_s: &at_s,
+        asked: &asked,
+        done: &done,
+    };
+    let of = |disturbances: &[String]| {
+        check(&TrialFacts {
+            delivery: totals,
+            answers: totals,
+            disturbances,
+            ..healthy()
+        })
+    };
+    let growing = of(&[]).reasons;
+    assert_eq!(growing.len(), 2, "{growing:?}");
+    assert!(growing.iter().all(|reason| reason.verdict == Verdict::Overloaded));
+    let killed = of(&["store-0 was killed at 5 s of the measured phase".to_owned()]);
+    assert_eq!(killed.reasons, []);
+    let remark =
+        "steadiness and backlogs were not judged: store-0 was killed at 5 s of the measured phase";
+    assert_eq!(killed.remarks, [remark]);
 }
 
 /// One connection and 400 ms an answer: gaps of a second and more are how it works.

@@ -21,8 +21,8 @@ pub(super) fn section(out: &mut String, model: &Model) {
         out,
         "disturbances",
         "Disturbances",
-        "Killed on purpose (SIGKILL), with all that it had started, and started again as it was. Whether the system was steady \
-         is not judged in such a trial; what the kill did to requests and records is what was to be found.",
+        "Killed on purpose (SIGKILL), with all that it had started, and started again as it was. Whether the system was steady, \
+         and whether a backlog grew, is not judged in such a trial; what the kill did to requests and records is what was to be found.",
     );
     table::write(out, &disturbances);
     out.push_str(CLOSE);

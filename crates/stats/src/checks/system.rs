@@ -41,6 +41,10 @@ pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
             found.reason(Verdict::Overloaded, text);
         }
     }
+    if facts.is_disturbed() {
+        // What waited while something was down is what was to be seen; `not_judged` says so.
+        return;
+    }
     grows("requests waiting for their answer", &facts.answers, found);
     grows(
         "records accepted and not yet in the store",
@@ -62,10 +66,10 @@ fn grows(what: &str, totals: &RunningTotals<'_>, found: &mut Findings) {
     }
 }
 
-/// A system that is disturbed on purpose has no one level, and its silence is what was to be seen.
+/// A system that is disturbed on purpose has no one level, and its silence and what piles up meanwhile are what was to be seen.
 fn not_judged(facts: &TrialFacts<'_>, found: &mut Findings) {
     found.remarks.push(format!(
-        "steadiness was not judged: {}",
+        "steadiness and backlogs were not judged: {}",
         facts.disturbances.join(", ")
     ));
 }
