@@ -61,6 +61,7 @@ pub(crate) fn disturb(
         checker.report(Finding::new(place, what).expected("system.use, or no disturb"));
         return None;
     }
+    refuse_recovery(checker, raw, given);
     if given.len() > MAX_DISTURBANCES {
         let what = format!("disturb has {} entries", given.len());
         let place = checker.key(&[KEY]);
@@ -83,6 +84,16 @@ pub(crate) fn disturb(
     found.sort_by_key(|(_, disturbance)| disturbance.at);
     refuse_overlaps(checker, &found);
     is_whole.then(|| found.into_iter().map(|(_, found)| found).collect())
+}
+
+/// A time until all is well again needs to be that after one thing: the fall of the load, or a death.
+fn refuse_recovery(checker: &mut Checker<'_>, raw: &raw::Study, given: &[raw::Disturbance]) {
+    let recovery = raw.schedule.as_ref().and_then(|raw| raw.recovery.as_ref());
+    if recovery.is_some() && !given.is_empty() {
+        let what = "disturb and schedule.recovery stand in one study: nobody could say what the system recovers from, its overload or a death";
+        let place = checker.key(&[KEY]);
+        checker.report(Finding::new(place, what).expected("one of the two"));
+    }
 }
 
 /// One entry; `Some(None)`: it kills nothing in this cell.
