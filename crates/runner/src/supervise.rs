@@ -8,7 +8,7 @@
 use std::{
     collections::VecDeque,
     fs::{self, File},
-    io::{self, PipeReader, Read, Write},
+    io::{self, PipeReader, Read, Seek, SeekFrom, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::Path,
     process::{Child, Command, ExitCode, ExitStatus, Stdio},
@@ -46,8 +46,8 @@ const LOG_END_AT_MOST: Duration = Duration::from_secs(1);
 /// How often processes that left the group are looked for and killed.
 const STRAYS_ROUNDS_MAX: u32 = 20;
 const EXIT_NOT_STARTED: u8 = 127;
-/// Stands in a log between what a component wrote before it was killed on purpose and what it writes after.
-const STARTED_AGAIN: &str = "[waggle started it again here]";
+/// What stands in a log where bytes were left out: before their number, and behind it.
+const LEFT_OUT: [&str; 2] = ["\n[waggle left out ", " bytes here]\n"];
 
 /// Runs a component until it ends or waggle is gone. `arguments`: the log file, the CPUs it may use (`1,3` or
 /// nothing), the command. Tells its process id and its end on standard output, a line each.
@@ -193,7 +193,7 @@ fn described(status: ExitStatus) -> String {
     }
 }
 
-/// A log file whose size is bounded: its beginning and its end are kept.
+/// A log file whose size is bounded, over all lives of a replica: its beginning and its end are kept.
 struct Log {
     file: File,
     head_left: u64,
@@ -204,17 +204,30 @@ struct Log {
 impl Log {
     /// Goes on in the log of an earlier life of the same replica, which counts into its limit.
     fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::options().create(true).append(true).open(path)?;
+        let mut options = File::options();
+        let file = options.create(true).append(true).read(true).open(path)?;
         let before = file.metadata()?.len();
-        if before > 0 {
-            writeln!(file, "\n{STARTED_AGAIN}")?;
-        }
-        Ok(Self {
+        let mut log = Self {
             file,
             head_left: LOG_HEAD_MAX_BYTES.saturating_sub(before),
             tail: VecDeque::new(),
             left_out: 0,
-        })
+        };
+        log.take_up_tail()?;
+        Ok(log)
+    }
+
+    /// What earlier lives left behind the head is where this one's tail begins.
+    fn take_up_tail(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(LOG_HEAD_MAX_BYTES))?;
+        let mut behind = Vec::new();
+        // A tail and lines of waggle's own, of which there are few.
+        let at_most = 2 * LOG_TAIL_MAX_BYTES as u64;
+        (&self.file).take(at_most).read_to_end(&mut behind)?;
+        let (left_out, tail) = left_out_before(&behind);
+        self.left_out = left_out;
+        self.add_to_tail(tail);
+        Ok(())
     }
 
     fn keep(mut self, mut from: PipeReader) {
@@ -227,19 +240,21 @@ impl Log {
                 Err(_) => break,
             }
         }
+        self.end().ok();
+    }
+
+    /// Writes the tail, in the place of that of an earlier life.
+    fn end(&mut self) -> io::Result<()> {
+        if self.file.metadata()?.len() > LOG_HEAD_MAX_BYTES {
+            self.file.set_len(LOG_HEAD_MAX_BYTES)?;
+        }
         if self.left_out > 0 {
-            writeln!(
-                self.file,
-                "\n[waggle left out {} bytes here]",
-                self.left_out
-            )
-            .ok();
+            let [before, behind] = LEFT_OUT;
+            write!(self.file, "{before}{}{behind}", self.left_out)?;
         }
         let (front, back) = self.tail.as_slices();
-        self.file
-            .write_all(front)
-            .and_then(|()| self.file.write_all(back))
-            .ok();
+        self.file.write_all(front)?;
+        self.file.write_all(back)
     }
 
     /// A full disk must not stop the component: what cannot be written is lost.
@@ -249,18 +264,34 @@ impl Log {
             .min(bytes.len());
         self.file.write_all(&bytes[..head]).ok();
         self.head_left -= head as u64;
-        self.tail.extend(&bytes[head..]);
+        self.add_to_tail(&bytes[head..]);
+    }
+
+    fn add_to_tail(&mut self, bytes: &[u8]) {
+        self.tail.extend(bytes);
         let excess = self.tail.len().saturating_sub(LOG_TAIL_MAX_BYTES);
         self.tail.drain(..excess);
         self.left_out += excess as u64;
     }
 }
 
+/// How many bytes the line says that these begin with were left out; and what stands behind it.
+fn left_out_before(bytes: &[u8]) -> (u64, &[u8]) {
+    let read = || {
+        let rest = bytes.strip_prefix(LEFT_OUT[0].as_bytes())?;
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, rest) = rest.split_at(digits);
+        let number = str::from_utf8(number).ok()?.parse().ok()?;
+        Some((number, rest.strip_prefix(LEFT_OUT[1].as_bytes())?))
+    };
+    read().unwrap_or((0, bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use std::{fs, io::Write, path::Path, thread};
 
-    use super::{LOG_HEAD_MAX_BYTES, LOG_TAIL_MAX_BYTES, Log, STARTED_AGAIN};
+    use super::{LOG_HEAD_MAX_BYTES, LOG_TAIL_MAX_BYTES, Log};
 
     /// What a log file holds after lines of `line` up to `bytes`, then `last`.
     fn kept(line: &str, bytes: usize, last: &str) -> String {
@@ -293,11 +324,26 @@ mod tests {
         let path = folder.path().join("log");
         kept_in(&path, "ab\n", 3, "end");
         let log = kept_in(&path, "cd\n", 3, "last");
-        assert_eq!(log, format!("ab\nend\n{STARTED_AGAIN}\ncd\nlast"));
+        assert_eq!(log, "ab\nendcd\nlast");
         let head = usize::try_from(LOG_HEAD_MAX_BYTES).unwrap();
         let log = kept_in(&path, "0123456\n", head + LOG_TAIL_MAX_BYTES, "last words");
         assert!(log.starts_with("ab\nend") && log.ends_with("last words"));
         assert!(log.len() < head + LOG_TAIL_MAX_BYTES + 200, "{}", log.len());
+        // However many lives there are; and what is left out adds up.
+        let mut all = "ab\nendcd\nlast".len() + head + LOG_TAIL_MAX_BYTES + "last words".len();
+        for life in 0..3 {
+            let said = kept_in(&path, "abcdefg\n", LOG_TAIL_MAX_BYTES / 2, "x");
+            all += LOG_TAIL_MAX_BYTES / 2 + 1;
+            let left_out = all - head - LOG_TAIL_MAX_BYTES;
+            let line = format!("\n[waggle left out {left_out} bytes here]\n");
+            assert_eq!(said.len(), head + line.len() + LOG_TAIL_MAX_BYTES, "{life}");
+            assert_eq!(said.matches("[waggle left out").count(), 1, "{life}");
+            assert!(said[head..].starts_with(&line), "{life}: {}", &said[head..head + 60]);
+            assert!(said.starts_with("ab\nend") && said.ends_with("abcdefg\nx"));
+        }
+        // One that says nothing loses nothing.
+        let before = fs::read(&path).unwrap();
+        assert_eq!(kept_in(&path, "-", 0, "").into_bytes(), before);
     }
 
     #[test]

@@ -1,14 +1,21 @@
-//! The last lines of a component's log, for a failure's reason.
+//! A component's log: its last lines, for a failure's reason, and lines of waggle's own between those of two lives.
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
 /// Bytes from the end of a log that are looked at.
 const TAIL_MAX_BYTES: u64 = 8 * 1024;
 const TAIL_MAX_LINES: usize = 20;
+
+/// Writes a line of waggle's own. A disk that is full must not stop anybody.
+pub(super) fn remark(log: &Path, text: &str) {
+    let file = File::options().create(true).append(true).open(log);
+    file.and_then(|mut file| file.write_all(format!("\n[waggle {text}]\n").as_bytes()))
+        .ok();
+}
 
 /// The last lines of a log.
 pub(super) fn tail(log: &Path) -> io::Result<Vec<String>> {

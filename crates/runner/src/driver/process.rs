@@ -19,7 +19,7 @@ use crate::{
         Death, Deaths, Driver, Failure, Setup, Usage,
         child::{Child, KILL_AT_MOST, Launch},
         external,
-        log::tail,
+        log::{remark, tail},
         ports::Ports,
         program::Programs,
         ready,
@@ -183,6 +183,9 @@ impl ProcessDriver {
         let wiring = self.wiring(setup);
         let launch = wiring.launch(component, number, &self.supervisor, &self.cpus)?;
         let replica = launch.replica.clone();
+        if launch.log.exists() {
+            remark(&launch.log, "started it anew here, for a port was lost to somebody else");
+        }
         self.ports.release(&component.name, number);
         let failed = |why| Failure::new(format!("{replica} could not be started: {why}"));
         let child = Child::begin(launch.clone(), self.deaths.clone()).map_err(failed)?;

@@ -1,6 +1,9 @@
 //! Real processes that are killed in mid-trial because a study asks for it.
 
-use std::fs;
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use rustix::process::{Signal, kill_process};
 use waggle_results::{PhaseName, Run, TrialEnd};
@@ -10,6 +13,9 @@ use super::{
     orphans::{assert_all_gone, pid_of, started_until},
     study,
 };
+
+/// By then a second life must have begun; far more than it takes, for a busy machine.
+const AGAIN_AT_MOST: Duration = Duration::from_secs(20);
 
 /// A store in memory behind a script; `$0` is its port.
 fn system(script: &str) -> String {
@@ -143,12 +149,16 @@ fn an_end_between_two_lives_leaves_nothing_behind() {
 #[test]
 fn an_end_in_a_second_life_that_is_not_ready_leaves_nothing_behind() {
     let never_ready =
-        "test -e lived && { sleep 600 & exec sleep 601; }; touch lived; exec STORE $0";
+        "test -e lived && { sleep 600 & touch again; exec sleep 601; }; touch lived; exec STORE $0";
     let study = disturbed("60s", "{ kill: store, at: 300ms, again_after: 0s }");
     let bench = Bench::new(&system(never_ready), &study);
     let (mut child, _lines) = started_until(&bench, "Killed {");
-    let lived = bench.path("run/.system/store-0/lived");
-    assert!(fs::exists(lived).unwrap());
+    let again = bench.path("run/.system/store-0/again");
+    let deadline = Instant::now() + AGAIN_AT_MOST;
+    while !again.exists() {
+        assert!(Instant::now() < deadline, "there was no second life");
+        sleep(Duration::from_millis(10));
+    }
     kill_process(pid_of(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_all_gone(&bench);

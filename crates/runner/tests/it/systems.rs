@@ -1,8 +1,17 @@
 //! The process driver with systems that start in order, do not start, die or do not stop.
 
-use waggle_results::{PhaseName, TrialEnd};
+use std::{
+    fs,
+    net::{Ipv4Addr, TcpListener},
+    time::{Duration, Instant},
+};
+
+use waggle_results::{PhaseName, Run, TrialEnd};
 
 use super::{Bench, example, log, read, study};
+
+/// By then a process must have told what it was started for; far more than it takes, for a busy machine.
+const TOLD_AT_MOST: Duration = Duration::from_secs(20);
 
 /// A system whose one component is a shell script around the store; `$1` is its port.
 fn scripted(script: &str, ready: &str) -> String {
@@ -134,6 +143,31 @@ fn a_component_that_nobody_waits_for_is_killed_without_a_word() {
     assert_eq!(trial.end, TrialEnd::Completed);
     let stop = |told: &String| told.contains("store-0");
     assert!(!trial.remarks.iter().any(stop), "{:?}", trial.remarks);
+}
+
+#[test]
+fn a_start_that_lost_its_port_is_made_anew_and_the_log_says_so() {
+    let loses = "test -e tried || { echo no port; touch tried; echo $1 > told; mv told port; \
+         until test -e taken; do sleep 0.05; done; exit 3; }; echo a port; exec STORE $1";
+    let bench = Bench::new(&scripted(loses, "/ready"), &study("scripted", ""));
+    let mut child = bench.start();
+    let folder = bench.path("run/.system/store-0");
+    let deadline = Instant::now() + TOLD_AT_MOST;
+    while !folder.join("port").exists() {
+        assert!(Instant::now() < deadline, "it was not started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let port: u16 = read(&folder.join("port")).trim().parse().unwrap();
+    let thief = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+    fs::write(folder.join("taken"), "").unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(thief);
+    let run = Run::read(&bench.path("run")).unwrap();
+    assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
+    let log = log(&run, "store-0");
+    let line = "[waggle started it anew here, for a port was lost to somebody else]";
+    let (first, second) = log.split_once(line).unwrap_or_else(|| panic!("{log}"));
+    assert!(first.contains("no port") && second.contains("a port"), "{log}");
 }
 
 const TWO: &str = "

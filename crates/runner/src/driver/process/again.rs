@@ -7,6 +7,7 @@ use crate::{
     driver::{
         Failure, Usage,
         child::{Child, KILL_AT_MOST},
+        log::remark,
     },
     proc::{self, Used},
 };
@@ -67,6 +68,7 @@ impl ProcessDriver {
             let mut running = self.running.borrow_mut();
             let running = find(&mut running, &name)?;
             running.kept.clear();
+            remark(&running.launch.log, "started it again here");
             let child = Child::begin(running.launch.clone(), self.deaths.clone())
                 .map_err(|why| not_started(&name, &why))?;
             running.child = child;
