@@ -9,8 +9,18 @@ pub struct Probe {
     pub when: When,
     pub component: String,
     pub port: String,
+    /// Other components whose data it shows.
+    pub shows: Vec<String>,
     pub kind: ProbeKind,
     pub rows: Rows,
+}
+
+impl Probe {
+    /// The components that may lose what it has shown: the one that is asked, and those whose data that one shows.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        let others = self.shows.iter().map(String::as_str);
+        std::iter::once(self.component.as_str()).chain(others)
+    }
 }
 
 /// How the place is looked at.

@@ -92,6 +92,8 @@ async function fill(client) {
 // Orders with a reference, in the order in which they were found; a line's place in it is its offset.
 const lines = [];
 let seenUpTo = '0';
+// When the PostgreSQL was started in which they were found.
+let life = null;
 
 // Adds the orders of transactions that ended since. One that began earlier may still be under way: only those are looked
 // at before which nothing is open any more, so that none is passed over.
@@ -99,10 +101,18 @@ async function look() {
   const found = await pool.query({
     name: 'orders',
     text: `WITH edge AS (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin)
-           SELECT run, key, sent, edge.xmin AS upto FROM edge
+           SELECT run, key, sent, edge.xmin AS upto, pg_postmaster_start_time() AS life FROM edge
            LEFT JOIN orders ON made >= $1::xid8 AND made < edge.xmin AND run IS NOT NULL ORDER BY made, id`,
     values: [seenUpTo],
   });
+  if (life !== null && life !== found.rows[0].life) {
+    // Another life: what stood in the one before may be gone, so all is found anew.
+    lines.length = 0;
+    seenUpTo = '0';
+    life = found.rows[0].life;
+    return look();
+  }
+  life = found.rows[0].life;
   for (const { run, key, sent } of found.rows) if (run !== null) lines.push(`"run":"${run}","key":${key},"time":${sent}}\n`);
   seenUpTo = found.rows[0].upto;
 }

@@ -3,7 +3,7 @@
 use waggle_results::{PhaseName, TrialEnd, TrialInfo};
 
 use super::{
-    Bench, STUDY, Then, phases, world,
+    Bench, STUDY, SYSTEM, Then, phases, world,
     world::{Fault, PER_INTERVAL, Shared},
 };
 use crate::{Ended, Event};
@@ -14,15 +14,18 @@ const ONCE: &str = "{ kill: fake, at: 600ms, again_after: 250ms }";
 
 /// A study of one cell and one trial that is disturbed.
 fn bench(disturb: &[&str]) -> Bench {
+    Bench::with(&disturbed(disturb))
+}
+
+fn disturbed(disturb: &[&str]) -> String {
     let entries: String = disturb
         .iter()
         .map(|entry| format!("  - {entry}\n"))
         .collect();
-    let study = STUDY
+    STUDY
         .replace("connections: [1, 2]", "connections: [1]")
         .replace("repeat: 2", "repeat: 1")
-        .replace("measure:\n", &format!("disturb:\n{entries}measure:\n"));
-    Bench::with(&study)
+        .replace("measure:\n", &format!("disturb:\n{entries}measure:\n"))
 }
 
 /// The one trial.
@@ -110,6 +113,37 @@ async fn what_died_with_it_is_missing_and_what_came_after_is_found() {
     assert_eq!(trial.delivery_delay.as_ref().unwrap().len(), measured);
     let visible: Vec<u64> = trial.backlog.iter().map(|row| row.visible).collect();
     assert_eq!(visible.last(), Some(&(sent - lost)), "{visible:?}");
+}
+
+/// The store is asked through another component, which lives on.
+#[tokio::test(start_paused = true)]
+async fn what_another_component_shows_of_it_is_read_anew_too() {
+    let window = "  window:
+    ports: [http]
+    process: { command: [fake] }
+    ready: { tcp: { port: http } }
+    stop_within: 5s
+endpoints:
+";
+    let system = SYSTEM.replace("endpoints:\n", window).replace(
+        "    component: fake\n    port: http\n    get",
+        "    component: window\n    port: http\n    shows: [fake]\n    get",
+    );
+    let bench = Bench::with_system(&system, &disturbed(&[ONCE]));
+    let info = told(&bench, &world(None), Then::Nothing).await;
+    let ledger = info.ledger.as_ref().unwrap();
+    let (sent, lost) = (11 * PER_INTERVAL, 6 * PER_INTERVAL);
+    assert_eq!(
+        (ledger.accepted, ledger.missing, ledger.delivered),
+        (sent, lost, sent - lost)
+    );
+    assert_eq!((ledger.duplicates, ledger.unexpected), (0, 0));
+    let read_anew = "fake was killed, and what stood there was read anew";
+    assert!(
+        info.remarks.iter().any(|told| told.starts_with(read_anew)),
+        "{:?}",
+        info.remarks
+    );
 }
 
 #[tokio::test(start_paused = true)]

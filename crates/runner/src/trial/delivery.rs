@@ -54,8 +54,8 @@ pub(crate) struct Delivery<'a, N> {
     unread: bool,
     cost_cpu_s: Option<f64>,
     restarts: Restarts,
-    /// How often it was read anew, because its component was killed.
-    begun_anew: usize,
+    /// The components whose death was why it was read anew, each as often as that was so.
+    begun_anew: Vec<String>,
     /// It is being read anew, and its end was not reached yet.
     is_behind_itself: bool,
 }
@@ -79,7 +79,7 @@ impl<'a, N: Line> Delivery<'a, N> {
             unread: false,
             cost_cpu_s: None,
             restarts: restarts.clone(),
-            begun_anew: 0,
+            begun_anew: Vec::new(),
             is_behind_itself: false,
         }
     }
@@ -245,11 +245,12 @@ impl<'a, N: Line> Delivery<'a, N> {
                 self.problems
             ));
         }
-        if self.begun_anew > 0 {
-            remarks.push(format!(
-                "{} was killed, and what stood there was read anew when it was ready again: only what is still there counts as delivered",
-                self.probe.component
-            ));
+        for (place, killed) in self.begun_anew.iter().enumerate() {
+            if !self.begun_anew[..place].contains(killed) {
+                remarks.push(format!(
+                    "{killed} was killed, and what stood there was read anew when it was ready again: only what is still there counts as delivered"
+                ));
+            }
         }
         if self.unread {
             remarks.push(
@@ -310,10 +311,10 @@ impl<'a, N: Line> Delivery<'a, N> {
         Ok(false)
     }
 
-    /// A component that was killed may have lost what it had shown.
+    /// A component that was killed may have lost what was shown of it.
     fn begin_anew_if_restarted(&mut self) {
-        let restarts = self.restarts.of(&self.probe.component);
-        if restarts > self.begun_anew {
+        let restarts = self.restarts.of(self.probe);
+        if restarts.len() > self.begun_anew.len() {
             self.begun_anew = restarts;
             self.is_behind_itself = true;
             self.follower.forget();

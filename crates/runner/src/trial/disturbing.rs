@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 use waggle_results::DisturbanceInfo;
-use waggle_study::{Cell, Disturbance};
+use waggle_study::{Cell, Disturbance, Probe};
 
 use crate::{
     Event,
@@ -29,10 +29,11 @@ const LATE_AT_MOST: Duration = Duration::from_millis(500);
 pub(crate) struct Restarts(Rc<RefCell<Vec<String>>>);
 
 impl Restarts {
-    /// How often a replica of it was.
-    pub(crate) fn of(&self, component: &str) -> usize {
+    /// Those whose data a probe shows, each as often as a replica of it was.
+    pub(crate) fn of(&self, probe: &Probe) -> Vec<String> {
         let names = self.0.borrow();
-        names.iter().filter(|name| *name == component).count()
+        let shown = |name: &&String| probe.sources().any(|source| source == name.as_str());
+        names.iter().filter(shown).cloned().collect()
     }
 
     fn add(&self, component: &str) {

@@ -75,7 +75,10 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         interval: cell.measure.interval,
         clock,
         since_ns: before.start_unix_ns(),
-        has_others: order.is_up || is_external(order.system, &probe.component),
+        has_others: order.is_up
+            || probe
+                .sources()
+                .any(|source| is_external(order.system, source)),
         secrets: order.secrets,
         window: window_known.clone(),
     };

@@ -40,6 +40,7 @@ pub(super) fn probe(
         raw.by_time.is_some(),
         raw.kafka.is_some(),
     ];
+    let shows = keys.shows(names, raw.shows.as_deref().unwrap_or_default());
     let kind = keys.one_of(PROBE_KINDS, given)?;
     keys.no_empty_marks(&raw);
     let rows = keys.rows(kind, &raw);
@@ -53,6 +54,7 @@ pub(super) fn probe(
         when,
         component,
         port,
+        shows,
         kind: kind?,
         rows: rows?,
         name,
@@ -185,6 +187,17 @@ impl<'n> Keys<'_, '_, 'n> {
             self.checker
                 .report(Finding::new(place, what).expected("the text right before it"));
         }
+    }
+
+    /// The components whose data is shown, beside the one that is asked.
+    fn shows(&mut self, names: &Names, given: &[String]) -> Vec<String> {
+        let path = self.to("shows");
+        for (index, name) in given.iter().enumerate() {
+            let index = index.to_string();
+            let place = self.checker.at(&[&path[..], &[&index]].concat());
+            names.require_component(self.checker, place, name);
+        }
+        given.to_vec()
     }
 
     /// How a line says what it says of its record.

@@ -19,6 +19,8 @@ pub(crate) struct Probe {
     /// One of its ports.
     #[schemars(required)]
     pub port: Option<String>,
+    /// Other components whose data it shows: where one of them is killed it is read anew, as where its own is; none by default.
+    pub shows: Option<Vec<String>>,
     /// Text over HTTP that is read on from an offset: path and query; `${offset}` and `${limit}` are replaced at each look.
     pub get: Option<String>,
     /// Text over HTTP that is asked for by the records' times: what may still change is asked for again.

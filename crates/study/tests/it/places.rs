@@ -15,6 +15,7 @@ const PLACES: &str = r#"  broker:
   base:
     component: store
     port: tcp
+    shows: [front]
     limit: 5000
     by_time:
       post: /query?org=lab
@@ -78,6 +79,8 @@ fn every_kind_of_place_is_read() {
         (ask.body.as_str(), *limit),
         ("from ${from} to ${to} of ${run}", 5000)
     );
+    let sources = |name: &str| probe(name).sources().collect::<Vec<_>>().join(" ");
+    assert_eq!((sources("base"), sources("broker")), ("store front".into(), "store".into()));
     assert!(matches!(&probe("base").rows, Rows::Csv { key, run: None, .. } if key == "_value"));
     assert!(matches!(
         probe("store").kind,

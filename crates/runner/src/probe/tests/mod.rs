@@ -41,6 +41,7 @@ impl Bench {
                 when: waggle_study::When::default(),
                 component: "server".to_owned(),
                 port: "port".to_owned(),
+                shows: Vec::new(),
                 kind,
                 rows,
             },
