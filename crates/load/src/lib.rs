@@ -53,7 +53,7 @@ pub use outcome::{
     StepInterval,
 };
 pub use scenario::{
-    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, Jar, OnFailure, Pattern, Query,
+    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, Jar, OnFailure, Pattern, Place, Query,
     Repeat, Scenario, ScenarioError, Source, StepRequest, Subject, SyntaxError, Template,
     TemplateError,
 };

@@ -6,11 +6,9 @@
 //! with its host), `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same for all components of a
 //! system that is up). They are replaced when the system is brought up; `$${` stands for a plain `${`.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
-use crate::{
-    Arguments, ExternalPort, Level, Probe, Server, SetupStep, Watch, When, template::filled_with,
-};
+use crate::{Arguments, ExternalPort, Level, Probe, Server, SetupStep, Watch, When};
 
 /// A checked `system.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,7 +137,8 @@ pub struct Endpoint {
     pub port: String,
 }
 
-/// One step of the functional check.
+/// One step of the functional check. In path, headers, body and `contains` stands `{{name}}` for what a step before it captured,
+/// which is done wherever this one is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     pub name: String,
@@ -154,26 +153,6 @@ pub struct Check {
     pub captures: Vec<(String, String)>,
     /// The step is repeated until it holds or this time is up.
     pub within: Duration,
-}
-
-impl Check {
-    /// The step with what earlier ones captured in place of each `{{name}}`; or the name that none of them did.
-    ///
-    /// # Errors
-    /// A name stands in it that nothing was captured for.
-    pub fn with_captured(&self, captured: &BTreeMap<String, String>) -> Result<Self, String> {
-        let fill = |text: &str| filled_with(text, captured);
-        let mut filled = self.clone();
-        filled.path = fill(&self.path)?;
-        filled.body = fill(&self.body)?;
-        for (_, value) in &mut filled.headers {
-            *value = fill(value)?;
-        }
-        for text in &mut filled.expect.contains {
-            *text = fill(text)?;
-        }
-        Ok(filled)
-    }
 }
 
 /// What an answer must be like.

@@ -1,7 +1,5 @@
 //! `{{name}}` in the texts of a scenario: finding the variables. What they stand for is the load's business.
 
-use std::collections::BTreeMap;
-
 /// A variable in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Variable<'a> {
@@ -83,47 +81,9 @@ pub(crate) fn without_variables(text: &str, variables: &[Variable<'_>]) -> Strin
     rest
 }
 
-/// The text with values in place of its variables, and two braces for four; or the name that has none.
-pub(crate) fn filled_with(text: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
-    // What is checked has no slips; a text that has is taken as it stands.
-    let variables = variables(text).unwrap_or_default();
-    let mut filled = String::new();
-    let mut at = 0;
-    for variable in variables {
-        let value = values.get(variable.name).ok_or(variable.name)?;
-        filled.push_str(&plain(&text[at..variable.span.start]));
-        filled.push_str(value);
-        at = variable.span.end;
-    }
-    filled.push_str(&plain(&text[at..]));
-    Ok(filled)
-}
-
-fn plain(text: &str) -> String {
-    text.replace("{{{{", OPEN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_are_put_in_their_places() {
-        let values = BTreeMap::from([
-            ("id".to_owned(), "7".to_owned()),
-            ("token".to_owned(), "{{id}}".to_owned()),
-        ]);
-        let check = |text: &str, expected: Result<&str, &str>| {
-            let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(filled_with(text, &values), expected, "{text:?}");
-        };
-        check("/orders/{{id}}?x={{ id }}", Ok("/orders/7?x=7"));
-        // A value is a value, whatever stands in it.
-        check("Bearer {{token}}", Ok("Bearer {{id}}"));
-        check("a {{{{b}} {{id}}", Ok("a {{b}} 7"));
-        check("{{none}}", Err("none"));
-        check("", Ok(""));
-    }
 
     #[test]
     fn variables_are_found_or_their_slip() {

@@ -24,5 +24,6 @@ pub use model::{
     Scenario, Source, StepRequest, Subject, SyntaxError,
 };
 pub use template::{Template, TemplateError};
+pub use text::Place;
 
 pub(crate) use sessions::{Sessions, Whole};

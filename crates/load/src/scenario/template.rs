@@ -1,5 +1,7 @@
 //! Text with variables in it, written `{{name}}`, cut into its parts once.
 
+use super::text::{Place, put};
+
 /// Text in which variables are replaced each time it is used.
 ///
 /// A name is made of letters, digits, `_`, `-` and `.`; `{{{{` stands for two braces. Names with a dot are a feed's
@@ -82,6 +84,28 @@ impl Template {
         })
     }
 
+    /// The text with values in place of its variables, written as a session writes them.
+    ///
+    /// # Errors
+    /// The name of a variable that has no value.
+    pub fn filled(
+        &self,
+        place: Place,
+        value: impl Fn(&str) -> Option<String>,
+    ) -> Result<String, String> {
+        let mut filled = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => filled.extend_from_slice(text.as_bytes()),
+                Part::Variable(name) => {
+                    let value = value(name).ok_or_else(|| name.clone())?;
+                    put(value.as_bytes(), place, &mut filled);
+                }
+            }
+        }
+        Ok(String::from_utf8_lossy(&filled).into_owned())
+    }
+
     /// Whether nothing stands in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -139,6 +163,26 @@ mod tests {
         );
         check("a {{{{b}} c", Ok(&["a {{b}} c"]));
         check("ü{{x}}ü", Ok(&["ü", "<x>", "ü"]));
+    }
+
+    #[test]
+    fn values_are_put_in_their_places() {
+        let value = |name: &str| match name {
+            "id" => Some("a b/ü".to_owned()),
+            "token" => Some("{{id}}\r\n".to_owned()),
+            _ => None,
+        };
+        let check = |text: &str, place: Place, expected: Result<&str, &str>| {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            let template = Template::parse(text).unwrap();
+            assert_eq!(template.filled(place, value), expected, "{text:?}");
+        };
+        check("/orders/{{id}}?x={{ id }}", Place::Path, Ok("/orders/a%20b/%C3%BC?x=a%20b/%C3%BC"));
+        // A value is a value, whatever stands in it.
+        check("Bearer {{token}}", Place::Header, Ok("Bearer {{id}}  "));
+        check("a {{{{b}} {{id}}", Place::Free, Ok("a {{b}} a b/ü"));
+        check("{{none}}", Place::Free, Err("none"));
+        check("", Place::Path, Ok(""));
     }
 
     #[test]

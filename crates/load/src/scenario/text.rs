@@ -52,9 +52,9 @@ pub(crate) struct Chance {
     pub(crate) drawn: u64,
 }
 
-/// Where a text is written, which decides what must not stand in it.
+/// Where a text is written, which decides what must not stand in a value there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// In a request line: what would end it is percent-encoded.
     Path,
     /// In a header: control characters would begin another one, and become spaces.
@@ -99,7 +99,8 @@ impl Chance {
     }
 }
 
-fn put(value: &[u8], place: Place, out: &mut Vec<u8>) {
+/// Appends a value as it may stand at a place.
+pub(super) fn put(value: &[u8], place: Place, out: &mut Vec<u8>) {
     match place {
         Place::Free => out.extend_from_slice(value),
         Place::Header => {

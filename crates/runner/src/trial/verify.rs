@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde_json_path::JsonPath;
 use tokio::time::{Instant, sleep};
+use waggle_load::{Place, Template};
 use waggle_study::Check;
 
 use crate::{
@@ -38,10 +39,7 @@ pub(crate) async fn verify<D: Driver, W: Web>(
     for check in &target.system.verify {
         let address = endpoint(target.system, driver, &check.endpoint)?;
         let check = filled(check, target.secrets)?;
-        let check = check.with_captured(&captured).map_err(|name| {
-            let why = format!("no step before it captured \"{name}\"");
-            Failure::new(format!("check \"{}\": {why}", check.name))
-        })?;
+        let check = with_captured(&check, &captured)?;
         captured.extend(step(&check, address, web).await?);
     }
     Ok(())
@@ -62,6 +60,27 @@ fn filled(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
         *text = fill(text)?;
     }
     filled.body = fill(&check.body)?;
+    Ok(filled)
+}
+
+/// The step with what earlier ones captured in place of each `{{name}}`, written as in the requests of a scenario.
+fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<Check, Failure> {
+    let failed = |why: String| Failure::new(format!("check \"{}\": {why}", check.name));
+    let fill = |text: &mut String, place: Place| -> Result<(), Failure> {
+        let template = Template::parse(text).map_err(|problem| failed(problem.to_string()))?;
+        let filled = template.filled(place, |name| captured.get(name).cloned());
+        *text = filled.map_err(|name| failed(format!("no step before it captured \"{name}\"")))?;
+        Ok(())
+    };
+    let mut filled = check.clone();
+    fill(&mut filled.path, Place::Path)?;
+    fill(&mut filled.body, Place::Free)?;
+    for (_, value) in &mut filled.headers {
+        fill(value, Place::Header)?;
+    }
+    for text in &mut filled.expect.contains {
+        fill(text, Place::Free)?;
+    }
     Ok(filled)
 }
 
@@ -135,5 +154,46 @@ fn found(body: &str, path: &str) -> Option<String> {
         serde_json::Value::String(text) => Some(text.clone()),
         serde_json::Value::Number(number) => Some(number.to_string()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, time::Duration};
+
+    use waggle_study::{Check, CheckExpect, When};
+
+    use super::with_captured;
+
+    #[test]
+    fn what_was_captured_cannot_break_out_of_its_place() {
+        let check = |path: &str| Check {
+            name: "read".to_owned(),
+            when: When::default(),
+            endpoint: "shop".to_owned(),
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            headers: vec![("X-Of".to_owned(), "of {{id}}".to_owned())],
+            body: "{{id}}".to_owned(),
+            expect: CheckExpect {
+                status: 200,
+                contains: vec!["<{{id}}>".to_owned()],
+            },
+            captures: Vec::new(),
+            within: Duration::from_secs(1),
+        };
+        let captured = BTreeMap::from([("id".to_owned(), "a b\nü".to_owned())]);
+        let filled = with_captured(&check("/orders/{{id}}"), &captured).unwrap();
+        assert_eq!(filled.path, "/orders/a%20b%0A%C3%BC");
+        assert_eq!(filled.headers[0].1, "of a b ü");
+        assert_eq!(
+            (filled.body.as_str(), filled.expect.contains[0].as_str()),
+            ("a b\nü", "<a b\nü>")
+        );
+        let failure = with_captured(&check("/orders/{{it}}"), &captured).unwrap_err();
+        assert_eq!(
+            failure.reason,
+            "check \"read\": no step before it captured \"it\""
+        );
     }
 }

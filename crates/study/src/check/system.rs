@@ -71,7 +71,12 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .flatten()
         .filter_map(|(name, raw)| watch(checker, context, name, raw))
         .collect();
-    let verify = verify::steps(checker, (&endpoints, &conditions), raw.verify);
+    let context = verify::Context {
+        endpoints: &endpoints,
+        names: &names,
+        conditions: &conditions,
+    };
+    let verify = verify::steps(checker, context, raw.verify);
     Some(System {
         name: raw.system?.0,
         summary: raw.summary?,

@@ -8,9 +8,10 @@ use super::{
     Checker,
     provision::{self, Conditions},
     system::WITHIN,
+    system_text::Names,
 };
 use crate::{
-    Check, CheckExpect, Endpoint,
+    Check, CheckExpect, Endpoint, When,
     mistake::Finding,
     nearest::{list, nearest},
     raw,
@@ -20,37 +21,82 @@ use crate::{
 
 const CHECK_WITHIN: Duration = Duration::from_secs(5);
 
+/// What steps may speak of.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) endpoints: &'a [Endpoint],
+    pub(super) names: &'a Names,
+    pub(super) conditions: &'a Conditions<'a>,
+}
+
+/// A name that a step captures, and in which configurations it does.
+struct Captured {
+    name: String,
+    when: When,
+}
+
+/// Where a step stands.
+struct Standing<'a> {
+    index: String,
+    /// In which configurations it is done.
+    when: When,
+    /// By the steps before it.
+    captured: &'a [Captured],
+}
+
 /// The steps, in order.
 pub(super) fn steps(
     checker: &mut Checker<'_>,
-    context: (&[Endpoint], &Conditions<'_>),
+    context: Context<'_>,
     raw: Option<Vec<raw::Verify>>,
 ) -> Vec<Check> {
     let mut captured = Vec::new();
     let mut steps = Vec::new();
     for (index, raw) in raw.into_iter().flatten().enumerate() {
-        let names: Vec<String> = raw
-            .capture
-            .iter()
-            .flatten()
-            .map(|one| one.0.clone())
-            .collect();
-        steps.extend(step(checker, context, (index, &captured), raw));
+        let index = index.to_string();
+        let own = &["verify", index.as_str(), "when"];
+        let own = context.conditions.read(checker, raw.when.as_ref(), own);
+        let when = own.and(&context.existence(raw.endpoint.as_deref()));
+        let names = raw.capture.iter().flatten().map(|one| Captured {
+            name: one.0.clone(),
+            when: when.clone(),
+        });
+        let names: Vec<Captured> = names.collect();
+        let standing = Standing {
+            index,
+            when,
+            captured: &captured,
+        };
+        steps.extend(step(checker, context, (&standing, own), raw));
         captured.extend(names);
     }
     steps
 }
 
+impl Context<'_> {
+    /// In which configurations an endpoint exists; one that is not known was reported.
+    fn existence(&self, endpoint: Option<&str>) -> When {
+        let mut endpoints = self.endpoints.iter();
+        let known = endpoints.find(|known| Some(known.name.as_str()) == endpoint);
+        known.map_or_else(When::default, |known| {
+            known.when.and(&self.names.when_of(&known.component))
+        })
+    }
+}
+
 fn step(
     checker: &mut Checker<'_>,
-    (endpoints, conditions): (&[Endpoint], &Conditions<'_>),
-    (index, captured): (usize, &[String]),
+    Context {
+        endpoints,
+        conditions,
+        ..
+    }: Context<'_>,
+    (standing, when): (&Standing<'_>, When),
     raw: raw::Verify,
 ) -> Option<Check> {
-    let index = index.to_string();
+    let index = &standing.index;
     let path = |key: &'static str| ["verify", index.as_str(), key];
-    let when = conditions.read(checker, raw.when.as_ref(), &path("when"));
-    let method = checker.method_and_path(raw.methods(), &["verify", &index]);
+    let method = checker.method_and_path(raw.methods(), &["verify", index]);
     let headers = checker.headers(raw.headers.clone(), &path("headers"));
     let body = raw.body.clone().unwrap_or_default();
     let here = ["verify", index.as_str()];
@@ -72,7 +118,7 @@ fn step(
     let (method, target) = method?;
     let expect = raw.expect?;
     let contains = expect.contains.unwrap_or_default();
-    let mut known = |text: &str, path: &[&str]| names_are_known(checker, captured, text, path);
+    let mut known = |text: &str, path: &[&str]| names_are_known(checker, standing, text, path);
     known(&target, &path(method_key(&method)));
     known(&body, &path("body"));
     for (name, value) in &headers {
@@ -152,8 +198,13 @@ fn captures(
     captures
 }
 
-/// Whether each `{{name}}` of a text was captured by an earlier step.
-fn names_are_known(checker: &mut Checker<'_>, captured: &[String], text: &str, path: &[&str]) {
+/// Whether each `{{name}}` of a text was captured by an earlier step that is done wherever this one is.
+fn names_are_known(
+    checker: &mut Checker<'_>,
+    Standing { when, captured, .. }: &Standing<'_>,
+    text: &str,
+    path: &[&str],
+) {
     let Ok(used) = variables(text) else {
         let what = format!("{} has a {{{{ without a name and its }}}}", quoted(text));
         let place = checker.at(path);
@@ -161,18 +212,27 @@ fn names_are_known(checker: &mut Checker<'_>, captured: &[String], text: &str, p
         return;
     };
     for variable in used {
-        if captured.iter().any(|name| name == variable.name) {
+        let by = || captured.iter().filter(|one| one.name == variable.name);
+        if by().any(|one| one.when.follows_from(when)) {
+            continue;
+        }
+        let place = checker.at(path);
+        let only: Vec<String> = by().map(|one| one.when.to_string()).collect();
+        if !only.is_empty() {
+            let name = quoted(variable.name);
+            let what = format!("{name} is captured only where {}", only.join(", or where "));
+            let expected = "the same condition (when) around it";
+            checker.report(Finding::new(place, what).expected(expected));
             continue;
         }
         let what = format!("no earlier step captures {}", quoted(variable.name));
-        let names = || captured.iter().map(String::as_str);
+        let names = || captured.iter().map(|one| one.name.as_str());
         let expected = if captured.is_empty() {
             "a step before it with capture".to_owned()
         } else {
             list(names())
         };
         let near = nearest(variable.name, names()).map(str::to_owned);
-        let place = checker.at(path);
         checker.report(Finding::new(place, what).expected(expected).meant(near));
     }
 }

@@ -114,6 +114,37 @@ fn a_configuration_has_what_belongs_to_it() {
     );
 }
 
+/// A step that captures is done wherever one is that names what it captured; also where that hangs on its endpoint.
+#[test]
+fn a_capture_is_there_wherever_it_is_named() {
+    let with = |front: &str, store: &str| {
+        let changes = [
+            (
+                "endpoint: front, get: /, headers: { X-Token: \"${secret.db}\" },",
+                &*format!("endpoint: front, get: {front}, capture: {{ front: {{ json: $.a }} }},"),
+            ),
+            (
+                "endpoint: store, get: /,",
+                &*format!("endpoint: store, get: {store}, capture: {{ store: {{ json: $.a }} }},"),
+            ),
+        ];
+        let last = "  - { name: last, LAST, expect: { status: 200 } }\n";
+        changed(BOTH, &changes) + last
+    };
+    let check = |last: &str, expected: &[&str]| {
+        let text = with("/", "/{{front}}").replace("LAST", last);
+        let told = read_system(&source("system.yaml", text)).map_err(|mistakes| headlines(&mistakes));
+        assert_eq!(told.err().unwrap_or_default(), expected, "{last}");
+    };
+    check("endpoint: store, get: '/{{front}}{{store}}'", &[]);
+    check(
+        "when: { backend: store }, endpoint: front, get: '/{{store}}'",
+        &[],
+    );
+    let what = "system.yaml:49:49: \"store\" is captured only where backend is store; expected the same condition (when) around it";
+    check("endpoint: front, get: '/{{store}}'", &[what]);
+}
+
 #[test]
 fn levels_of_a_command_line_are_checked() {
     let check = |given: &[(&str, &str)], expected: Result<&[&str], &str>| {
