@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
-use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule};
+use waggle_study::{self as study, BodyExpect, Cell, LoadModel};
 
 use crate::counts::Carried;
 
@@ -106,17 +106,17 @@ pub(crate) fn intervals_in(time: Duration, interval: Duration) -> u64 {
     u64::try_from((time.as_nanos() + interval / 2) / interval).unwrap_or(u64::MAX)
 }
 
+/// The intervals of a warm-up that goes on until its time is up.
+pub(crate) fn warms_up_for(cell: &Cell) -> u64 {
+    intervals_in(cell.schedule.warm_up_at_most, cell.measure.interval)
+}
+
 /// The interval with which the load falls, where it does, counted from 0: the first behind the measured phase.
 pub(crate) fn falls_with(cell: &Cell) -> Option<u64> {
-    let Schedule {
-        warm_up_at_most,
-        measure,
-        ..
-    } = cell.schedule;
-    let interval = cell.measure.interval;
+    let measured = intervals_in(cell.schedule.measure, cell.measure.interval).max(1);
     cell.schedule
         .recovery
-        .map(|_| intervals_in(warm_up_at_most, interval) + intervals_in(measure, interval).max(1))
+        .map(|_| warms_up_for(cell) + measured)
 }
 
 /// When that is, since the start of the load.

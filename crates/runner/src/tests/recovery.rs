@@ -205,6 +205,21 @@ async fn what_was_handed_over_late_is_told() {
         let remark = "intervals were handed over late: 0.25 s after the load had fallen are among what was measured";
         assert_eq!(info.remarks, [remark]);
     }
+    // The first measured interval comes together with the last one of the warm-up.
+    let bench = open();
+    let fault = Some(Fault::HandsOverLate(2, 3));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let info = &trial.info;
+        assert_eq!(
+            (info.end.clone(), info.measured.seconds),
+            (TrialEnd::Completed, 1.75)
+        );
+        let measured = info.phase(PhaseName::Measure).unwrap();
+        assert_eq!((measured.start_s, measured.end_s), (1.25, 3.0));
+        let remark = "intervals were handed over late: the first 0.25 s of the measured phase are among the warm-up";
+        assert_eq!(info.remarks, [remark]);
+    }
     // Warm-up and measured phase come as one.
     let bench = open();
     let fault = Some(Fault::HandsOverLate(12, 0));
@@ -217,6 +232,23 @@ async fn what_was_handed_over_late_is_told() {
         assert_eq!(
             reason,
             "the load had fallen before the first measured interval was handed over"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_that_ends_before_it_falls_fails_the_trial() {
+    let bench = open();
+    let fault = Some(Fault::Fails(PhaseName::Measure));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let TrialEnd::Failed { phase, reason, .. } = &trial.info.end else {
+            panic!("{:?}", trial.info.end);
+        };
+        assert_eq!(*phase, PhaseName::Measure);
+        assert_eq!(
+            reason,
+            "the load ended before the measured phase was over"
         );
     }
 }

@@ -150,19 +150,30 @@ impl Report {
                 at_s: seconds(with),
                 recovery: info::recovery(&recovery),
             });
-        if let (Some((_, to)), Some(fall)) = (self.measured_within, self.fall)
-            && to > fall.at_s
-        {
-            self.remarks.push(format!(
-                "intervals were handed over late: {} s after the load had fallen are among what was measured",
-                to - fall.at_s
-            ));
+        if let (Some((from, to)), Some(fall)) = (self.measured_within, self.fall) {
+            self.handed_over_late(from - seconds(job::warms_up_for(cell)), to - fall.at_s);
         }
         if let Some(load) = &self.load {
             self.engine = EngineInfo {
                 possible_per_s: load.possible_per_s,
                 ..measured.engine(load.workers, load.connections, load.offered_per_s)
             };
+        }
+    }
+
+    /// Where a load falls at an instant that was told beforehand, intervals that come late do not put off what follows them: so
+    /// many seconds of the measured phase went to the warm-up, and so many after the fall went to the measured phase.
+    fn handed_over_late(&mut self, lost_s: f64, gained_s: f64) {
+        let late = "intervals were handed over late";
+        if lost_s > 0.0 {
+            self.remarks.push(format!(
+                "{late}: the first {lost_s} s of the measured phase are among the warm-up"
+            ));
+        }
+        if gained_s > 0.0 {
+            self.remarks.push(format!(
+                "{late}: {gained_s} s after the load had fallen are among what was measured"
+            ));
         }
     }
 

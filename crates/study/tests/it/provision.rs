@@ -132,7 +132,7 @@ fn a_capture_is_there_wherever_it_is_named() {
         changed(BOTH, &changes) + last
     };
     let check = |last: &str, expected: &[&str]| {
-        let text = with("/", "/{{front}}").replace("LAST", last);
+        let text = with("/", "'/{{front}}'").replace("LAST", last);
         let told = read_system(&source("system.yaml", text)).map_err(|mistakes| headlines(&mistakes));
         assert_eq!(told.err().unwrap_or_default(), expected, "{last}");
     };
