@@ -40,8 +40,8 @@ pub(crate) struct ByTime {
     /// What was asked for when, the latest last.
     looks: VecDeque<Look>,
     pub(crate) pace: Pace,
+    /// Since when, and how much, is spent on rounds that go far back; and whether the one under way does.
     began: Instant,
-    /// On rounds that went far back, and whether the one under way does.
     spent_far_back: Duration,
     is_far_back: bool,
     last_took: Duration,
@@ -178,8 +178,10 @@ impl ByTime {
         self.stretches.begin_anew();
     }
 
-    /// Asks for everything again.
+    /// Asks for everything again. What was spent on looks far back before says nothing of what they cost now.
     pub(crate) fn forget(&mut self) {
+        self.began = Instant::now();
+        self.spent_far_back = Duration::ZERO;
         self.frontier.begin_anew();
         self.stretches.begin_anew();
         self.notes.begin_anew();
@@ -295,5 +297,77 @@ impl ByTime {
         let since_ns = before.map_or(sent_ns, |look| look.begun_ns.max(sent_ns));
         let gap = Duration::from_nanos(received_ns.saturating_sub(since_ns));
         self.pace.gap(gap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use waggle_load::key_of;
+    use waggle_study::{ProbeAsk, ProbeKind, Rows};
+
+    use super::{ByTime, Depth};
+    use crate::{
+        probe::tests::Bench,
+        web::{Ask, Line, WebError},
+    };
+
+    /// Shows what was sent between two instants, which stand in the path: `/FROM/TO`.
+    struct Store(Vec<(u64, u64)>);
+
+    impl Line for Store {
+        async fn ask(
+            &mut self,
+            ask: &Ask<'_>,
+            chunk: &mut dyn FnMut(&[u8]),
+        ) -> Result<u16, WebError> {
+            let mut numbers = ask.path.split('/').filter_map(|part| part.parse().ok());
+            let (from, to) = (numbers.next().unwrap(), numbers.next().unwrap());
+            for (key, time) in self.0.iter().filter(|(_, time)| (from..to).contains(time)) {
+                chunk(format!("key={key} time={time}\n").as_bytes());
+            }
+            Ok(200)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_looks_far_back_cost_before_a_kill_puts_off_none_after_it() {
+        let ask = ProbeAsk {
+            method: "GET".to_owned(),
+            path: "/${from}/${to}".to_owned(),
+            headers: Vec::new(),
+            body: String::new(),
+        };
+        let limit = 1_000_000;
+        let kind = ProbeKind::Time {
+            ask: ask.clone(),
+            limit,
+        };
+        let rows = Rows::Marked {
+            key_after: "key=".to_owned(),
+            run_after: None,
+            time_after: Some("time=".to_owned()),
+        };
+        let bench = Bench::new(kind, rows);
+        let following = bench.following();
+        let since_ns = following.since_ns;
+        let mut by_time = ByTime::new(&following, ask, limit);
+        // The first one never comes, so that what lies behind it is gone back to.
+        let record = |sequence: u64| (key_of(0, sequence), since_ns + sequence);
+        let mut store = Store((1..1_000).map(record).collect());
+        by_time.spent_far_back = Duration::from_secs(3600);
+        by_time.forget();
+        let mut read = Vec::new();
+        for look in 0..5 {
+            let before = by_time.pace.rows_read;
+            by_time.look(&mut store, Depth::Turn).await.unwrap();
+            read.push(by_time.pace.rows_read - before);
+            store.0.push(record(1_000 + look));
+        }
+        assert_eq!(by_time.notes.seen.distinct, 1_003);
+        // The first one reads all; of those that follow every second one goes back, and the others read on.
+        assert_eq!(read[0], 999);
+        assert!(read[2] <= 3 && read[4] <= 3, "{read:?}");
     }
 }

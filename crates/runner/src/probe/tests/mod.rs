@@ -1,4 +1,4 @@
-//! Probes on real servers: records that come late, twice or never are in the account as what they are.
+//! What a probe is told in tests; and probes on real servers: records that come late, twice or never are in the account as what they are.
 
 mod influxdb;
 mod kafka;
@@ -25,7 +25,7 @@ const ALL_WITHIN: Duration = Duration::from_secs(120);
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// What a probe is told of a trial whose every record is measured.
-struct Bench {
+pub(super) struct Bench {
     probe: Probe,
     delivery: Delivery,
     clock: Clock,
@@ -34,7 +34,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(kind: ProbeKind, rows: Rows) -> Self {
+    pub(super) fn new(kind: ProbeKind, rows: Rows) -> Self {
         Self {
             probe: Probe {
                 name: "place".to_owned(),
@@ -56,7 +56,7 @@ impl Bench {
         }
     }
 
-    fn following(&self) -> Following<'_> {
+    pub(super) fn following(&self) -> Following<'_> {
         Following {
             has_others: false,
             probe: &self.probe,
