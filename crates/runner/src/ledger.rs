@@ -41,10 +41,27 @@ pub(crate) fn ledger(
 
 /// Whether every accepted record was seen.
 pub(crate) fn is_complete(accounts: &[Account], records_per_request: u32, seen: &Seen) -> bool {
+    let accepted = |state| state == State::Accepted;
+    all_seen(accounts, records_per_request, seen, accepted)
+}
+
+/// Whether one of those that were not accepted was not seen: nobody knows whether it will come.
+pub(crate) fn has_open(accounts: &[Account], records_per_request: u32, seen: &Seen) -> bool {
+    let others = |state| state != State::Accepted;
+    !all_seen(accounts, records_per_request, seen, others)
+}
+
+/// Whether every record was seen of the requests with a fate that counts.
+fn all_seen(
+    accounts: &[Account],
+    records_per_request: u32,
+    seen: &Seen,
+    counts: impl Fn(State) -> bool,
+) -> bool {
     let mut all = accounts.iter().enumerate();
     all.all(|(worker, account)| {
-        let mut accepted = states(account).filter(|(_, state)| *state == State::Accepted);
-        accepted.all(|(request, _)| {
+        let mut of_them = states(account).filter(|(_, state)| counts(*state));
+        of_them.all(|(request, _)| {
             let first = request * u64::from(records_per_request);
             (first..first + u64::from(records_per_request))
                 .all(|sequence| seen.has(worker, sequence))
@@ -100,7 +117,7 @@ mod tests {
     use waggle_load::{Account, State, key_of};
     use waggle_results::LedgerInfo;
 
-    use super::{accepted, is_complete, ledger};
+    use super::{accepted, has_open, is_complete, ledger};
     use crate::probe::Seen;
 
     const WORKERS: usize = 2;
@@ -203,6 +220,9 @@ mod tests {
             prop_assert_eq!(info.accepted, info.delivered + info.missing);
             prop_assert_eq!(info.accepted, accepted(&accounts, per_request));
             prop_assert_eq!(info.missing == 0, is_complete(&accounts, per_request, &seen));
+            let delivered = info.rejected_delivered + info.unknown_delivered;
+            let open = info.rejected + info.unknown - delivered;
+            prop_assert_eq!(open > 0, has_open(&accounts, per_request, &seen));
         }
 
         #[test]

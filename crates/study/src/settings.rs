@@ -361,6 +361,8 @@ pub struct Schedule {
     /// Where the load falls after the measured phase and goes on.
     pub recovery: Option<Recovery>,
     pub drain_at_most: Duration,
+    /// Where records that were not accepted may still come, the drain ends once nothing new has come for so long.
+    pub drain_quiet: Duration,
     /// Every replica of every component must be ready by then.
     pub ready_at_most: Duration,
     /// Pause between two trials.

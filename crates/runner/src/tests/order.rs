@@ -140,6 +140,56 @@ async fn lost_and_doubled_records_are_found() {
     check_ledger(&bench, 0, 12 * PER_INTERVAL, true);
 }
 
+/// Of three requests without an answer the records come one after the other, `each_ms` apart. Tells how many are found and how long
+/// the drain of at most 20 s takes.
+async fn unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
+    let study = STUDY
+        .replace("connections: [1, 2]", "connections: [1]")
+        .replace("repeat: 2", "repeat: 1")
+        .replace("drain: { at_most: 2s }", &format!("drain: {{ {drain} }}"));
+    let bench = Bench::with(&study);
+    let fault = Fault::LeavesUnanswered(400, each_ms);
+    bench
+        .run(&world(Some(fault)), Then::Nothing)
+        .await
+        .0
+        .unwrap();
+    let info = &bench.results().trials[0].info;
+    let ledger = info.ledger.as_ref().unwrap();
+    assert_eq!((ledger.unknown, ledger.missing), (3, 0));
+    let delivery = info.delivery.as_ref().unwrap();
+    // When all that was accepted was there.
+    assert!(delivery.drained_after_s.unwrap() < 0.5, "{delivery:?}");
+    let drain = info.phase(PhaseName::Drain).unwrap();
+    (ledger.unknown_delivered, drain.end_s - drain.start_s)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_still_come_is_waited_for_until_nothing_comes_for_a_while() {
+    let check = |(found, took): (u64, f64), expected: u64, seconds: f64| {
+        assert_eq!(found, expected);
+        // With what it takes to measure what looking costs.
+        assert!((seconds..seconds + 1.0).contains(&took), "{took}");
+    };
+    // They come closer to each other than it waits, and 2 s after the last one it ends.
+    check(unanswered(1_500, "at_most: 20s").await, 3, 4.5 + 2.0);
+    // None comes, which costs no more than that.
+    check(unanswered(60_000, "at_most: 20s").await, 0, 2.0);
+    check(unanswered(3_000, "at_most: 20s").await, 0, 2.0);
+    check(
+        unanswered(3_000, "at_most: 20s, quiet: 4s").await,
+        3,
+        9.0 + 4.0,
+    );
+    // Nor is it longer than the drain may be.
+    check(
+        unanswered(3_000, "at_most: 7s, quiet: 4s").await,
+        2,
+        7.0,
+    );
+    check(unanswered(0, "at_most: 20s").await, 3, 0.0);
+}
+
 /// A probe that cannot keep up: what it did not read counts as missing, and the result says whose fault that is.
 async fn check_unread(fault: Fault, behind_s: f64, at_most_s: f64) {
     let bench = Bench::new();

@@ -3,6 +3,7 @@
 
 use std::{
     cell::RefCell,
+    collections::VecDeque,
     net::{Ipv4Addr, SocketAddr},
     rc::Rc,
     time::Duration,
@@ -43,6 +44,8 @@ pub(crate) enum Fault {
     Loses(u64),
     /// The store keeps every n-th record twice.
     Doubles(u64),
+    /// Every n-th request gets no answer. Once the load has stopped the store takes a record of those after so many milliseconds each.
+    LeavesUnanswered(u64, u64),
     /// After the load the store has everything once more, behind the rest.
     ShowsAgain,
     /// Each look at the store takes a second.
@@ -74,6 +77,9 @@ pub(crate) struct World {
     deaths: watch::Sender<Vec<Death>>,
     looks_at_rest: u32,
     load_has_stopped: bool,
+    /// Records of requests without an answer: those that the store has not taken, and when it is to take the next one.
+    unanswered: VecDeque<(u64, u64)>,
+    takes_next_at: Option<Instant>,
 }
 
 pub(crate) type Shared = Rc<RefCell<World>>;
@@ -91,7 +97,21 @@ impl World {
             deaths: watch::channel(Vec::new()).0,
             looks_at_rest: 0,
             load_has_stopped: false,
+            unanswered: VecDeque::new(),
+            takes_next_at: None,
         }))
+    }
+
+    fn take_unanswered(&mut self) {
+        let Some(Fault::LeavesUnanswered(_, each_ms)) = self.fault else {
+            return;
+        };
+        while let Some(at) = self.takes_next_at.filter(|at| *at <= Instant::now())
+            && let Some(taken) = self.unanswered.pop_front()
+        {
+            self.stored.push(taken);
+            self.takes_next_at = Some(at + Duration::from_millis(each_ms));
+        }
     }
 
     /// The one component ends from itself.
@@ -151,6 +171,8 @@ impl Driver for Fake {
             world.is_up = true;
             world.is_dead = false;
             world.stored.clear();
+            world.unanswered.clear();
+            world.takes_next_at = None;
             world.deaths = watch::channel(Vec::new()).0;
         }
         self.step(PhaseName::Up, "up").await
@@ -289,8 +311,14 @@ impl FakeRun {
         let sent = if world.is_dead { 0 } else { PER_INTERVAL };
         for _ in 0..sent {
             let request = self.account.send();
-            self.account.note(request, State::Accepted);
             let stored = (key_of(0, request), self.clock.unix_ns());
+            if let Some(Fault::LeavesUnanswered(nth, _)) = world.fault
+                && (request + 1).is_multiple_of(nth)
+            {
+                world.unanswered.push_back(stored);
+                continue;
+            }
+            self.account.note(request, State::Accepted);
             match world.fault {
                 Some(Fault::Loses(nth)) if (request + 1).is_multiple_of(nth) => {}
                 Some(Fault::Doubles(nth)) if (request + 1).is_multiple_of(nth) => {
@@ -372,6 +400,11 @@ impl LoadRun for FakeRun {
         if !world.load_has_stopped && world.fault == Some(Fault::ShowsAgain) {
             world.stored.extend_from_within(..);
         }
+        if let (false, Some(Fault::LeavesUnanswered(_, each_ms))) =
+            (world.load_has_stopped, world.fault)
+        {
+            world.takes_next_at = Some(Instant::now() + Duration::from_millis(each_ms));
+        }
         world.load_has_stopped = true;
     }
 
@@ -442,6 +475,7 @@ impl Line for FakeLine {
         let trickles = draining && fault == Some(Fault::Trickles);
         let (offset, limit) = offset_and_limit(ask.path);
         let limit = if trickles { 10 } else { limit };
+        self.0.0.borrow_mut().take_unanswered();
         self.0.0.borrow().show(offset, limit, chunk);
         if trickles {
             std::future::pending().await

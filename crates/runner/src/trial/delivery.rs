@@ -12,8 +12,8 @@ use crate::{
     counts::{as_f64, share},
     driver::{Driver, Failure},
     events::Events,
-    ledger::{self, accepted, is_complete},
-    probe::{Depth, Follower, Following},
+    ledger::{self, accepted, has_open, is_complete},
+    probe::{Depth, Follower, Following, Seen},
     trial::{disturbing::Restarts, phases::Cut},
     web::Line,
 };
@@ -96,17 +96,17 @@ impl<'a, N: Line> Delivery<'a, N> {
         }
     }
 
-    /// Looks until every accepted record was seen and the store shows no more, or the time is up. A store that cannot be read fails the trial:
-    /// nothing could be said of what is in it.
+    /// Looks until every accepted record was seen and the store shows no more, and where others may still come until none has come
+    /// for a while; or until the time is up. A store that cannot be read fails the trial: nothing could be said of what is in it.
     pub(crate) async fn drain(
         &mut self,
         writer: &RefCell<TrialWriter>,
         events: &Events,
         sent: Sent<'_>,
-        at_most: Duration,
+        DrainTimes { at_most, quiet }: DrainTimes,
     ) -> Result<(), Cut> {
         let start = Instant::now();
-        let accepted = accepted(sent.accounts, sent.records_per_request);
+        let mut come = Come::new(accepted(sent.accounts, sent.records_per_request));
         self.read_under_load = self.follower.pace().bytes_read;
         let mut live_at = start + LIVE_EVERY;
         loop {
@@ -114,19 +114,15 @@ impl<'a, N: Line> Delivery<'a, N> {
             let look_at_most = at_most
                 .saturating_sub(start.elapsed())
                 .max(LAST_LOOK_AT_MOST);
-            let is_last = start.elapsed() + self.poll >= at_most;
+            let is_quiet = come.is_complete && come.since.elapsed() >= quiet;
+            let is_last = is_quiet || start.elapsed() + self.poll >= at_most;
             let has_more = self.drain_look(is_last, look_at_most, writer).await?;
-            // Counting is cheap, comparing is not: first the one, then the other.
-            let (visible, is_complete) = self.follower.notes(|notes| {
-                let seen = &notes.seen;
-                let complete = seen.distinct >= accepted
-                    && is_complete(sent.accounts, sent.records_per_request, seen);
-                (seen.distinct, complete)
-            });
-            if is_complete {
+            let is_new = self.follower.notes(|notes| come.look(sent, &notes.seen));
+            if come.is_complete {
                 self.drained_after.get_or_insert(start.elapsed());
+                let ends = !come.is_open || (is_quiet && !is_new && self.problem.is_none());
                 // What the store shows beyond that are copies, and records whose fate nobody knew.
-                if !has_more {
+                if ends && !has_more {
                     return Ok(());
                 }
             }
@@ -135,7 +131,10 @@ impl<'a, N: Line> Delivery<'a, N> {
                 break;
             }
             if self.place == Place::Last && Instant::now() >= live_at {
-                events.show(Event::Draining { visible, accepted });
+                events.show(Event::Draining {
+                    visible: come.visible,
+                    accepted: come.accepted,
+                });
                 live_at += LIVE_EVERY;
             }
             if !has_more {
@@ -349,6 +348,60 @@ impl<'a, N: Line> Delivery<'a, N> {
                 Ok(false)
             }
         }
+    }
+}
+
+/// How long a drain goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DrainTimes {
+    pub(crate) at_most: Duration,
+    /// Without anything new, where all that was accepted is there and some was not accepted.
+    pub(crate) quiet: Duration,
+}
+
+/// What has come until now.
+#[derive(Debug)]
+struct Come {
+    accepted: u64,
+    visible: u64,
+    /// Records and copies of them; `None`: nobody has looked.
+    arrived: Option<u64>,
+    /// Nothing came after that.
+    since: Instant,
+    is_complete: bool,
+    /// Records that were not accepted may still come.
+    is_open: bool,
+}
+
+impl Come {
+    fn new(accepted: u64) -> Self {
+        Self {
+            accepted,
+            visible: 0,
+            arrived: None,
+            since: Instant::now(),
+            is_complete: false,
+            is_open: false,
+        }
+    }
+
+    /// Takes up what was seen; true where there is more than before.
+    fn look(&mut self, sent: Sent<'_>, seen: &Seen) -> bool {
+        let arrived = Some(seen.distinct + seen.duplicates);
+        if arrived == self.arrived {
+            return false;
+        }
+        (self.arrived, self.since) = (arrived, Instant::now());
+        self.visible = seen.distinct;
+        let Sent {
+            accounts,
+            records_per_request,
+        } = sent;
+        // Counting is cheap, comparing is not: first the one, then the other.
+        self.is_complete =
+            seen.distinct >= self.accepted && is_complete(accounts, records_per_request, seen);
+        self.is_open = self.is_complete && has_open(accounts, records_per_request, seen);
+        true
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     load::{Load, LoadRun},
     trial::{
         Means, Order, SPARE,
-        delivery::{Delivery, Sent},
+        delivery::{Delivery, DrainTimes, Sent},
         disturbing::{self, Disturbing},
         phases::{Allowed, Cut, Phases, Stop},
         rehearsal,
@@ -282,10 +282,14 @@ impl Trial<'_> {
         let cell = self.order.cell;
         let sent = self.sent(outcome);
         let at_most = cell.schedule.drain_at_most;
+        let times = DrainTimes {
+            at_most,
+            quiet: cell.schedule.drain_quiet,
+        };
         let work = async {
             let drain = deliveries
                 .iter_mut()
-                .map(|delivery| delivery.drain(self.writer, self.events, sent, at_most));
+                .map(|delivery| delivery.drain(self.writer, self.events, sent, times));
             all(drain.collect()).await?;
             for delivery in deliveries {
                 delivery.measure_cost(driver).await;

@@ -16,6 +16,7 @@ const PHASE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_s
 
 const WARM_UP: Duration = Duration::from_secs(20);
 const DRAIN: Duration = Duration::from_secs(30);
+const QUIET: Duration = Duration::from_secs(2);
 const READY: Duration = Duration::from_secs(30);
 const REPEAT: u32 = 5;
 const FIRST: [&str; 3] = ["schedule", "warm_up", "first"];
@@ -69,13 +70,15 @@ pub(crate) fn schedule(
         (Duration::ZERO, PHASE.1),
     );
     let (warm_up_until, warm_up_at_most) = warm_up?;
+    let (drain_at_most, drain_quiet) = drain?;
     Some(Schedule {
         warm_up_until,
         warm_up_at_most,
         first: first?,
         measure: measure?,
         recovery: recovery?,
-        drain_at_most: drain?,
+        drain_at_most,
+        drain_quiet,
         ready_at_most: ready?,
         cool_down: cool_down?,
     })
@@ -200,11 +203,12 @@ pub(super) fn whole_intervals(
     Some(time)
 }
 
+/// How long a drain may take, and for how long nothing new comes before it ends.
 fn drain(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
     delivery: Option<&Delivery>,
-) -> Option<Duration> {
+) -> Option<(Duration, Duration)> {
     let path = ["schedule", "drain", "at_most"];
     let default = if delivery.is_some() {
         DRAIN
@@ -229,5 +233,11 @@ fn drain(
         );
         checker.report(Finding::new(checker.at(&path), what).expected(expected));
     }
-    Some(at_most)
+    let path = ["schedule", "drain", "quiet"];
+    let quiet = raw.drain.as_ref().and_then(|drain| drain.quiet);
+    let quiet = match quiet {
+        Some(raw::Span(time)) => checker.within(time, &path, (Duration::ZERO, at_most))?,
+        None => checker.or(None, &path, QUIET.min(at_most))?,
+    };
+    Some((at_most, quiet))
 }

@@ -410,6 +410,8 @@ pub(crate) struct Drain {
     /// The longest it may take.
     #[schemars(required)]
     pub at_most: Option<Span>,
+    /// Where all that was accepted is there and some was not accepted, it ends once nothing new has come for so long; 2s by default.
+    pub quiet: Option<Span>,
 }
 
 /// Waiting for the system to be ready.

@@ -194,7 +194,7 @@ fn factors_stand_wherever_a_scalar_stands() {
         ("/orders", "/orders?n=${n}&c=${connections}"),
         ("X-Shop: one", "X-Shop: \"${n}\""),
         ("measure: 3s", "measure: ${t}"),
-        ("at_most: 10s", "at_most: \"${n}0s\""),
+        ("at_most: 10s", "at_most: \"${n}0s\", quiet: 1500ms"),
         ("[200, 204]", "\"${code}\""),
     ]);
     let cell = &study.cells[3];
@@ -202,6 +202,7 @@ fn factors_stand_wherever_a_scalar_stands() {
     assert_eq!(request(cell).headers[0].1, "2");
     assert_eq!(cell.schedule.measure, Duration::from_secs(4));
     assert_eq!(cell.schedule.drain_at_most, Duration::from_secs(20));
+    assert_eq!(cell.schedule.drain_quiet, Duration::from_millis(1500));
     assert_eq!(request(cell).expect.status, [204]);
 }
 
