@@ -11,12 +11,16 @@
     reason = "a test's program: any surprise should end it, loudly"
 )]
 
+mod wire;
+
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufReader, Write},
     net::{TcpListener, TcpStream},
     sync::{Arc, Condvar, Mutex},
     time::{Duration, Instant},
 };
+
+use wire::{between, request};
 
 /// Which record, counted from 1, the fault is about.
 const FAULTY_RECORD: usize = 1_000;
@@ -162,33 +166,4 @@ impl Serving {
         )
         .into_bytes()
     }
-}
-
-/// The request line and the body; `None` when the connection has ended.
-fn request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
-    let mut first = String::new();
-    let mut length = 0;
-    reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        if line == "\r\n" {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((first, String::from_utf8(body).unwrap()))
-}
-
-/// What stands between `start` and the first of `ends`.
-fn between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
-    text.split_once(start)
-        .and_then(|(_, rest)| rest.split(ends).next())
-        .unwrap_or_default()
 }

@@ -12,11 +12,15 @@
     reason = "a test's program: any surprise should end it, loudly; its log is what it prints"
 )]
 
+mod wire;
+
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufReader, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{Arc, Mutex},
 };
+
+use wire::{between, request};
 
 /// Which orders, counted from 1, the faults are about.
 const FORGOTTEN: usize = 10;
@@ -143,33 +147,4 @@ impl Desk {
 
 fn row(offset: usize, Order { run, key, time }: &Order) -> String {
     format!(r#"{{"offset":{offset},"run":"{run}","key":{key},"time":{time}}}"#) + "\n"
-}
-
-/// The request line and the body; `None` when the connection has ended.
-fn request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
-    let mut first = String::new();
-    let mut length = 0;
-    reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        if line == "\r\n" {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((first, String::from_utf8(body).unwrap()))
-}
-
-/// What stands between `start` and the first of `ends`.
-fn between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
-    text.split_once(start)
-        .and_then(|(_, rest)| rest.split(ends).next())
-        .unwrap_or_default()
 }

@@ -35,11 +35,7 @@ fn a_replica_that_only_some_configurations_have_fails_the_one_trial_it_dies_in()
         "{}",
         shown(&output)
     );
-    assert!(
-        desk.processes_left().is_empty(),
-        "{:?}",
-        desk.processes_left()
-    );
+    desk.assert_none_left();
     let trials = desk.model().trials;
     assert_eq!(trials.len(), 4);
     let (failed, others): (Vec<&TrialModel>, Vec<&TrialModel>) =

@@ -145,6 +145,13 @@ impl Desk {
         waggle_report::model(&Run::read(&self.run_folder()).unwrap())
     }
 
+    /// Nothing that was started in this folder goes on.
+    #[track_caller]
+    pub(crate) fn assert_none_left(&self) {
+        let left = self.processes_left();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
     /// Command lines of processes on this machine that name this folder.
     pub(crate) fn processes_left(&self) -> Vec<String> {
         let mine = self.path().to_string_lossy().into_owned();

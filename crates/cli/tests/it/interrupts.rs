@@ -86,11 +86,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
     until_second_trial(&mut child);
     signal(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(
-        desk.processes_left().is_empty(),
-        "{:?}",
-        desk.processes_left()
-    );
+    desk.assert_none_left();
     assert_eq!(trials(&desk), [(1, 1)]);
     assert!(desk.run_folder().join("report.html").is_file());
     resumes_to_the_end(&desk);

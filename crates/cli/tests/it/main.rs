@@ -20,6 +20,7 @@ mod recovery;
 mod scenario_records;
 mod scenarios;
 mod search;
+mod shipped;
 mod systems;
 mod tutorial;
 mod verdicts;

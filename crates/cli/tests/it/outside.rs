@@ -162,7 +162,7 @@ fn what_is_not_there_is_named() {
     };
     let expected = format!("store runs already, but its port http at {at} cannot be reached");
     assert!(reason.starts_with(&expected), "{reason}");
-    assert!(desk.processes_left().is_empty());
+    desk.assert_none_left();
 }
 
 #[test]
@@ -216,5 +216,5 @@ fn a_broker_that_runs_already_takes_the_records_of_a_study_and_stays() {
         [&vec![format!("broker {}", kafka.brokers())], &Vec::new()]
     );
     TcpStream::connect(kafka.address()).unwrap();
-    assert!(desk.processes_left().is_empty());
+    desk.assert_none_left();
 }

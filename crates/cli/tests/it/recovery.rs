@@ -34,8 +34,7 @@ fn overloaded(recovery: &str) -> Left {
         .replace(interval, "  interval: 1s\n");
     fs::write(&study, text + "thresholds: [recovery < 12s]\n").unwrap();
     let output = desk.output(&["run", "study.yaml", "--quiet"]);
-    let left = desk.processes_left();
-    assert!(left.is_empty(), "{left:?}");
+    desk.assert_none_left();
     // Overload is what the study is about, and a trial may not be believed all the same.
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
     let read = |name: &str| fs::read_to_string(desk.run_folder().join(name)).unwrap();

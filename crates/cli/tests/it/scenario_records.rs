@@ -61,7 +61,7 @@ fn ran(study: &str) -> Desk {
         "{}",
         shown(&output)
     );
-    assert!(desk.processes_left().is_empty());
+    desk.assert_none_left();
     desk
 }
 

@@ -29,8 +29,7 @@ fn searched(find: &str) -> (Model, Option<i32>, String) {
         ..Parts::default()
     });
     let output = desk.output(&["run", "study.yaml"]);
-    let left = desk.processes_left();
-    assert!(left.is_empty(), "{left:?}");
+    desk.assert_none_left();
     (desk.model(), output.status.code(), shown(&output))
 }
 

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::desk::{Desk, Parts, shown};
+use crate::{
+    desk::{Desk, Parts, shown},
+    shipped::{assert_none_missing, trials_of},
+};
 
 /// Far longer than anything here takes, for a busy machine.
 const AT_MOST: Duration = Duration::from_secs(60);
@@ -140,7 +143,7 @@ fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(servers(&desk).is_empty(), "{:?}", servers(&desk));
-    assert!(desk.processes_left().is_empty());
+    desk.assert_none_left();
     fine(&output(&desk, &fetch));
     assert_eq!(servers(&desk), ["tiny-1.0"]);
     refused(
@@ -171,11 +174,7 @@ fn state(desk: &Desk) -> std::path::PathBuf {
 
 #[track_caller]
 fn nothing_left(desk: &Desk) {
-    assert!(
-        desk.processes_left().is_empty(),
-        "{:?}",
-        desk.processes_left()
-    );
+    desk.assert_none_left();
     assert!(!state(desk).exists());
     let status = fine(&output(desk, &["system", "status", "fetched"]));
     assert!(status.contains("fetched is not up"), "{status}");
@@ -294,11 +293,7 @@ pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&s
     let down = waggle(&["system", "down", system]).output().unwrap();
     assert_eq!(down.status.code(), Some(0), "{}", shown(&down));
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert!(
-        desk.processes_left().is_empty(),
-        "{:?}",
-        desk.processes_left()
-    );
+    desk.assert_none_left();
     assert!(!state.exists());
 }
 
@@ -320,51 +315,8 @@ fn ingest_with_kafka_telegraf_and_influxdb_comes_up_works_and_leaves_nothing() {
 #[test]
 fn a_study_on_kafka_finds_every_record_in_influxdb() {
     gateway();
-    let desk = Desk::new();
-    let runs = desk.path().join("runs");
-    let run = in_project(
-        &desk,
-        &[
-            "run",
-            "studies/ingest-kafka.yaml",
-            "--quick",
-            "--only=workers=1",
-            "--only=partitions=4",
-            "--only=flush_interval=50ms",
-            "--runs",
-            runs.to_str().unwrap(),
-        ],
-    );
-    let run = { run }.output().unwrap();
-    // A busy machine may leave a trial overloaded; nothing may be missing all the same.
-    assert!(
-        matches!(run.status.code(), Some(0 | 3 | 4)),
-        "{}",
-        shown(&run)
-    );
-    let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
-    let mut lines = table
-        .lines()
-        .map(|line| line.split(',').collect::<Vec<_>>());
-    let heads = lines.next().unwrap();
-    let trials: Vec<_> = lines.collect();
-    assert_eq!(trials.len(), 2, "{table}");
-    for trial in trials {
-        let number = |column: &str| -> u64 {
-            let place = heads.iter().position(|head| *head == column).unwrap();
-            trial[place].parse().unwrap()
-        };
-        assert!(number("records_accepted") > 0, "{table}");
-        assert_eq!(number("records_missing"), 0, "{table}");
-        assert_eq!(
-            number("records_delivered"),
-            number("records_accepted"),
-            "{table}"
-        );
-    }
-    assert!(
-        desk.processes_left().is_empty(),
-        "{:?}",
-        desk.processes_left()
-    );
+    let levels = ["workers=1", "partitions=4", "flush_interval=50ms"];
+    let trials = trials_of("studies/ingest-kafka.yaml", &levels);
+    assert_eq!(trials.len(), 2, "{trials:?}");
+    trials.iter().for_each(assert_none_missing);
 }

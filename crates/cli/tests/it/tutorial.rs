@@ -63,9 +63,5 @@ fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
             .unwrap_or_else(|| panic!("{}", shown(&run)));
         assert!(ledger.accepted > 0 && ledger.missing == 0, "{ledger:?}");
     }
-    assert!(
-        desk.processes_left().is_empty(),
-        "{:?}",
-        desk.processes_left()
-    );
+    desk.assert_none_left();
 }

@@ -12,11 +12,7 @@ fn trial(parts: &Parts<'_>) -> TrialModel {
     let desk = Desk::new();
     desk.study(parts);
     let output = desk.output(&["run", "study.yaml", "--quiet"]);
-    assert!(
-        desk.processes_left().is_empty(),
-        "{:?}",
-        desk.processes_left()
-    );
+    desk.assert_none_left();
     assert!(
         matches!(output.status.code(), Some(0 | 4)),
         "{}",

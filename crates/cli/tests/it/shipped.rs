@@ -1,0 +1,53 @@
+//! Studies that ship, on real servers: they are run, and their records looked for in the table of their trials.
+
+use std::{collections::BTreeMap, fs};
+
+use crate::{
+    desk::{Desk, shown},
+    systems::in_project,
+};
+
+/// The columns of a trial by their names.
+pub(crate) type Columns = BTreeMap<String, String>;
+
+/// Runs a study quickly in the cells with these levels, and tells of its trials. How well the system does, and how steadily, is a
+/// study's finding and no matter of a test.
+pub(crate) fn trials_of(study: &str, levels: &[&str]) -> Vec<Columns> {
+    let desk = Desk::new();
+    let runs = desk.path().join("runs");
+    let mut run = in_project(&desk, &["run", study, "--quick", "--runs"]);
+    run.arg(&runs);
+    run.args(levels.iter().map(|level| format!("--only={level}")));
+    let run = run.output().unwrap();
+    let code = run.status.code();
+    assert!(matches!(code, Some(0 | 3 | 4)), "{}", shown(&run));
+    desk.assert_none_left();
+    let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
+    let mut rows = table.lines().map(|line| line.split(',').map(str::to_owned));
+    let heads: Vec<String> = rows.next().unwrap().collect();
+    let trials: Vec<Columns> = rows
+        .map(|row| heads.iter().cloned().zip(row).collect())
+        .collect();
+    for trial in &trials {
+        assert_ne!(trial["verdict"], "failed", "{}", shown(&run));
+    }
+    trials
+}
+
+/// A count.
+pub(crate) fn number(trial: &Columns, column: &str) -> u64 {
+    trial[column].parse().unwrap()
+}
+
+/// All that was accepted, and something was, is where it must arrive.
+#[track_caller]
+pub(crate) fn assert_none_missing(trial: &Columns) {
+    let number = |column: &str| number(trial, column);
+    assert!(number("records_accepted") > 0, "{trial:?}");
+    assert_eq!(number("records_missing"), 0, "{trial:?}");
+    assert_eq!(
+        number("records_delivered"),
+        number("records_accepted"),
+        "{trial:?}"
+    );
+}
