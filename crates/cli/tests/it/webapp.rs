@@ -1,6 +1,7 @@
 //! The shop, on real servers: the same answers over both transports, and what a killed service leaves of its orders.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -97,4 +98,27 @@ fn over_rest_no_order_is_lost_when_its_service_is_killed() {
 #[test]
 fn over_rabbitmq_no_order_is_lost_when_its_service_is_killed() {
     loses_no_order("transport=rabbitmq");
+}
+
+/// What the auditor has shown stands in PostgreSQL: when that has died, all is asked for anew, and the auditor finds it anew.
+#[test]
+fn orders_are_found_anew_when_the_database_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let text = fs::read_to_string(studies.join("rest-vs-rabbitmq-kill.yaml")).unwrap();
+    let victims = "victim: [none, catalogue, orders]";
+    assert!(text.contains(victims));
+    let study = folder.path().join("study.yaml");
+    fs::write(&study, text.replace(victims, "victim: [postgresql]")).unwrap();
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    for file in ["buying.yaml", "shop-customers.csv", "shop-products.csv"] {
+        fs::copy(studies.join("data").join(file), data.join(file)).unwrap();
+    }
+    let trials = trials_of(study.to_str().unwrap(), &["transport=rest"]);
+    let [trial] = &trials[..] else {
+        panic!("{trials:?}");
+    };
+    assert_eq!(trial["killed"], "postgresql-0");
+    assert_none_missing(trial);
 }

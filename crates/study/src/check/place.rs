@@ -194,7 +194,7 @@ impl<'n> Keys<'_, '_, 'n> {
         let path = self.to("shows");
         for (index, name) in given.iter().enumerate() {
             let index = index.to_string();
-            let place = self.checker.at(&[&path[..], &[&index]].concat());
+            let place = self.checker.at(&[&path[..], &[index.as_str()]].concat());
             names.require_component(self.checker, place, name);
         }
         given.to_vec()
