@@ -53,8 +53,8 @@ pub use outcome::{
     StepInterval,
 };
 pub use scenario::{
-    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, Jar, OnFailure, Pattern, Place, Query,
-    Repeat, Scenario, ScenarioError, Source, StepRequest, Subject, SyntaxError, Template,
+    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, Jar, OnFailure, Pattern, Place,
+    Query, Repeat, Scenario, ScenarioError, Source, StepRequest, Subject, SyntaxError, Template,
     TemplateError,
 };
 pub use share::connections_of;

@@ -338,7 +338,11 @@ mod tests {
             let line = format!("\n[waggle left out {left_out} bytes here]\n");
             assert_eq!(said.len(), head + line.len() + LOG_TAIL_MAX_BYTES, "{life}");
             assert_eq!(said.matches("[waggle left out").count(), 1, "{life}");
-            assert!(said[head..].starts_with(&line), "{life}: {}", &said[head..head + 60]);
+            assert!(
+                said[head..].starts_with(&line),
+                "{life}: {}",
+                &said[head..head + 60]
+            );
             assert!(said.starts_with("ab\nend") && said.ends_with("abcdefg\nx"));
         }
         // One that says nothing loses nothing.

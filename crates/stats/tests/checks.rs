@@ -725,7 +725,11 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
     };
     let growing = of(&[]).reasons;
     assert_eq!(growing.len(), 2, "{growing:?}");
-    assert!(growing.iter().all(|reason| reason.verdict == Verdict::Overloaded));
+    assert!(
+        growing
+            .iter()
+            .all(|reason| reason.verdict == Verdict::Overloaded)
+    );
     let killed = of(&["store-0 was killed at 5 s of the measured phase".to_owned()]);
     assert_eq!(killed.reasons, []);
     let remark =

@@ -106,7 +106,7 @@ fn orders_are_found_anew_when_the_database_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let text = fs::read_to_string(studies.join("rest-vs-rabbitmq-kill.yaml")).unwrap();
-    let victims = "victim: [none, catalogue, orders]";
+    let victims = "victim: [none, catalogue, customers, orders]";
     assert!(text.contains(victims));
     let study = folder.path().join("study.yaml");
     fs::write(&study, text.replace(victims, "victim: [postgresql]")).unwrap();

@@ -177,7 +177,11 @@ mod tests {
             let template = Template::parse(text).unwrap();
             assert_eq!(template.filled(place, value), expected, "{text:?}");
         };
-        check("/orders/{{id}}?x={{ id }}", Place::Path, Ok("/orders/a%20b/%C3%BC?x=a%20b/%C3%BC"));
+        check(
+            "/orders/{{id}}?x={{ id }}",
+            Place::Path,
+            Ok("/orders/a%20b/%C3%BC?x=a%20b/%C3%BC"),
+        );
         // A value is a value, whatever stands in it.
         check("Bearer {{token}}", Place::Header, Ok("Bearer {{id}}  "));
         check("a {{{{b}} {{id}}", Place::Free, Ok("a {{b}} a b/ü"));

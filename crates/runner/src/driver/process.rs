@@ -184,7 +184,10 @@ impl ProcessDriver {
         let launch = wiring.launch(component, number, &self.supervisor, &self.cpus)?;
         let replica = launch.replica.clone();
         if launch.log.exists() {
-            remark(&launch.log, "started it anew here, for a port was lost to somebody else");
+            remark(
+                &launch.log,
+                "started it anew here, for a port was lost to somebody else",
+            );
         }
         self.ports.release(&component.name, number);
         let failed = |why| Failure::new(format!("{replica} could not be started: {why}"));

@@ -182,11 +182,7 @@ async fn what_may_still_come_is_waited_for_until_nothing_comes_for_a_while() {
         9.0 + 4.0,
     );
     // Nor is it longer than the drain may be.
-    check(
-        unanswered(3_000, "at_most: 7s, quiet: 4s").await,
-        2,
-        7.0,
-    );
+    check(unanswered(3_000, "at_most: 7s, quiet: 4s").await, 2, 7.0);
     check(unanswered(0, "at_most: 20s").await, 3, 0.0);
 }
 

@@ -246,10 +246,7 @@ async fn a_load_that_ends_before_it_falls_fails_the_trial() {
             panic!("{:?}", trial.info.end);
         };
         assert_eq!(*phase, PhaseName::Measure);
-        assert_eq!(
-            reason,
-            "the load ended before the measured phase was over"
-        );
+        assert_eq!(reason, "the load ended before the measured phase was over");
     }
 }
 

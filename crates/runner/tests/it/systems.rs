@@ -167,7 +167,10 @@ fn a_start_that_lost_its_port_is_made_anew_and_the_log_says_so() {
     let log = log(&run, "store-0");
     let line = "[waggle started it anew here, for a port was lost to somebody else]";
     let (first, second) = log.split_once(line).unwrap_or_else(|| panic!("{log}"));
-    assert!(first.contains("no port") && second.contains("a port"), "{log}");
+    assert!(
+        first.contains("no port") && second.contains("a port"),
+        "{log}"
+    );
 }
 
 const TWO: &str = "

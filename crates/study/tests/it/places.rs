@@ -80,7 +80,10 @@ fn every_kind_of_place_is_read() {
         ("from ${from} to ${to} of ${run}", 5000)
     );
     let sources = |name: &str| probe(name).sources().collect::<Vec<_>>().join(" ");
-    assert_eq!((sources("base"), sources("broker")), ("store front".into(), "store".into()));
+    assert_eq!(
+        (sources("base"), sources("broker")),
+        ("store front".into(), "store".into())
+    );
     assert!(matches!(&probe("base").rows, Rows::Csv { key, run: None, .. } if key == "_value"));
     assert!(matches!(
         probe("store").kind,

@@ -133,7 +133,8 @@ fn a_capture_is_there_wherever_it_is_named() {
     };
     let check = |last: &str, expected: &[&str]| {
         let text = with("/", "'/{{front}}'").replace("LAST", last);
-        let told = read_system(&source("system.yaml", text)).map_err(|mistakes| headlines(&mistakes));
+        let told =
+            read_system(&source("system.yaml", text)).map_err(|mistakes| headlines(&mistakes));
         assert_eq!(told.err().unwrap_or_default(), expected, "{last}");
     };
     check("endpoint: store, get: '/{{front}}{{store}}'", &[]);
