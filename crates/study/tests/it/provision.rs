@@ -142,7 +142,7 @@ fn a_capture_is_there_wherever_it_is_named() {
         "when: { backend: store }, endpoint: front, get: '/{{store}}'",
         &[],
     );
-    let what = "system.yaml:49:49: \"store\" is captured only where backend is store; expected the same condition (when) around it";
+    let what = "system.yaml:46:41: \"store\" is captured only where backend is store; expected the same condition (when) around it";
     check("endpoint: front, get: '/{{store}}'", &[what]);
 }
 
