@@ -157,6 +157,35 @@ fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<Layout> {
     fits.then(|| Layout::new(Over::of(over), &others, cells))
 }
 
+/// What a chart shows of one cell.
+#[derive(Default)]
+struct Shown {
+    estimate: Option<Estimate>,
+    thin: Option<String>,
+    published: Option<f64>,
+}
+
+/// A point for every cell, with what `of` shows of it.
+fn points(
+    layout: &Layout,
+    cells: &[CellModel],
+    of: impl Fn(&CellModel) -> Shown,
+) -> Vec<CurvePoint> {
+    let point = |(line, level, at): (usize, usize, usize)| {
+        let cell = &cells[at];
+        let shown = of(cell);
+        CurvePoint {
+            line,
+            level,
+            cell: cell.cell,
+            estimate: shown.estimate,
+            thin: shown.thin,
+            published: shown.published,
+        }
+    };
+    layout.places().map(point).collect()
+}
+
 fn of_outcome(
     layout: &Layout,
     cells: &[CellModel],
@@ -165,24 +194,17 @@ fn of_outcome(
     beside: &Beside<'_>,
 ) -> Curve {
     let column = beside.column(&outcome.path);
-    let points = layout.places().map(|(line, level, at)| {
-        let cell = &cells[at];
-        CurvePoint {
-            line,
-            level,
-            cell: cell.cell,
-            estimate: waggle_stats::estimate(&outcome.of_cell(cell, trials)),
-            thin: outcome.thin(cell).map(str::to_owned),
-            published: column.and_then(|column| beside.value(cell.cell, column)),
-        }
-    });
     Curve {
         name: outcome.name.clone(),
         kind: match outcome.unit {
             Unit::Time => Kind::Time,
             Unit::Plain | Unit::Bytes => Kind::Rate,
         },
-        points: points.collect(),
+        points: points(layout, cells, |cell| Shown {
+            estimate: waggle_stats::estimate(&outcome.of_cell(cell, trials)),
+            thin: outcome.thin(cell).map(str::to_owned),
+            published: beside.value(cell.cell, column),
+        }),
     }
 }
 
@@ -207,23 +229,16 @@ fn errors(
     beside: &Beside<'_>,
 ) -> Curve {
     let column = beside.column(&["error_share".to_owned()]);
-    let any_failed = cells.iter().any(|cell| cell.failed > 0);
-    let points = layout.places().map(|(line, level, at)| {
-        let cell = &cells[at];
-        let share = || waggle_stats::share(&failed_parts(cell, trials));
-        CurvePoint {
-            line,
-            level,
-            cell: cell.cell,
-            estimate: (any_failed || column.is_some()).then(share).flatten(),
-            thin: None,
-            published: column.and_then(|column| beside.value(cell.cell, column)),
-        }
-    });
+    let is_shown = cells.iter().any(|cell| cell.failed > 0) || column.is_some();
+    let share = |cell: &CellModel| waggle_stats::share(&failed_parts(cell, trials));
     Curve {
         name: "Failed requests".to_owned(),
         kind: Kind::Share,
-        points: points.collect(),
+        points: points(layout, cells, |cell| Shown {
+            estimate: is_shown.then(|| share(cell)).flatten(),
+            thin: None,
+            published: beside.value(cell.cell, column),
+        }),
     }
 }
 
@@ -233,21 +248,13 @@ fn recovery(layout: &Layout, cells: &[CellModel], beside: &Beside<'_>) -> Option
     if columns.any(|column| is_recovery(&column.number)) {
         return None;
     }
-    let points = layout.places().map(|(line, level, at)| {
-        let cell = &cells[at];
-        CurvePoint {
-            line,
-            level,
-            cell: cell.cell,
-            estimate: cell.recovery.as_ref().and_then(|recovery| recovery.after),
-            thin: None,
-            published: None,
-        }
-    });
     Some(Curve {
         name: "Recovery, where every trial recovered".to_owned(),
         kind: Kind::Time,
-        points: points.collect(),
+        points: points(layout, cells, |cell| Shown {
+            estimate: cell.recovery.as_ref().and_then(|recovery| recovery.after),
+            ..Shown::default()
+        }),
     })
 }
 
@@ -305,9 +312,10 @@ impl Beside<'_> {
         }
     }
 
-    fn value(&self, cell: u32, column: usize) -> Option<f64> {
+    /// What was published of a cell in a column, where there is such a column.
+    fn value(&self, cell: u32, column: Option<usize>) -> Option<f64> {
         let row = self.published?.rows.iter().find(|row| row.cell == cell)?;
-        row.values.get(column)?.published
+        row.values.get(column?)?.published
     }
 
     /// A chart for each column whose number has none yet.
@@ -325,30 +333,24 @@ impl Beside<'_> {
         let columns = published.info.columns.iter().enumerate();
         let missing =
             columns.filter(|(_, column)| !charted.iter().any(|path| self.is(&column.number, path)));
-        let chart = |(place, column): (usize, &waggle_results::PublishedColumnInfo)| {
-            let points = layout.places().map(|(line, level, at)| {
-                let cell = &cells[at];
-                CurvePoint {
-                    line,
-                    level,
-                    cell: cell.cell,
-                    estimate: number(&column.number, cell).map(|own| match own {
-                        Number::Estimate(estimate) => estimate,
-                        Number::Exact(point) => Estimate {
-                            point,
-                            interval: None,
-                            count: cell.counted,
-                        },
-                    }),
-                    thin: None,
-                    published: self.value(cell.cell, place),
-                }
-            });
-            Curve {
-                name: column.name.clone(),
-                kind: published.kinds[place],
-                points: points.collect(),
-            }
+        let own = |path: &[String], cell: &CellModel| {
+            number(path, cell).map(|own| match own {
+                Number::Estimate(estimate) => estimate,
+                Number::Exact(point) => Estimate {
+                    point,
+                    interval: None,
+                    count: cell.counted,
+                },
+            })
+        };
+        let chart = |(place, column): (usize, &waggle_results::PublishedColumnInfo)| Curve {
+            name: column.name.clone(),
+            kind: published.kinds[place],
+            points: points(layout, cells, |cell| Shown {
+                estimate: own(&column.number, cell),
+                thin: None,
+                published: self.value(cell.cell, Some(place)),
+            }),
         };
         missing.map(chart).collect()
     }
