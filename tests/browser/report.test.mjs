@@ -325,6 +325,17 @@ test('curves: both axes can be chosen, published points stand beside, every kind
   await context.close();
 });
 
+test('curves: a level of nothing has its place, and leaves the axis linear', async () => {
+  const { context, page, seen } = await open(browser, seeded('zero'));
+  assertDrawn(await charts(page), 9);
+  const texts = await page.locator('#curve-0 svg text').evaluateAll((all) => all.map((one) => one.textContent));
+  for (const told of ['linger', '0', '1s']) assert.ok(texts.includes(told), `${told} of ${texts}`);
+  assert.ok(!texts.includes('linger (log scale)'));
+  assert.equal(await page.locator('#curves-choice select').count(), 1, 'a log axis is not offered for it');
+  assertQuiet(seen);
+  await context.close();
+});
+
 test('comparisons: who is ahead is drawn and told, and stands in a table without scripts', async () => {
   const path = seeded('transports');
   const { context, page, seen } = await open(browser, path);

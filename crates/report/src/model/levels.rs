@@ -1,4 +1,5 @@
 //! Levels that are numbers: `50`, `100/s`, `10 ms`, `5%`, `4MiB`; each put as a number of one unit, so that they can stand on an axis.
+//! A bare `0` is none of whatever the others are counted in.
 
 /// What a level is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +12,7 @@ enum Dimension {
 }
 
 /// Units as studies write them, with their size in seconds, events per second, ones and bytes.
-const UNITS: [(&str, Dimension, f64); 18] = [
+const UNITS: [(&str, Dimension, f64); 19] = [
     ("", Dimension::Count, 1.0),
     ("ns", Dimension::Time, 1e-9),
     ("us", Dimension::Time, 1e-6),
@@ -27,6 +28,7 @@ const UNITS: [(&str, Dimension, f64); 18] = [
     ("B", Dimension::Size, 1.0),
     ("kB", Dimension::Size, 1e3),
     ("MB", Dimension::Size, 1e6),
+    ("GB", Dimension::Size, 1e9),
     ("KiB", Dimension::Size, 1_024.0),
     ("MiB", Dimension::Size, 1_048_576.0),
     ("GiB", Dimension::Size, 1_073_741_824.0),
@@ -38,8 +40,13 @@ pub(crate) fn numbers(levels: &[String]) -> Option<Vec<f64>> {
         .iter()
         .map(|level| amount(level))
         .collect::<Option<_>>()?;
-    let (first, _) = amounts.first()?;
-    let is_one = amounts.iter().all(|(dimension, _)| dimension == first);
+    let is_bare_zero =
+        |(dimension, value): &(Dimension, f64)| *dimension == Dimension::Count && *value == 0.0;
+    let mut counted = amounts.iter().filter(|amount| !is_bare_zero(amount));
+    let is_one = match counted.next() {
+        Some((first, _)) => counted.all(|(dimension, _)| dimension == first),
+        None => !amounts.is_empty(),
+    };
     is_one.then(|| amounts.iter().map(|(_, value)| *value).collect())
 }
 
@@ -83,6 +90,23 @@ mod tests {
         check(&["100/s", "60/m"], Some(&[100.0, 1.0]));
         check(&["5%", "50%"], Some(&[0.05, 0.5]));
         check(&["4kB", "1MiB"], Some(&[4_000.0, 1_048_576.0]));
+        check(
+            &["500MB", "1GB", "1GiB"],
+            Some(&[5e8, 1e9, 1_073_741_824.0]),
+        );
+    }
+
+    #[test]
+    fn a_bare_zero_is_none_of_what_the_others_are() {
+        check(&["0", "10ms", "1s"], Some(&[0.0, 0.01, 1.0]));
+        check(&["100/s", "0", "1000/s"], Some(&[100.0, 0.0, 1_000.0]));
+        check(&["1GB", "0"], Some(&[1e9, 0.0]));
+        check(&["0", "5%"], Some(&[0.0, 0.05]));
+        check(&["0", "1", "2"], Some(&[0.0, 1.0, 2.0]));
+        check(&["0"], Some(&[0.0]));
+        check(&["0", "10", "10ms"], None);
+        check(&["0", "10ms", "5%"], None);
+        check(&["0", "none"], None);
     }
 
     #[test]

@@ -263,6 +263,15 @@ fn what_did_not_run_leaves_a_gap() {
     assert!(model.effects.is_none(), "the grid has a hole");
 }
 
+/// The page falls back to a linear axis there.
+#[test]
+fn a_level_of_nothing_stands_at_zero() {
+    let model = seeded_model(&Seeded::zero());
+    let over = &curves(&model).over;
+    assert_eq!(over.levels, ["0", "1ms", "100ms", "1s"]);
+    assert_eq!(over.at.as_deref(), Some(&[0.0, 0.001, 0.1, 1.0][..]));
+}
+
 #[test]
 fn levels_without_an_order_are_compared_too() {
     let model = seeded_model(&Seeded::plain(

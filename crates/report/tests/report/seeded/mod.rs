@@ -160,6 +160,14 @@ impl Seeded {
         }
     }
 
+    /// A factor with a level of nothing, which has no place on a log axis.
+    pub(crate) fn zero() -> Self {
+        Self {
+            question: "What does waiting for more cost?".to_owned(),
+            ..Self::plain(&[("linger", &["1s", "0", "1ms", "100ms"])], 3)
+        }
+    }
+
     /// Every text that a user or a system can put in, as an attack on the page.
     pub(crate) fn hostile() -> Self {
         let attack = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\"><!--";
