@@ -40,7 +40,8 @@ function comparedOption(comparison, outcome, id) {
     const scale = log ? ratioTicks(values.filter((value) => value > 0)) : null;
     // What has no place on a log axis is drawn to its edge.
     const y = (value) => (log ? Math.max(value, scale.min) : value);
-    const x = (point) => alongOf(over, point[1]);
+    const along = alongAxis(over, 0).at;
+    const x = (point) => along[point[1]];
     const groups = comparedGroups(comparison, look).map((group) => ({ ...group, points: outcome.points.filter(group.has) })).filter((group) => group.points.length);
     const through = (points, colour) => ({
       type: 'line', data: points.map((point) => [x(point), y(point[2])]), silent: true, symbol: 'none', z: 1, tooltip: { show: false },

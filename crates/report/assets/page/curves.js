@@ -19,22 +19,30 @@ function isLogScale(values, chosen) {
   return chosen === 2 || Math.max(...values) / Math.min(...values) >= DECADE;
 }
 
-/** Where a level stands along the axis. */
-const alongOf = (over, level) => (over.at ? over.at[level] : level);
+/** Where each level stands along the axis, and whether that is logarithmic: by its value, but a level of nothing, which has no place on
+ * a log axis, stands apart before the others. */
+function alongAxis(over, chosen) {
+  if (!over.at) return { log: false, at: over.levels.map((_, level) => level) };
+  const some = over.at.filter((at) => at !== 0);
+  const log = some.length > 1 && isLogScale(some, chosen);
+  const apart = some[0] / Math.max(2, Math.min(DECADE, some[1] / some[0]));
+  return { log, at: over.at.map((at) => (log && at === 0 ? apart : at)) };
+}
 
 /** The axis of levels: by their value where they are numbers, each with its own text. */
 function overAxis(look, over, chosen) {
   const named = { name: over.factor, nameLocation: 'middle', nameGap: 26, splitLine: { show: false } };
   if (!over.at) return axis(look, { type: 'category', data: over.levels, ...named });
-  const [low, high] = [over.at[0], over.at[over.at.length - 1]];
-  const log = isLogScale(over.at, chosen);
+  const { log, at } = alongAxis(over, chosen);
+  const [low, high] = [at[0], at[at.length - 1]];
   const pad = log ? (high / low) ** 0.05 : (high - low) * 0.05;
-  const nearest = (value) => over.at.reduce((best, at, place) => (Math.abs(at - value) < Math.abs(over.at[best] - value) ? place : best), 0);
+  const nearest = (value) => at.reduce((best, one, place) => (Math.abs(one - value) < Math.abs(at[best] - value) ? place : best), 0);
+  const scale = log ? ` (log scale${over.at[0] === 0 ? `, ${over.levels[0]} apart` : ''})` : '';
   return axis(look, {
-    type: log ? 'log' : 'value', ...named, name: over.factor + (log ? ' (log scale)' : ''),
+    type: log ? 'log' : 'value', ...named, name: over.factor + scale,
     min: log ? low / pad : low - pad, max: log ? high * pad : high + pad,
-    axisTick: { show: false, customValues: over.at },
-    axisLabel: { customValues: over.at, formatter: (value) => over.levels[nearest(value)] },
+    axisTick: { show: false, customValues: at },
+    axisLabel: { customValues: at, formatter: (value) => over.levels[nearest(value)] },
   });
 }
 
@@ -68,7 +76,8 @@ function curveSeries(chart, line, place, look) {
   const name = line.name || 'here';
   const own = chart.points.filter((point) => point[0] === place).sort((a, b) => a[1] - b[1]);
   const believed = (point) => model.cells.find((cell) => cell.cell === point[2]).believed;
-  const x = (point) => alongOf(over, point[1]);
+  const along = alongAxis(over, curvesView.x).at;
+  const x = (point) => along[point[1]];
   const series = [
     {
       type: 'line', name, color: colour, z: 3, lineStyle: { width: 2, type: CURVE_DASHES[line.dash] },
@@ -156,7 +165,7 @@ function curvesChoice() {
   const again = () => {
     const choose = (which) => (to) => { curvesView[which] = to; again(); };
     const choices = [chooser('values', SCALES, curvesView.y, choose('y'))];
-    if (over.at.every((at) => at > 0)) choices.unshift(chooser(over.factor, SCALES, curvesView.x, choose('x')));
+    if (over.at.every((at) => at >= 0)) choices.unshift(chooser(over.factor, SCALES, curvesView.x, choose('x')));
     byId('curves-choice').replaceChildren(...choices);
     charts.forEach((chart, place) => draw(`curve-${place}`, curveOption(chart, `curve-${place}`)));
   };

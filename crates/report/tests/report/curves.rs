@@ -263,7 +263,6 @@ fn what_did_not_run_leaves_a_gap() {
     assert!(model.effects.is_none(), "the grid has a hole");
 }
 
-/// The page falls back to a linear axis there.
 #[test]
 fn a_level_of_nothing_stands_at_zero() {
     let model = seeded_model(&Seeded::zero());
