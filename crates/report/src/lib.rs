@@ -20,11 +20,12 @@ pub use markdown::markdown;
 pub use model::{
     Ahead, Answer, Better, CellDisturbed, CellModel, CellRecovery, CellSearch, Compared,
     Comparison, ComparisonModel, Counted, CpuSeries, Curve, CurvePoint, CurvesModel, Distribution,
-    EffectsModel, Factor, FailedOver, Failure, FindModel, Kill, Line, Measure, Model, NamedSeries,
-    OutcomeEffects, Over, Percentile, PlaceModel, SearchStep, Series, SeriesPoint, SessionsModel,
-    Silence, SpectrumPoint, StepModel, ThresholdCell, ThresholdOutcome, TrialDisturbed, TrialModel,
-    TrialNumbers, TrialPercentile, TrialPercentiles, TrialPlace, TrialRecovery, TrialStep,
-    TrialWatch, WatchModel, Watched, evidence, judge, level, model, sentence,
+    EffectsModel, Factor, FailedOver, Failure, FindModel, Found, Kill, Line, Measure, Model,
+    NamedSeries, NoSuccess, OutcomeEffects, Over, Percentile, PlaceModel, SearchStep, Series,
+    SeriesPoint, SessionsModel, Silence, SpectrumPoint, StepModel, ThresholdCell, ThresholdOutcome,
+    TrialDisturbed, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles, TrialPlace,
+    TrialRecovery, TrialStep, TrialWatch, WatchModel, Watched, Without, evidence, judge, level,
+    model, sentence,
 };
 pub use rows::{
     CellRow, SEARCH_COLUMNS, STEP_COLUMNS, SearchRow, StepRow, cell_columns, cell_rows,

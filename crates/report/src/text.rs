@@ -158,9 +158,13 @@ pub(crate) fn ratio(ratio: &Estimate) -> String {
     format!("{}{}", times(ratio.point), range.unwrap_or_default())
 }
 
-/// The ends of a ratio's interval: `0.10 – 0.15`.
+/// The ends of a ratio's interval: `0.10 – 0.15`; `1.25 or more` where what it is compared with may be nothing.
 pub(crate) fn ratio_ends((low, high): (f64, f64)) -> String {
-    format!("{} – {}", factor(low), factor(high))
+    if high.is_finite() {
+        format!("{} – {}", factor(low), factor(high))
+    } else {
+        format!("{} or more", factor(low))
+    }
 }
 
 /// A difference of shares in points of a hundred: `28.0 points (25.1 – 30.9)`.
@@ -188,7 +192,8 @@ fn factor(ratio: f64) -> String {
         r if r >= 0.0995 => format!("{r:.2}"),
         r if r >= 0.009_95 => format!("{r:.3}"),
         r if r >= 0.000_995 => format!("{r:.4}"),
-        r => format!("{r:.1e}"),
+        r if r > 0.0 => format!("{r:.1e}"),
+        _ => "0".to_owned(),
     }
 }
 
@@ -299,6 +304,8 @@ mod tests {
         check(&times(0.001_24), "0.0012×");
         check(&times(0.000_012), "1.2e-5×");
         check(&ratio_ends((0.096, 14.0)), "0.096 – 14.0");
+        check(&ratio_ends((0.0, 0.5)), "0 – 0.50");
+        check(&ratio_ends((1.25, f64::INFINITY)), "1.25 or more");
         check(&percent(0.712), "71 %");
         check(&percent(0.032), "3.2 %");
         check(&percent(0.000_01), "< 0.01 %");

@@ -28,6 +28,7 @@ function comparedGroups(comparison, look) {
     { name: `${levels[0]} ahead`, colour: look.series[0], has: (point) => point[5] === 0 },
     { name: `${levels[1]} ahead`, colour: look.series[1], has: (point) => point[5] === 1 },
     { name: 'no difference seen', colour: look.series[EVEN_COLOUR], has: (point) => point[5] === null },
+    { name: 'no interval', colour: look.series[EVEN_COLOUR], symbol: 'diamond', has: (point) => point[5] === 2 },
   ];
 }
 
@@ -51,7 +52,7 @@ function comparedOption(comparison, outcome, id) {
     return {
       grid: { left: 8, right: 18, top: belowLegend(id, groups.map((group) => group.name), true), bottom: 26, containLabel: true },
       toolbox: tools(look, `compared-${outcome.name}`),
-      legend: legend(look, { data: groups.map((group) => group.name), icon: 'circle', itemHeight: 9 }),
+      legend: legend(look, { data: groups.map((group) => ({ name: group.name, icon: group.symbol || 'circle' })), itemHeight: 9 }),
       tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data && one.data.point ? tellCompared(comparison, outcome, one.data.point) : null)),
       xAxis: overAxis(look, over, 0),
       yAxis: axis(look, {
@@ -63,7 +64,7 @@ function comparedOption(comparison, outcome, id) {
         ...connecting,
         ...groups.map((group) => whiskers(group.points.filter((point) => point[3] !== null).map((point) => [x(point), y(point[3]), y(point[4])]), group.colour, group.name, false)),
         ...groups.map((group, place) => ({
-          type: 'scatter', name: group.name, color: group.colour, symbolSize: 10, z: 5,
+          type: 'scatter', name: group.name, color: group.colour, symbol: group.symbol || 'circle', symbolSize: 10, z: 5,
           ...(place === 0 ? { markLine: { silent: true, symbol: 'none', animation: false, label: { show: false }, lineStyle: { color: look.soft, type: 'dashed', width: 1.5 }, data: [{ yAxis: even }] } } : {}),
           data: group.points.map((point) => ({
             value: [x(point), y(point[2])], point,

@@ -23,7 +23,7 @@ pub(super) fn section(out: &mut String, model: &Model) {
         "comparisons",
         "Compared",
         "Each ratio is of two cells and rests on their trials alone. Where the interval holds that there is no difference, none was seen: \
-         that is not to say there is none. The table has it in grey.",
+         that is not to say there is none. The table has it in grey. A level without an interval is on neither side.",
     );
     for (place, one) in model.comparisons.iter().enumerate() {
         let with = match one.others.as_slice() {
@@ -76,16 +76,18 @@ pub(super) fn section(out: &mut String, model: &Model) {
     out.push_str(CLOSE);
 }
 
-/// What the charts need: each point as `[line, level, point, low, high, who is ahead, believed]`.
+/// What the charts need: each point as `[line, level, point, low, high, who is ahead, believed]`. Ahead is 0 or 1, nothing where no
+/// difference was seen, and 2 where there is no interval.
 pub(super) fn data(one: &ComparisonModel) -> Value {
     let outcomes = one.outcomes.iter().map(|outcome| {
         let lines = outcome.at.iter().enumerate();
         let points = lines.flat_map(|(line, levels)| {
             levels.iter().enumerate().filter_map(move |(level, found)| {
-                let [point, low, high] = ends(found.as_ref());
-                let ahead = match outcome.ahead(found.as_ref()) {
+                let [point, low, high] = ends(Some(found.number()?));
+                let ahead = match outcome.ahead(found) {
                     Ahead::First => Some(0),
                     Ahead::Second => Some(1),
+                    Ahead::Unsure => Some(2),
                     Ahead::Neither => None,
                     Ahead::Unknown => return None,
                 };

@@ -31,7 +31,7 @@ pub use answer::Answer;
 pub use cell::CellModel;
 pub(crate) use cell::failure_kinds;
 pub(crate) use comparisons::caution as comparison_caution;
-pub use comparisons::{Ahead, Compared, ComparisonModel, Measure};
+pub use comparisons::{Ahead, Compared, ComparisonModel, Found, Measure, NoSuccess, Without};
 pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
 pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,

@@ -5,6 +5,7 @@ use crate::{
     text::Unit,
 };
 
+pub(crate) const GOODPUT: &str = "goodput_per_s";
 pub(crate) const LAST_DELAY: &str = "delivery_delay_p99_us";
 pub(crate) const RESPONSE_TIME: &str = "response_time_p99_us";
 
@@ -92,7 +93,7 @@ pub(crate) fn outcomes(cells: &[&CellModel], delivery_at: Option<&str>) -> Vec<O
     let mut all = vec![
         Outcome {
             name: "Goodput".to_owned(),
-            column: "goodput_per_s".to_owned(),
+            column: GOODPUT.to_owned(),
             unit: Unit::Plain,
             better: Better::Higher,
             path: path(&["goodput"]),

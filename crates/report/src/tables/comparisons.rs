@@ -4,7 +4,7 @@ use waggle_stats::Estimate;
 
 use super::{Align, Field, FieldKind, Head, Table};
 use crate::{
-    model::{Compared, ComparisonModel, Measure},
+    model::{Compared, ComparisonModel, Found, Measure, Without},
     text::{self, NONE},
     words,
 };
@@ -52,7 +52,10 @@ fn rows(one: &ComparisonModel, names: &[(&str, Measure)]) -> Vec<Vec<Field>> {
             ];
             row.extend(names.iter().map(|(name, _)| {
                 let outcome = one.outcomes.iter().find(|outcome| outcome.name == *name);
-                outcome.map_or_else(|| Field::plain(NONE), |one| field(one, (line, level)))
+                outcome.map_or_else(
+                    || Field::plain(NONE),
+                    |outcome| field(outcome, &outcome.at[line][level], &one.levels),
+                )
             }));
             let doubtful: Vec<String> = one.doubtful[line][level]
                 .iter()
@@ -65,9 +68,17 @@ fn rows(one: &ComparisonModel, names: &[(&str, Measure)]) -> Vec<Vec<Field>> {
     rows
 }
 
-fn field(outcome: &Compared, (line, level): (usize, usize)) -> Field {
-    let Some(found) = &outcome.at[line][level] else {
-        return Field::plain(NONE);
+fn field(outcome: &Compared, found: &Found, levels: &[String; 2]) -> Field {
+    let found = match found {
+        Found::Number(found) => found,
+        Found::NoSuccess(none) => {
+            return Field::plain(match none.of {
+                Without::First => format!("{}: no success", levels[0]),
+                Without::Second => format!("{}: no success", levels[1]),
+                Without::Both => "no success".to_owned(),
+            });
+        }
+        Found::Nothing => return Field::plain(NONE),
     };
     let (text, range) = shown(outcome.measure, found);
     let is_clear = waggle_stats::side_of(found, outcome.measure.even()).is_some();

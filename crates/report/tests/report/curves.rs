@@ -7,7 +7,8 @@ use crate::{
     seeded_model,
 };
 use waggle_report::{
-    Ahead, Compared, ComparisonModel, Curve, CurvePoint, CurvesModel, Measure, Model,
+    Ahead, Compared, ComparisonModel, Curve, CurvePoint, CurvesModel, Found, Measure, Model,
+    Without, html, markdown,
 };
 
 /// Made once: many a test looks at it.
@@ -141,9 +142,7 @@ fn compared<'a>(one: &'a ComparisonModel, name: &str) -> &'a Compared {
 
 fn ahead(outcome: &Compared) -> Vec<Ahead> {
     let line = outcome.at.first().expect("there is a line");
-    line.iter()
-        .map(|found| outcome.ahead(found.as_ref()))
-        .collect()
+    line.iter().map(|found| outcome.ahead(found)).collect()
 }
 
 #[test]
@@ -176,7 +175,7 @@ fn who_is_ahead_changes_where_it_was_put_in() {
         ahead(errors),
         [Neither, Neither, Neither, Second, Second, Second]
     );
-    let at_300 = errors.at[0][5].expect("both ran").point;
+    let at_300 = errors.at[0][5].number().expect("both ran").point;
     assert!((at_300 + 0.27).abs() < 0.02, "{at_300}");
     // Ratios of the effects are the same ones.
     let effects = model.effects.as_ref().expect("the grid is complete");
@@ -188,8 +187,75 @@ fn who_is_ahead_changes_where_it_was_put_in() {
         .expect("two levels are compared");
     // There in the order of the study: 100, 50, …
     let own = &compared(one, "Goodput").at[0];
-    assert_eq!(Some(same.ratios[0]), own[1]);
-    assert_eq!(Some(same.ratios[1]), own[0]);
+    assert_eq!(Some(&same.ratios[0]), own[1].number());
+    assert_eq!(Some(&same.ratios[1]), own[0].number());
+}
+
+/// At 300 users no request of REST succeeds: nothing is divided by it.
+#[test]
+fn a_level_without_any_success_is_told_in_words() {
+    let model = seeded_model(&Seeded {
+        wrong: vec![(6, Wrong::Refuses)],
+        ..Seeded::transports()
+    });
+    let one = &model.comparisons[0];
+    for name in ["Goodput", "Response time p50", "Response time p99"] {
+        let outcome = compared(one, name);
+        let last = &outcome.at[0][5];
+        assert!(
+            matches!(last, Found::NoSuccess(none) if none.of == Without::First && none.trials == 3),
+            "{name}: {last:?}"
+        );
+        assert!(
+            outcome.sentences[0].contains("rest had no success at 300."),
+            "{}",
+            outcome.sentences[0]
+        );
+    }
+    let goodput = compared(one, "Goodput");
+    assert_eq!(ahead(goodput)[4..], [Ahead::Second, Ahead::Second]);
+    assert_eq!(
+        ahead(compared(one, "Response time p99"))[5],
+        Ahead::Unknown
+    );
+    let errors = compared(one, "Failed requests");
+    let at_300 = errors.at[0][5].number().expect("all failed").point;
+    assert!(at_300 < -0.98, "{at_300}");
+    let text = markdown(&model);
+    assert!(text.contains("| rest: no success |"));
+    for wrong in ["inf", "NaN"] {
+        assert!(!text.contains(&format!("{wrong}×")) && !text.contains(&format!("{wrong} ")));
+    }
+    let page = html(&model);
+    assert!(page.contains("rest had no success at 300."));
+}
+
+/// Of the two trials of REST at 300 users one failed, so there is no interval.
+#[test]
+fn a_level_without_an_interval_decides_nothing() {
+    let model = seeded_model(&Seeded {
+        wrong: vec![(6, Wrong::Fails)],
+        repeat: 2,
+        ..Seeded::transports()
+    });
+    let one = &model.comparisons[0];
+    let goodput = compared(one, "Goodput");
+    assert_eq!(ahead(goodput)[5], Ahead::Unsure);
+    assert!(
+        goodput.sentences[0].contains("no interval at 300"),
+        "{}",
+        goodput.sentences[0]
+    );
+    let told = "There are numbers without an interval at 300, ";
+    assert!(markdown(&model).contains(told) && html(&model).contains(told));
+    let effects = model.effects.as_ref().expect("the grid is complete");
+    for outcome in &effects.outcomes {
+        for one in outcome.comparisons.iter().filter(|one| one.factor == 0) {
+            // There in the order of the study: 300 is the last, too.
+            assert!(one.ratios[5].interval.is_none());
+            assert!(one.turns.iter().all(|(before, after)| *before != 5 && *after != 5));
+        }
+    }
 }
 
 #[test]
@@ -220,10 +286,7 @@ fn a_third_factor_makes_lines() {
     );
     let delay = compared(&model.comparisons[0], "Delivery delay p99 at store");
     for line in &delay.at {
-        let ahead: Vec<Ahead> = line
-            .iter()
-            .map(|found| delay.ahead(found.as_ref()))
-            .collect();
+        let ahead: Vec<Ahead> = line.iter().map(|found| delay.ahead(found)).collect();
         assert_eq!(ahead, [Ahead::First, Ahead::Second, Ahead::Second]);
     }
     // The sink at 100 ms failed once: it is named.
@@ -256,7 +319,7 @@ fn what_did_not_run_leaves_a_gap() {
     assert_eq!(ahead(goodput)[0], Ahead::Unknown);
     assert!(
         goodput.sentences[0].contains("nothing to compare at 10")
-            && goodput.sentences[0].contains("One trial a cell"),
+            && goodput.sentences[0].contains("There is no interval"),
         "{:?}",
         goodput.sentences
     );

@@ -181,11 +181,12 @@ impl Side {
 }
 
 /// Where ratios in a row change from one side of 1 to the other: the last place on the one side and the first on the other.
-/// A place whose interval contains 1 is on neither side; without an interval the point decides.
+/// A place whose interval contains 1 is on neither side, and so is one without an interval.
 #[must_use]
 pub fn turns(ratios: &[Estimate]) -> Vec<(usize, usize)> {
     let sides = ratios.iter().enumerate();
     let clear: Vec<(usize, bool)> = sides
+        .filter(|(_, ratio)| ratio.interval.is_some())
         .filter_map(|(place, ratio)| Some((place, is_above(ratio)?)))
         .collect();
     clear

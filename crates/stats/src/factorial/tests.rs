@@ -211,6 +211,12 @@ fn sides_are_changed_where_both_are_clear() {
     check(&[above, below, unclear, above], &[(0, 1), (1, 3)]);
     check(&[unclear, below, unclear, below], &[]);
     check(&[], &[]);
+    let alone = [0.5, 2.0].map(|point| Estimate {
+        point,
+        interval: None,
+        count: 2,
+    });
+    assert_eq!(turns(&alone), [], "no interval, no side");
 }
 
 /// A seeded 2 × 3 × 2 design: the second factor makes 1, 2 and 3 times as much, the third 1.5 times, the first only

@@ -1,18 +1,22 @@
 //! Two levels of a factor against each other, at each level of another: ratios with intervals, and who is ahead where.
 //!
 //! Each ratio is of one cell to another and rests on the trials of these two alone, for near overload cells scatter very
-//! differently. Shares of failed requests are compared as differences: a ratio to nothing says nothing.
+//! differently. Shares of failed requests are compared as differences: a ratio to nothing says nothing. Where one of the two had no
+//! success, there is no ratio either, and the sentence says which one had none.
 
+mod compared;
 mod sentence;
 
 use waggle_results::RunInfo;
-use waggle_stats::{Estimate, Verdict, ratio, share_difference, side_of};
+use waggle_stats::{Verdict, share_difference};
+
+pub use compared::{Ahead, Compared, Found, Measure, NoSuccess, Without};
 
 use super::{
     CellModel, Factor, TrialModel,
     curves::failed_parts,
     layout::{Layout, Line, Over, level_name},
-    outcome::{Better, Outcome, outcomes},
+    outcome::{Better, GOODPUT, Outcome, outcomes},
 };
 use crate::words;
 
@@ -37,64 +41,6 @@ pub struct ComparisonModel {
     pub even: Option<String>,
     /// Of each line, at each level, the cells that are not valid: level and verdict.
     pub doubtful: Vec<Vec<Vec<(String, Verdict)>>>,
-}
-
-/// One outcome of the two.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Compared {
-    pub name: String,
-    pub better: Better,
-    pub measure: Measure,
-    /// Of each line, at each level; `None` where one of the two has no number, or is nothing on average.
-    pub at: Vec<Vec<Option<Estimate>>>,
-    /// A sentence for each line; none where nobody is ahead anywhere.
-    pub sentences: Vec<String>,
-}
-
-/// How two numbers are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// The second ÷ the first.
-    Ratio,
-    /// The second - the first, of shares.
-    Difference,
-}
-
-impl Measure {
-    /// What two equal numbers give.
-    #[must_use]
-    pub fn even(self) -> f64 {
-        match self {
-            Self::Ratio => 1.0,
-            Self::Difference => 0.0,
-        }
-    }
-}
-
-/// Who is ahead at one level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ahead {
-    First,
-    Second,
-    /// The interval contains that they are even.
-    Neither,
-    /// There is nothing to compare.
-    Unknown,
-}
-
-impl Compared {
-    /// Who is ahead, by what is wished for.
-    #[must_use]
-    pub fn ahead(&self, found: Option<&Estimate>) -> Ahead {
-        let Some(found) = found else {
-            return Ahead::Unknown;
-        };
-        match side_of(found, self.measure.even()) {
-            None => Ahead::Neither,
-            Some(above) if above == (self.better == Better::Higher) => Ahead::Second,
-            Some(_) => Ahead::First,
-        }
-    }
 }
 
 impl ComparisonModel {
@@ -195,20 +141,22 @@ fn comparison(
     }
     let all: Vec<&CellModel> = cells.iter().collect();
     let levels = [0, 1].map(|at| level_name(&pairs.factor.name, &pairs.factor.levels[at]));
+    let outcomes = outcomes(&all, info.delivery_at.as_deref());
+    let successes = outcomes.iter().find(|outcome| outcome.column == GOODPUT)?;
     let mut found = Vec::new();
-    for outcome in outcomes(&all, info.delivery_at.as_deref()) {
-        found.push(ratios(pairs, cells, trials, &outcome));
+    for outcome in &outcomes {
+        found.push(ratios(pairs, (cells, trials), outcome, successes));
         if outcome.path == ["response_time", "p99"] {
             found.extend(errors(pairs, cells, trials));
         }
     }
-    found.retain(|one| one.at.iter().flatten().any(Option::is_some));
+    found.retain(is_compared);
     if found.is_empty() {
         return None;
     }
     let is_even = |one: &Compared| {
         let mut all = one.at.iter().flatten();
-        all.all(|found| one.ahead(found.as_ref()) == Ahead::Neither)
+        all.all(|found| one.ahead(found) == Ahead::Neither)
     };
     let even: Vec<&str> = found
         .iter()
@@ -230,23 +178,10 @@ fn comparison(
             })
             .collect();
     }
-    let doubtful = pairs.map(|first, second| {
-        let sides = [first, second].into_iter().zip(&levels);
-        let doubtful = sides.filter_map(|(at, level)| {
-            let verdict = cells[at]
-                .verdict
-                .filter(|verdict| *verdict != Verdict::Valid)?;
-            Some((level.clone(), verdict))
-        });
-        doubtful.collect::<Vec<_>>()
-    });
-    let or_none = |line: Vec<Option<Vec<(String, Verdict)>>>| {
-        line.into_iter().map(Option::unwrap_or_default).collect()
-    };
     Some(ComparisonModel {
         factor: pairs.factor.name.clone(),
         even,
-        doubtful: doubtful.into_iter().map(or_none).collect(),
+        doubtful: doubtful(pairs, cells, &levels),
         levels,
         over: pairs.over.clone(),
         others: pairs.others.clone(),
@@ -255,25 +190,54 @@ fn comparison(
     })
 }
 
-fn ratios(
+/// Of each line, at each level, the cells that are not valid.
+fn doubtful(
     pairs: &Pairs<'_>,
     cells: &[CellModel],
-    trials: &[TrialModel],
+    levels: &[String; 2],
+) -> Vec<Vec<Vec<(String, Verdict)>>> {
+    let all = pairs.map(|first, second| {
+        let sides = [first, second].into_iter().zip(levels);
+        let doubtful = sides.filter_map(|(at, level)| {
+            let verdict = cells[at].verdict?;
+            (verdict != Verdict::Valid).then(|| (level.clone(), verdict))
+        });
+        doubtful.collect::<Vec<_>>()
+    });
+    let lines = all.into_iter();
+    lines
+        .map(|line| line.into_iter().map(Option::unwrap_or_default).collect())
+        .collect()
+}
+
+/// Whether there is anything to show: that one of the two had no success is shown once, of what succeeded.
+fn is_compared(one: &Compared) -> bool {
+    let shows = |found: &Found| match found {
+        Found::Number(_) => true,
+        Found::NoSuccess(_) => one.better == Better::Higher,
+        Found::Nothing => false,
+    };
+    one.at.iter().flatten().any(shows)
+}
+
+fn ratios(
+    pairs: &Pairs<'_>,
+    (cells, trials): (&[CellModel], &[TrialModel]),
     outcome: &Outcome,
+    successes: &Outcome,
 ) -> Compared {
     let of = |first: usize, second: usize| {
-        let values = |at: usize| outcome.of_cell(&cells[at], trials);
-        let found = ratio(&values(second), &values(first))?;
-        // With a zero among the values the arithmetic may go below what a ratio of such numbers can be.
-        let interval = found.interval.map(|(low, high)| (low.max(0.0), high));
-        Some(Estimate { interval, ..found })
+        let values = |of: &Outcome, at: usize| of.of_cell(&cells[at], trials);
+        let none = NoSuccess::of(&values(successes, first), &values(successes, second));
+        // What failed has its cost, too.
+        let none = none.filter(|_| outcome.better != Better::Cheaper);
+        Found::ratio(&values(outcome, second), &values(outcome, first), none)
     };
-    let at = pairs.map(of);
     Compared {
         name: outcome.name.clone(),
         better: outcome.better,
         measure: Measure::Ratio,
-        at: flattened(at),
+        at: without_holes(pairs.map(of)),
         sentences: Vec::new(),
     }
 }
@@ -287,39 +251,47 @@ fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Opti
     }
     let of = |first: usize, second: usize| {
         let parts = |at: usize| failed_parts(&cells[at], trials);
-        share_difference(&parts(second), &parts(first))
+        share_difference(&parts(second), &parts(first)).map_or(Found::Nothing, Found::Number)
     };
     Some(Compared {
         name: "Failed requests".to_owned(),
         better: Better::FewerErrors,
         measure: Measure::Difference,
-        at: flattened(pairs.map(of)),
+        at: without_holes(pairs.map(of)),
         sentences: Vec::new(),
     })
 }
 
-fn flattened(lines: Vec<Vec<Option<Option<Estimate>>>>) -> Vec<Vec<Option<Estimate>>> {
-    let line = |line: Vec<Option<Option<Estimate>>>| line.into_iter().map(Option::flatten);
+fn without_holes(lines: Vec<Vec<Option<Found>>>) -> Vec<Vec<Found>> {
+    let line = |line: Vec<Option<Found>>| line.into_iter().map(|of| of.unwrap_or(Found::Nothing));
     lines.into_iter().map(|of| line(of).collect()).collect()
 }
 
-/// Which cells are in the numbers though they may not be believed.
+/// Which cells are in the numbers though they may not be believed, and where there is no interval.
 pub(crate) fn caution(comparison: &ComparisonModel) -> Option<String> {
     let mut named = Vec::new();
-    for (line, of_line) in comparison.lines.iter().zip(&comparison.doubtful) {
-        for (level, doubtful) in comparison.over.levels.iter().zip(of_line) {
-            for (which, verdict) in doubtful {
-                let with = if line.name.is_empty() {
-                    String::new()
-                } else {
-                    format!(", {}", line.name)
-                };
-                named.push(format!(
-                    "{which} at {level}{with} ({})",
-                    words::verdict(*verdict)
-                ));
+    let mut unsure = Vec::new();
+    for (line, of) in comparison.lines.iter().enumerate() {
+        let with = match of.name.as_str() {
+            "" => String::new(),
+            name => format!(", {name}"),
+        };
+        for (level, name) in comparison.over.levels.iter().enumerate() {
+            let doubtful = comparison.doubtful[line][level].iter();
+            named.extend(doubtful.map(|(which, verdict)| {
+                format!("{which} at {name}{with} ({})", words::verdict(*verdict))
+            }));
+            let mut outcomes = comparison.outcomes.iter();
+            if outcomes.any(|one| one.ahead(&one.at[line][level]) == Ahead::Unsure) {
+                unsure.push(format!("{name}{with}"));
             }
         }
     }
-    sentence::caution(&named)
+    let is_sure = comparison.outcomes.iter().any(Compared::is_sure_somewhere);
+    let parts = [
+        sentence::caution(&named),
+        sentence::unsure(&unsure, is_sure),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(" "))
 }

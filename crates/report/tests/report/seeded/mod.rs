@@ -61,6 +61,8 @@ pub(crate) enum Wrong {
     Doubles,
     /// Some requests get 503 or a reset.
     Errors,
+    /// Every request gets 503.
+    Refuses,
     /// The system slows to half in the middle.
     Slows,
     /// The store falls further and further behind.

@@ -191,6 +191,8 @@ fn failures(made: &Made, place: usize, answered: u64) -> Vec<FailureCount> {
     };
     if made.is(Wrong::Errors) && place.is_multiple_of(3) {
         vec![of("status_503", 4), of("reset", 1)]
+    } else if made.is(Wrong::Refuses) {
+        vec![of("status_503", answered)]
     } else if is_away(made, place) {
         vec![of("refused", 30), of("reset", 10)]
     } else {
