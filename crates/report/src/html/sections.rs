@@ -75,7 +75,7 @@ fn bar(out: &mut String, model: &Model) {
         links.push(("recovery", "Recovery"));
     }
     links.push(("time", "Time"));
-    if !model.disturbed.is_empty() {
+    if tables::disturbances(model).is_some() {
         links.push(("disturbances", "Disturbances"));
     }
     if tables::ledger(model).is_some() {

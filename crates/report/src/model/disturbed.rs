@@ -3,7 +3,7 @@
 use waggle_results::{DisturbanceInfo, FailureCount, PhaseName, Trial};
 use waggle_stats::Estimate;
 
-use super::{TrialModel, distribution::by_kind, judge};
+use super::{FindModel, TrialModel, distribution::by_kind, judge};
 
 /// One trial in which something was killed.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Silence {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellDisturbed {
     pub cell: u32,
-    /// In the order of their instants.
+    /// In the order of their instants; none where no trial of it counts.
     pub kills: Vec<Kill>,
     pub silence_us: Option<Estimate>,
     /// The silence of one trial at least lasted to the end of its measured phase.
@@ -95,8 +95,9 @@ pub(super) fn in_words(disturbances: &[DisturbanceInfo]) -> Vec<String> {
     disturbances.iter().map(one).collect()
 }
 
-/// Every cell that was disturbed, in the order of the trials.
-pub(super) fn cells(trials: &[TrialModel]) -> Vec<CellDisturbed> {
+/// Every cell that was disturbed, in the order of the trials. Its figures are of the trials that its other numbers rest on: of a
+/// search, those at the highest level that holds, for a kill under less load costs less.
+pub(super) fn cells(trials: &[TrialModel], find: Option<&FindModel>) -> Vec<CellDisturbed> {
     let mut numbers: Vec<u32> = trials
         .iter()
         .filter(|trial| trial.disturbed.is_some())
@@ -104,9 +105,9 @@ pub(super) fn cells(trials: &[TrialModel]) -> Vec<CellDisturbed> {
         .collect();
     numbers.dedup();
     let of = |cell: u32| {
-        let counted = trials
-            .iter()
-            .filter(|trial| trial.key.cell == cell && trial.counts().is_some());
+        let own = trials.iter().filter(|trial| trial.key.cell == cell);
+        let own = own.filter(|trial| find.is_none_or(|find| find.is_at_answer(trial.key)));
+        let counted = own.filter(|trial| trial.counts().is_some());
         let counted: Vec<&TrialDisturbed> = counted
             .filter_map(|trial| trial.disturbed.as_ref())
             .collect();

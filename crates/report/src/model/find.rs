@@ -46,24 +46,23 @@ impl FindModel {
 
     /// The trials of a cell at the highest level that holds.
     pub(crate) fn holding(&self, cell: u32, trials: &[TrialModel]) -> Vec<TrialModel> {
-        let held = self.of_cell(cell).and_then(|search| {
-            let held = search.answer.holds?;
-            let steps = search.steps.iter();
-            // Read from a text a level may differ in its last digit.
-            let near = |level: f64| (level - held.level).abs() <= 1e-9 * held.level;
-            Some(
-                steps
-                    .filter(|step| near(step.level) && step.evidence == Evidence::Met)
-                    .map(|step| step.key)
-                    .collect::<Vec<_>>(),
-            )
-        });
-        let held = held.unwrap_or_default();
         trials
             .iter()
-            .filter(|trial| held.contains(&trial.key))
+            .filter(|trial| trial.key.cell == cell && self.is_at_answer(trial.key))
             .cloned()
             .collect()
+    }
+
+    /// Whether it is one of the trials that the answer of its cell rests on.
+    pub(crate) fn is_at_answer(&self, key: TrialKey) -> bool {
+        let is_one = |search: &CellSearch| {
+            let held = search.answer.holds?;
+            let step = search.steps.iter().find(|step| step.key == key)?;
+            // Read from a text a level may differ in its last digit.
+            let is_near = (step.level - held.level).abs() <= 1e-9 * held.level;
+            Some(is_near && step.evidence == Evidence::Met)
+        };
+        self.of_cell(key.cell).and_then(is_one).unwrap_or(false)
     }
 
     pub(crate) fn of_cell(&self, number: u32) -> Option<&CellSearch> {

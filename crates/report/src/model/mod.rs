@@ -170,7 +170,7 @@ pub fn model(run: &Run) -> Model {
         effects: over.effects,
         curves: over.curves,
         comparisons: over.comparisons,
-        disturbed: disturbed::cells(&trials),
+        disturbed: disturbed::cells(&trials, find.as_ref()),
         answer: answer::answer(info, counted, &cells, find.as_ref()),
         warnings: remark::warnings(info, &trials, find.as_ref()),
         info: info.clone(),

@@ -1,13 +1,14 @@
 //! What was killed, and what came of it. The table is not there where nothing was.
 
-use super::{Field, Table, heads, place};
+use super::{Field, Table, heads, place, summed_over};
 use crate::{
     model::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed},
     text::{self, NONE, Unit},
     words,
 };
 
-/// A row for each kill of each cell; what belongs to the cell stands in its first.
+/// A row for each kill of each cell; what belongs to the cell stands in its first. `None` also where all trials in which something was
+/// killed failed, or no level of a search holds: the table of trials has what was down.
 pub(crate) fn disturbances(model: &Model) -> Option<Table> {
     let mut rows = Vec::new();
     for disturbed in &model.disturbed {
@@ -40,10 +41,12 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
     ];
     (!rows.is_empty()).then(|| Table {
         id: "disturbances",
-        caption: "What was killed, counted from the start of the measured phase; the longest time without a success from \
-                  there to the phase's end, in whole intervals; failed requests, failed attempts to connect and records of the whole load, \
-                  summed over trials"
-            .to_owned(),
+        caption: format!(
+            "What was killed, counted from the start of the measured phase; the longest time without a success from \
+             there to the phase's end, in whole intervals; failed requests, failed attempts to connect and records of the whole load, \
+             summed over {}",
+            summed_over(model)
+        ),
         heads: heads(model, &columns),
         rows,
     })

@@ -179,6 +179,14 @@ fn heads(model: &Model, numbers: &[&str]) -> Vec<Head> {
     cell.into_iter().chain(factors).chain(numbers).collect()
 }
 
+/// Which trials of a cell a count is the sum of.
+fn summed_over(model: &Model) -> &'static str {
+    match model.find {
+        Some(_) => "the trials at the highest level that holds",
+        None => "trials",
+    }
+}
+
 fn place(model: &Model, cell: &CellModel) -> Vec<Field> {
     let number = model.factors.is_empty().then(|| cell.cell.to_string());
     number

@@ -4,7 +4,10 @@ use std::{fs, path::PathBuf};
 
 use waggle_stats::Verdict;
 
-use crate::{seeded::Seeded, seeded_model};
+use crate::{
+    seeded::{Seeded, Wrong},
+    seeded_model,
+};
 use waggle_report::{
     CellRow, Model, SearchRow, cell_columns, cell_rows, csv, effects_csv, html, markdown,
     search_rows, step_rows,
@@ -140,6 +143,42 @@ fn a_gateway_that_is_killed_on_purpose() {
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
     assert!(!other.contains("disturbances") && !other.contains("\"disturbed\":"));
+}
+
+/// The seeded kill costs 30 requests a trial, at any level.
+#[test]
+fn a_kill_in_a_search_is_told_of_the_trials_at_the_answer() {
+    let model = seeded_model(&Seeded {
+        wrong: vec![(2, Wrong::Killed)],
+        ..Seeded::search()
+    });
+    let tried = model.trials_of(2).count();
+    let holding = model.cells[1].counted;
+    assert!(holding > 0 && holding < tried, "{holding} of {tried}");
+    let [disturbed] = &model.disturbed[..] else {
+        panic!("{:?}", model.disturbed);
+    };
+    assert_eq!(disturbed.failed, 30 * holding as u64);
+    assert_eq!(
+        disturbed.silence_us.map(|silence| silence.count),
+        Some(holding)
+    );
+    assert!(markdown(&model).contains("summed over the trials at the highest level that holds."));
+}
+
+/// What was down stands in the table of trials; there is nothing to say of what came of it.
+#[test]
+fn kills_in_trials_that_failed_have_no_section() {
+    let model = seeded_model(&Seeded {
+        wrong: vec![(2, Wrong::DiesWhenKilled)],
+        ..Seeded::killed()
+    });
+    assert_eq!(model.cells[1].verdict, Some(Verdict::Failed));
+    assert_eq!(model.trials_of(2).filter(|trial| trial.disturbed.is_some()).count(), 3);
+    let page = html(&model);
+    assert!(!page.contains("#disturbances") && !page.contains("id=\"disturbances\""));
+    assert!(page.contains("gateway-0 1.00 s to –"), "the table of trials");
+    assert!(!markdown(&model).contains("## Disturbances"));
 }
 
 #[test]

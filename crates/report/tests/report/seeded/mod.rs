@@ -75,6 +75,8 @@ pub(crate) enum Wrong {
     Miscounts,
     /// It is killed on purpose, and loses what it had not synced.
     Killed,
+    /// It is killed on purpose, and is never ready again.
+    DiesWhenKilled,
 }
 
 impl Seeded {

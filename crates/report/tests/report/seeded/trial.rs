@@ -124,7 +124,8 @@ impl Sums {
 
 pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     let mut chance = Chance::new(made.seed);
-    if made.is(Wrong::Fails) && made.key.repetition == seeded.repeat {
+    let fails = made.is(Wrong::Fails) && made.key.repetition == seeded.repeat;
+    if fails || made.is(Wrong::DiesWhenKilled) {
         out.finish(&failed(seeded, made)).unwrap();
         return;
     }
@@ -362,7 +363,8 @@ fn backlog(out: &mut TrialWriter, made: &Made, sums: &Sums, load_end: f64, drain
 fn lost(made: &Made) -> u64 {
     match made.wrong {
         Some(Wrong::Loses) if made.key.repetition == 2 => 3,
-        Some(Wrong::Killed) => 17,
+        // A search would end where something is missing.
+        Some(Wrong::Killed) if made.level.is_none() => 17,
         _ => 0,
     }
 }
@@ -508,12 +510,13 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
 /// A gateway that is killed is away for three intervals, and every repetition a little longer.
 fn disturbances(made: &Made) -> Vec<DisturbanceInfo> {
     let late = f64::from(made.key.repetition) / 50.0;
-    let killed = made.is(Wrong::Killed).then(|| DisturbanceInfo {
+    let is_killed = made.is(Wrong::Killed) || made.is(Wrong::DiesWhenKilled);
+    let killed = is_killed.then(|| DisturbanceInfo {
         component: "gateway".to_owned(),
         replica: 0,
         killed_s: 1.001,
         started_s: Some(1.502),
-        ready_s: Some(1.7 + late),
+        ready_s: made.is(Wrong::Killed).then_some(1.7 + late),
     });
     killed.into_iter().collect()
 }
@@ -575,7 +578,7 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         sessions: None,
         connecting: None,
         on_the_way: Vec::new(),
-        disturbances: Vec::new(),
+        disturbances: disturbances(made),
         fall: None,
     }
 }
