@@ -49,7 +49,7 @@ pub fn markdown(model: &Model) -> String {
         tables::step_failures(model),
     );
     section(&mut out, "Disturbances", tables::disturbances(model));
-    section(&mut out, "Records", tables::ledger(model));
+    records(&mut out, model);
     section(&mut out, "Delivery delay", tables::delay(model));
     section(&mut out, "Cost", Some(tables::cost(model)));
     section(&mut out, "Watches", tables::watches(model));
@@ -125,6 +125,22 @@ fn comparisons(out: &mut String, model: &Model) {
     section(out, "Compared, level by level", Some(table));
 }
 
+fn records(out: &mut String, model: &Model) {
+    let Some(ledger) = tables::ledger(model) else {
+        return;
+    };
+    out.push_str("## Records\n\n");
+    for sentence in &model.account {
+        out.push_str(&format!("- {}\n", escaped(sentence)));
+    }
+    out.push('\n');
+    table(out, &ledger);
+    for (head, name, meaning) in tables::meanings() {
+        out.push_str(&format!("- **{head}** (`{name}`): {meaning}\n"));
+    }
+    out.push('\n');
+}
+
 fn answer(model: &Model) -> String {
     let verdict = model
         .answer
@@ -134,9 +150,15 @@ fn answer(model: &Model) -> String {
     format!("{verdict}{}", escaped(&model.answer.text()))
 }
 
-fn section(out: &mut String, title: &str, table: Option<Table>) {
-    let Some(table) = table else { return };
-    out.push_str(&format!("## {title}\n\n{}.\n\n", escaped(&table.caption)));
+fn section(out: &mut String, title: &str, of: Option<Table>) {
+    let Some(of) = of else { return };
+    out.push_str(&format!("## {title}\n\n"));
+    table(out, &of);
+}
+
+/// The caption, then the table, then what its marks mean.
+fn table(out: &mut String, table: &Table) {
+    out.push_str(&format!("{}.\n\n", escaped(&table.caption)));
     let heads: Vec<String> = table.heads.iter().map(|head| escaped(&head.text)).collect();
     let rules: Vec<&str> = table
         .heads

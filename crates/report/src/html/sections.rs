@@ -112,18 +112,12 @@ fn summary(out: &mut String, model: &Model) {
         .verdict
         .map(|verdict| table::badge(words::verdict(verdict)))
         .unwrap_or_default();
-    let mut sentences = model.answer.sentences.iter();
-    if let Some(first) = sentences.next() {
+    if let Some((first, rest)) = model.answer.sentences.split_first() {
         out.push_str(&format!(
             "<p class=\"answer\">{} {badge}</p>\n",
             escape::sentence(first)
         ));
-    }
-    let rest: Vec<String> = sentences
-        .map(|sentence| format!("<li>{}</li>", escape::sentence(sentence)))
-        .collect();
-    if !rest.is_empty() {
-        out.push_str(&format!("<ul class=\"more\">{}</ul>\n", rest.concat()));
+        out.push_str(&list(rest));
     }
     for warning in &model.warnings {
         out.push_str(&format!(
@@ -133,6 +127,18 @@ fn summary(out: &mut String, model: &Model) {
     }
     figures(out, model);
     out.push_str("</section>\n");
+}
+
+/// Sentences below each other; nothing for none.
+fn list(sentences: &[String]) -> String {
+    let items: Vec<String> = sentences
+        .iter()
+        .map(|sentence| format!("<li>{}</li>", escape::sentence(sentence)))
+        .collect();
+    if items.is_empty() {
+        return String::new();
+    }
+    format!("<ul class=\"more\">{}</ul>\n", items.concat())
 }
 
 /// One figure: what, how much, the small print.
@@ -326,8 +332,19 @@ fn records(out: &mut String, model: &Model) {
         return;
     }
     open(out, "records", "Every record accounted for", "");
-    for table in [ledger, delay].into_iter().flatten() {
-        table::write(out, &table);
+    if let Some(ledger) = ledger {
+        out.push_str(&list(&model.account));
+        table::write(out, &ledger);
+        out.push_str("<details class=\"legend\"><summary>What the words mean, and how thresholds name them</summary>\n<dl class=\"facts\">\n");
+        for (head, name, meaning) in tables::meanings() {
+            out.push_str(&format!(
+                "<dt>{head}</dt><dd>{meaning} (<code>{name}</code>)</dd>\n"
+            ));
+        }
+        out.push_str("</dl></details>\n");
+    }
+    if let Some(delay) = delay {
+        table::write(out, &delay);
     }
     out.push_str(CLOSE);
 }

@@ -2,6 +2,7 @@
 //!
 //! Every number a writer shows stands here, so that two writers never compute the same one twice.
 
+mod account;
 mod answer;
 mod cell;
 mod comparisons;
@@ -81,6 +82,8 @@ pub struct Model {
     /// Figures that somebody published beside the study's own.
     pub published: Option<PublishedModel>,
     pub answer: Answer,
+    /// What became of records, a sentence each; none where no account was kept.
+    pub account: Vec<String>,
     /// What a reader must know before believing a number.
     pub warnings: Vec<String>,
 }
@@ -172,6 +175,7 @@ pub fn model(run: &Run) -> Model {
         comparisons: over.comparisons,
         disturbed: disturbed::cells(&trials, find.as_ref()),
         answer: answer::answer(info, counted, &cells, find.as_ref()),
+        account: account::sentences(info, &cells),
         warnings: remark::warnings(info, &trials, find.as_ref()),
         info: info.clone(),
         published,

@@ -21,7 +21,7 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
             row.extend(of_kill(kill));
             row.extend(match number {
                 0 => of_cell(cell, disturbed),
-                _ => vec![Field::plain(NONE); 8],
+                _ => vec![Field::plain(NONE); 9],
             });
             rows.push(row);
         }
@@ -33,8 +33,9 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
         "longest without a success",
         "failed requests",
         "failed to connect",
+        "rejected, yet there",
         "unknown",
-        "of those found",
+        "unknown, yet there",
         "missing",
         "duplicates",
         "unexpected",
@@ -87,13 +88,14 @@ fn of_cell(cell: &CellModel, disturbed: &CellDisturbed) -> Vec<Field> {
     ];
     match &cell.ledger {
         Some(ledger) => fields.extend([
+            Field::nothing_expected(ledger.rejected_delivered),
             Field::plain(text::count(ledger.unknown)),
             Field::plain(text::count(ledger.unknown_delivered)),
             Field::nothing_expected(ledger.missing),
             Field::nothing_expected(ledger.duplicates),
             Field::nothing_expected(ledger.unexpected),
         ]),
-        None => fields.extend(vec![Field::plain(NONE); 5]),
+        None => fields.extend(vec![Field::plain(NONE); 6]),
     }
     fields
 }

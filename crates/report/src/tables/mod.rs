@@ -27,7 +27,7 @@ pub(crate) use disturbed::disturbances;
 pub(crate) use effects::{dependences, ratios, shares};
 pub(crate) use numbers::{cells, cost, failures, spectrum, watches};
 pub(crate) use published::published;
-pub(crate) use records::{delay, ledger};
+pub(crate) use records::{delay, ledger, meanings};
 pub(crate) use recovery::recovery;
 pub(crate) use search::{answers, tried};
 pub(crate) use steps::{sessions, step_failures, steps};

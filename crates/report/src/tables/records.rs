@@ -2,7 +2,7 @@
 
 use waggle_results::LedgerInfo;
 
-use super::{Field, Head, Table, heads, place};
+use super::{Field, Head, Table, heads, place, summed_over};
 use crate::{
     model::{CellModel, Distribution, Model},
     tables::Align,
@@ -67,56 +67,117 @@ fn by_place(model: &Model, fields: impl Fn(&AtPlace<'_>) -> Vec<Field>) -> Vec<V
     rows
 }
 
+/// A column of the account.
+struct Kind {
+    head: &'static str,
+    /// As conditions name it: `delivery.missing`.
+    name: &'static str,
+    meaning: &'static str,
+    field: fn(&LedgerInfo) -> Field,
+}
+
+/// The first four add up, and so do accepted, delivered and missing; what is there all the same stands behind them.
+const KINDS: [Kind; 12] = [
+    Kind {
+        head: "sent",
+        name: "sent",
+        meaning: "in requests that were sent",
+        field: |ledger| Field::plain(text::count(ledger.sent)),
+    },
+    Kind {
+        head: "accepted",
+        name: "accepted",
+        meaning: "answered with success: from here on the system answers for it",
+        field: |ledger| Field::plain(text::count(ledger.accepted)),
+    },
+    Kind {
+        head: "rejected",
+        name: "rejected",
+        meaning: "answered with an error: the client was told no",
+        field: |ledger| Field::nothing_expected(ledger.rejected),
+    },
+    Kind {
+        head: "unknown",
+        name: "unknown",
+        meaning: "no whole answer came, or one that says neither: the client does not know",
+        field: |ledger| Field::nothing_expected(ledger.unknown),
+    },
+    Kind {
+        head: "delivered",
+        name: "delivered",
+        meaning: "accepted, and there in the end",
+        field: |ledger| Field::plain(text::count(ledger.delivered)),
+    },
+    Kind {
+        head: "missing",
+        name: "missing",
+        meaning: "accepted, and not there in the end: lost",
+        field: |ledger| Field::nothing_expected(ledger.missing),
+    },
+    Kind {
+        head: "rejected, yet there",
+        name: "rejected_delivered",
+        meaning: "done although the client was told no: sent again, it may stand there twice",
+        field: |ledger| Field::nothing_expected(ledger.rejected_delivered),
+    },
+    Kind {
+        head: "unknown, yet there",
+        name: "unknown_delivered",
+        meaning: "done without a clear answer; the other unknown ones are not there",
+        field: |ledger| Field::plain(text::count(ledger.unknown_delivered)),
+    },
+    Kind {
+        head: "duplicates",
+        name: "duplicates",
+        meaning: "copies beyond the first, whatever the answer was: doubled",
+        field: |ledger| Field::nothing_expected(ledger.duplicates),
+    },
+    Kind {
+        head: "unexpected",
+        name: "unexpected",
+        meaning: "the rejected ones that are there, and what is there without having been sent",
+        field: |ledger| Field::nothing_expected(ledger.unexpected),
+    },
+    Kind {
+        head: "late",
+        name: "late",
+        meaning: "there later than the study allows (late_after)",
+        field: |ledger| Field::nothing_expected(ledger.late),
+    },
+    Kind {
+        head: "out of order",
+        name: "out_of_order",
+        meaning: "there after a record of the same worker that was sent later",
+        field: |ledger| Field::plain(text::count(ledger.out_of_order)),
+    },
+];
+
+/// What each column of the account means, and how a condition names it: head, name, meaning.
+pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, String, &'static str)> {
+    KINDS
+        .iter()
+        .map(|kind| (kind.head, format!("delivery.{}", kind.name), kind.meaning))
+}
+
 /// The account of records; `None` where none was kept.
 pub(crate) fn ledger(model: &Model) -> Option<Table> {
-    model
-        .cells
-        .iter()
-        .any(|cell| cell.ledger.is_some())
-        .then(|| Table {
-            id: "ledger",
-            caption:
-                "The account of records, summed over trials: sent = accepted + rejected + unknown; \
-                  accepted = delivered + missing; unexpected = rejected ones that were found + others that should \
-                  not be there"
-                    .to_owned(),
-            heads: heads_of_places(
-                model,
-                &[
-                    "sent",
-                    "accepted",
-                    "rejected",
-                    "of those found",
-                    "unknown",
-                    "of those found",
-                    "delivered",
-                    "missing",
-                    "duplicates",
-                    "late",
-                    "out of order",
-                    "unexpected",
-                ],
-            ),
-            rows: by_place(model, |at| {
-                let Some(ledger) = at.ledger else {
-                    return vec![Field::plain(NONE); 12];
-                };
-                vec![
-                    Field::plain(text::count(ledger.sent)),
-                    Field::plain(text::count(ledger.accepted)),
-                    Field::nothing_expected(ledger.rejected),
-                    Field::nothing_expected(ledger.rejected_delivered),
-                    Field::nothing_expected(ledger.unknown),
-                    Field::plain(text::count(ledger.unknown_delivered)),
-                    Field::plain(text::count(ledger.delivered)),
-                    Field::nothing_expected(ledger.missing),
-                    Field::nothing_expected(ledger.duplicates),
-                    Field::nothing_expected(ledger.late),
-                    Field::plain(text::count(ledger.out_of_order)),
-                    Field::nothing_expected(ledger.unexpected),
-                ]
-            }),
-        })
+    let mut cells = model.cells.iter();
+    cells.any(|cell| cell.ledger.is_some()).then(|| Table {
+        id: "ledger",
+        caption: format!(
+            "The account of records, by key, of the whole load with its warm-up, summed over {}: sent = accepted + rejected + unknown; \
+             accepted = delivered + missing",
+            summed_over(model)
+        ),
+        heads: heads_of_places(model, &KINDS.map(|kind| kind.head)),
+        rows: by_place(model, |at| {
+            let field = |kind: &Kind| {
+                let none = || Field::plain(NONE);
+                at.ledger.map_or_else(none, kind.field)
+            };
+            KINDS.iter().map(field).collect()
+        }),
+    })
 }
 
 /// From sent until visible; `None` where delivery was not followed.

@@ -4,7 +4,7 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{CellModel, Model, ThresholdCell};
+use waggle_report::{CellModel, Model, ThresholdCell, html, markdown};
 use waggle_stats::{Recovery, Verdict};
 
 /// One cell with something wrong in it.
@@ -148,6 +148,69 @@ fn recovery_has_a_time_only_where_every_trial_recovered() {
         recovery.cells[2].reason.as_deref(),
         Some("1 of 3 trials did not recover within 3 s")
     );
+}
+
+/// What a study demands of its records, each by its name.
+#[test]
+fn a_study_can_demand_that_nothing_is_lost_or_doubled() {
+    let counts = ["missing", "duplicates", "rejected_delivered", "unexpected"];
+    let demands = |wrong| {
+        let study = Seeded {
+            thresholds: counts.map(|count| format!("delivery.{count} == 0")).to_vec(),
+            wrong: vec![(1, wrong)],
+            ..Seeded::plain(&[("connections", &["50"])], 3)
+        };
+        let all = seeded_model(&study).thresholds;
+        let cells = all.into_iter().take(counts.len());
+        cells.map(|mut one| one.cells.remove(0)).collect::<Vec<_>>()
+    };
+    let holds = |cells: &[ThresholdCell]| cells.iter().map(|cell| cell.holds).collect::<Vec<_>>();
+    let doubled = demands(Wrong::Doubles);
+    assert_eq!(holds(&doubled), [true, false, true, true]);
+    assert_eq!(doubled[1].observed.as_deref(), Some("3"));
+    let lost = demands(Wrong::Loses);
+    assert_eq!(lost[0].observed.as_deref(), Some("3"));
+    assert!(
+        lost.iter().all(|cell| !cell.holds),
+        "no number of it counts: {lost:?}"
+    );
+}
+
+/// Lost, doubled, done although refused, without an answer: each has its sentence and its place in a table that adds up.
+#[test]
+fn the_account_says_what_became_of_every_record() {
+    let model = seeded_model(&Seeded::killed());
+    assert_eq!(
+        model.account,
+        [
+            "Lost: 51 of 168,590 accepted records (51 at victim=gateway).",
+            "Doubled: 3 extra copies (3 at victim=gateway).",
+            "There, though the client was told no: 6 of 72 rejected records (6 at victim=gateway).",
+            "Without a clear answer: 18 records (18 at victim=gateway), of which 12 are there and 6 are not.",
+        ]
+    );
+    for cell in &model.cells {
+        let ledger = cell.ledger.as_ref().expect("an account was kept");
+        assert_eq!(
+            ledger.sent,
+            ledger.accepted + ledger.rejected + ledger.unknown
+        );
+        assert_eq!(ledger.accepted, ledger.delivered + ledger.missing);
+    }
+    let page = html(&model);
+    let text = markdown(&model);
+    for sentence in &model.account {
+        assert!(page.contains(sentence) && text.contains(sentence), "{sentence}");
+    }
+    for name in ["missing", "duplicates", "rejected_delivered", "unknown_delivered"] {
+        let name = format!("delivery.{name}");
+        assert!(page.contains(&name) && text.contains(&name), "{name}");
+    }
+    let well = seeded_model(&Seeded::plain(&[("connections", &["50"])], 3));
+    let accepted = well.cells[0].ledger.as_ref().map(|ledger| ledger.accepted);
+    assert_eq!(well.account.len(), 2, "{accepted:?} {:?}", well.account);
+    assert!(well.account[0].starts_with("Lost: none of ") && well.account[1] == "Doubled: none.");
+    assert!(seeded_model(&Seeded::shopping()).account.is_empty());
 }
 
 /// The study's check lets these names through; a condition on a number that the report does not know would fail

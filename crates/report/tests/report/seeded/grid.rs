@@ -1,4 +1,4 @@
-//! A grid whose factors' effects are known.
+//! Grids whose factors' effects are known, and levels that have no place on a log axis.
 
 use super::{Seeded, Wrong};
 
@@ -18,6 +18,14 @@ impl Seeded {
                 ],
                 3,
             )
+        }
+    }
+
+    /// A factor with a level of nothing.
+    pub(crate) fn zero() -> Self {
+        Self {
+            question: "What does waiting for more cost?".to_owned(),
+            ..Self::plain(&[("linger", &["1s", "0", "1ms", "100ms"])], 3)
         }
     }
 }

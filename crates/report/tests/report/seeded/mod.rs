@@ -31,7 +31,7 @@ pub(crate) struct Seeded {
     pub(crate) repeat: u32,
     /// Trials of the order that have run; `None`: all.
     pub(crate) ran: Option<usize>,
-    /// Numbers that must be at least 0, beside the study's two conditions.
+    /// Conditions beside the study's two; of a number alone it is that it must be at least 0.
     pub(crate) thresholds: Vec<String>,
     /// A log line of the trial that fails.
     pub(crate) log_line: String,
@@ -161,14 +161,6 @@ impl Seeded {
                 ("order", 0.2, 1.1),
             ],
             ..Self::plain(&[("connections", &["10", "50", "100"])], 3)
-        }
-    }
-
-    /// A factor with a level of nothing, which has no place on a log axis.
-    pub(crate) fn zero() -> Self {
-        Self {
-            question: "What does waiting for more cost?".to_owned(),
-            ..Self::plain(&[("linger", &["1s", "0", "1ms", "100ms"])], 3)
         }
     }
 
@@ -417,10 +409,11 @@ impl Seeded {
             op: op.to_owned(),
             value,
         };
-        let asked = self
-            .thresholds
-            .iter()
-            .map(|number| threshold(number, ">=", 0.0, "0"));
+        let asked = self.thresholds.iter();
+        let asked = asked.map(|text| match text.strip_suffix(" == 0") {
+            Some(number) => threshold(number, "==", 0.0, "0"),
+            None => threshold(text, ">=", 0.0, "0"),
+        });
         if !self.steps.is_empty() {
             let own = threshold("orders.response_time.p99", "<", 1e3, "1ms");
             return asked.chain([own]).collect();

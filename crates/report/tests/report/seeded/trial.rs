@@ -479,7 +479,11 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
             unknown: sums.totals.failed / 5,
             delivered: accepted - missing,
             missing,
-            duplicates: u64::from(made.is(Wrong::Doubles)),
+            duplicates: u64::from(made.is(Wrong::Doubles) || made.is(Wrong::Killed)),
+            // What was written and not answered any more, or answered with an error.
+            unknown_delivered: if made.is(Wrong::Killed) { 4 } else { 0 },
+            rejected_delivered: if made.is(Wrong::Killed) { 2 } else { 0 },
+            unexpected: if made.is(Wrong::Killed) { 2 } else { 0 },
             missing_keys: (0..missing).map(|key| 4_711 + key).collect(),
             ..LedgerInfo::default()
         }),
