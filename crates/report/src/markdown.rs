@@ -51,6 +51,7 @@ pub fn markdown(model: &Model) -> String {
     section(&mut out, "Disturbances", tables::disturbances(model));
     records(&mut out, model);
     section(&mut out, "Delivery delay", tables::delay(model));
+    section(&mut out, "Busiest component", tables::busiest(model));
     section(&mut out, "Cost", Some(tables::cost(model)));
     section(&mut out, "Watches", tables::watches(model));
     section(&mut out, "Thresholds", tables::thresholds(model));

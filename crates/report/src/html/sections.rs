@@ -350,10 +350,10 @@ fn records(out: &mut String, model: &Model) {
 }
 
 fn cost(out: &mut String, model: &Model) {
-    open(out, "cost", "What it cost", "");
-    table::write(out, &tables::cost(model));
-    if let Some(watches) = tables::watches(model) {
-        table::write(out, &watches);
+    open(out, "cost", "What it cost, and who was busy", "");
+    let busiest = tables::busiest(model).into_iter();
+    for table in busiest.chain([tables::cost(model)]).chain(tables::watches(model)) {
+        table::write(out, &table);
     }
     out.push_str(CLOSE);
 }

@@ -3,7 +3,9 @@
 use waggle_results::RunInfo;
 use waggle_stats::{Estimate, Verdict};
 
-use super::{CellModel, CellSearch, Counted, FindModel, trial::INSTRUMENT};
+use super::{
+    CellModel, CellSearch, Counted, FindModel, busiest::cpus_of_system, trial::INSTRUMENT,
+};
 use crate::{
     text::{self, Unit},
     words,
@@ -336,11 +338,7 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<String> {
         .filter(|(component, _)| component != INSTRUMENT)
         .map(|(_, cores)| cores.point)
         .sum();
-    let given = if info.host.system_cpus.is_empty() {
-        info.host.cpus
-    } else {
-        u32::try_from(info.host.system_cpus.len()).unwrap_or(u32::MAX)
-    };
+    let given = cpus_of_system(info);
     let used = format!(
         "{} used {} of the {given} CPU{} the system could use",
         busiest.0,

@@ -8,6 +8,7 @@ use waggle_stats::{Estimate, Reason, Verdict};
 
 use super::{
     TrialModel, TrialNumbers,
+    busiest::{self, Busiest, whole_components},
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     judge,
     place::{self, PlaceModel, TrialPlace, TrialWatch, WatchModel},
@@ -64,6 +65,8 @@ pub struct CellModel {
     pub component_cores: Vec<(String, Estimate)>,
     /// Cores of all replicas of a component together.
     pub whole_component_cores: Vec<(String, Estimate)>,
+    /// `None` where the CPU of no component is known.
+    pub busiest: Option<Busiest>,
     pub watches: Vec<WatchModel>,
     /// Requests that succeeded in the measured phase of a trial.
     pub succeeded_per_trial: Option<Estimate>,
@@ -105,26 +108,20 @@ pub(crate) fn cell(
         .iter()
         .filter_map(|trial| Some((*trial, trial.counts()?)))
         .collect();
+    let of_all = || counted.iter().map(|(_, numbers)| *numbers);
     let over = |pick: &dyn Fn(&TrialNumbers) -> Option<f64>| {
-        judge::estimate(
-            &counted
-                .iter()
-                .filter_map(|(_, numbers)| pick(numbers))
-                .collect::<Vec<_>>(),
-        )
+        let values: Vec<f64> = of_all().filter_map(pick).collect();
+        judge::estimate(&values)
     };
     let times = |pick: fn(&TrialNumbers) -> Option<&TrialPercentiles>| {
-        distribution::over_trials(
-            &counted
-                .iter()
-                .filter_map(|(_, numbers)| pick(numbers))
-                .collect::<Vec<_>>(),
-        )
+        let found: Vec<_> = of_all().filter_map(pick).collect();
+        distribution::over_trials(&found)
     };
     let goodput = over(&|numbers| Some(numbers.goodput_per_s));
     let (verdict, reasons) = judge::cell(&ran, goodput.as_ref(), info);
-    let succeeded: u64 = counted.iter().map(|(_, numbers)| numbers.succeeded).sum();
-    let failed: u64 = counted.iter().map(|(_, numbers)| numbers.failed).sum();
+    let whole_component_cores = component_cores(&counted, whole_components);
+    let succeeded: u64 = of_all().map(|numbers| numbers.succeeded).sum();
+    let failed: u64 = of_all().map(|numbers| numbers.failed).sum();
     CellModel {
         cell: cell.cell,
         levels: cell.levels.clone(),
@@ -143,7 +140,7 @@ pub(crate) fn cell(
         on_the_way: on_the_way(&counted),
         succeeded,
         failed,
-        failures: distribution::by_kind(counted.iter().flat_map(|(_, numbers)| &numbers.failures)),
+        failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
         error_share: (succeeded + failed > 0)
             .then(|| distribution::as_f64(failed) / distribution::as_f64(succeeded + failed)),
         achieved_share: extreme(&counted, |numbers| numbers.achieved_share, f64::min),
@@ -154,8 +151,9 @@ pub(crate) fn cell(
         engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
         system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
         component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
-        whole_component_cores: component_cores(&counted, whole_components),
+        busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
         watches: watches(&counted),
+        whole_component_cores,
         succeeded_per_trial: over(&|numbers| Some(distribution::as_f64(numbers.succeeded))),
         engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
         engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
@@ -249,22 +247,6 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
         .iter()
         .filter_map(|(trial, _)| trial.ledger.clone())
         .reduce(place::sum)
-}
-
-/// The replicas of each component together: `gateway-0` and `gateway-1` are `gateway`.
-fn whole_components(numbers: &TrialNumbers) -> Vec<(String, f64)> {
-    let mut all: Vec<(String, f64)> = Vec::new();
-    for (replica, cores) in &numbers.component_cores {
-        let component = match replica.rsplit_once('-') {
-            Some((name, number)) if number.parse::<u32>().is_ok() => name,
-            _ => replica,
-        };
-        match all.iter_mut().find(|(name, _)| name == component) {
-            Some((_, sum)) => *sum += cores,
-            None => all.push((component.to_owned(), *cores)),
-        }
-    }
-    all
 }
 
 fn component_cores(

@@ -4,6 +4,7 @@
 
 mod account;
 mod answer;
+mod busiest;
 mod cell;
 mod comparisons;
 mod curves;
@@ -29,6 +30,8 @@ use waggle_results::{Run, RunInfo};
 use waggle_stats::Verdict;
 
 pub use answer::Answer;
+pub use busiest::Busiest;
+pub(crate) use busiest::{cpus_of_system, of_trial as busiest_of_trial};
 pub use cell::CellModel;
 pub(crate) use cell::failure_kinds;
 pub(crate) use comparisons::caution as comparison_caution;

@@ -1,5 +1,6 @@
 //! The report's tables as plain values; Markdown and the page lay out the same ones.
 
+mod busiest;
 mod comparisons;
 mod curves;
 mod disturbed;
@@ -21,6 +22,7 @@ use crate::{
     text::{self, NONE, Unit},
 };
 
+pub(crate) use busiest::busiest;
 pub(crate) use comparisons::comparisons;
 pub(crate) use curves::curves;
 pub(crate) use disturbed::disturbances;
@@ -57,6 +59,17 @@ pub(crate) enum Align {
     Left,
     Right,
 }
+
+/// Heads of columns that hold words.
+const WORDS: [&str; 7] = [
+    "verdict",
+    "reasons",
+    "kind",
+    "killed",
+    "down",
+    "used most CPU",
+    "next",
+];
 
 /// What stands in one square of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,7 +183,7 @@ fn heads(model: &Model, numbers: &[&str]) -> Vec<Head> {
     });
     let numbers = numbers.iter().map(|head| Head {
         text: (*head).to_owned(),
-        align: if ["verdict", "reasons", "kind", "killed", "down"].contains(head) {
+        align: if WORDS.contains(head) {
             Align::Left
         } else {
             Align::Right

@@ -4,7 +4,7 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{CellModel, Model, ThresholdCell, html, markdown};
+use waggle_report::{CellModel, Model, ThresholdCell, csv, html, markdown};
 use waggle_stats::{Recovery, Verdict};
 
 /// One cell with something wrong in it.
@@ -148,6 +148,52 @@ fn recovery_has_a_time_only_where_every_trial_recovered() {
         recovery.cells[2].reason.as_deref(),
         Some("1 of 3 trials did not recover within 3 s")
     );
+}
+
+/// Two replicas of a broker use 0.1 cores each, whatever comes; the gateway uses more than both where more is sent.
+#[test]
+fn the_busiest_component_is_named_with_its_share() {
+    let model = seeded_model(&Seeded {
+        has_broker: true,
+        ..Seeded::plain(
+            &[("writer", &["sink"]), ("connections", &["10", "100"])],
+            3,
+        )
+    });
+    let of = |cell: usize| model.cells[cell].busiest.clone().expect("CPU was sampled");
+    let (few, many) = (of(0), of(1));
+    assert_eq!(few.component, "kafka", "{few:?}");
+    assert_eq!(many.component, "gateway", "{many:?}");
+    assert_eq!(many.next.as_ref().map(|(name, _)| &**name), Some("kafka"));
+    assert!((few.cores.point - 0.2).abs() < 0.001, "{few:?}");
+    assert_eq!((few.trials, many.trials), (3, 3));
+    // The system was pinned to one CPU.
+    assert!((many.share - many.cores.point).abs() < 1e-9);
+    let next = many.next.as_ref().map_or(0.0, |(_, cores)| cores.point);
+    assert!((many.of_all - many.cores.point / (many.cores.point + next)).abs() < 1e-9);
+    assert!(html(&model).contains("id=\"table-busiest\""));
+    let text = markdown(&model);
+    assert!(text.contains("| sink | 10 | kafka | 0.200 "), "{text}");
+    let table = csv(&model);
+    let (heads, rows) = table.split_once('\n').expect("there are rows");
+    let place = heads.split(',').position(|head| head == "busiest_component");
+    let named: Vec<&str> = rows
+        .lines()
+        .filter_map(|row| row.split(',').nth(place?))
+        .collect();
+    assert_eq!(named, ["kafka", "kafka", "kafka", "gateway", "gateway", "gateway"]);
+}
+
+/// What ran already has no CPU that is known.
+#[test]
+fn nobody_is_busiest_where_no_cpu_is_known() {
+    let model = seeded_model(&Seeded {
+        ran: Some(0),
+        ..Seeded::ingest()
+    });
+    let page = html(&model);
+    assert!(!page.contains("table-busiest"));
+    assert!(!csv(&model).contains("busiest_component"));
 }
 
 /// What a study demands of its records, each by its name.

@@ -5,6 +5,11 @@ use waggle_results::{
     BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, TrialInfo, TrialWriter, WatchRow,
 };
 
+/// Of one that was started.
+pub(super) const REPLICAS: [&str; 2] = ["kafka-0", "kafka-1"];
+/// What each of them uses, whatever comes.
+pub(super) const CORES: f64 = 0.1;
+
 /// Records that the broker has by an instant, a little more at each look.
 const PER_LOOK: u64 = 500;
 

@@ -304,6 +304,11 @@ impl Seeded {
             .collect()
     }
 
+    /// With one factor it ran already, so that its CPU is not known.
+    pub(crate) fn starts_broker(&self) -> bool {
+        self.has_broker && self.factors.len() > 1
+    }
+
     fn info(&self) -> RunInfo {
         let cells = self.cells();
         // An order that is no order: cells in steps of five, another start in each repetition.
@@ -329,7 +334,7 @@ impl Seeded {
             system_summary:
                 "One gateway takes readings by HTTP and answers when its store has them on disk."
                     .to_owned(),
-            components: components(self.has_broker && self.factors.len() == 1),
+            components: components(self.has_broker && !self.starts_broker()),
             order,
             cells,
             schedule: ScheduleInfo {

@@ -167,7 +167,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     } else {
         0.3
     };
-    resources(&mut out, made, load_end + drained, &mut chance);
+    resources(&mut out, (seeded, made), load_end + drained, &mut chance);
     backlog(&mut out, made, &sums, load_end, drained);
     if seeded.steps.is_empty() {
         out.delivery_delay(&delays(made, &sums, &mut chance), None)
@@ -312,17 +312,24 @@ fn add(sum: &mut CountsRow, one: &CountsRow) {
     add_failures(&mut sum.failures, &one.failures);
 }
 
-fn resources(out: &mut TrialWriter, made: &Made, end_s: f64, chance: &mut Chance) {
+fn resources(
+    out: &mut TrialWriter,
+    (seeded, made): (&Seeded, &Made),
+    end_s: f64,
+    chance: &mut Chance,
+) {
     let load_end = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
     let rate = made.rate_per_s();
     let mut at_s = INTERVAL_S;
     while at_s <= end_s {
         let busy = if at_s <= load_end { 1.0 } else { 0.08 };
         let system = ((rate * 18e-6 + 0.02) * busy * chance.around(0.03)).min(1.0);
-        for (component, cpu_cores, rss) in [
-            ("gateway-0", system, 38u64 << 20),
-            ("waggle", engine_cpu(made, rate) * busy + 0.01, 14 << 20),
-        ] {
+        let load = engine_cpu(made, rate) * busy + 0.01;
+        let mut rows = vec![("gateway-0", system, 38u64 << 20), ("waggle", load, 14 << 20)];
+        if seeded.starts_broker() {
+            rows.extend(broker::REPLICAS.map(|name| (name, broker::CORES * busy, 200 << 20)));
+        }
+        for (component, cpu_cores, rss) in rows {
             let rss_bytes = rss + (at_s * 1e5) as u64 * 4;
             out.resource(&ResourceRow {
                 at_s,
