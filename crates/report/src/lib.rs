@@ -18,8 +18,7 @@ pub use csv::{csv, effects as effects_csv};
 pub use html::html;
 pub use markdown::markdown;
 pub use model::{
-    Ahead, Answer, Better, Busiest, CellDisturbed, CellModel, CellRecovery, CellSearch,
-    Compared,
+    Ahead, Answer, Better, Busiest, CellDisturbed, CellModel, CellRecovery, CellSearch, Compared,
     Comparison, ComparisonModel, Counted, CpuSeries, Curve, CurvePoint, CurvesModel, Distribution,
     EffectsModel, Factor, FailedOver, Failure, FindModel, Found, Kill, Line, Measure, Model,
     NamedSeries, NoSuccess, OutcomeEffects, Over, Percentile, PlaceModel, SearchStep, Series,

@@ -137,7 +137,7 @@ fn records(out: &mut String, model: &Model) {
     out.push('\n');
     table(out, &ledger);
     for (head, name, meaning) in tables::meanings() {
-        out.push_str(&format!("- **{head}** (`{name}`): {meaning}\n"));
+        out.push_str(&format!("- **{head}** (`{name}`): {}\n", escaped(meaning)));
     }
     out.push('\n');
 }

@@ -352,7 +352,10 @@ fn records(out: &mut String, model: &Model) {
 fn cost(out: &mut String, model: &Model) {
     open(out, "cost", "What it cost, and who was busy", "");
     let busiest = tables::busiest(model).into_iter();
-    for table in busiest.chain([tables::cost(model)]).chain(tables::watches(model)) {
+    for table in busiest
+        .chain([tables::cost(model)])
+        .chain(tables::watches(model))
+    {
         table::write(out, &table);
     }
     out.push_str(CLOSE);

@@ -12,9 +12,9 @@ use crate::text;
 const NAMED: usize = 4;
 
 /// From this format on the rejected records that are there are counted by themselves.
-const TOLD_APART_FROM: u32 = 4;
+pub(crate) const TOLD_APART_FROM: u32 = 4;
 
-/// `Lost: 51 of 168,590 accepted records (51 at victim=gateway).`, and the like; none where no account was kept.
+/// `Lost: 51 of 168,590 accepted records (at victim=gateway).`, and the like; none where no account was kept.
 pub(crate) fn sentences(info: &RunInfo, cells: &[CellModel]) -> Vec<String> {
     let all = Accounts::of(cells);
     if all.0.is_empty() {
@@ -30,13 +30,14 @@ pub(crate) fn sentences(info: &RunInfo, cells: &[CellModel]) -> Vec<String> {
         None => "Doubled: none.".to_owned(),
     };
     let mut sentences = vec![lost, doubled];
-    sentences.extend(rejected(&all));
+    let is_told_apart = info.format >= TOLD_APART_FROM;
+    sentences.extend(rejected(&all).filter(|_| is_told_apart));
     sentences.extend(unknown(&all));
     let stray = all.told(|ledger| ledger.unexpected.saturating_sub(ledger.rejected_delivered));
     sentences.extend(stray.map(|(count, place)| {
-        let what = match info.format {
-            TOLD_APART_FROM.. => "never sent",
-            _ => "rejected, or never sent",
+        let what = match is_told_apart {
+            true => "never sent",
+            false => "rejected, or never sent",
         };
         format!("There, though {what}: {count}{place}.")
     }));
@@ -48,9 +49,13 @@ fn rejected(all: &Accounts<'_>) -> Option<String> {
     let (rejected, _) = all.told(|ledger| ledger.rejected)?;
     Some(match all.told(|ledger| ledger.rejected_delivered) {
         Some((count, place)) => {
-            format!("There, though the client was told no: {count} of {rejected} rejected records{place}.")
+            format!(
+                "There, though the client was told no: {count} of {rejected} rejected records{place}."
+            )
         }
-        None => format!("There, though the client was told no: none of {rejected} rejected records."),
+        None => {
+            format!("There, though the client was told no: none of {rejected} rejected records.")
+        }
     })
 }
 
@@ -94,15 +99,18 @@ impl<'a> Accounts<'a> {
         let (named, rest) = counts.split_at(counts.len().min(NAMED));
         let mut places: Vec<String> = named
             .iter()
-            .map(|(cell, count)| format!("{} at {}", text::count(*count), text::levels(&cell.levels)))
+            .map(|(cell, count)| {
+                format!("{} at {}", text::count(*count), text::levels(&cell.levels))
+            })
             .collect();
         match rest.len() {
             0 => {}
             1 => places.push("and one more cell".to_owned()),
             more => places.push(format!("and {more} more cells")),
         }
-        let place = match self.0.len() {
-            1 => String::new(),
+        let place = match (self.0.len(), named) {
+            (1, _) => String::new(),
+            (_, [(cell, _)]) => format!(" (at {})", text::levels(&cell.levels)),
             _ => format!(" ({})", places.join(", ")),
         };
         Some((text::count(sum), place))

@@ -41,9 +41,8 @@ pub(super) fn of_cell<'a>(
     system.sort_by(|a, b| b.1.point.total_cmp(&a.1.point));
     let (component, cores) = (*system.first()?).clone();
     let all: f64 = system.iter().map(|(_, cores)| cores.point).sum();
-    let is_first = |numbers: &&TrialNumbers| {
-        of_trial(numbers).is_some_and(|(first, _)| first == component)
-    };
+    let is_first =
+        |numbers: &&TrialNumbers| of_trial(numbers).is_some_and(|(first, _)| first == component);
     Some(Busiest {
         share: cores.point / f64::from(cpus_of_system(info)),
         of_all: if all > 0.0 { cores.point / all } else { 0.0 },

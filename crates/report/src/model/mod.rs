@@ -29,6 +29,7 @@ mod trial;
 use waggle_results::{Run, RunInfo};
 use waggle_stats::Verdict;
 
+pub(crate) use account::TOLD_APART_FROM;
 pub use answer::Answer;
 pub use busiest::Busiest;
 pub(crate) use busiest::{cpus_of_system, of_trial as busiest_of_trial};

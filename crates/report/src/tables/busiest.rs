@@ -26,7 +26,7 @@ pub(crate) fn busiest(model: &Model) -> Option<Table> {
     cells.any(|cell| cell.busiest.is_some()).then(|| Table {
         id: "busiest",
         caption: "The component that used most CPU while measured, all its replicas together, and the one that used most of the others; \
-                  to have used most is not yet to be what limits"
+                  that it used most does not make it what limits"
             .to_owned(),
         heads: heads(model, &columns),
         rows: by_cell(model, |cell| match &cell.busiest {
@@ -39,7 +39,12 @@ pub(crate) fn busiest(model: &Model) -> Option<Table> {
 fn fields(busiest: &Busiest, counted: usize) -> Vec<Field> {
     let (next, cores) = busiest.next.as_ref().map_or_else(
         || (Field::plain(NONE), Field::plain(NONE)),
-        |(name, cores)| (Field::plain(name), Field::estimate(Some(cores), Unit::Plain)),
+        |(name, cores)| {
+            (
+                Field::plain(name),
+                Field::estimate(Some(cores), Unit::Plain),
+            )
+        },
     );
     vec![
         Field::plain(&busiest.component),

@@ -35,7 +35,7 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
         "failed to connect",
         "rejected, yet there",
         "unknown",
-        "unknown, yet there",
+        "unknown, there",
         "missing",
         "duplicates",
         "unexpected",

@@ -118,11 +118,19 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
             ..Field::plain(shown(watch.mean.map(|mean| mean.point)))
         }
     };
+    let meanings: Vec<String> = model
+        .info
+        .watches
+        .iter()
+        .map(|watch| format!("{}: {}", watch.name, watch.summary))
+        .collect();
     (!names.is_empty()).then(|| Table {
         id: "watches",
-        caption: "What was watched: mean over the measured phases, the most at one look of them, and what was read last, when \
-                  load and drain were over (the largest of the trials')"
-            .to_owned(),
+        caption: format!(
+            "What was watched: mean over the measured phases, the most at one look of them, and what was read last, when \
+             load and drain were over (the largest of the trials'). {}",
+            meanings.join("; ")
+        ),
         heads: heads(model, &names),
         rows: by_cell(model, |cell| {
             names.iter().map(|name| field(cell, name)).collect()

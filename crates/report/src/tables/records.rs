@@ -4,7 +4,7 @@ use waggle_results::LedgerInfo;
 
 use super::{Field, Head, Table, heads, place, summed_over};
 use crate::{
-    model::{CellModel, Distribution, Model},
+    model::{CellModel, Distribution, Model, TOLD_APART_FROM},
     tables::Align,
     text::{self, NONE, Unit},
 };
@@ -121,7 +121,7 @@ const KINDS: [Kind; 12] = [
         field: |ledger| Field::nothing_expected(ledger.rejected_delivered),
     },
     Kind {
-        head: "unknown, yet there",
+        head: "unknown, there",
         name: "unknown_delivered",
         meaning: "done without a clear answer; the other unknown ones are not there",
         field: |ledger| Field::plain(text::count(ledger.unknown_delivered)),
@@ -161,6 +161,9 @@ pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, String, &'static
 
 /// The account of records; `None` where none was kept.
 pub(crate) fn ledger(model: &Model) -> Option<Table> {
+    // Before, rejected ones that were there stood among the unexpected alone.
+    let is_told_apart = model.info.format >= TOLD_APART_FROM;
+    let is_known = |kind: &Kind| is_told_apart || kind.name != "rejected_delivered";
     let mut cells = model.cells.iter();
     cells.any(|cell| cell.ledger.is_some()).then(|| Table {
         id: "ledger",
@@ -172,8 +175,8 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
         heads: heads_of_places(model, &KINDS.map(|kind| kind.head)),
         rows: by_place(model, |at| {
             let field = |kind: &Kind| {
-                let none = || Field::plain(NONE);
-                at.ledger.map_or_else(none, kind.field)
+                let ledger = at.ledger.filter(|_| is_known(kind));
+                ledger.map_or_else(|| Field::plain(NONE), kind.field)
             };
             KINDS.iter().map(field).collect()
         }),

@@ -214,10 +214,7 @@ fn a_level_without_any_success_is_told_in_words() {
     }
     let goodput = compared(one, "Goodput");
     assert_eq!(ahead(goodput)[4..], [Ahead::Second, Ahead::Second]);
-    assert_eq!(
-        ahead(compared(one, "Response time p99"))[5],
-        Ahead::Unknown
-    );
+    assert_eq!(ahead(compared(one, "Response time p99"))[5], Ahead::Unknown);
     let errors = compared(one, "Failed requests");
     let at_300 = errors.at[0][5].number().expect("all failed").point;
     assert!(at_300 < -0.98, "{at_300}");
@@ -253,7 +250,11 @@ fn a_level_without_an_interval_decides_nothing() {
         for one in outcome.comparisons.iter().filter(|one| one.factor == 0) {
             // There in the order of the study: 300 is the last, too.
             assert!(one.ratios[5].interval.is_none());
-            assert!(one.turns.iter().all(|(before, after)| *before != 5 && *after != 5));
+            assert!(
+                one.turns
+                    .iter()
+                    .all(|(before, after)| *before != 5 && *after != 5)
+            );
         }
     }
 }

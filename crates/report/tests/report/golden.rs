@@ -142,7 +142,8 @@ fn a_gateway_that_is_killed_on_purpose() {
         assert!(page.contains(there), "{there}");
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
-    assert!(!other.contains("disturbances") && !other.contains("\"disturbed\":"));
+    assert!(!other.contains("#disturbances") && !other.contains("id=\"table-disturbances\""));
+    assert!(!other.contains("\"disturbed\":"));
 }
 
 /// The seeded kill costs 30 requests a trial, at any level.
@@ -174,10 +175,19 @@ fn kills_in_trials_that_failed_have_no_section() {
         ..Seeded::killed()
     });
     assert_eq!(model.cells[1].verdict, Some(Verdict::Failed));
-    assert_eq!(model.trials_of(2).filter(|trial| trial.disturbed.is_some()).count(), 3);
+    assert_eq!(
+        model
+            .trials_of(2)
+            .filter(|trial| trial.disturbed.is_some())
+            .count(),
+        3
+    );
     let page = html(&model);
     assert!(!page.contains("#disturbances") && !page.contains("id=\"disturbances\""));
-    assert!(page.contains("gateway-0 1.00 s to –"), "the table of trials");
+    assert!(
+        page.contains("gateway-0 1.00 s to –"),
+        "the table of trials"
+    );
     assert!(!markdown(&model).contains("## Disturbances"));
 }
 

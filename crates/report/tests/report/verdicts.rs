@@ -155,10 +155,7 @@ fn recovery_has_a_time_only_where_every_trial_recovered() {
 fn the_busiest_component_is_named_with_its_share() {
     let model = seeded_model(&Seeded {
         has_broker: true,
-        ..Seeded::plain(
-            &[("writer", &["sink"]), ("connections", &["10", "100"])],
-            3,
-        )
+        ..Seeded::plain(&[("writer", &["sink"]), ("connections", &["10", "100"])], 3)
     });
     let of = |cell: usize| model.cells[cell].busiest.clone().expect("CPU was sampled");
     let (few, many) = (of(0), of(1));
@@ -176,12 +173,17 @@ fn the_busiest_component_is_named_with_its_share() {
     assert!(text.contains("| sink | 10 | kafka | 0.200 "), "{text}");
     let table = csv(&model);
     let (heads, rows) = table.split_once('\n').expect("there are rows");
-    let place = heads.split(',').position(|head| head == "busiest_component");
+    let place = heads
+        .split(',')
+        .position(|head| head == "busiest_component");
     let named: Vec<&str> = rows
         .lines()
         .filter_map(|row| row.split(',').nth(place?))
         .collect();
-    assert_eq!(named, ["kafka", "kafka", "kafka", "gateway", "gateway", "gateway"]);
+    assert_eq!(
+        named,
+        ["kafka", "kafka", "kafka", "gateway", "gateway", "gateway"]
+    );
 }
 
 /// What ran already has no CPU that is known.
@@ -202,7 +204,9 @@ fn a_study_can_demand_that_nothing_is_lost_or_doubled() {
     let counts = ["missing", "duplicates", "rejected_delivered", "unexpected"];
     let demands = |wrong| {
         let study = Seeded {
-            thresholds: counts.map(|count| format!("delivery.{count} == 0")).to_vec(),
+            thresholds: counts
+                .map(|count| format!("delivery.{count} == 0"))
+                .to_vec(),
             wrong: vec![(1, wrong)],
             ..Seeded::plain(&[("connections", &["50"])], 3)
         };
@@ -229,10 +233,10 @@ fn the_account_says_what_became_of_every_record() {
     assert_eq!(
         model.account,
         [
-            "Lost: 51 of 168,590 accepted records (51 at victim=gateway).",
-            "Doubled: 3 extra copies (3 at victim=gateway).",
-            "There, though the client was told no: 6 of 72 rejected records (6 at victim=gateway).",
-            "Without a clear answer: 18 records (18 at victim=gateway), of which 12 are there and 6 are not.",
+            "Lost: 51 of 168,590 accepted records (at victim=gateway).",
+            "Doubled: 3 extra copies (at victim=gateway).",
+            "There, though the client was told no: 6 of 72 rejected records (at victim=gateway).",
+            "Without a clear answer: 18 records (at victim=gateway), of which 12 are there and 6 are not.",
         ]
     );
     for cell in &model.cells {
@@ -246,9 +250,17 @@ fn the_account_says_what_became_of_every_record() {
     let page = html(&model);
     let text = markdown(&model);
     for sentence in &model.account {
-        assert!(page.contains(sentence) && text.contains(sentence), "{sentence}");
+        assert!(
+            page.contains(sentence) && text.contains(sentence),
+            "{sentence}"
+        );
     }
-    for name in ["missing", "duplicates", "rejected_delivered", "unknown_delivered"] {
+    for name in [
+        "missing",
+        "duplicates",
+        "rejected_delivered",
+        "unknown_delivered",
+    ] {
         let name = format!("delivery.{name}");
         assert!(page.contains(&name) && text.contains(&name), "{name}");
     }

@@ -212,7 +212,10 @@ mod tests {
         assert_eq!(quicker.ahead(&found), Ahead::Unknown);
         assert!(matches!(
             found,
-            Found::NoSuccess(NoSuccess { of: Without::First, trials: 2 })
+            Found::NoSuccess(NoSuccess {
+                of: Without::First,
+                trials: 2
+            })
         ));
     }
 }

@@ -325,7 +325,10 @@ fn resources(
         let busy = if at_s <= load_end { 1.0 } else { 0.08 };
         let system = ((rate * 18e-6 + 0.02) * busy * chance.around(0.03)).min(1.0);
         let load = engine_cpu(made, rate) * busy + 0.01;
-        let mut rows = vec![("gateway-0", system, 38u64 << 20), ("waggle", load, 14 << 20)];
+        let mut rows = vec![
+            ("gateway-0", system, 38u64 << 20),
+            ("waggle", load, 14 << 20),
+        ];
         if seeded.starts_broker() {
             rows.extend(broker::REPLICAS.map(|name| (name, broker::CORES * busy, 200 << 20)));
         }
@@ -479,21 +482,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         ],
         warm_up_steady: Some(true),
         engine: engine(made, rate),
-        ledger: Some(LedgerInfo {
-            sent: accepted + sums.totals.failed,
-            accepted,
-            rejected: sums.totals.failed / 5 * 4,
-            unknown: sums.totals.failed / 5,
-            delivered: accepted - missing,
-            missing,
-            duplicates: u64::from(made.is(Wrong::Doubles) || made.is(Wrong::Killed)),
-            // What was written and not answered any more, or answered with an error.
-            unknown_delivered: if made.is(Wrong::Killed) { 4 } else { 0 },
-            rejected_delivered: if made.is(Wrong::Killed) { 2 } else { 0 },
-            unexpected: if made.is(Wrong::Killed) { 2 } else { 0 },
-            missing_keys: (0..missing).map(|key| 4_711 + key).collect(),
-            ..LedgerInfo::default()
-        }),
+        ledger: Some(ledger(made, &sums.totals)),
         delivery: Some(DeliveryInfo {
             probe: "store".to_owned(),
             resolution_ms: 100.0,
@@ -515,6 +504,27 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         on_the_way: Vec::new(),
         disturbances: disturbances(made),
         fall: None,
+    }
+}
+
+/// What became of the records of the whole load.
+fn ledger(made: &Made, totals: &CountsRow) -> LedgerInfo {
+    let (accepted, missing) = (totals.records_succeeded, lost(made));
+    let is_killed = made.is(Wrong::Killed);
+    LedgerInfo {
+        sent: accepted + totals.failed,
+        accepted,
+        rejected: totals.failed / 5 * 4,
+        unknown: totals.failed / 5,
+        delivered: accepted - missing,
+        missing,
+        duplicates: u64::from(is_killed || made.is(Wrong::Doubles)),
+        // What was written and not answered any more, or answered with an error.
+        unknown_delivered: if is_killed { 4 } else { 0 },
+        rejected_delivered: if is_killed { 2 } else { 0 },
+        unexpected: if is_killed { 2 } else { 0 },
+        missing_keys: (0..missing).map(|key| 4_711 + key).collect(),
+        ..LedgerInfo::default()
     }
 }
 
