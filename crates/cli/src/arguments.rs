@@ -35,7 +35,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     System(System),
     #[command(name = "__supervise", hide = true)]
-    Supervise(Supervise),
+    Supervise(Hidden),
+    #[command(name = "__keep-awake", hide = true)]
+    KeepAwake(Hidden),
 }
 
 /// Which study, and which part of it.
@@ -68,6 +70,10 @@ pub(crate) struct Run {
     /// No progress, only the table at the end
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Keeps the CPUs from halting, with a loop on each that everything else pushes aside: for virtual machines whose host takes
+    /// halted CPUs away. Costs power, and a share of a core that two hardware threads have in common; the results say it
+    #[arg(long)]
+    pub(crate) keep_awake: bool,
 }
 
 #[derive(Debug, Args)]
@@ -167,8 +173,9 @@ pub(crate) struct SystemName {
     pub(crate) system: String,
 }
 
+/// What a process of waggle's own is told.
 #[derive(Debug, Args)]
-pub(crate) struct Supervise {
+pub(crate) struct Hidden {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
 }

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::System(arguments) => system::run(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
+        Command::KeepAwake(arguments) => return waggle_runner::keep_awake(&arguments.command),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -50,8 +50,13 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Ended::Finished => exit,
         Ended::Interrupted => {
             let study = arguments.choice.study.display();
+            let awake = if arguments.keep_awake {
+                " --keep-awake"
+            } else {
+                ""
+            };
             say::result(&format!(
-                "interrupted; go on with: waggle run {study} --resume={}\n",
+                "interrupted; go on with: waggle run {study}{awake} --resume={}\n",
                 folder.display()
             ))?;
             Exit::Interrupted
@@ -81,6 +86,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         // A smoke run tells that it works, not how fast it is.
         calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
         resume: arguments.resume.is_some(),
+        keep_awake: arguments.keep_awake,
     })
 }
 

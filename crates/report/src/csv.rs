@@ -19,7 +19,7 @@ use crate::{
 type Column = fn(&TrialModel) -> String;
 
 /// The columns behind the factors' own.
-const COLUMNS: [(&str, Column); 54] = [
+const COLUMNS: [(&str, Column); 56] = [
     ("verdict", |trial| words::verdict(trial.verdict).to_owned()),
     ("measured_s", |trial| {
         of(trial, |numbers| Some(numbers.seconds))
@@ -154,6 +154,12 @@ const COLUMNS: [(&str, Column); 54] = [
     }),
     ("engine_lag_p99_us", |trial| {
         of(trial, |numbers| Some(numbers.engine_lag_p99_us))
+    }),
+    ("cpus_stolen_share", |trial| {
+        of(trial, |numbers| numbers.cpus_stolen_share)
+    }),
+    ("cpus_idle_share", |trial| {
+        of(trial, |numbers| numbers.cpus_idle_share)
     }),
     ("engine_possible_per_s", |trial| {
         of(trial, |numbers| numbers.engine_possible_per_s)

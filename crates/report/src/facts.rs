@@ -69,15 +69,36 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ),
         ("Kernel", host.kernel.clone()),
         ("CPU pinning", pinning(info)),
-        (
-            "Run",
-            format!(
-                "started {}, waggle {}, results format {}",
-                info.started_utc, info.waggle_version, info.format
-            ),
-        ),
     ]);
+    if host.kept_awake {
+        facts.push(("CPUs kept awake", kept_awake().to_owned()));
+    }
+    facts.extend(taken_by_host(&model.trials));
+    facts.push((
+        "Run",
+        format!(
+            "started {}, waggle {}, results format {}",
+            info.started_utc, info.waggle_version, info.format
+        ),
+    ));
     facts
+}
+
+fn kept_awake() -> &'static str {
+    "by a loop on each, of the idle class (SCHED_IDLE), in a process of their own whose CPU counts nowhere; where two hardware threads share \
+     a core, a loop takes a share of its sibling's"
+}
+
+fn taken_by_host(trials: &[TrialModel]) -> Option<Fact> {
+    let shares = trials
+        .iter()
+        .filter_map(|trial| trial.numbers.as_ref()?.cpus_stolen_share);
+    let most = shares.reduce(f64::max)?;
+    let text = format!(
+        "at most {} of the CPUs' time in a measured phase",
+        text::share(most)
+    );
+    Some(("Taken by the host", text))
 }
 
 fn disturbances() -> &'static str {

@@ -44,8 +44,8 @@ pub use text::{
 };
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FailureCount,
-    FallInfo, IntervalRow, LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow, SessionCounts,
-    SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
+    FallInfo, IntervalRow, LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow,
+    SessionCounts, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
 };
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
@@ -53,5 +53,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// 2 added what belongs to scenarios (`scenario`, `steps`, `sessions`) and the times of connecting; 3 added the places on the
 /// records' way (`on_the_way`), the time until a place itself had a record (`arrival_delay.hlog`), the watches and published figures;
 /// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`), added what was
-/// killed in mid-trial (`disturbances`) and the load after the measured phase (`recovery`, `fall`), and lets several factors name the rows of published figures.
+/// killed in mid-trial (`disturbances`) and the load after the measured phase (`recovery`, `fall`), lets several factors name the rows of published
+/// figures, and notes what the CPUs did (`kept_awake`, `machine`).
 pub const FORMAT: u32 = 4;

@@ -298,4 +298,7 @@ pub struct Host {
     pub system_cpus: Vec<u32>,
     /// True where generator and system share the machine.
     pub shared_with_system: bool,
+    /// True where loops of the idle class kept the CPUs from halting. Since format 4.
+    #[serde(default)]
+    pub kept_awake: bool,
 }

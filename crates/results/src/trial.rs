@@ -64,6 +64,19 @@ pub struct TrialInfo {
     /// How the load fell behind the measured phase; `None`: it did not, or the trial did not get that far. Since format 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fall: Option<FallInfo>,
+    /// What the CPUs did in the measured phase; `None`: not noted, or the trial did not get that far. Since format 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineInfo>,
+}
+
+/// The CPUs that waggle may use, over a stretch of time, as shares of 1. What is neither is work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineInfo {
+    /// Taken by the host of a virtual machine although there was something to do.
+    pub stolen_share: f64,
+    /// Without work; loops that kept the CPUs awake are none.
+    pub idle_share: f64,
 }
 
 /// A replica that was killed and started again. Seconds count from the start of the measured phase.

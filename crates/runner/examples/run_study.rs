@@ -1,4 +1,5 @@
-//! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon]`.
+//! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [MODE…]`, where modes are `resume`,
+//! `abandon`, `awake` (the CPUs are kept awake) and `without-loops` (so they are, by a program that cannot do it).
 //!
 //! Prints an event a line. It is its own supervisor, as every program must be that uses the runner; the tests that
 //! need a whole process (one that is killed, for instance) use it.
@@ -22,12 +23,13 @@ fn main() -> ExitCode {
         [first, separator, rest @ ..] if first == "__supervise" && separator == "--" => {
             waggle_runner::supervise(rest)
         }
-        [study, system, run, rest @ ..] => {
-            let mode = rest.first().map_or("", String::as_str);
-            told(run_study([study, system, run], mode))
+        [first, separator, rest @ ..] if first == "__keep-awake" && separator == "--" => {
+            waggle_runner::keep_awake(rest)
         }
+        [study, system, run, modes @ ..] => told(run_study([study, system, run], modes)),
         _ => told(Err(
-            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon]".into(),
+            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|awake|without-loops…]"
+                .into(),
         )),
     }
 }
@@ -49,9 +51,14 @@ fn say(line: &str) {
 }
 
 /// `abandon`: stops waiting for the run as soon as it measures, and lives on until its input ends.
-fn run_study(files: [&str; 3], mode: &str) -> Result<Ended, Box<dyn std::error::Error>> {
-    let [study, system, run] = files.map(Path::new);
-    let request = request(study, system, run, mode == "resume")?;
+fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::error::Error>> {
+    let is = |mode: &str| modes.iter().any(|given| given == mode);
+    let mut request = request(files.map(Path::new))?;
+    request.resume = is("resume");
+    request.keep_awake = is("awake") || is("without-loops");
+    if is("without-loops") {
+        request.supervisor = "/bin/false".into();
+    }
     let (sender, mut events) = mpsc::channel(EVENTS_MAX);
     let (stop, shutdown) = watch::channel(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -73,7 +80,7 @@ fn run_study(files: [&str; 3], mode: &str) -> Result<Ended, Box<dyn std::error::
                         ..
                     }
                 );
-                if measures && mode == "abandon" {
+                if measures && is("abandon") {
                     return;
                 }
             }
@@ -96,12 +103,7 @@ fn run_study(files: [&str; 3], mode: &str) -> Result<Ended, Box<dyn std::error::
     })
 }
 
-fn request(
-    study: &Path,
-    system: &Path,
-    run: &Path,
-    resume: bool,
-) -> Result<RunRequest, Box<dyn std::error::Error>> {
+fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::error::Error>> {
     let system_text = std::fs::read_to_string(system.join("system.yaml"))?;
     let study_text = std::fs::read_to_string(study)?;
     let source = |name: &str, text: &str| Source {
@@ -127,7 +129,8 @@ fn request(
         system_text,
         system_folder: system.to_path_buf(),
         run_folder: run.to_path_buf(),
-        resume,
+        resume: false,
+        keep_awake: false,
         program_folders: folders,
         servers_folder: None,
         supervisor: program,

@@ -64,7 +64,7 @@ pub(crate) async fn calibrate(
         let Some(job) = job_of(&basis, cell) else {
             continue;
         };
-        let Some(shape) = shape_of(&job, basis.shares) else {
+        let Some(shape) = shape_of(&job, &basis) else {
             continue;
         };
         if !known.shapes.contains_key(&shape) {
@@ -148,7 +148,8 @@ fn kept(capacity: Capacity) -> CalibratedShape {
 }
 
 /// What decides how much a request costs the engine, in words; `None` where the null server cannot be used.
-fn shape_of(job: &Job, shares: &Shares) -> Option<String> {
+fn shape_of(job: &Job, basis: &Basis<'_>) -> Option<String> {
+    let shares = basis.shares;
     let What::Requests { requests, .. } = &job.what else {
         return None;
     };
@@ -160,8 +161,14 @@ fn shape_of(job: &Job, shares: &Shares) -> Option<String> {
         None => "any".to_owned(),
     });
     let server = shares.system.iter().map(usize::to_string);
+    // A loop may take a share of the core that a worker is on, and a CPU that halts begins each turn cold.
+    let awake = if basis.host.kept_awake {
+        ", CPUs kept awake"
+    } else {
+        ""
+    };
     Some(format!(
-        "{connections} connections × {pipelining}, {} B and {} stamps a request, workers on CPU {}, server on CPU {}",
+        "{connections} connections × {pipelining}, {} B and {} stamps a request, workers on CPU {}, server on CPU {}{awake}",
         bytes / requests.len().max(1),
         stamps / requests.len().max(1),
         workers.collect::<Vec<_>>().join(" "),

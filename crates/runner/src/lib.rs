@@ -5,9 +5,11 @@
 //!
 //! Public modules are what a load without a study needs too: the bytes of requests, counts as rows, CPUs, the host.
 
+mod awake;
 mod calibration;
 mod clock;
 pub mod counts;
+pub mod cpu_time;
 pub mod cpus;
 mod driver;
 mod engine;
@@ -40,6 +42,7 @@ mod web;
 #[cfg(test)]
 mod tests;
 
+pub use awake::{Awake, AwakeError, keep_awake};
 pub use driver::ProgramError;
 pub use event::Event;
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};

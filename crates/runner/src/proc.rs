@@ -55,7 +55,21 @@ pub(crate) fn below(pid: u32) -> Option<Used> {
 
 /// This process alone: the components are its descendants and have their own rows.
 pub(crate) fn own() -> Option<Used> {
-    process(std::process::id(), Children::LeftOut)
+    alone(std::process::id())
+}
+
+/// One process without its children.
+pub(crate) fn alone(pid: u32) -> Option<Used> {
+    process(pid, Children::LeftOut)
+}
+
+/// Whether a process is there and has not ended; one that has waits for its parent to take note of it.
+pub(crate) fn runs(pid: u32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = text
+        .rfind(')')
+        .and_then(|name| text[name + 1..].split_whitespace().next());
+    state.is_some_and(|state| state != "Z" && state != "X")
 }
 
 /// Whether the time of children that have ended counts.
@@ -135,7 +149,7 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stat, below, own};
+    use super::{Stat, below, own, runs};
 
     #[test]
     fn a_stat_line_is_read_whatever_the_program_is_called() {
@@ -157,5 +171,6 @@ mod tests {
         let used = own().unwrap();
         assert!(used.rss_bytes > 0 && used.threads > 0);
         assert_eq!(below(u32::MAX), None);
+        assert!(runs(std::process::id()) && !runs(u32::MAX));
     }
 }

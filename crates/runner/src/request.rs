@@ -9,7 +9,7 @@ use waggle_results::{ReadError, TrialKey, WriteError};
 use waggle_stats::Tried;
 use waggle_study::{Plan, Study, System};
 
-use crate::driver::ProgramError;
+use crate::{awake::AwakeError, driver::ProgramError};
 
 /// What a trial on disk shows of the level it had, in the run of this folder: the runner measures and does not judge,
 /// but what a search tries next hangs on it.
@@ -38,8 +38,11 @@ pub struct RunRequest {
     pub servers_folder: Option<PathBuf>,
     /// Where what the engine can do on this machine is kept between runs; `None`: it is not calibrated.
     pub calibration_file: Option<PathBuf>,
-    /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`.
+    /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`, and
+    /// [`crate::keep_awake()`] when it is `__keep-awake`.
     pub supervisor: PathBuf,
+    /// The CPUs are kept from halting, from before the first thing that is measured to the end.
+    pub keep_awake: bool,
 }
 
 /// How a run ended that could be done.
@@ -56,6 +59,8 @@ pub enum Ended {
 pub enum RunError {
     #[error(transparent)]
     Program(#[from] ProgramError),
+    #[error(transparent)]
+    Awake(#[from] AwakeError),
     #[error(transparent)]
     Records(#[from] crate::records::RecordsError),
     #[error("the study's {what} \"{name}\" is not in the system")]

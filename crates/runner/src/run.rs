@@ -19,7 +19,9 @@ use waggle_study::{Address, System};
 
 use crate::{
     Ended, Event, RunError, RunRequest,
+    awake::Awake,
     calibration::{self, Basis, Calibration},
+    cpu_time::CpuClocks,
     cpus::{self, Shares},
     driver::{Driver, ExternalDriver, ProcessDriver, Programs, Search},
     engine::Engine,
@@ -113,7 +115,14 @@ async fn prepare_and_run(
     };
     let configurations = request.study.cells.iter().map(|cell| &cell.parameters);
     let programs = Programs::find(&request.system, configurations, search)?;
-    let shares = cpus::share(&cpus::allowed());
+    let allowed = cpus::allowed();
+    let shares = cpus::share(&allowed);
+    // Lives until the last trial is over.
+    let awake = awake(request).await?;
+    let clocks = CpuClocks {
+        cpus: allowed,
+        loops: awake.as_ref().map(Awake::pid),
+    };
     let folder = open(request, &records, &programs, &shares).await?;
     if shares.system.is_empty() {
         let warning = "only one CPU: load and system share it, which the results say".to_owned();
@@ -141,22 +150,49 @@ async fn prepare_and_run(
         records: &records,
         shares: &shares,
         calibration: &calibration,
+        clocks: Some(&clocks),
         judge: request.judge,
     };
+    trials(request, programs, series, events, shutdown).await
+}
+
+/// The loops that keep the CPUs awake, where that is asked for.
+async fn awake(request: &RunRequest) -> Result<Option<Awake>, RunError> {
+    if !request.keep_awake {
+        return Ok(None);
+    }
+    let program = request.supervisor.clone();
+    let starting = tokio::task::spawn_blocking(move || Awake::start(&program));
+    let awake = starting
+        .await
+        .unwrap_or_else(|problem| std::panic::resume_unwind(problem.into_panic()));
+    Ok(Some(awake?))
+}
+
+/// Runs them all on the system as it is brought up, or found.
+async fn trials(
+    request: &RunRequest,
+    programs: Programs,
+    series: Series<'_>,
+    events: &Events,
+    shutdown: &Shutdown,
+) -> Result<Ended, RunError> {
+    let loops = series.clocks.and_then(|clocks| clocks.loops);
     match &request.system.external {
         Some(server) => {
-            let mut means = with_driver(ExternalDriver::new(server.clone()));
-            schedule::run_all(&mut means, series, events, shutdown).await
+            let driver = ExternalDriver::new(server.clone()).beside(loops);
+            schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
         }
         None => {
             let system_folder = absolute(&request.system_folder)?;
-            let mut means = with_driver(ProcessDriver::new(
+            let driver = ProcessDriver::new(
                 (Arc::new(request.system.clone()), system_folder),
                 programs,
                 request.supervisor.clone(),
-                shares.system.clone(),
-            ));
-            schedule::run_all(&mut means, series, events, shutdown).await
+                series.shares.system.clone(),
+            );
+            let driver = driver.beside(loops);
+            schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
         }
     }
 }
@@ -251,6 +287,7 @@ async fn open(
     shares: &Shares,
 ) -> Result<RunFolder, RunError> {
     let mut host = host::host(shares);
+    host.kept_awake = request.keep_awake;
     if !is_on_this_machine(&request.system) {
         host.shared_with_system = false;
         host.system_cpus.clear();
@@ -315,6 +352,9 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
         || !same_cpus
     {
         return Err(different("the machine"));
+    }
+    if then.kept_awake != now.kept_awake {
+        return Err(different("the option --keep-awake"));
     }
     if begun.components != found.components {
         return Err(different("a component's version"));

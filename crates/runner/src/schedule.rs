@@ -12,6 +12,7 @@ use crate::{
     Ended, Event, RunError,
     calibration::Calibration,
     counts::{as_f64, share},
+    cpu_time::CpuClocks,
     cpus::Shares,
     driver::Driver,
     events::{Events, Shutdown},
@@ -39,6 +40,8 @@ pub(crate) struct Series<'a> {
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
     pub(crate) calibration: &'a Calibration,
+    /// Of the CPUs that waggle may use; `None`: nobody looks at them.
+    pub(crate) clocks: Option<&'a CpuClocks>,
     pub(crate) judge: Judge,
 }
 
@@ -178,6 +181,7 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
         seed: seed(series.study.seed, key),
         records: series.records,
         shares: series.shares,
+        clocks: series.clocks,
         possible_per_s: possible_per_s(series, task),
         folder: &folder,
         logs: &logs,

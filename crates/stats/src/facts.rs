@@ -23,6 +23,7 @@ pub struct TrialFacts<'a> {
     /// Whole run of the engine, warm-up and finish included.
     pub totals: Counts,
     pub engine: Engine,
+    pub machine: Option<Machine>,
     /// Requests per second asked for, in open load.
     pub offered_per_s: Option<f64>,
     /// Median response time of the measured phase.
@@ -100,6 +101,17 @@ pub struct Engine {
     pub in_flight_mean: f64,
     /// What of it belongs to no success of the measured phase: failures, and the growing age of what is under way.
     pub in_flight_beside: f64,
+}
+
+/// What the CPUs did over the measured phase, as shares of 1. What is neither is work.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Machine {
+    /// Taken by the host of a virtual machine although there was something to do.
+    pub stolen_share: f64,
+    /// Without work; loops that kept the CPUs awake are none.
+    pub idle_share: f64,
+    /// Whether there were such loops.
+    pub kept_awake: bool,
 }
 
 /// The account of records, by key.

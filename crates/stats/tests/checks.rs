@@ -2,8 +2,8 @@
 // long: one table of facts and what is found in them, so that each check is seen beside the others.
 
 use waggle_stats::{
-    Counts, Engine, Ledger, LoadModel, RunningTotals, Served, SteadyBins, TrialFacts, Verdict,
-    check, verdict_of,
+    Counts, Engine, Ledger, LoadModel, Machine, RunningTotals, Served, SteadyBins, TrialFacts,
+    Verdict, check, verdict_of,
 };
 
 const AT_S: [f64; 6] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0];
@@ -179,6 +179,40 @@ fn a_generator_kept_off_its_cpu_is_not_idle() {
         ..late(735.0)
     };
     expect(&queue, Verdict::InstrumentLimited, &[reason], None);
+}
+
+#[test]
+fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
+    let check_one = |stolen_share, idle_share, kept_awake, late: bool, remark: Option<&str>| {
+        let late_by = if late { 735.0 } else { 2.0 };
+        let base = with_engine(healthy(), |engine| engine.turn_wait_mean_us = late_by);
+        let facts = TrialFacts {
+            machine: Some(Machine {
+                stolen_share,
+                idle_share,
+                kept_awake,
+            }),
+            ..base
+        };
+        let found = check(&facts);
+        let remarks: Vec<&str> = found.remarks.iter().map(String::as_str).collect();
+        assert_eq!(remarks, remark.into_iter().collect::<Vec<_>>());
+        assert_eq!(found.reasons.len(), usize::from(late));
+        let advised = remark.is_some_and(|remark| remark.ends_with("; --keep-awake may help"));
+        assert_eq!(found.awake_may_help, advised);
+    };
+    check_one(0.0, 0.9, false, false, None);
+    check_one(0.019, 0.9, false, false, None);
+    let took = "the host of this virtual machine took 25 % of the CPUs' time";
+    check_one(0.25, 0.5, false, false, Some(took));
+    check_one(0.25, 0.5, true, true, Some(took));
+    let advice = format!("{took}; --keep-awake may help");
+    check_one(0.25, 0.1, false, true, Some(&advice));
+    let idle = "the generator came late although the CPUs were 62 % idle; --keep-awake may help";
+    check_one(0.01, 0.62, false, true, Some(idle));
+    check_one(0.01, 0.62, true, true, None);
+    // Work kept it off, and not the want of a CPU.
+    check_one(0.01, 0.2, false, true, None);
 }
 
 #[test]

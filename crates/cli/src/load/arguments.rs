@@ -190,6 +190,10 @@ pub(crate) struct Way {
     #[arg(long, value_name = "CPU,…", num_args = 0..=1, require_equals = true, default_missing_value = "",
           value_parser = CpuChoice::parse)]
     pub(crate) pin: Option<CpuChoice>,
+    /// Keeps the CPUs from halting, with a loop on each that everything else pushes aside: for virtual machines whose host takes
+    /// halted CPUs away. Costs power, and a share of a core that two hardware threads have in common
+    #[arg(long)]
+    pub(crate) keep_awake: bool,
 }
 
 /// HTTP/2 and TLS.

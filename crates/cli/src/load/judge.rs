@@ -56,6 +56,9 @@ fn found(
         measured: judge::counts(&watched.measured.counts()),
         totals: judge::counts(totals),
         engine: judge::engine(&engine, median),
+        machine: watched
+            .cpus
+            .map(|told| judge::machine(&told, watched.kept_awake)),
         offered_per_s: offered,
         response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
         service_mean_us: (!watched.service_time_measured.is_empty())

@@ -6,6 +6,7 @@
 //! `text` and serde render.
 
 pub(crate) mod arguments;
+mod cpus;
 pub(crate) mod found;
 mod gather;
 mod job;
@@ -32,6 +33,7 @@ mod watch;
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
+use waggle_runner::{Awake, cpu_time::CpuClocks};
 use waggle_study::Threshold;
 
 use self::{
@@ -55,15 +57,22 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let steps = scenario::step_names(flags, &target)?;
     let thresholds = judge::conditions("--threshold", &flags.judged.thresholds, &steps)?;
     let sought = search::conditions(&flags.search, &steps)?;
+    // Lives until the result is told.
+    let awake = awake(flags)?;
+    let clocks = CpuClocks {
+        cpus: waggle_runner::cpus::allowed(),
+        loops: awake.as_ref().map(Awake::pid),
+    };
     let reached = target.reach(&flags.way.connect_to, REACH)?;
     if let Some(what) = flags.search.find {
-        return find(flags, (what, &sought), (&target, &reached));
+        return find(flags, (what, &sought), (&target, &reached, &clocks));
     }
     let planned = job::planned(flags, &target, reached.address)?;
     let output = &flags.output;
     let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
     let mut view = view(output, &target);
-    let watched = watch::watch(&planned, &mut series, &mut view, &watch::listen()?)?;
+    let shown = (&mut series, &mut view);
+    let watched = watch::watch(&planned, shown, &watch::listen()?, &clocks)?;
     let beside = Beside {
         url: &target.url,
         thresholds: &thresholds,
@@ -74,6 +83,15 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
     Ok(exit(&result))
+}
+
+/// The loops that keep the CPUs awake, where that is asked for.
+fn awake(flags: &Load) -> Result<Option<Awake>> {
+    if !flags.way.keep_awake {
+        return Ok(None);
+    }
+    let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    Ok(Some(Awake::start(&program)?))
 }
 
 /// Where JSON goes to the terminal itself, nobody is taken to look on.
@@ -92,7 +110,7 @@ fn view(output: &arguments::Output, target: &Target) -> View {
 fn find(
     flags: &Load,
     (what, conditions): (SoughtName, &[Threshold]),
-    to: (&Target, &Reached),
+    to: (&Target, &Reached, &CpuClocks),
 ) -> Result<Exit> {
     let quiet = flags.output.quiet;
     let found = search::run(flags, (what, conditions), to, |step| {

@@ -43,6 +43,11 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
     for feed in &watched.feeds_used_up {
         remarks.push(format!("the rows of feed {feed} were used up"));
     }
+    if watched.loops_ended {
+        remarks.push(
+            "the loops that were to keep the CPUs awake had ended: CPUs may have halted".to_owned(),
+        );
+    }
     let mut result = LoadResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -89,7 +94,7 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
             .collect(),
         remarks,
         thresholds: Vec::new(),
-        host: host_facts(),
+        host: host_facts(&watched),
         intervals: beside.with_series.then_some(watched.rows),
     };
     result.thresholds = beside
@@ -152,8 +157,9 @@ fn totals(watched: &Watched) -> Totals {
     }
 }
 
-fn host_facts() -> HostFacts {
+fn host_facts(watched: &Watched) -> HostFacts {
     let host = host(&Shares::default());
+    let percent = |share: f64| 100.0 * share;
     HostFacts {
         name: host.name,
         kernel: host.kernel,
@@ -161,6 +167,9 @@ fn host_facts() -> HostFacts {
         cpus: host.cpus,
         memory_bytes: host.memory_bytes,
         open_files_max: host.open_files_max,
+        kept_awake: watched.kept_awake,
+        stolen_percent: watched.cpus.map(|cpus| percent(cpus.stolen_share)),
+        idle_percent: watched.cpus.map(|cpus| percent(cpus.idle_share)),
     }
 }
 

@@ -2,6 +2,7 @@
 //! is known at which the conditions hold. What comes next is decided by `stats::Search`; here it is carried out.
 
 use anyhow::{Result, bail};
+use waggle_runner::cpu_time::CpuClocks;
 use waggle_stats::{Answer, End, Evidence, Levels, Search, Settings, Tried, Verdict};
 use waggle_study::Threshold;
 
@@ -40,7 +41,7 @@ const TRIALS_AT_MOST: u32 = 30;
 pub(super) fn run(
     flags: &Load,
     (what, conditions): (SoughtName, &[Threshold]),
-    (target, reached): (&Target, &Reached),
+    (target, reached, clocks): (&Target, &Reached, &CpuClocks),
     told: impl Fn(&FindStep),
 ) -> Result<FindResult> {
     let mut flags = flags.clone();
@@ -67,7 +68,7 @@ pub(super) fn run(
             with_series: false,
             time_bound_us: judge::time_bound_us(conditions),
         };
-        let result = one(&planned, beside, &interrupts)?;
+        let result = one(&planned, beside, (&interrupts, clocks))?;
         if result.interrupted {
             // Cut short it shows nothing.
             break;
@@ -185,9 +186,14 @@ fn put_level(model: &mut arguments::Model, what: SoughtName, level: f64) {
     }
 }
 
-fn one(planned: &Planned, beside: Beside<'_>, interrupts: &Interrupts) -> Result<LoadResult> {
+fn one(
+    planned: &Planned,
+    beside: Beside<'_>,
+    (interrupts, clocks): (&Interrupts, &CpuClocks),
+) -> Result<LoadResult> {
     let mut series = Series::create(None, None)?;
-    let watched = watch::watch(planned, &mut series, &mut View::Quiet, interrupts)?;
+    let shown = (&mut series, &mut View::Quiet);
+    let watched = watch::watch(planned, shown, interrupts, clocks)?;
     Ok(result::result(planned, watched, beside))
 }
 

@@ -339,6 +339,13 @@ pub(crate) struct HostFacts {
     pub(crate) memory_bytes: u64,
     /// Files that may be open at once.
     pub(crate) open_files_max: u64,
+    /// Whether loops of the idle class kept its CPUs from halting.
+    pub(crate) kept_awake: bool,
+    /// Share of the CPUs' time in the measured time that the host of a virtual machine took although there was something to do,
+    /// in percent; null where it is not known.
+    pub(crate) stolen_percent: Option<f64>,
+    /// The same for the time without work; loops that kept the CPUs awake are none.
+    pub(crate) idle_percent: Option<f64>,
 }
 
 /// Where in the run a row lies.

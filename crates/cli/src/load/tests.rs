@@ -157,6 +157,9 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
         cpus: 4,
         memory_bytes: 8 << 30,
         open_files_max: 1024,
+        kept_awake: false,
+        stolen_percent: None,
+        idle_percent: None,
     };
     result
 }

@@ -18,6 +18,9 @@ use crate::table::duration;
 /// Width of the names on the left.
 const NAME: usize = 15;
 
+/// Less of its CPUs than this, in percent, any virtual machine's host takes.
+const STOLEN_FROM: f64 = 0.5;
+
 /// Whether colours are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colours {
@@ -208,6 +211,7 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
     }
     connections(out, result);
     engine(out, result);
+    machine(out, result);
 }
 
 fn connections(out: &mut String, result: &LoadResult) {
@@ -248,6 +252,25 @@ fn connections(out: &mut String, result: &LoadResult) {
             count(result.handshakes_resumed)
         );
         line(out, "TLS handshakes", &handshakes);
+    }
+}
+
+/// What of the machine is out of the ordinary.
+fn machine(out: &mut String, result: &LoadResult) {
+    let host = &result.host;
+    let mut told = Vec::new();
+    if host.kept_awake {
+        told.push("CPUs kept awake".to_owned());
+    }
+    if let Some(stolen) = host
+        .stolen_percent
+        .filter(|percent| *percent >= STOLEN_FROM)
+    {
+        let stolen = share(stolen / 100.0);
+        told.push(format!("its host took {stolen} of the CPUs' time"));
+    }
+    if !told.is_empty() {
+        line(out, "machine", &told.join("; "));
     }
 }
 

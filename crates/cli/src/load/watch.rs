@@ -13,11 +13,15 @@ use hdrhistogram::Histogram;
 use tokio::signal::unix::{SignalKind, signal};
 use waggle_load::{Counts, Failure, HandshakeFailure, Interval, Stop};
 use waggle_report::judge::served;
-use waggle_results::{CountsRow, IntervalRow};
-use waggle_runner::counts::{Carried, Measured, interval_row, row};
+use waggle_results::{CountsRow, IntervalRow, MachineInfo};
+use waggle_runner::{
+    counts::{Carried, Measured, interval_row, row},
+    cpu_time::CpuClocks,
+};
 use waggle_stats::Served;
 
 use super::{
+    cpus::Cpus,
     gather::{Gather, Gathered, histogram},
     job::Planned,
     judge, live,
@@ -72,6 +76,11 @@ pub(crate) struct Watched {
     pub(crate) feeds_used_up: Vec<String>,
     /// For how long no connection stood, where that has ended the load before its count.
     pub(crate) unconnected_for: Option<Duration>,
+    /// What the CPUs did in the measured time; `None`: not known.
+    pub(crate) cpus: Option<MachineInfo>,
+    /// Whether loops were to keep them awake, and whether these had ended before the load did.
+    pub(crate) kept_awake: bool,
+    pub(crate) loops_ended: bool,
 }
 
 /// One value of each series that is tested for steadiness.
@@ -125,6 +134,9 @@ impl Watched {
             interrupted: false,
             feeds_used_up: Vec::new(),
             unconnected_for: None,
+            cpus: None,
+            kept_awake: false,
+            loops_ended: false,
         }
     }
 
@@ -242,12 +254,14 @@ impl Interrupts {
 /// The engine cannot be started, or a file of the series cannot be written.
 pub(crate) fn watch(
     planned: &Planned,
-    series: &mut Series,
-    view: &mut View,
+    (series, view): (&mut Series, &mut View),
     interrupts: &Interrupts,
+    clocks: &CpuClocks,
 ) -> Result<Watched> {
     let mut watching = Watching::new(planned, series, view);
+    watching.watched.kept_awake = clocks.loops.is_some();
     let running = waggle_load::start(planned.job.clone())?;
+    watching.cpus = Cpus::started(clocks);
     let since = Instant::now();
     watching.watched.started = SystemTime::now();
     watching.series.begin(watching.watched.started)?;
@@ -277,6 +291,7 @@ pub(crate) fn watch(
         }
     }
     let outcome = running.join();
+    watching.watched.loops_ended = !clocks.loops_run();
     watching.watched.totals = outcome.totals;
     watching.watched.ran_for = outcome.ran_for;
     watching.watched.feeds_used_up = outcome.feeds_used_up;
@@ -308,6 +323,7 @@ struct Watching<'a> {
     fine: Gather,
     phase: Phase,
     opening: Opening,
+    cpus: Cpus,
 }
 
 /// The start, in which connections are opened.
@@ -330,6 +346,7 @@ impl<'a> Watching<'a> {
             fine: Gather::new(Duration::ZERO),
             phase: Phase::WarmUp,
             opening: Opening::Since(None),
+            cpus: Cpus::default(),
         }
     }
 
@@ -340,6 +357,7 @@ impl<'a> Watching<'a> {
             self.phase = phase;
         }
         self.watched.add(interval, phase);
+        self.watched.cpus = self.cpus.interval(phase).or(self.watched.cpus);
         // A load that ends by a count ends within an interval, which says nothing about its level.
         let is_whole = interval.length >= self.planned.job.interval;
         let is_opening = self.is_opening(interval.counts.connections_open);

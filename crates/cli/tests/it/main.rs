@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod awake;
 mod calibration;
 mod commands;
 mod deaths;

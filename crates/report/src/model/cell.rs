@@ -74,6 +74,8 @@ pub struct CellModel {
     pub engine_busy_share: Option<f64>,
     /// Largest p99 of the engine's lag in any trial.
     pub engine_lag_p99_us: Option<f64>,
+    /// The largest share of the CPUs' time that the machine's host took in any trial; `None`: not noted.
+    pub stolen_share: Option<f64>,
     /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
     pub engine_possible_share: Option<f64>,
     /// Of the histograms of all counted trials together.
@@ -157,6 +159,7 @@ pub(crate) fn cell(
         succeeded_per_trial: over(&|numbers| Some(distribution::as_f64(numbers.succeeded))),
         engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
         engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
+        stolen_share: worst(&counted, |numbers| numbers.cpus_stolen_share),
         engine_possible_share: worst(&counted, |numbers| numbers.engine_possible_share),
         spectrum: spectrum(&counted, raw),
         steps: steps(&counted, raw),

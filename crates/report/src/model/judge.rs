@@ -1,10 +1,11 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
 use waggle_results::{
-    CountsRow, EngineInfo, IntervalRow, PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
+    CountsRow, EngineInfo, IntervalRow, MachineInfo, PhaseName, RunInfo, Trial, TrialEnd,
+    TrialHistograms,
 };
 use waggle_stats::{
-    Counts, Engine, Estimate, Findings, Ledger, LoadModel, Reason, RunningTotals, Served,
+    Counts, Engine, Estimate, Findings, Ledger, LoadModel, Machine, Reason, RunningTotals, Served,
     SteadyBins, TrialFacts, Verdict,
 };
 
@@ -38,6 +39,10 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             span.connections_open_median
                 .unwrap_or(trial.info.engine.connections_open_min),
         ),
+        machine: trial
+            .info
+            .machine
+            .map(|told| machine(&told, info.host.kept_awake)),
         offered_per_s: trial.info.engine.offered_per_s,
         response_p50_us: (!times.response_time.is_empty())
             .then(|| as_f64(times.response_time.value_at_quantile(0.5))),
@@ -168,6 +173,16 @@ pub fn engine(engine: &EngineInfo, connections_open_median: u64) -> Engine {
         connections_open_median,
         in_flight_mean: engine.in_flight_mean,
         in_flight_beside: engine.in_flight_beside,
+    }
+}
+
+/// What the CPUs did, as it is judged.
+#[must_use]
+pub fn machine(told: &MachineInfo, kept_awake: bool) -> Machine {
+    Machine {
+        stolen_share: told.stolen_share,
+        idle_share: told.idle_share,
+        kept_awake,
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) fn warnings(
     }
     warnings.extend(ran_already(info));
     warnings.extend(never_reached(info, trials));
+    warnings.extend(came_late(trials));
     if let Some(find) = find {
         warnings.extend(of_search(find));
         return warnings;
@@ -32,6 +33,17 @@ pub(crate) fn warnings(
         ));
     }
     warnings
+}
+
+/// What may help the generator.
+fn came_late(trials: &[TrialModel]) -> Option<String> {
+    let late = trials.iter().filter(|trial| trial.awake_may_help).count();
+    (late > 0).then(|| {
+        format!(
+            "In {late} of {} trials the generator came late while CPUs were idle or taken by the machine's host: --keep-awake may help.",
+            trials.len()
+        )
+    })
 }
 
 /// Steps that no session came to: their numbers are missing, and the load was another one than was meant.

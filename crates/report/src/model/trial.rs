@@ -44,6 +44,8 @@ pub struct TrialModel {
     pub recovery: Option<TrialRecovery>,
     /// What the runner saw, then what the checks found worth a line.
     pub remarks: Vec<String>,
+    /// The generator came late, and CPUs that are kept awake may help it.
+    pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub disturbed: Option<TrialDisturbed>,
     pub series: Series,
@@ -84,6 +86,9 @@ pub struct TrialNumbers {
     pub engine_cpu_us_per_request: f64,
     pub engine_busy_share: f64,
     pub engine_lag_p99_us: f64,
+    /// What the machine's host took of the CPUs' time; `None`: not noted.
+    pub cpus_stolen_share: Option<f64>,
+    pub cpus_idle_share: Option<f64>,
     /// What the engine can send with this shape of load, by its calibration.
     pub engine_possible_per_s: Option<f64>,
     /// Requests sent, as a share of that.
@@ -145,6 +150,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         level: trial.info.level,
         verdict: waggle_stats::verdict_of(&findings.reasons),
         reasons: findings.reasons,
+        awake_may_help: findings.awake_may_help,
         failure,
         numbers,
         ledger: trial.info.ledger.clone(),
@@ -209,6 +215,8 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
         engine_busy_share: trial.info.engine.busy_share,
         engine_lag_p99_us: trial.info.engine.lag_p99_us,
+        cpus_stolen_share: trial.info.machine.map(|machine| machine.stolen_share),
+        cpus_idle_share: trial.info.machine.map(|machine| machine.idle_share),
         engine_possible_per_s: trial.info.engine.possible_per_s,
         engine_possible_share: trial
             .info

@@ -62,6 +62,11 @@ pub(crate) fn cost(model: &Model) -> Table {
         "busiest load worker",
         "sent, of what the load could send",
     ];
+    // Runs of older versions did not note it.
+    let is_noted = model.cells.iter().any(|cell| cell.stolen_share.is_some());
+    if is_noted {
+        columns.extend(["lag of the load, p99", "CPU time taken by the host"]);
+    }
     columns.extend(cores.iter().map(String::as_str));
     Table {
         id: "cost",
@@ -83,6 +88,13 @@ pub(crate) fn cost(model: &Model) -> Table {
                         .map_or_else(|| NONE.to_owned(), text::share),
                 ),
             ];
+            if is_noted {
+                let lag = cell.engine_lag_p99_us;
+                let lag = lag.map_or_else(|| NONE.to_owned(), |lag| Unit::Time.show(lag));
+                let stolen = cell.stolen_share;
+                let stolen = stolen.map_or_else(|| NONE.to_owned(), text::share);
+                row.extend([Field::plain(lag), Field::plain(stolen)]);
+            }
             row.extend(components.iter().map(|component| {
                 let used = cell
                     .component_cores

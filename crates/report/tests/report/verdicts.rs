@@ -91,6 +91,58 @@ fn what_is_counted_is_not_a_verdict() {
 }
 
 #[test]
+fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
+    let model = of(Some(Wrong::Stolen));
+    let cell = &model.cells[0];
+    assert_eq!(cell.verdict, Some(Verdict::InstrumentLimited));
+    assert_eq!(cell.stolen_share, Some(0.25));
+    let note = "In 3 of 3 trials the generator came late while CPUs were idle or taken by the machine's host: --keep-awake may help.";
+    assert!(
+        model.warnings.iter().any(|warning| warning == note),
+        "{:?}",
+        model.warnings
+    );
+    let remark =
+        "the host of this virtual machine took 25 % of the CPUs' time; --keep-awake may help";
+    assert!(
+        model
+            .trials
+            .iter()
+            .all(|trial| trial.remarks.iter().any(|told| told == remark))
+    );
+    let page = markdown(&model);
+    for text in [
+        "CPU time taken by the host",
+        "lag of the load, p99",
+        "| 40.0 ms | 25.0 % |",
+        "- **Taken by the host**: at most 25.0 % of the CPUs' time in a measured phase",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(!page.contains("CPUs kept awake"));
+    let table = csv(&model);
+    assert!(
+        table.contains(",cpus_stolen_share,cpus_idle_share,"),
+        "{table}"
+    );
+    assert!(table.contains(",0.25,0.5,"), "{table}");
+
+    // They were kept awake already: then it is no advice.
+    let awake = seeded_model(&Seeded {
+        kept_awake: true,
+        wrong: vec![(1, Wrong::Stolen)],
+        ..Seeded::plain(&[("connections", &["50"]), ("pipelining", &["10"])], 3)
+    });
+    assert_eq!(awake.cells[0].verdict, Some(Verdict::InstrumentLimited));
+    let advice = awake
+        .warnings
+        .iter()
+        .chain(awake.trials.iter().flat_map(|trial| &trial.remarks));
+    assert!(advice.clone().all(|text| !text.contains("--keep-awake")));
+    assert!(markdown(&awake).contains("- **CPUs kept awake**: "));
+}
+
+#[test]
 fn a_threshold_counts_on_cells_that_may_be_believed_only() {
     let holds = |wrong| {
         of(wrong)

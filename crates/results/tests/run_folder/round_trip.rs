@@ -3,9 +3,9 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    FallInfo, FirstInfo, IntervalHistograms, IntervalRow, LoadStart, PhaseInfo, PhaseName,
-    RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd, TrialInfo,
-    WriteError, read_histograms, read_run_info,
+    FallInfo, FirstInfo, IntervalHistograms, IntervalRow, LoadStart, MachineInfo, PhaseInfo,
+    PhaseName, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd,
+    TrialInfo, WriteError, read_histograms, read_run_info,
 };
 
 use crate::sample;
@@ -105,6 +105,35 @@ fn a_trial_that_never_saw_load_comes_back() {
     assert_eq!(read.trials[0].info, info);
     assert!(read.trials[0].response_time.is_empty() && read.trials[0].delivery_delay.is_none());
     assert_eq!(read.trials[0].measured().response_time.len(), 0);
+}
+
+#[test]
+fn what_cpus_did_comes_back_and_may_be_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let info = TrialInfo {
+        machine: Some(MachineInfo {
+            stolen_share: 0.25,
+            idle_share: 0.5,
+        }),
+        ..sample::trial_info(sample::key(2, 1), 1)
+    };
+    let mut of_run = sample::run_info();
+    of_run.host.kept_awake = true;
+    let run = RunFolder::create(folder.path(), &of_run, sample::STUDY, sample::SYSTEM).unwrap();
+    let mut writer = run.begin(sample::key(2, 1)).unwrap();
+    sample::write_rows(&mut writer, 7);
+    writer.finish(&info).unwrap();
+    let read = Run::read(folder.path()).unwrap();
+    assert!(read.info.host.kept_awake);
+    assert_eq!(read.trials[0].info, info);
+    // A run of before it was noted.
+    let file = folder.path().join("run.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let noted = json["host"].as_object_mut().unwrap().remove("kept_awake");
+    assert_eq!(noted, Some(true.into()));
+    std::fs::write(&file, json.to_string()).unwrap();
+    assert!(!Run::read(folder.path()).unwrap().info.host.kept_awake);
 }
 
 #[test]

@@ -94,6 +94,7 @@ fn host() -> Host {
         load_cpus: vec![0],
         system_cpus: vec![1],
         shared_with_system: true,
+        kept_awake: false,
     }
 }
 
@@ -162,6 +163,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         on_the_way: Vec::new(),
         disturbances: Vec::new(),
         fall: None,
+        machine: None,
     }
 }
 

@@ -42,6 +42,12 @@ impl ExternalDriver {
             rest: Rest::default(),
         }
     }
+
+    /// The same on a machine whose CPUs are kept awake by a process with loops.
+    pub(crate) fn beside(self, loops: Option<u32>) -> Self {
+        let rest = Rest::beside(loops);
+        Self { rest, ..self }
+    }
 }
 
 impl ExternalDriver {

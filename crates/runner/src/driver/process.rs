@@ -113,6 +113,12 @@ impl ProcessDriver {
         }
     }
 
+    /// The same on a machine whose CPUs are kept awake by a process with loops.
+    pub(crate) fn beside(self, loops: Option<u32>) -> Self {
+        let rest = Rest::beside(loops);
+        Self { rest, ..self }
+    }
+
     /// Starts every component, and waits only for those that others need, or for all.
     async fn start(&mut self, setup: Setup<'_>, until_all_ready: bool) -> Result<(), NotUp> {
         if !self.is_started {

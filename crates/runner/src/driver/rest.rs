@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use crate::cpu_time::{CpuClocks, Ticks};
+
 /// CPU share, over all CPUs, under which a host is idle.
 const BUSY_AT_MOST: f64 = 0.1;
 /// Sockets in TIME_WAIT that do not disturb the next trial.
@@ -10,24 +12,30 @@ const TIME_WAIT_AT_MOST: u64 = 2_000;
 /// Remembers the CPU clocks between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
-    before: Option<Clocks>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Clocks {
-    busy: u64,
-    all: u64,
+    /// Of the whole machine.
+    clocks: CpuClocks,
+    before: Option<Ticks>,
 }
 
 impl Rest {
+    /// On a machine whose CPUs are kept awake by a process with loops, which are no work.
+    pub(crate) fn beside(loops: Option<u32>) -> Self {
+        let clocks = CpuClocks {
+            cpus: Vec::new(),
+            loops,
+        };
+        Self {
+            clocks,
+            before: None,
+        }
+    }
+
     /// True where the host was idle since the last look and few sockets are left over. What `/proc` does not
     /// tell counts as quiet, for waiting would not change it.
     pub(crate) fn look(&mut self) -> bool {
-        let clocks = fs::read_to_string("/proc/stat")
-            .ok()
-            .as_deref()
-            .and_then(clocks);
-        let Some(now) = clocks else { return true };
+        let Some(now) = self.clocks.read() else {
+            return true;
+        };
         let Some(before) = self.before.replace(now) else {
             return false;
         };
@@ -45,28 +53,10 @@ impl Rest {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "clock ticks of a short stretch are far below 2^52"
-)]
-fn is_idle(before: Clocks, now: Clocks) -> bool {
-    let all = now.all.saturating_sub(before.all);
-    all > 0 && now.busy.saturating_sub(before.busy) as f64 / all as f64 <= BUSY_AT_MOST
-}
-
-/// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal …`.
-fn clocks(text: &str) -> Option<Clocks> {
-    let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: Vec<u64> = line
-        .split_whitespace()
-        .take(8)
-        .map_while(|tick| tick.parse().ok())
-        .collect();
-    let all = ticks.iter().sum();
-    Some(Clocks {
-        busy: all - ticks.get(3)? - ticks.get(4)?,
-        all,
-    })
+/// What was stolen counts as busy: the next trial would suffer from it.
+fn is_idle(before: Ticks, now: Ticks) -> bool {
+    let since = now.since(before);
+    since.is_some_and(|machine| 1.0 - machine.idle_share <= BUSY_AT_MOST)
 }
 
 /// `TCP: inuse 5 orphan 0 tw 12 alloc 6 mem 1` in `/proc/net/sockstat`.
@@ -79,13 +69,11 @@ fn time_wait(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clocks, clocks, is_idle, time_wait};
+    use super::{is_idle, time_wait};
+    use crate::cpu_time::Ticks;
 
     #[test]
-    fn proc_files_are_read() {
-        let text = "cpu  10 2 3 80 5 0 0 0 0 0\ncpu0 1 1 1 1 1\n";
-        assert_eq!(clocks(text), Some(Clocks { busy: 15, all: 100 }));
-        assert_eq!(clocks("intr 1"), None);
+    fn sockets_are_counted() {
         assert_eq!(
             time_wait("sockets: used 9\nTCP: inuse 5 orphan 0 tw 12 alloc 6 mem 1\n"),
             Some(12)
@@ -95,9 +83,11 @@ mod tests {
 
     #[test]
     fn idle_is_a_share_of_all_clocks() {
-        let before = Clocks { busy: 0, all: 0 };
-        assert!(is_idle(before, Clocks { busy: 10, all: 100 }));
-        assert!(!is_idle(before, Clocks { busy: 11, all: 100 }));
+        let ticks = |all, idle, stolen| Ticks { all, idle, stolen };
+        let before = Ticks::default();
+        assert!(is_idle(before, ticks(100, 90, 0)));
+        assert!(!is_idle(before, ticks(100, 89, 0)));
+        assert!(!is_idle(before, ticks(100, 80, 20)));
         assert!(!is_idle(before, before));
     }
 }

@@ -152,6 +152,7 @@ impl Bench {
             records: &records,
             shares: &shares,
             calibration: &calibration,
+            clocks: None,
             judge: search::judge,
         };
         let (sender, mut receiver) = mpsc::channel(10);
@@ -214,6 +215,7 @@ impl Bench {
             servers_folder: None,
             supervisor: "none".into(),
             calibration_file: None,
+            keep_awake: false,
             judge: search::judge,
         };
         let found = info::Found {

@@ -31,6 +31,7 @@ pub(crate) use self::{
 };
 use crate::{
     RunError,
+    cpu_time::CpuClocks,
     cpus::Shares,
     driver::{Driver, Failure},
     events::{Events, Shutdown},
@@ -76,6 +77,8 @@ pub(crate) struct Order<'a> {
     pub(crate) seed: u64,
     pub(crate) records: &'a RecordFiles,
     pub(crate) shares: &'a Shares,
+    /// Of the CPUs that waggle may use; `None`: nobody looks at them.
+    pub(crate) clocks: Option<&'a CpuClocks>,
     /// What the engine can send with this shape of load, if that is known.
     pub(crate) possible_per_s: Option<f64>,
     /// For what the system keeps; removed after the trial.

@@ -4,14 +4,15 @@ use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
     ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT, FallInfo,
-    LedgerInfo, PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StepCounts, StepInfo, TrialEnd,
-    TrialInfo, TrialKey,
+    LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StepCounts, StepInfo,
+    TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadModel};
 
 use crate::{
     clock::Clock,
     counts::{Carried, as_f64, session_counts, step_counts},
+    cpu_time::{CpuClocks, Ticks},
     driver::Failure,
     info, job,
     secrets::Secrets,
@@ -37,6 +38,7 @@ pub(crate) struct Report {
     fall: Option<FallInfo>,
     totals: CountsRow,
     engine: EngineInfo,
+    machine: Option<MachineInfo>,
     ledger: Option<LedgerInfo>,
     delivery: Option<DeliveryInfo>,
     on_the_way: Vec<PlaceInfo>,
@@ -75,6 +77,7 @@ impl Report {
             fall: None,
             totals: CountsRow::default(),
             engine: EngineInfo::default(),
+            machine: None,
             ledger: None,
             delivery: None,
             on_the_way: Vec::new(),
@@ -174,6 +177,27 @@ impl Report {
             self.remarks.push(format!(
                 "{late}: {gained_s} s after the load had fallen are among what was measured"
             ));
+        }
+    }
+
+    /// The measured phase is over; `before` was read when it began.
+    pub(crate) fn cpus_while_measured(
+        &mut self,
+        clocks: Option<&CpuClocks>,
+        before: Option<Ticks>,
+    ) {
+        let Some(clocks) = clocks else {
+            return;
+        };
+        self.machine = clocks
+            .read()
+            .zip(before)
+            .and_then(|(now, before)| now.since(before));
+        if !clocks.loops_run() {
+            self.remarks.push(
+                "the loops that were to keep the CPUs awake had ended: CPUs may have halted in this trial"
+                    .to_owned(),
+            );
         }
     }
 
@@ -297,6 +321,7 @@ impl Report {
             on_the_way: self.on_the_way.clone(),
             disturbances: self.disturbances.clone(),
             fall: self.fall,
+            machine: self.machine,
         }
     }
 }

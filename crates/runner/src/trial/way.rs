@@ -18,6 +18,7 @@ use waggle_study::System;
 
 use crate::{
     clock::Clock,
+    cpu_time::Ticks,
     driver::{Driver, Failure, Setup},
     events::Events,
     job,
@@ -208,6 +209,7 @@ impl Trial<'_> {
             expected: Some(schedule.measure),
             at_most: schedule.measure + SPARE,
         };
+        let before = self.cpu_ticks();
         phases
             .run(
                 PhaseName::Measure,
@@ -215,6 +217,7 @@ impl Trial<'_> {
                 either(load.measure(cell), beside.as_mut()),
             )
             .await?;
+        report.cpus_while_measured(self.order.clocks, before);
         if let Some(recovery) = &schedule.recovery {
             let allowed = Allowed {
                 expected: Some(recovery.at_most),
@@ -236,6 +239,10 @@ impl Trial<'_> {
         phases
             .run(PhaseName::Finish, allowed, either(finish, beside.as_mut()))
             .await
+    }
+
+    fn cpu_ticks(&self) -> Option<Ticks> {
+        self.order.clocks?.read()
     }
 
     /// What goes on beside the load: looks at the places, samples of CPU and memory and of watches. Ends only where the disk

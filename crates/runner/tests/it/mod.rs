@@ -1,5 +1,6 @@
 //! Studies on small real systems, run by a whole process of their own (`examples/run_study`).
 
+mod awake;
 mod disturbed;
 mod faulty_stores;
 mod orphans;

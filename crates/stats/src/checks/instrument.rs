@@ -23,6 +23,10 @@ const RESOLUTION_US: f64 = 1.0;
 /// The time a probe may be behind, as a share of the measured phase, and in seconds where that phase is short.
 const BEHIND_SHARE: f64 = 0.10;
 const BEHIND_MIN_S: f64 = 1.0;
+/// What the machine's host took of the CPUs is said from this share on.
+const STOLEN_REMARK: f64 = 0.02;
+/// CPUs that had so little to do could have been there for the generator.
+const MOSTLY_IDLE: f64 = 0.50;
 /// Connections open against asked, in the typical interval.
 const CONNECTIONS_MIN: f64 = 0.99;
 
@@ -80,15 +84,16 @@ fn allowed_us(facts: &TrialFacts<'_>, time_us: f64) -> f64 {
         .max(batch_us(facts))
 }
 
-/// How long the generator waited for its CPU before each turn on it. While it waits, answers lie unread: the wait is
-/// in the service time, whatever queue stood before it.
-pub(super) fn turns(facts: &TrialFacts<'_>, found: &mut Findings) {
+/// How long the generator waited for its CPU before each turn on it; whether that was too long. While it waits, answers lie
+/// unread: the wait is in the service time, whatever queue stood before it.
+pub(super) fn turns(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     let Some(service) = facts.service_mean_us else {
-        return;
+        return false;
     };
     let allowed = allowed_us(facts, service);
     let wait = facts.engine.turn_wait_mean_us;
-    if wait > allowed {
+    let late = wait > allowed;
+    if late {
         let text = format!(
             "the generator was kept off its CPU: it waited {} on average before each turn on it, {} of the mean service time of {} ({} allowed)",
             time_us(wait),
@@ -98,16 +103,18 @@ pub(super) fn turns(facts: &TrialFacts<'_>, found: &mut Findings) {
         );
         found.reason(Verdict::InstrumentLimited, text);
     }
+    late
 }
 
-/// How late the generator itself was.
-pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
+/// How late the generator itself was; whether that was too late.
+pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     let Some(p50) = facts.response_p50_us else {
-        return;
+        return false;
     };
     let allowed = allowed_us(facts, p50);
     let lag = facts.engine.lag_p99_us;
-    if lag > allowed {
+    let late = lag > allowed;
+    if late {
         let text = format!(
             "the generator was late: p99 of its lag is {}, {} of the median response time of {} ({} allowed)",
             time_us(lag),
@@ -131,17 +138,19 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) {
             },
         ));
     }
+    late
 }
 
-/// Fewer requests fell due than were asked for: the generator's own clockwork did not hold the rate.
-pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) {
+/// Whether fewer requests fell due than were asked for: the generator's own clockwork did not hold the rate.
+pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     let (Some(per_s), LoadModel::Open) = (facts.offered_per_s, facts.model) else {
-        return;
+        return false;
     };
     let offered = per_s * facts.measured.seconds;
     let due = float(facts.measured.due);
     // Poisson arrivals: the count varies by its root.
-    if (offered - due).abs() > (1.0 - ACHIEVED_MIN) * offered + CHANCE * offered.max(0.0).sqrt() {
+    let apart = (1.0 - ACHIEVED_MIN) * offered + CHANCE * offered.max(0.0).sqrt();
+    if (offered - due).abs() > apart {
         let text = format!(
             "{}/s for {} s were asked for, which is {}, but {} requests fell due",
             number(per_s),
@@ -150,6 +159,33 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) {
             number(due)
         );
         found.reason(Verdict::InstrumentLimited, text);
+    }
+    offered - due > apart
+}
+
+/// What the machine's host took of the CPUs, and what may help a generator that came `late` for want of one.
+pub(super) fn machine(facts: &TrialFacts<'_>, late: bool, found: &mut Findings) {
+    let Some(machine) = facts.machine else {
+        return;
+    };
+    let is_greedy = machine.stolen_share >= STOLEN_REMARK;
+    let is_idle = machine.idle_share >= MOSTLY_IDLE;
+    found.awake_may_help = late && !machine.kept_awake && (is_greedy || is_idle);
+    let advice = if found.awake_may_help {
+        "; --keep-awake may help"
+    } else {
+        ""
+    };
+    if is_greedy {
+        found.remarks.push(format!(
+            "the host of this virtual machine took {} of the CPUs' time{advice}",
+            percent(machine.stolen_share)
+        ));
+    } else if found.awake_may_help {
+        found.remarks.push(format!(
+            "the generator came late although the CPUs were {} idle{advice}",
+            percent(machine.idle_share)
+        ));
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Findings {
     pub reasons: Vec<Reason>,
     /// Worth a line, and no reason to doubt the trial.
     pub remarks: Vec<String>,
+    /// The generator came late while CPUs idled or were taken by the machine's host, and they were not kept awake.
+    pub awake_may_help: bool,
 }
 
 impl Findings {
@@ -49,9 +51,12 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
     instrument::littles_law(facts, &mut found);
     instrument::connections(facts, &mut found);
     instrument::cpu(facts, &mut found);
-    instrument::turns(facts, &mut found);
-    instrument::lag(facts, &mut found);
-    instrument::rate(facts, &mut found);
+    let late = [
+        instrument::turns(facts, &mut found),
+        instrument::lag(facts, &mut found),
+        instrument::rate(facts, &mut found),
+    ];
+    instrument::machine(facts, late.contains(&true), &mut found);
     instrument::calibrated(facts, &mut found);
     instrument::probe(facts, &mut found);
     system::keeping_up(facts, &mut found);

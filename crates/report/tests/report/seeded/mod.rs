@@ -48,6 +48,8 @@ pub(crate) struct Seeded {
     pub(crate) is_searched: bool,
     /// The load falls behind the measured phase.
     pub(crate) falls: bool,
+    /// CPUs were kept awake.
+    pub(crate) kept_awake: bool,
 }
 
 /// What is wrong in a cell.
@@ -69,6 +71,8 @@ pub(crate) enum Wrong {
     FallsBehind,
     /// The load generator has no CPU left.
     Starved,
+    /// The machine's host takes its CPUs, and the generator comes late.
+    Stolen,
     /// The repetitions differ widely.
     Scatters,
     /// Two requests are in no account.
@@ -107,6 +111,7 @@ impl Seeded {
             published: None,
             is_searched: false,
             falls: false,
+            kept_awake: false,
         }
     }
 
@@ -352,7 +357,10 @@ impl Seeded {
             },
             thresholds: self.thresholds(),
             load_model: if self.falls { "open" } else { "closed" }.to_owned(),
-            host: host(),
+            host: Host {
+                kept_awake: self.kept_awake,
+                ..host()
+            },
             records_from: self
                 .steps
                 .is_empty()
@@ -493,5 +501,6 @@ fn host() -> Host {
         load_cpus: vec![0],
         system_cpus: vec![1],
         shared_with_system: true,
+        kept_awake: false,
     }
 }

@@ -4,8 +4,9 @@
 use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT,
-    FailureCount, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, PhaseInfo, PhaseName,
-    ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    FailureCount, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, MachineInfo, PhaseInfo,
+    PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
+    TrialWriter,
 };
 
 use super::{
@@ -247,7 +248,11 @@ fn interval(
         connections_open: if is_away { 0 } else { made.connections },
         engine_cpu_s: cpu * INTERVAL_S,
         engine_cpu_busiest_s: cpu * INTERVAL_S,
-        lag_p99_us: 12.0,
+        lag_p99_us: if made.is(Wrong::Stolen) {
+            40_000.0
+        } else {
+            12.0
+        },
         in_flight_mean: made.in_flight * share,
         steps: steps.counts.clone(),
         sessions: steps.sessions(),
@@ -504,6 +509,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         on_the_way: Vec::new(),
         disturbances: disturbances(made),
         fall: None,
+        machine: machine(made),
     }
 }
 
@@ -540,6 +546,14 @@ fn disturbances(made: &Made) -> Vec<DisturbanceInfo> {
         ready_s: made.is(Wrong::Killed).then_some(1.7 + late),
     });
     killed.into_iter().collect()
+}
+
+/// Noted where the machine's host takes a part of it.
+fn machine(made: &Made) -> Option<MachineInfo> {
+    made.is(Wrong::Stolen).then_some(MachineInfo {
+        stolen_share: 0.25,
+        idle_share: 0.5,
+    })
 }
 
 fn engine(made: &Made, rate: f64) -> EngineInfo {
@@ -601,5 +615,6 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         on_the_way: Vec::new(),
         disturbances: disturbances(made),
         fall: None,
+        machine: None,
     }
 }

@@ -1,0 +1,131 @@
+//! `--keep-awake`: what results and reports say of it, and that nothing of it is left behind.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use waggle_load::NullServer;
+
+use crate::desk::{Desk, Parts, shown};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+/// How long processes may take to go after their parent has.
+const GONE_WITHIN: Duration = Duration::from_secs(20);
+
+fn url(server: &NullServer) -> String {
+    format!("http://{}/hello", server.address())
+}
+
+fn nothing_left(desk: &Desk) {
+    let since = Instant::now();
+    while !desk.processes_left().is_empty() {
+        assert!(since.elapsed() < GONE_WITHIN, "{:?}", desk.processes_left());
+        std::thread::yield_now();
+    }
+}
+
+fn server() -> NullServer {
+    NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap()
+}
+
+#[test]
+fn a_load_tells_that_cpus_were_kept_awake_and_what_they_did() {
+    let desk = Desk::new();
+    let server = server();
+    let load = |flags: &[&str]| {
+        let url = url(&server);
+        let common = ["load", &url, "--quiet", "-c", "2", "-R", "100", "-d", "1s"];
+        let output = desk.output(&[&common, flags].concat());
+        assert!(
+            matches!(output.status.code(), Some(0 | 4)),
+            "{}",
+            shown(&output)
+        );
+        nothing_left(&desk);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (flags, kept_awake) in [
+        (vec!["--json"], false),
+        (vec!["--json", "--keep-awake"], true),
+    ] {
+        let result: Value = serde_json::from_str(&load(&flags)).unwrap();
+        let host = &result["host"];
+        assert_eq!(host["kept_awake"], kept_awake, "{host}");
+        let percent = |name: &str| host[name].as_f64().unwrap();
+        let (idle, stolen) = (percent("idle_percent"), percent("stolen_percent"));
+        assert!(
+            idle >= 0.0 && stolen >= 0.0 && idle + stolen <= 100.0 + 1e-6,
+            "{host}"
+        );
+    }
+    let text = load(&["--keep-awake"]);
+    assert!(text.contains("machine        CPUs kept awake"), "{text}");
+}
+
+#[test]
+fn a_killed_load_leaves_no_loop_behind() {
+    let desk = Desk::new();
+    let server = server();
+    let url = url(&server);
+    let mut child = desk
+        .waggle(&[
+            "load",
+            &url,
+            "--keep-awake",
+            "-c",
+            "1",
+            "-R",
+            "10",
+            "-d",
+            "60s",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    assert!(
+        told.read_line(&mut line).unwrap() > 0,
+        "no line of progress"
+    );
+    let has_loops = |command: &String| command.contains("__keep-awake");
+    assert!(desk.processes_left().iter().any(has_loops));
+    let pid = child.id().to_string();
+    let killed = Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+    assert!(killed.success());
+    child.wait().unwrap();
+    nothing_left(&desk);
+}
+
+#[test]
+fn a_study_is_run_and_gone_on_with_beside_loops() {
+    let desk = Desk::new();
+    desk.study(&Parts {
+        load: "model: open, rate: 200/s, arrivals: uniform, connections: 4",
+        measure: "1s",
+        ..Parts::default()
+    });
+    let run = |flags: &[&str]| {
+        let output = desk.output(&[&["run", "study.yaml", "--quiet"], flags].concat());
+        nothing_left(&desk);
+        output
+    };
+    let output = run(&["--keep-awake"]);
+    assert!(
+        matches!(output.status.code(), Some(0 | 4)),
+        "{}",
+        shown(&output)
+    );
+    let model = desk.model();
+    assert!(model.info.host.kept_awake);
+    assert!(model.cells[0].stolen_share.is_some());
+    let page = std::fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
+    assert!(page.contains("- **CPUs kept awake**: "), "{page}");
+    let refused = run(&["--resume"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", shown(&refused));
+    assert!(shown(&refused).contains("--keep-awake differs"));
+}

@@ -1,0 +1,111 @@
+//! The process of the loops: one thread for each CPU, of the idle class, until standard input ends.
+
+use std::{
+    fs,
+    io::{self, Write},
+    process::ExitCode,
+    sync::mpsc,
+    thread,
+};
+
+use preempt_rt::sched::{Pid, Scheduler, SchedulerParams, get_scheduler, set_scheduler};
+
+use super::{AWAKE, NOT_AWAKE};
+use crate::cpus;
+
+/// A loop needs next to none.
+const STACK_BYTES: usize = 64 * 1024;
+/// The nice value of the session that the loops are in, for kernels that share CPUs out by session first.
+const NICEST: &str = "19";
+
+/// Keeps CPUs awake until standard input ends. `arguments`: the CPUs, `0,1`. Says on standard output that all loops run, or why not.
+#[must_use]
+pub fn keep_awake(arguments: &[String]) -> ExitCode {
+    match start(arguments) {
+        Ok(()) => {
+            tell(AWAKE);
+            // The other end is closed when waggle ends, in whatever way; the loops end with this process.
+            io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            tell(&format!("{NOT_AWAKE} {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Waggle may be gone; then standard input ends as well.
+fn tell(line: &str) {
+    let mut out = io::stdout();
+    writeln!(out, "{line}").and_then(|()| out.flush()).ok();
+}
+
+fn start(arguments: &[String]) -> Result<(), String> {
+    let cpus = match arguments {
+        [cpus] => cpus::parse(cpus),
+        _ => Vec::new(),
+    };
+    if cpus.is_empty() {
+        return Err(format!("expected CPUs such as 0,1 and not {arguments:?}"));
+    }
+    yield_to_other_sessions();
+    let (say, said) = mpsc::channel();
+    for cpu in &cpus {
+        let (cpu, say) = (*cpu, say.clone());
+        thread::Builder::new()
+            .name(format!("awake-{cpu}"))
+            .stack_size(STACK_BYTES)
+            .spawn(move || match onto(cpu) {
+                Ok(()) => {
+                    say.send(Ok(())).ok();
+                    run()
+                }
+                Err(why) => {
+                    say.send(Err(format!("CPU {cpu}: {why}"))).ok();
+                }
+            })
+            .map_err(|problem| format!("cannot start a thread: {problem}"))?;
+    }
+    drop(say);
+    for _ in &cpus {
+        said.recv()
+            .map_err(|_| "a loop ended before it ran".to_owned())??;
+    }
+    Ok(())
+}
+
+/// A kernel with autogroups shares a CPU out among sessions before it looks at the class of a thread: then a loop in waggle's own
+/// session would get as much as a component that has made a session for itself. As the nicest of sessions it gets next to nothing.
+fn yield_to_other_sessions() {
+    rustix::process::setsid().ok();
+    // Refused where the kernel has no such groups, or has them and not for this process: then there is nothing to yield.
+    fs::write("/proc/self/autogroup", NICEST).ok();
+}
+
+/// Puts the calling thread onto a CPU and into the idle class.
+fn onto(cpu: usize) -> Result<(), String> {
+    cpus::pin_this_thread(&[cpu]).map_err(|problem| format!("cannot stay on it: {problem}"))?;
+    let here = Pid::current_thread();
+    let priority = SchedulerParams { priority: 0 };
+    set_scheduler(here, Scheduler::SCHED_IDLE, priority).map_err(|problem| {
+        format!(
+            "the idle scheduling class (SCHED_IDLE) is refused: {problem}; expected that a thread may lower its own class, which a \
+             container's policy can forbid"
+        )
+    })?;
+    match get_scheduler(here) {
+        Ok(Scheduler::SCHED_IDLE) => Ok(()),
+        Ok(other) => Err(format!(
+            "the scheduling class is {other:?} after it was set; expected SCHED_IDLE"
+        )),
+        Err(problem) => Err(format!("cannot tell the scheduling class: {problem}")),
+    }
+}
+
+/// Until the process ends. The hint leaves most of the core to its other hardware thread, where it has one.
+fn run() -> ! {
+    loop {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,186 @@
+//! What CPUs did with their time, from `/proc/stat`: worked, idled, or were taken by the host of a virtual machine.
+//!
+//! Loops that keep CPUs awake ([`crate::awake`]) are no work: their time counts as idle.
+
+use std::{fs, time::Duration};
+
+use waggle_results::MachineInfo;
+
+use crate::proc;
+
+/// CPUs whose time is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuClocks {
+    /// Empty: every CPU of the machine.
+    pub cpus: Vec<usize>,
+    /// The process whose loops keep them awake.
+    pub loops: Option<u32>,
+}
+
+/// Running totals over CPUs, in the kernel's ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ticks {
+    pub all: u64,
+    /// Without work, or with nothing but a loop.
+    pub idle: u64,
+    /// Taken by the machine's host from CPUs that had something to do.
+    pub stolen: u64,
+}
+
+impl CpuClocks {
+    /// `None` where `/proc` does not tell.
+    #[must_use]
+    pub fn read(&self) -> Option<Ticks> {
+        let text = fs::read_to_string("/proc/stat").ok()?;
+        let ticks = Ticks::of(&text, &self.cpus)?;
+        let of_loops = self.loops.and_then(proc::alone);
+        Some(ticks.with_loops(of_loops.map_or(Duration::ZERO, |used| used.cpu)))
+    }
+
+    /// False where loops were started and have ended.
+    #[must_use]
+    pub fn loops_run(&self) -> bool {
+        self.loops.is_none_or(proc::runs)
+    }
+}
+
+impl Ticks {
+    /// `/proc/stat` begins with the sum over all CPUs and a line for each: `cpu0 user nice system idle iowait irq softirq steal …`.
+    fn of(text: &str, cpus: &[usize]) -> Option<Self> {
+        let lines = text.lines().map_while(|line| line.strip_prefix("cpu"));
+        let mut sum: Option<Self> = None;
+        for line in lines {
+            let (name, numbers) = line.split_once(' ')?;
+            let is_asked_for = match name.parse() {
+                Ok(cpu) => cpus.contains(&cpu),
+                Err(_) => cpus.is_empty(),
+            };
+            if is_asked_for {
+                let sum = sum.get_or_insert_default();
+                sum.add(numbers)?;
+            }
+        }
+        sum
+    }
+
+    fn add(&mut self, numbers: &str) -> Option<()> {
+        let ticks: Vec<u64> = numbers
+            .split_whitespace()
+            .take(8)
+            .map_while(|tick| tick.parse().ok())
+            .collect();
+        self.all += ticks.iter().sum::<u64>();
+        self.idle += ticks.get(3)? + ticks.get(4)?;
+        self.stolen += ticks.get(7).copied().unwrap_or(0);
+        Some(())
+    }
+
+    fn with_loops(mut self, loops: Duration) -> Self {
+        let ticks = u128::from(rustix::param::clock_ticks_per_second());
+        let idle = loops.as_nanos() * ticks / Duration::from_secs(1).as_nanos();
+        self.idle += u64::try_from(idle).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// Shares of the time since an earlier reading; `None` where none has gone by.
+    #[must_use]
+    pub fn since(self, before: Self) -> Option<MachineInfo> {
+        let all = self.all.saturating_sub(before.all);
+        let stolen = self.stolen.saturating_sub(before.stolen).min(all);
+        // A loop's time is known more finely than a CPU's, and may have what was stolen in it.
+        let idle = self.idle.saturating_sub(before.idle).min(all - stolen);
+        (all > 0).then(|| MachineInfo {
+            stolen_share: share(stolen, all),
+            idle_share: share(idle, all),
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "ticks of one run are far below 2^52"
+)]
+fn share(part: u64, all: u64) -> f64 {
+    part as f64 / all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use waggle_results::MachineInfo;
+
+    use super::{CpuClocks, Ticks};
+
+    const STAT: &str = "cpu  30 4 6 150 10 0 0 20 0 0\ncpu0 10 2 3 80 5 0 0 0 0 0\ncpu1 20 2 3 70 5 0 0 20 0 0\nintr 1\n";
+
+    #[test]
+    fn clocks_of_all_or_of_some_cpus_are_read() {
+        let check = |text: &str, cpus: &[usize], expected: Option<[u64; 3]>| {
+            let expected = expected.map(|[all, idle, stolen]| Ticks { all, idle, stolen });
+            assert_eq!(Ticks::of(text, cpus), expected, "{text:?} {cpus:?}");
+        };
+        check(STAT, &[], Some([220, 160, 20]));
+        check(STAT, &[0, 1], Some([220, 160, 20]));
+        check(STAT, &[1], Some([120, 75, 20]));
+        check(STAT, &[7], None);
+        check("cpu  10 2 3 80 5\n", &[], Some([100, 85, 0]));
+        check("cpu  10 2 3\n", &[], None);
+        check("intr 1\n", &[], None);
+        check("", &[], None);
+    }
+
+    #[test]
+    fn shares_are_of_the_time_between_two_readings() {
+        let before = Ticks {
+            all: 1_000,
+            idle: 500,
+            stolen: 100,
+        };
+        let check = |all: u64, idle: u64, stolen: u64, expected: Option<(f64, f64)>| {
+            let now = Ticks { all, idle, stolen };
+            let expected = expected.map(|(stolen_share, idle_share)| MachineInfo {
+                stolen_share,
+                idle_share,
+            });
+            assert_eq!(now.since(before), expected, "{now:?}");
+        };
+        check(1_000, 500, 100, None);
+        check(1_200, 600, 150, Some((0.25, 0.5)));
+        // Loops that have ended take their time along.
+        check(1_200, 400, 100, Some((0.0, 0.0)));
+        // No more is idle than was not stolen.
+        check(1_200, 900, 150, Some((0.25, 0.75)));
+    }
+
+    #[test]
+    fn a_loop_is_no_work() {
+        let ticks = u64::from(
+            u32::try_from(rustix::param::clock_ticks_per_second()).expect("some hundred a second"),
+        );
+        // Two CPUs for a second: one works for half of it, and loops have all the rest.
+        let busy = Ticks {
+            all: 2 * ticks,
+            idle: 0,
+            stolen: 0,
+        };
+        let told = busy.with_loops(Duration::from_millis(1_500));
+        let found = told.since(Ticks::default()).unwrap();
+        assert!((found.idle_share - 0.75).abs() < 0.02, "{found:?}");
+    }
+
+    #[test]
+    fn this_machine_tells_and_missing_loops_are_noticed() {
+        let mut clocks = CpuClocks {
+            cpus: crate::cpus::allowed(),
+            loops: Some(std::process::id()),
+        };
+        let ticks = clocks.read().unwrap();
+        assert!(ticks.all > 0, "{ticks:?}");
+        assert!(clocks.loops_run());
+        clocks.loops = Some(u32::MAX);
+        assert!(!clocks.loops_run());
+        clocks.loops = None;
+        assert!(clocks.loops_run());
+    }
+}

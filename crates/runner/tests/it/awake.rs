@@ -1,0 +1,209 @@
+//! CPUs that are kept awake: by loops of the idle class that end with waggle, however it ends, and count nowhere.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Child, ChildStdout},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use waggle_results::{Run, TrialEnd};
+use waggle_runner::cpus;
+
+use super::{
+    Bench, example,
+    orphans::{assert_all_gone, pid_of},
+    study,
+};
+
+/// The policy of threads that everything else pushes aside, as `/proc` shows it: SCHED_IDLE.
+const IDLE: &str = "5";
+
+fn system() -> String {
+    format!(
+        "
+system: single
+summary: A store.
+components:
+  store:
+    ports: [http]
+    process: {{ command: ['{store}', '${{port.http}}'] }}
+    ready: {{ http: {{ port: http, path: /ready }} }}
+    stop_within: 5s
+endpoints:
+  records: {{ component: store, port: http }}
+verify:
+  - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
+",
+        store = example("store").display()
+    )
+}
+
+fn bench(measure: &str) -> Bench {
+    Bench::new(
+        &system(),
+        &study("single", "").replace("measure: 500ms", &format!("measure: {measure}")),
+    )
+}
+
+/// A run in the middle of its trial. All that it starts can be found by the bench's folder.
+fn under_way(bench: &Bench) -> (Child, BufReader<ChildStdout>) {
+    let mut command = bench.command(&["awake"]);
+    let mut child = command.current_dir(bench.path("")).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("phase: Measure") {
+        line.clear();
+        assert!(
+            lines.read_line(&mut line).unwrap() > 0,
+            "it ended before it measured"
+        );
+    }
+    (child, lines)
+}
+
+/// The process of the loops that a process has started.
+fn loops_of(waggle: &Child) -> u32 {
+    let threads = fs::read_dir(format!("/proc/{}/task", waggle.id())).unwrap();
+    let children = threads
+        .filter_map(Result::ok)
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let all: Vec<u32> = children
+        .flat_map(|line| {
+            line.split_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let has_loops = |pid: &u32| {
+        let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        command.contains("__keep-awake")
+    };
+    let found: Vec<u32> = all.into_iter().filter(has_loops).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0]
+}
+
+/// Name, policy and CPUs of each loop.
+fn threads_of(loops: u32) -> Vec<(String, String, String)> {
+    let threads = fs::read_dir(format!("/proc/{loops}/task")).unwrap();
+    let mut found: Vec<_> = threads
+        .map(|thread| {
+            let folder = thread.unwrap().path();
+            let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
+            let stat = read("stat");
+            // Field 41 of proc_pid_stat(5); what follows the name begins with field 3.
+            let mut fields = stat[stat.rfind(')').unwrap() + 1..].split_whitespace();
+            let policy = fields.nth(41 - 3).unwrap().to_owned();
+            let status = read("status");
+            let cpus = status
+                .lines()
+                .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+            let name = read("comm").trim().to_owned();
+            (name, policy, cpus.unwrap().trim().to_owned())
+        })
+        .filter(|(name, ..)| name.starts_with("awake-"))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn each_cpu_has_a_loop_of_the_idle_class_which_ends_with_a_killed_waggle() {
+    let bench = bench("60s");
+    let (mut child, _lines) = under_way(&bench);
+    let loops = loops_of(&child);
+    let mut expected: Vec<_> = cpus::allowed()
+        .into_iter()
+        .map(|cpu| (format!("awake-{cpu}"), IDLE.to_owned(), cpu.to_string()))
+        .collect();
+    expected.sort();
+    assert_eq!(threads_of(loops), expected);
+    kill_process(pid_of(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    assert_all_gone(&bench);
+}
+
+#[test]
+fn results_say_it_and_the_loops_count_nowhere() {
+    let bench = bench("500ms");
+    let mut command = bench.command(&["awake"]);
+    let output = command.current_dir(bench.path("")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}");
+    assert_all_gone(&bench);
+    let run = Run::read(&bench.path("run")).unwrap();
+    assert!(run.info.host.kept_awake);
+    let trial = &run.trials[0];
+    assert_eq!(trial.info.end, TrialEnd::Completed);
+    let machine = trial.info.machine.unwrap();
+    let (idle, stolen) = (machine.idle_share, machine.stolen_share);
+    assert!(idle >= 0.0 && stolen >= 0.0 && idle + stolen <= 1.0 + 1e-9);
+    assert!(
+        !trial.info.remarks.iter().any(|told| told.contains("awake")),
+        "{:?}",
+        trial.info.remarks
+    );
+    // A loop is no row, and neither waggle nor the store has the threads or the CPUs of the loops: each stays on its own.
+    let names: Vec<&str> = trial
+        .resources
+        .iter()
+        .map(|row| row.component.as_str())
+        .collect();
+    assert!(
+        names
+            .iter()
+            .all(|name| ["waggle", "store-0"].contains(name))
+    );
+    let of = |name: &str, cpus: &[u32]| {
+        let rows = trial.resources.iter().filter(|row| row.component == name);
+        let mean = rows.clone().map(|row| row.cpu_cores).sum::<f64>() / rows.count() as f64;
+        let own = cpus.len().max(1) as f64;
+        assert!(mean <= own + 0.5, "{name}: {mean} of {own} CPUs");
+    };
+    of("waggle", &run.info.host.load_cpus);
+    of("store-0", &run.info.host.system_cpus);
+}
+
+#[test]
+fn loops_that_end_in_mid_trial_are_told() {
+    let bench = bench("4s");
+    let (mut child, mut lines) = under_way(&bench);
+    let loops = Pid::from_raw(i32::try_from(loops_of(&child)).unwrap()).unwrap();
+    kill_process(loops, Signal::KILL).unwrap();
+    let mut line = String::new();
+    while lines.read_line(&mut line).unwrap() > 0 {}
+    assert!(child.wait().unwrap().success(), "{line}");
+    let run = Run::read(&bench.path("run")).unwrap();
+    let remarks = &run.trials[0].info.remarks;
+    assert!(
+        remarks
+            .iter()
+            .any(|told| told.starts_with("the loops that were to keep the CPUs awake had ended")),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn a_run_is_gone_on_with_as_it_was_begun() {
+    let bench = bench("500ms");
+    assert!(bench.run(&["awake"]).status.success());
+    let output = bench.run(&["resume"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        told.contains("the option --keep-awake differs from the one the run was begun with"),
+        "{told}"
+    );
+    assert!(bench.run(&["resume", "awake"]).status.success());
+}
+
+#[test]
+fn where_the_loops_cannot_run_nothing_starts() {
+    let bench = bench("500ms");
+    let output = bench.run(&["without-loops"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("cannot keep the CPUs awake: "), "{told}");
+    assert!(!bench.path("run").exists());
+}
