@@ -74,14 +74,15 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         facts.push(("CPUs kept awake", kept_awake().to_owned()));
     }
     facts.extend(taken_by_host(&model.trials));
-    facts.push((
-        "Run",
-        format!(
-            "started {}, waggle {}, results format {}",
-            info.started_utc, info.waggle_version, info.format
-        ),
-    ));
+    facts.push(("Run", run(info)));
     facts
+}
+
+fn run(info: &RunInfo) -> String {
+    format!(
+        "started {}, waggle {}, results format {}",
+        info.started_utc, info.waggle_version, info.format
+    )
 }
 
 fn kept_awake() -> &'static str {

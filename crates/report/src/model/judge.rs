@@ -1,8 +1,8 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
 use waggle_results::{
-    CountsRow, EngineInfo, IntervalRow, MachineInfo, PhaseName, RunInfo, Trial, TrialEnd,
-    TrialHistograms,
+    CountsRow, EngineInfo, IntervalRow, LedgerInfo, MachineInfo, PhaseName, RunInfo, Trial,
+    TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
     Counts, Engine, Estimate, Findings, Ledger, LoadModel, Machine, Reason, RunningTotals, Served,
@@ -54,17 +54,7 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
                 value: condition.value,
             }))
         }),
-        ledger: trial.info.ledger.as_ref().map(|ledger| Ledger {
-            sent: ledger.sent,
-            accepted: ledger.accepted,
-            rejected: ledger.rejected,
-            unknown: ledger.unknown,
-            delivered: ledger.delivered,
-            missing: ledger.missing,
-            rejected_delivered: ledger.rejected_delivered,
-            unexpected: ledger.unexpected,
-            missing_keys: ledger.missing_keys.clone(),
-        }),
+        ledger: trial.info.ledger.as_ref().map(ledger),
         delivery: span.delivery.totals(),
         // Whichever probe was behind: its place's delays are its own.
         probe_behind_s: trial
@@ -94,6 +84,20 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         warm_up_steady: trial.info.warm_up_steady,
         disturbances: &disturbances,
     })
+}
+
+fn ledger(ledger: &LedgerInfo) -> Ledger {
+    Ledger {
+        sent: ledger.sent,
+        accepted: ledger.accepted,
+        rejected: ledger.rejected,
+        unknown: ledger.unknown,
+        delivered: ledger.delivered,
+        missing: ledger.missing,
+        rejected_delivered: ledger.rejected_delivered,
+        unexpected: ledger.unexpected,
+        missing_keys: ledger.missing_keys.clone(),
+    }
 }
 
 /// A condition of a search: the path of its number, and what it is held against.

@@ -37,18 +37,19 @@ pub(super) fn least(groups: &str, mounted: &Path) -> Option<Limit> {
     limits.min_by(|a, b| a.cpus.total_cmp(&b.cpus))
 }
 
+/// How the limit on a group is written.
+type Read = fn(&Path) -> Option<Limit>;
+
 fn limits_of(controllers: &str, path: &str, mounted: &Path) -> Vec<Limit> {
-    let (roots, read): (Vec<PathBuf>, fn(&Path) -> Option<Limit>) = if controllers.is_empty() {
-        let roots = vec![mounted.to_path_buf(), mounted.join("unified")];
-        (roots, limit_v2)
+    let is_v2 = controllers.is_empty();
+    let roots = if is_v2 {
+        [mounted.to_path_buf(), mounted.join("unified")]
     } else if controllers.split(',').any(|name| name == "cpu") {
-        (
-            vec![mounted.join(controllers), mounted.join("cpu")],
-            limit_v1,
-        )
+        [mounted.join(controllers), mounted.join("cpu")]
     } else {
         return Vec::new();
     };
+    let read: Read = if is_v2 { limit_v2 } else { limit_v1 };
     let above = Path::new(path.trim_start_matches('/')).ancestors();
     above
         .flat_map(|group| roots.iter().map(move |root| root.join(group)))

@@ -248,11 +248,7 @@ fn interval(
         connections_open: if is_away { 0 } else { made.connections },
         engine_cpu_s: cpu * INTERVAL_S,
         engine_cpu_busiest_s: cpu * INTERVAL_S,
-        lag_p99_us: if made.is(Wrong::Stolen) {
-            40_000.0
-        } else {
-            12.0
-        },
+        lag_p99_us: 12.0,
         in_flight_mean: made.in_flight * share,
         steps: steps.counts.clone(),
         sessions: steps.sessions(),
@@ -570,7 +566,11 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
         busy_share: engine_cpu(made, rate),
         wanted_share: engine_cpu(made, rate),
         turn_wait_mean_us: 0.0,
-        lag_p99_us: 12.0,
+        lag_p99_us: if made.is(Wrong::Stolen) {
+            40_000.0
+        } else {
+            12.0
+        },
         offered_per_s: None,
         in_flight_mean: made.in_flight * present,
         in_flight_beside: made.in_flight * made.pace.1,
