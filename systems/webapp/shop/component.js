@@ -5,7 +5,8 @@ const cluster = require('node:cluster');
 const http = require('node:http');
 const { Meters, shown } = require('./meters');
 
-const TOLD_EVERY_MS = 250;
+// A worker that has not told by then what it counts is shown with what it told before.
+const TELL_AT_MOST_MS = 250;
 // What a worker may take to finish what it has begun.
 const CLOSE_AT_MOST_MS = 5_000;
 
@@ -33,8 +34,9 @@ function lead({ workers, operationsPort }) {
   };
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => end('SIGTERM'));
   for (let worker = 0; worker < workers; worker += 1) cluster.fork();
-  const operations = http.createServer((request, response) => {
+  const operations = http.createServer(async (request, response) => {
     if (request.url === '/metrics') {
+      await Promise.all(Object.values(cluster.workers).map(asked));
       response.setHeader('content-type', 'text/plain; version=0.0.4');
       return response.end(shown([...told.values()]));
     }
@@ -43,6 +45,23 @@ function lead({ workers, operationsPort }) {
     response.end(isReady ? 'ready\n' : 'starting\n');
   });
   operations.listen(operationsPort, '127.0.0.1');
+}
+
+// Asks a worker for what it counts, and waits until it has told.
+function asked(worker) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      worker.off('message', told);
+      resolve();
+    }, TELL_AT_MOST_MS);
+    const told = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    worker.once('message', told);
+    // One that is just ending does not tell any more.
+    worker.send('tell', () => {});
+  });
 }
 
 async function toil(settings, work) {
@@ -66,8 +85,9 @@ async function toil(settings, work) {
     process.exit(1);
   }
   const tell = () => process.connected && process.send(meters.told());
+  // The first time it says that it is ready.
   tell();
-  setInterval(tell, TOLD_EVERY_MS);
+  process.on('message', tell);
 }
 
 module.exports = { run };
