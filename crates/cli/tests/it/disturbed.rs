@@ -47,7 +47,7 @@ fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
     assert!(disturbed.verdict >= Verdict::Incomplete);
     let mut reasons = disturbed.reasons.iter().map(|reason| reason.verdict);
     assert!(reasons.all(|verdict| verdict != Verdict::Unsteady));
-    let remark = "steadiness and backlogs were not judged: store-0 was killed at 1";
+    let remark = "steadiness and backlogs were not judged: store-0 was killed at ";
     assert!(
         disturbed
             .remarks
