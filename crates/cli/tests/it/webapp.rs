@@ -107,9 +107,12 @@ fn orders_are_found_anew_when_the_database_was_killed() {
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let text = fs::read_to_string(studies.join("rest-vs-rabbitmq-kill.yaml")).unwrap();
     let victims = "victim: [none, catalogue, customers, orders]";
-    assert!(text.contains(victims));
+    // One is enough, and a busy machine may not be ready for a second one.
+    let again = "  - { kill: \"${victim}\", at: 10s, again_after: 2s }\n";
+    assert!(text.contains(victims) && text.contains(again));
+    let text = text.replace(victims, "victim: [postgresql]");
     let study = folder.path().join("study.yaml");
-    fs::write(&study, text.replace(victims, "victim: [postgresql]")).unwrap();
+    fs::write(&study, text.replace(again, "")).unwrap();
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();
     for file in ["buying.yaml", "shop-customers.csv", "shop-products.csv"] {
@@ -119,6 +122,6 @@ fn orders_are_found_anew_when_the_database_was_killed() {
     let [trial] = &trials[..] else {
         panic!("{trials:?}");
     };
-    assert!(trial["killed"].split(' ').all(|one| one == "postgresql-0"));
+    assert_eq!(trial["killed"], "postgresql-0");
     assert_none_missing(trial);
 }
