@@ -344,6 +344,14 @@ test('comparisons: who is ahead is drawn and told, and stands in a table without
   await page.locator('#compare-0-0').hover();
   assertQuiet(seen);
   await context.close();
+  // A level without an interval has a mark of its own; one without any success has none, and stands in the words above.
+  const unsure = await open(browser, seeded('refused'));
+  const told = await unsure.page.locator('#compare-0-0 svg text').evaluateAll((all) => all.map((one) => one.textContent));
+  assert.ok(told.includes('no interval'), `${told}`);
+  assert.ok((await unsure.page.locator('section[aria-labelledby=comparisons] .more').textContent()).includes('rest had no success at 300'));
+  assertDrawn(await charts(unsure.page), 16);
+  assertQuiet(unsure.seen);
+  await unsure.context.close();
   const without = await open(browser, path, { javaScriptEnabled: false });
   assert.ok((await without.page.locator('section[aria-labelledby=comparisons] .more').textContent()).includes('The sign changes between 200 and 250.'));
   assert.equal(await without.page.locator('#table-comparisons tbody tr').count(), 6);

@@ -1,6 +1,6 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
 //! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `writers`,
-//! `transports`, `overload`, `killed`, `zero`, `one-factor`, `three-factors`, `single`, `cut`.
+//! `transports`, `overload`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`.
 
 #[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             3,
         ),
         "zero" => Seeded::zero(),
+        "refused" => Seeded::refused(),
         "single" => Seeded::plain(&[], 1),
         "cut" => Seeded {
             ran: Some(17),

@@ -194,16 +194,13 @@ fn who_is_ahead_changes_where_it_was_put_in() {
 /// At 300 users no request of REST succeeds: nothing is divided by it.
 #[test]
 fn a_level_without_any_success_is_told_in_words() {
-    let model = seeded_model(&Seeded {
-        wrong: vec![(6, Wrong::Refuses)],
-        ..Seeded::transports()
-    });
+    let model = seeded_model(&Seeded::refused());
     let one = &model.comparisons[0];
     for name in ["Goodput", "Response time p50", "Response time p99"] {
         let outcome = compared(one, name);
         let last = &outcome.at[0][5];
         assert!(
-            matches!(last, Found::NoSuccess(none) if none.of == Without::First && none.trials == 3),
+            matches!(last, Found::NoSuccess(none) if none.of == Without::First && none.trials == 2),
             "{name}: {last:?}"
         );
         assert!(
@@ -223,39 +220,36 @@ fn a_level_without_any_success_is_told_in_words() {
     for wrong in ["inf", "NaN"] {
         assert!(!text.contains(&format!("{wrong}×")) && !text.contains(&format!("{wrong} ")));
     }
-    let page = html(&model);
-    assert!(page.contains("rest had no success at 300."));
+    assert!(html(&model).contains("rest had no success at 300."));
 }
 
-/// Of the two trials of REST at 300 users one failed, so there is no interval.
+/// Of the two trials of REST at 200 users one failed, so there is no interval.
 #[test]
 fn a_level_without_an_interval_decides_nothing() {
-    let model = seeded_model(&Seeded {
-        wrong: vec![(6, Wrong::Fails)],
-        repeat: 2,
-        ..Seeded::transports()
-    });
-    let one = &model.comparisons[0];
-    let goodput = compared(one, "Goodput");
-    assert_eq!(ahead(goodput)[5], Ahead::Unsure);
+    let model = seeded_model(&Seeded::refused());
+    let goodput = compared(&model.comparisons[0], "Goodput");
+    assert_eq!(ahead(goodput)[3], Ahead::Unsure);
+    let sentence = &goodput.sentences[0];
     assert!(
-        goodput.sentences[0].contains("no interval at 300"),
-        "{}",
-        goodput.sentences[0]
+        sentence.contains("no interval at 200") && !sentence.contains("between 200"),
+        "{sentence}"
     );
-    let told = "There are numbers without an interval at 300, ";
+    let told = "There are numbers without an interval at 200, ";
     assert!(markdown(&model).contains(told) && html(&model).contains(told));
+    // In the effects, too, where levels are in the order of the study: 100, 50, 150, 200.
     let effects = model.effects.as_ref().expect("the grid is complete");
-    for outcome in &effects.outcomes {
-        for one in outcome.comparisons.iter().filter(|one| one.factor == 0) {
-            // There in the order of the study: 300 is the last, too.
-            assert!(one.ratios[5].interval.is_none());
-            assert!(
-                one.turns
-                    .iter()
-                    .all(|(before, after)| *before != 5 && *after != 5)
-            );
-        }
+    let comparisons = effects.outcomes.iter().flat_map(|one| &one.comparisons);
+    let by_users: Vec<_> = comparisons.filter(|one| one.factor == 0).collect();
+    assert!(!by_users.is_empty());
+    for one in by_users {
+        assert!(one.ratios[3].interval.is_none());
+        assert!(
+            one.turns
+                .iter()
+                .all(|(before, after)| ![before, after].contains(&&3)),
+            "{:?}",
+            one.turns
+        );
     }
 }
 

@@ -25,6 +25,17 @@ impl Seeded {
     }
 }
 
+impl Seeded {
+    /// The same with two trials a cell, of which one of REST's failed at 200 users, and none of its requests succeeded at 300.
+    pub(crate) fn refused() -> Self {
+        Self {
+            wrong: vec![(4, Wrong::Fails), (6, Wrong::Refuses)],
+            repeat: 2,
+            ..Self::transports()
+        }
+    }
+}
+
 /// How quick a cell is, where 1 is usual, and the share of its requests that fail.
 pub(super) fn pace(cell: &CellInfo) -> (f64, f64) {
     let level = |name: &str| {
