@@ -15,7 +15,7 @@ pub(super) fn write(out: &mut String, table: &Table) {
         out.push_str(&format!(
             "<th scope=\"col\"{}>{}</th>",
             align(head.align),
-            escape::text(&head.text)
+            name(&head.text)
         ));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
@@ -27,6 +27,19 @@ pub(super) fn write(out: &mut String, table: &Table) {
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+/// The text of a head. A dotted name, as conditions have it, may go on in the next line after each of its points: it is
+/// often wider than all that stands below it.
+fn name(text: &str) -> String {
+    let mut shown = String::new();
+    for part in text.split_inclusive('.') {
+        if shown.ends_with('.') && part.starts_with(char::is_alphabetic) {
+            shown.push_str("<wbr>");
+        }
+        shown.push_str(&escape::text(part));
+    }
+    shown
 }
 
 fn align(align: Align) -> &'static str {
@@ -71,4 +84,21 @@ pub(super) fn badge(verdict: &str) -> String {
         escape::text(class),
         escape::text(verdict)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn heads_break_behind_the_points_of_names() {
+        let check = |text: &str, expected: &str| assert_eq!(name(text), expected, "{text}");
+        check("goodput", "goodput");
+        check("p99.9", "p99.9");
+        check("<b>.p99", "&lt;b&gt;.<wbr>p99");
+        check(
+            "order.response_time.p99",
+            "order.<wbr>response_time.<wbr>p99",
+        );
+    }
 }

@@ -107,7 +107,7 @@ fn a_dropped_record_is_missing_by_its_key() {
         .replace("measure: 500ms", "measure: 2500ms")
         .replace("drain: { at_most: 6s }", "drain: { at_most: 20s }");
     assert!(study.contains("20s"), "{study}");
-    let (_bench, run, ledger) = run_study(", drop=34567", &study, 34_567);
+    let (_bench, run, ledger) = run_study(", drop=15013", &study, 15_013);
     assert_eq!((ledger.missing, ledger.delivered), (1, ledger.accepted - 1));
     assert_eq!(ledger.missing_keys, [key_in(&log(&run, "store-0"))]);
     assert!(worker_and_sequence(ledger.missing_keys[0]).is_some());
