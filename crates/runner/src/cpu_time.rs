@@ -1,6 +1,6 @@
 //! What CPUs did with their time, from `/proc/stat`: worked, idled, or were taken by the host of a virtual machine.
 //!
-//! Loops that keep CPUs awake ([`crate::awake`]) are no work: their time counts as idle.
+//! Loops that keep CPUs awake (`awake`) are no work: their time counts as idle.
 
 use std::{fs, time::Duration};
 

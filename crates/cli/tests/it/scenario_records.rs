@@ -7,6 +7,7 @@ use waggle_results::{LedgerInfo, Run, Trial};
 use waggle_stats::Verdict;
 
 use crate::desk::{Desk, shown};
+use crate::shipped::fields;
 
 const STUDY: &str = r#"study: orders
 question: Does every order that was taken stand in the books?
@@ -125,9 +126,7 @@ fn check_report(desk: &Desk, model: &Model) {
         assert!(threshold.cells[0].observed.is_some(), "{threshold:?}");
     }
     let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
-    let mut rows = table
-        .lines()
-        .map(|line| line.split(',').collect::<Vec<_>>());
+    let mut rows = table.lines().map(fields);
     let (heads, row) = (rows.next().unwrap(), rows.next().unwrap());
     for (head, expected) in [
         ("records_unknown", "1"),

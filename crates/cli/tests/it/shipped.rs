@@ -23,8 +23,8 @@ pub(crate) fn trials_of(study: &str, levels: &[&str]) -> Vec<Columns> {
     assert!(matches!(code, Some(0 | 3 | 4)), "{}", shown(&run));
     desk.assert_none_left();
     let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();
-    let mut rows = table.lines().map(|line| line.split(',').map(str::to_owned));
-    let heads: Vec<String> = rows.next().unwrap().collect();
+    let mut rows = table.lines().map(fields);
+    let heads = rows.next().unwrap();
     let trials: Vec<Columns> = rows
         .map(|row| heads.iter().cloned().zip(row).collect())
         .collect();
@@ -32,6 +32,20 @@ pub(crate) fn trials_of(study: &str, levels: &[&str]) -> Vec<Columns> {
         assert_ne!(trial["verdict"], "failed", "{}", shown(&run));
     }
     trials
+}
+
+/// The fields of a line, of which those that hold a comma stand in quotes.
+pub(crate) fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut is_quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => fields.push(String::new()),
+            _ => fields.last_mut().unwrap().push(letter),
+        }
+    }
+    fields
 }
 
 /// A count.

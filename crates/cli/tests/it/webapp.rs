@@ -94,7 +94,10 @@ fn killed_once(victim: &str, transport: &str) -> Columns {
     let of_one = format!("victim: [{victim}]");
     let changes = [
         ("victim: [none, catalogue, customers, orders]", &of_one[..]),
-        ("  - { kill: \"${victim}\", at: 11s, again_after: 2s }\n", ""),
+        (
+            "  - { kill: \"${victim}\", at: 11s, again_after: 2s }\n",
+            "",
+        ),
     ];
     let trials = with_one_kill("rest-vs-rabbitmq-kill.yaml", &changes, &[transport]);
     only_trial(trials, &format!("{victim}-0"))

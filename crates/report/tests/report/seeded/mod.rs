@@ -2,6 +2,7 @@
 //!
 //! Shared by the golden tests and by the example that the browser test opens. Decides no verdict: what is wrong is
 //! put into the numbers, and the report has to find it.
+// long: every study that is drawn in tests, one beside the other, and what all of them share.
 
 #![expect(
     clippy::unwrap_used,
