@@ -70,8 +70,8 @@ fn only_trial(mut trials: Vec<Columns>, victim: &str) -> Columns {
     trial
 }
 
-/// A shipped study without its second kill, for which a busy machine may not be ready in time, and with what else is changed.
-fn with_one_kill(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<Columns> {
+/// A shipped study with what is changed in it.
+fn changed(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<Columns> {
     let folder = tempfile::tempdir().unwrap();
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let mut text = fs::read_to_string(studies.join(study)).unwrap();
@@ -92,14 +92,8 @@ fn with_one_kill(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<
 /// The study of kills with one victim.
 fn killed_once(victim: &str, transport: &str) -> Columns {
     let of_one = format!("victim: [{victim}]");
-    let changes = [
-        ("victim: [none, catalogue, customers, orders]", &of_one[..]),
-        (
-            "  - { kill: \"${victim}\", at: 11s, again_after: 2s }\n",
-            "",
-        ),
-    ];
-    let trials = with_one_kill("rest-vs-rabbitmq-kill.yaml", &changes, &[transport]);
+    let changes = [("victim: [none, catalogue, customers, orders]", &of_one[..])];
+    let trials = changed("rest-vs-rabbitmq-kill.yaml", &changes, &[transport]);
     only_trial(trials, &format!("{victim}-0"))
 }
 
@@ -133,8 +127,7 @@ fn orders_are_found_anew_when_the_database_was_killed() {
 #[test]
 fn asked_again_no_order_stands_twice_where_references_are_unique() {
     let levels = ["transport=rabbitmq", "retries=7", "deduplicate=true"];
-    let second = ("  - { kill: orders, at: 10s, again_after: 500ms }\n", "");
-    let trials = with_one_kill("rest-vs-rabbitmq-again.yaml", &[second], &levels);
+    let trials = trials_of("studies/rest-vs-rabbitmq-again.yaml", &levels);
     let trial = only_trial(trials, "orders-0");
     assert_eq!(number(&trial, "records_duplicates"), 0);
 }
