@@ -10,7 +10,8 @@ const TELL_AT_MOST_MS = 250;
 // What a worker may take to finish what it has begun.
 const CLOSE_AT_MOST_MS = 5_000;
 
-// `settings`: of the component; `work`: makes a worker, which is ready when the promise is kept, and gives its `close`.
+// `settings`: of the component; `work`: loads what a worker does, by transport: a function that makes it, which is ready when the
+// promise is kept, and gives its `close`. The process above loads none of it: libraries take most of the time of a start.
 function run(settings, work) {
   if (cluster.isPrimary) lead(settings);
   else toil(settings, work);
@@ -79,7 +80,7 @@ async function toil(settings, work) {
   process.on('SIGINT', () => {});
   process.on('disconnect', end);
   try {
-    close = await work(settings, meters);
+    close = await work()[settings.transport](settings, meters);
   } catch (problem) {
     console.error(problem);
     process.exit(1);

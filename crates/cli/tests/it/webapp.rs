@@ -97,13 +97,19 @@ fn killed_once(victim: &str, transport: &str) -> Columns {
     only_trial(trials, &format!("{victim}-0"))
 }
 
+/// In `rest-vs-rabbitmq-kill.yaml`; each has no more than one order under way.
+const CUSTOMERS: u64 = 20;
+
 /// The service dies with orders in hand and comes again. However the two transports take it, every order that was answered
 /// with success stands in PostgreSQL, and what was taken from the stock is counted.
-fn loses_no_order(transport: &str) {
+fn loses_no_order(transport: &str) -> Columns {
     let trial = killed_once("orders", transport);
-    // A product is taken before its order is written, and an order that was not written took at most one.
+    // A product is taken before its order is written: one that was refused, or of which nothing was heard, may have taken it for
+    // nothing, and so may each that the service had in hand when it died and was given again.
+    let may = number(&trial, "records_rejected") + number(&trial, "records_unknown") + CUSTOMERS;
     let astray = number(&trial, "watch_stock-astray_end");
-    assert!(astray <= number(&trial, "records_sent"), "{astray}");
+    assert!(astray <= may, "{astray} of at most {may}");
+    trial
 }
 
 #[test]
@@ -113,7 +119,10 @@ fn over_rest_no_order_is_lost_when_its_service_is_killed() {
 
 #[test]
 fn over_rabbitmq_no_order_is_lost_when_its_service_is_killed() {
-    loses_no_order("transport=rabbitmq");
+    let trial = loses_no_order("transport=rabbitmq");
+    // What waits for the service is worked on when it is back: late perhaps, but nobody is told that it cannot be reached.
+    let failures = &trial["failures"];
+    assert!(!failures.contains("503"), "{failures}");
 }
 
 /// What the auditor has shown stands in PostgreSQL: when that has died, all is asked for anew, and the auditor finds it anew.

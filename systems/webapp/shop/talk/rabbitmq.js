@@ -35,6 +35,8 @@ class RabbitMq {
     this.pending = new Map();
     this.busy = 0;
     this.link = null;
+    this.serving = null;
+    this.isConnecting = false;
     this.isClosing = false;
   }
 
@@ -46,15 +48,25 @@ class RabbitMq {
   }
 
   async connect() {
-    const connection = await amqp.connect(this.settings.url, { noDelay: true, timeout: CONNECT_AT_MOST_MS });
-    connection.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
-    connection.on('close', () => this.lost(connection));
+    this.isConnecting = true;
     try {
-      const link = await this.linked(connection);
-      const serving = this.work ? await this.serve(connection) : null;
-      [this.link, this.serving] = [link, serving];
+      const connection = await amqp.connect(this.settings.url, { noDelay: true, timeout: CONNECT_AT_MOST_MS });
+      connection.on('error', (problem) => console.error(`RabbitMQ: ${problem.message}`));
+      connection.on('close', () => this.lost(connection));
+      await this.join(connection);
+    } finally {
+      this.isConnecting = false;
+    }
+  }
+
+  // The link comes first: events that wait in the queue are worked on as soon as it is served, and need other services.
+  async join(connection) {
+    try {
+      this.link = await this.linked(connection);
+      this.serving = this.work ? await this.serve(connection) : null;
+      if (this.link?.connection !== connection) throw unreachable('RabbitMQ', 'the connection is lost');
     } catch (problem) {
-      // It never was the link: whoever called tries again.
+      this.forget();
       await connection.close().catch(() => {});
       throw problem;
     }
@@ -90,9 +102,14 @@ class RabbitMq {
 
   lost(connection) {
     if (this.link?.connection !== connection) return;
+    this.forget();
+    // Whoever is connecting tries again.
+    if (!this.isClosing && !this.isConnecting) this.reconnect(RECONNECT_FIRST_MS);
+  }
+
+  forget() {
     [this.link, this.serving] = [null, null];
     for (const { fail } of this.pending.values()) fail(unreachable('RabbitMQ', 'the connection is lost'));
-    if (!this.isClosing) this.reconnect(RECONNECT_FIRST_MS);
   }
 
   reconnect(pauseMs) {
