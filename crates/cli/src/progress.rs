@@ -45,6 +45,8 @@ struct State {
     done_here: u32,
     expected: Duration,
     started: Instant,
+    /// From the start to the end of the last trial that ended here.
+    took: Duration,
     now: Option<Now>,
 }
 
@@ -62,7 +64,7 @@ struct Now {
 }
 
 impl State {
-    fn apply(&mut self, event: &Event) {
+    fn apply(&mut self, event: &Event, elapsed: Duration) {
         match event {
             Event::RunStarted {
                 trials,
@@ -125,6 +127,7 @@ impl State {
             Event::TrialEnded { .. } => {
                 self.done += 1;
                 self.done_here += 1;
+                self.took = elapsed;
                 self.now = None;
             }
             Event::Found { not_needed, .. } => {
@@ -140,13 +143,14 @@ impl State {
         }
     }
 
-    /// From what the trials so far took; before the first has ended, from the plan.
+    /// From what the trials so far took; before the first has ended, from the plan. The one under way takes as long as they did.
     fn left(&self, elapsed: Duration) -> Duration {
         match self.done_here {
             0 => self.expected.saturating_sub(elapsed),
             done => {
-                let all = (elapsed / done) * (self.trials - self.done + done);
-                all.saturating_sub(elapsed)
+                let one = self.took / done;
+                let under_way = elapsed.saturating_sub(self.took).min(one);
+                (one * self.trials.saturating_sub(self.done)).saturating_sub(under_way)
             }
         }
     }
@@ -208,6 +212,7 @@ impl Progress {
             done_here: 0,
             expected: Duration::ZERO,
             started: Instant::now(),
+            took: Duration::ZERO,
             now: None,
         };
         let bar = (!quiet && stderr().is_terminal()).then(|| {
@@ -225,8 +230,9 @@ impl Progress {
     }
 
     pub(crate) fn show(&mut self, event: &Event) {
-        self.state.apply(event);
-        let left = duration(self.state.left(self.state.started.elapsed()));
+        let elapsed = self.state.started.elapsed();
+        self.state.apply(event, elapsed);
+        let left = duration(self.state.left(elapsed));
         match &self.bar {
             Some(bar) => {
                 bar.set_length(self.state.trials.into());
@@ -408,17 +414,21 @@ mod tests {
             );
         };
         check(&state, 10, 90);
-        for _ in 0..2 {
+        for ended_at in [12, 20] {
             let key = TrialKey {
                 cell: 1,
                 repetition: 3,
             };
-            state.apply(&Event::TrialEnded {
+            let ended = Event::TrialEnded {
                 key,
                 failure: None,
                 goodput_per_s: 1.0,
-            });
+            };
+            state.apply(&ended, Duration::from_secs(ended_at));
         }
         check(&state, 20, 160);
+        // It becomes less while a trial is under way, and no less than what the others need.
+        check(&state, 25, 155);
+        check(&state, 50, 150);
     }
 }

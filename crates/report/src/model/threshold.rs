@@ -1,6 +1,6 @@
 //! The study's conditions, held against every cell's numbers.
 
-use waggle_results::ThresholdInfo;
+use waggle_results::{LedgerInfo, ThresholdInfo};
 use waggle_stats::{Estimate, Verdict};
 
 use super::{CellModel, Distribution, as_f64};
@@ -159,7 +159,8 @@ pub(crate) fn kind(path: &[String]) -> Kind {
         [
             _,
             "busy_share" | "missing_share" | "error_share" | "achieved_share",
-        ] => Kind::Share,
+        ]
+        | ["delivery", _, "missing_share"] => Kind::Share,
         [_, "goodput" | "throughput"] => Kind::Rate,
         _ => Kind::Count,
     }
@@ -206,12 +207,13 @@ pub(crate) fn number(path: &[String], cell: &CellModel) -> Option<Number> {
             // The place that is not on the way is the one where the way ends.
             statistic(before.map_or(&cell.delay, |before| &before.delay), which)
         }
-        ["delivery", "missing_share"] => {
-            let ledger = cell.ledger.as_ref().filter(|ledger| ledger.accepted > 0)?;
-            exact(as_f64(ledger.missing) / as_f64(ledger.accepted))
-        }
         ["delivery", "backlog"] => exact(cell.backlog_max?),
-        ["delivery", count] => exact(as_f64(ledger(cell, count)?)),
+        ["delivery", which] => account(cell.ledger.as_ref()?, which),
+        ["delivery", place, which] => {
+            let before = cell.on_the_way.iter().find(|before| before.name == *place);
+            let there = before.map(|before| &before.ledger);
+            account(there.or(cell.ledger.as_ref())?, which)
+        }
         ["components", name, "cpu"] => {
             let mut all = cell.whole_component_cores.iter();
             let (_, cores) = all.find(|(component, _)| component == name)?;
@@ -290,9 +292,13 @@ fn statistic(times: &Distribution, which: &str) -> Option<Number> {
     estimate.map(Number::Estimate)
 }
 
-fn ledger(cell: &CellModel, count: &str) -> Option<u64> {
-    let ledger = cell.ledger.as_ref()?;
-    Some(match count {
+fn account(ledger: &LedgerInfo, which: &str) -> Option<Number> {
+    let count = match which {
+        "missing_share" if ledger.accepted > 0 => {
+            return Some(Number::Exact(
+                as_f64(ledger.missing) / as_f64(ledger.accepted),
+            ));
+        }
         "sent" => ledger.sent,
         "accepted" => ledger.accepted,
         "rejected" => ledger.rejected,
@@ -306,5 +312,6 @@ fn ledger(cell: &CellModel, count: &str) -> Option<u64> {
         "late" => ledger.late,
         "out_of_order" => ledger.out_of_order,
         _ => return None,
-    })
+    };
+    Some(Number::Exact(as_f64(count)))
 }

@@ -23,17 +23,21 @@ pub(super) enum Unit {
 /// A number that can be named, and what it is measured in.
 pub(super) type Known = (String, Unit);
 
-const DELIVERY: [(&str, Unit); 14] = [
+/// What is one number for all places.
+const DELIVERY: [(&str, Unit); 5] = [
     ("sent", Unit::Count),
     ("accepted", Unit::Count),
     ("rejected", Unit::Count),
-    ("rejected_delivered", Unit::Count),
     ("unknown", Unit::Count),
-    ("unknown_delivered", Unit::Count),
+    ("backlog", Unit::Count),
+];
+/// Of each place; without its name, of the one where records must arrive.
+const AT_PLACE: [(&str, Unit); 9] = [
     ("delivered", Unit::Count),
     ("missing", Unit::Count),
     ("missing_share", Unit::Share),
-    ("backlog", Unit::Count),
+    ("rejected_delivered", Unit::Count),
+    ("unknown_delivered", Unit::Count),
     ("duplicates", Unit::Count),
     ("late", Unit::Count),
     ("out_of_order", Unit::Count),
@@ -144,9 +148,11 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
         known.extend(plain(sessions, &SESSIONS));
     }
     known.extend(plain(delivery, &DELIVERY));
-    known.extend(times(format!("{delivery}.delay")));
-    for place in &sent.places {
-        known.extend(times(format!("{delivery}.{place}.delay")));
+    let of_places = sent.places.iter();
+    let named = of_places.map(|place| format!("{delivery}.{place}"));
+    for place in [delivery.to_owned()].into_iter().chain(named) {
+        known.extend(plain(&place, &AT_PLACE));
+        known.extend(times(format!("{place}.delay")));
     }
     known.extend(plain(engine, &ENGINE));
     if sent.recovery {
