@@ -186,10 +186,12 @@ fn is_kept(stream: &mut TcpStream, seen: &Seen, reply: &Reply) -> bool {
     }
     match reply {
         Reply::Answer(bytes) | Reply::After(_, bytes) | Reply::Last(bytes) => {
+            // Counted first: whoever has the answer may look at once.
+            seen.answered.fetch_add(1, Ordering::SeqCst);
             if stream.write_all(bytes).is_err() {
+                seen.answered.fetch_sub(1, Ordering::SeqCst);
                 return false;
             }
-            seen.answered.fetch_add(1, Ordering::SeqCst);
         }
         Reply::Cut(bytes) => {
             let _ = stream.write_all(bytes);

@@ -164,19 +164,21 @@ fn goes_on(
 ) -> bool {
     let (Reply::Answer(bytes) | Reply::Last(bytes) | Reply::Cut(bytes) | Reply::HalfClose(bytes)) =
         reply;
+    // Counted first: whoever has the answer may look at once.
+    let whole = u64::from(!matches!(reply, Reply::Cut(_)));
+    seen.answered.fetch_add(whole, Ordering::SeqCst);
     if stream
         .write_all(bytes)
         .and_then(|()| stream.flush())
         .is_err()
     {
+        seen.answered.fetch_sub(whole, Ordering::SeqCst);
         return false;
     }
     if matches!(reply, Reply::Answer(_)) {
-        seen.answered.fetch_add(1, Ordering::SeqCst);
         return true;
     }
     if matches!(reply, Reply::Last(_) | Reply::HalfClose(_)) {
-        seen.answered.fetch_add(1, Ordering::SeqCst);
         stream.conn.send_close_notify();
         let _ = stream.conn.complete_io(&mut stream.sock);
     }

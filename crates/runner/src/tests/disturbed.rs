@@ -89,16 +89,18 @@ async fn it_is_killed_at_its_instant_and_up_again_after_its_time() {
     assert_at(disturbance.ready_s, 0.86);
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_died_with_it_is_missing_and_what_came_after_is_found() {
-    let bench = bench(&[ONCE]);
-    let info = told(&bench, &world(None), Then::Nothing).await;
+/// Records that were accepted: of twelve intervals, in one of which it was dead.
+const ACCEPTED: u64 = 11 * PER_INTERVAL;
+/// Those of the intervals before the kill, which died with it.
+const LOST: u64 = 6 * PER_INTERVAL;
+
+/// What died with it is missing, what came after is found, and a remark says that the store was read anew.
+#[track_caller]
+fn assert_read_anew(info: &TrialInfo) {
     let ledger = info.ledger.as_ref().unwrap();
-    // Twelve intervals; six before the kill, and one in which it was dead.
-    let (sent, lost) = (11 * PER_INTERVAL, 6 * PER_INTERVAL);
     assert_eq!(
         (ledger.accepted, ledger.missing, ledger.delivered),
-        (sent, lost, sent - lost)
+        (ACCEPTED, LOST, ACCEPTED - LOST)
     );
     assert_eq!((ledger.duplicates, ledger.unexpected), (0, 0));
     let read_anew = "fake was killed, and what stood there was read anew when it was ready again";
@@ -107,12 +109,18 @@ async fn what_died_with_it_is_missing_and_what_came_after_is_found() {
         "{:?}",
         info.remarks
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_died_with_it_is_missing_and_what_came_after_is_found() {
+    let bench = bench(&[ONCE]);
+    assert_read_anew(&told(&bench, &world(None), Then::Nothing).await);
     // What was seen before the kill has its delay; it is not noted twice, and nothing is left out.
     let trial = &bench.results().trials[0];
     let measured = 7 * PER_INTERVAL;
     assert_eq!(trial.delivery_delay.as_ref().unwrap().len(), measured);
     let visible: Vec<u64> = trial.backlog.iter().map(|row| row.visible).collect();
-    assert_eq!(visible.last(), Some(&(sent - lost)), "{visible:?}");
+    assert_eq!(visible.last(), Some(&(ACCEPTED - LOST)), "{visible:?}");
 }
 
 /// The store is asked through another component, which lives on.
@@ -130,20 +138,7 @@ endpoints:
         "    component: window\n    port: http\n    shows: [fake]\n    get",
     );
     let bench = Bench::with_system(&system, &disturbed(&[ONCE]));
-    let info = told(&bench, &world(None), Then::Nothing).await;
-    let ledger = info.ledger.as_ref().unwrap();
-    let (sent, lost) = (11 * PER_INTERVAL, 6 * PER_INTERVAL);
-    assert_eq!(
-        (ledger.accepted, ledger.missing, ledger.delivered),
-        (sent, lost, sent - lost)
-    );
-    assert_eq!((ledger.duplicates, ledger.unexpected), (0, 0));
-    let read_anew = "fake was killed, and what stood there was read anew";
-    assert!(
-        info.remarks.iter().any(|told| told.starts_with(read_anew)),
-        "{:?}",
-        info.remarks
-    );
+    assert_read_anew(&told(&bench, &world(None), Then::Nothing).await);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,7 +11,7 @@ use waggle_results::{Run, TrialEnd};
 use waggle_runner::cpus;
 
 use super::{
-    Bench, example,
+    Bench, one_store,
     orphans::{assert_all_gone, pid_of},
     study,
 };
@@ -19,30 +19,10 @@ use super::{
 /// The policy of threads that everything else pushes aside, as `/proc` shows it: SCHED_IDLE.
 const IDLE: &str = "5";
 
-fn system() -> String {
-    format!(
-        "
-system: single
-summary: A store.
-components:
-  store:
-    ports: [http]
-    process: {{ command: ['{store}', '${{port.http}}'] }}
-    ready: {{ http: {{ port: http, path: /ready }} }}
-    stop_within: 5s
-endpoints:
-  records: {{ component: store, port: http }}
-verify:
-  - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
-",
-        store = example("store").display()
-    )
-}
-
 fn bench(measure: &str) -> Bench {
     Bench::new(
-        &system(),
-        &study("single", "").replace("measure: 500ms", &format!("measure: {measure}")),
+        &one_store("[STORE, '${port.http}']"),
+        &study("one-store", "").replace("measure: 500ms", &format!("measure: {measure}")),
     )
 }
 

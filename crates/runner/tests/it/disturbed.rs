@@ -9,7 +9,7 @@ use rustix::process::{Signal, kill_process};
 use waggle_results::{PhaseName, Run, TrialEnd};
 
 use super::{
-    Bench, DELIVERY, example, log,
+    Bench, DELIVERY, log, one_store,
     orphans::{assert_all_gone, pid_of, started_until},
     study,
 };
@@ -17,40 +17,13 @@ use super::{
 /// By then a second life must have begun; far more than it takes, for a busy machine.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(20);
 
-/// A store in memory behind a script; `$0` is its port.
+/// A store behind a script; `$0` is its port.
 fn system(script: &str) -> String {
-    let store = example("store").display().to_string();
-    let script = script.replace("STORE", &store);
-    format!(
-        "
-system: mortal
-summary: A store in memory that can be killed.
-components:
-  store:
-    ports: [http]
-    process: {{ command: [sh, -c, '{script}', '${{port.http}}'] }}
-    ready: {{ http: {{ port: http, path: /ready }} }}
-    stop_within: 5s
-endpoints:
-  records: {{ component: store, port: http }}
-probes:
-  store:
-    component: store
-    port: http
-    get: /store/${{offset}}/${{limit}}
-    limit: 5000
-    offset_after: '\"offset\":'
-    time_after: '\"time\":'
-    run_after: '\"run\":\"'
-    key_after: '\"key\":'
-verify:
-  - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
-"
-    )
+    one_store(&format!("[sh, -c, '{script}', '${{port.http}}']"))
 }
 
 fn disturbed(measure: &str, disturb: &str) -> String {
-    let text = study("mortal", DELIVERY);
+    let text = study("one-store", DELIVERY);
     let text = text.replace("measure: 500ms", &format!("measure: {measure}"));
     text.replace(
         "measure:\n  interval",

@@ -3,51 +3,21 @@
 use waggle_load::worker_and_sequence;
 use waggle_results::{LedgerInfo, PhaseName, Run, TrialEnd};
 
-use super::{Bench, DELIVERY, example, log, study};
+use super::{Bench, DELIVERY, log, one_store, study};
 
 /// The record that the store treats wrongly; more are sent in half a second by any machine.
 const NTH: u64 = 1_000;
 
-fn system(fault: &str) -> String {
-    format!(
-        "
-system: stores
-summary: One store in memory.
-components:
-  store:
-    ports: [http]
-    process: {{ command: [{store}, '${{port.http}}'{fault}] }}
-    ready: {{ http: {{ port: http, path: /ready }} }}
-    stop_within: 5s
-endpoints:
-  records: {{ component: store, port: http }}
-probes:
-  store:
-    component: store
-    port: http
-    get: /store/${{offset}}/${{limit}}
-    limit: 5000
-    offset_after: '\"offset\":'
-    time_after: '\"time\":'
-    run_after: '\"run\":\"'
-    key_after: '\"key\":'
-verify:
-  - name: it is ready
-    endpoint: records
-    get: /ready
-    expect: {{ status: 200 }}
-",
-        store = example("store").display()
-    )
-}
-
 /// The run's folder lives as long as the bench.
 fn run(fault: &str) -> (Bench, Run, LedgerInfo) {
-    run_study(fault, &study("stores", DELIVERY), NTH)
+    run_study(fault, &study("one-store", DELIVERY), NTH)
 }
 
 fn run_study(fault: &str, study: &str, sent_at_least: u64) -> (Bench, Run, LedgerInfo) {
-    let bench = Bench::new(&system(fault), study);
+    let bench = Bench::new(
+        &one_store(&format!("[STORE, '${{port.http}}'{fault}]")),
+        study,
+    );
     let run = bench.results();
     assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
     let ledger = run.trials[0].info.ledger.clone().unwrap();
@@ -102,7 +72,7 @@ fn a_good_store_has_every_record_once() {
 #[test]
 fn a_dropped_record_is_missing_by_its_key() {
     // One among a hundred thousand, or as many as a busy machine manages; large requests help it.
-    let study = study("stores", DELIVERY)
+    let study = study("one-store", DELIVERY)
         .replace("per_request: 20", "per_request: 1000")
         .replace("measure: 500ms", "measure: 2500ms")
         .replace("drain: { at_most: 6s }", "drain: { at_most: 20s }");

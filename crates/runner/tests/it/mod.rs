@@ -85,6 +85,38 @@ impl Bench {
     }
 }
 
+/// A system, `one-store`, of a store in memory that can be asked what stands in it. `command` is a list of YAML, with the store's
+/// program as STORE.
+fn one_store(command: &str) -> String {
+    let command = command.replace("STORE", &example("store").display().to_string());
+    format!(
+        "
+system: one-store
+summary: A store in memory.
+components:
+  store:
+    ports: [http]
+    process: {{ command: {command} }}
+    ready: {{ http: {{ port: http, path: /ready }} }}
+    stop_within: 5s
+endpoints:
+  records: {{ component: store, port: http }}
+probes:
+  store:
+    component: store
+    port: http
+    get: /store/${{offset}}/${{limit}}
+    limit: 5000
+    offset_after: '\"offset\":'
+    time_after: '\"time\":'
+    run_after: '\"run\":\"'
+    key_after: '\"key\":'
+verify:
+  - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
+"
+    )
+}
+
 /// A study of half a second of load on `system`.
 fn study(system: &str, more: &str) -> String {
     format!(

@@ -10,32 +10,13 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use waggle_results::Run;
 
-use super::{Bench, example, study};
+use super::{Bench, one_store, study};
 
 /// By then a killed process must be gone; far more than it takes, for a busy machine.
 const GONE_AT_MOST: Duration = Duration::from_secs(20);
 
-/// A component with a child and a grandchild that left its group; each can be found by the folder it is in.
-fn system() -> String {
-    format!(
-        "
-system: family
-summary: A process with children.
-components:
-  store:
-    ports: [http]
-    process:
-      command: [sh, -c, 'sleep 600 & setsid sh -c \"sleep 601 & sleep 602\" & exec {store} $0', '${{port.http}}']
-    ready: {{ http: {{ port: http, path: /ready }} }}
-    stop_within: 5s
-endpoints:
-  records: {{ component: store, port: http }}
-verify:
-  - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
-",
-        store = example("store").display()
-    )
-}
+/// A store with children and grandchildren that leave its group; each can be found by the folder it is in.
+const FAMILY: &str = "[sh, -c, 'sleep 600 & setsid sh -c \"sleep 601 & sleep 602\" & exec STORE $0', '${port.http}']";
 
 /// A run that is in the middle of its first trial.
 fn under_way(bench: &Bench) -> (Child, BufReader<std::process::ChildStdout>) {
@@ -87,7 +68,7 @@ pub(super) fn assert_all_gone(bench: &Bench) {
 }
 
 fn long_study() -> String {
-    study("family", "")
+    study("one-store", "")
         .replace("measure: 500ms", "measure: 60s")
         .replace("repeat: 1", "repeat: 2")
 }
@@ -98,7 +79,7 @@ pub(super) fn pid_of(child: &Child) -> Pid {
 
 #[test]
 fn a_killed_waggle_leaves_nothing_behind_and_can_be_resumed() {
-    let bench = Bench::new(&system(), &long_study());
+    let bench = Bench::new(&one_store(FAMILY), &long_study());
     let (mut child, _lines) = under_way(&bench);
     assert!(living(&bench).len() >= 4, "{:?}", living(&bench));
     kill_process(pid_of(&child), Signal::KILL).unwrap();
@@ -124,7 +105,7 @@ fn a_killed_waggle_leaves_nothing_behind_and_can_be_resumed() {
 
 #[test]
 fn an_interrupted_waggle_leaves_nothing_behind() {
-    let bench = Bench::new(&system(), &long_study());
+    let bench = Bench::new(&one_store(FAMILY), &long_study());
     let (mut child, _lines) = under_way(&bench);
     kill_process(pid_of(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -137,7 +118,7 @@ fn an_interrupted_waggle_leaves_nothing_behind() {
 
 #[test]
 fn a_killed_supervisor_takes_its_component_along() {
-    let bench = Bench::new(&system(), &long_study());
+    let bench = Bench::new(&one_store(FAMILY), &long_study());
     let (mut child, _lines) = under_way(&bench);
     let supervisor = supervisor_of(child.id());
     kill_process(supervisor, Signal::KILL).unwrap();
@@ -161,7 +142,7 @@ fn a_killed_supervisor_takes_its_component_along() {
 
 #[test]
 fn a_run_that_nobody_waits_for_any_more_is_torn_down() {
-    let bench = Bench::new(&system(), &long_study());
+    let bench = Bench::new(&one_store(FAMILY), &long_study());
     let mut child = bench
         .command(&["abandon"])
         .stdin(Stdio::piped())
