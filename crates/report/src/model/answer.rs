@@ -17,6 +17,9 @@ const CPU_FULL: f64 = 0.9;
 /// Above this share a worker of the engine is named as near its own limit (method, rule 9).
 const ENGINE_NEAR_LIMIT: f64 = 0.8;
 
+/// From this share of what fell due on, all of it was answered (as the verdict takes it).
+const ALL_ANSWERED: f64 = 0.99;
+
 /// The answer, and how far it may be believed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -327,22 +330,25 @@ fn quickest(
 
 /// Names the limit only where a number shows it.
 fn limit(cell: &CellModel, info: &RunInfo) -> Option<String> {
-    let busiest = cell
-        .component_cores
-        .iter()
-        .filter(|(component, _)| component != INSTRUMENT)
-        .max_by(|a, b| a.1.point.total_cmp(&b.1.point))?;
-    let system: f64 = cell
-        .component_cores
-        .iter()
-        .filter(|(component, _)| component != INSTRUMENT)
-        .map(|(_, cores)| cores.point)
-        .sum();
+    let components = || {
+        let all = cell.component_cores.iter();
+        all.filter(|(component, _)| component != INSTRUMENT)
+    };
+    let busiest = components().max_by(|a, b| a.1.point.total_cmp(&b.1.point))?;
+    let system: f64 = components().map(|(_, cores)| cores.point).sum();
     let given = cpus_of_system(info);
+    let most = if components().count() == 1 {
+        String::new()
+    } else {
+        format!(
+            ", {} most of it: {}",
+            busiest.0,
+            text::three(busiest.1.point)
+        )
+    };
     let used = format!(
-        "{} used {} of the {given} CPU{} the system could use",
-        busiest.0,
-        text::three(busiest.1.point),
+        "the system used {} of the {given} CPU{} it could use{most}",
+        text::three(system),
         if given == 1 { "" } else { "s" }
     );
     let engine = cell.engine_busy_share.unwrap_or(0.0);
@@ -355,8 +361,23 @@ fn limit(cell: &CellModel, info: &RunInfo) -> Option<String> {
         )
     } else {
         format!(
-            "No CPU was full ({used}; the busiest load worker was {} busy), so that waiting, for disk, locks or answers, is the likelier limit.",
-            text::share(engine)
+            "No CPU was full ({used}; the busiest load worker was {} busy), {}.",
+            text::share(engine),
+            beside_cpus(cell, info)
         )
     })
+}
+
+/// What limits where no CPU does: of load that comes by itself it is that no more came, as long as all of it was answered.
+fn beside_cpus(cell: &CellModel, info: &RunInfo) -> &'static str {
+    let answered = cell
+        .achieved_share
+        .is_some_and(|share| share >= ALL_ANSWERED);
+    match info.load_model.as_str() {
+        "open" if answered => "so that no more was asked for is the likelier limit",
+        "users" => {
+            "so that what the users asked for, or waiting, for disk, locks or answers, is the likelier limit"
+        }
+        _ => "so that waiting, for disk, locks or answers, is the likelier limit",
+    }
 }

@@ -278,6 +278,29 @@ fn a_study_can_demand_that_nothing_is_lost_or_doubled() {
     );
 }
 
+/// What was lost behind the broker is not missing there.
+#[test]
+fn each_place_has_an_account_of_its_own() {
+    let numbers = [
+        "delivery.broker.missing",
+        "delivery.store.missing",
+        "delivery.missing",
+        "delivery.broker.missing_share",
+    ];
+    let study = Seeded {
+        has_broker: true,
+        thresholds: numbers.map(str::to_owned).to_vec(),
+        wrong: vec![(1, Wrong::Loses)],
+        ..Seeded::plain(&[("connections", &["50"])], 3)
+    };
+    let of = |number: &str| {
+        let all = seeded_model(&study).thresholds;
+        let one = all.into_iter().find(|one| one.text.starts_with(number));
+        one.unwrap().cells.remove(0).observed.unwrap()
+    };
+    assert_eq!(numbers.map(of), ["0", "3", "3", "0 %"]);
+}
+
 /// Lost, doubled, done although refused, without an answer: each has its sentence and its place in a table that adds up.
 #[test]
 fn the_account_says_what_became_of_every_record() {
