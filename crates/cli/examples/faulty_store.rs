@@ -3,7 +3,7 @@
 //! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
 //! gives them back by offset. FAULT is `none`, `drop` (the 100,000th record is acknowledged and forgotten), `twice` (it is
 //! stored twice), `late` (it shows up three and a half seconds later), `slow` (one request at a time, 2 ms each), `worsens`
-//! (one at a time, ten times slower after 1,000 requests), `slots` (sixteen at a time, 400 ms each: 40 a second are all
+//! (one at a time, twenty times slower from four and a half seconds after the fiftieth request on), `slots` (sixteen at a time, 400 ms each: 40 a second are all
 //! it can do) or `dies` (with its last words, two seconds after somebody first connected).
 
 #![expect(
@@ -25,7 +25,9 @@ use wire::{between, request};
 /// Which record, counted from 1, the fault is about.
 const FAULTY_RECORD: usize = 1_000;
 const DROPPED_RECORD: usize = 100_000;
-const QUICK_REQUESTS: u32 = 1_000;
+/// More than a check makes: with this one the load has begun.
+const LOADED_AT: u32 = 50;
+const WORSENS_AFTER: Duration = Duration::from_millis(4_500);
 const LATE_BY: Duration = Duration::from_millis(3_500);
 const SLOTS: usize = 16;
 const SLOT_TAKES: Duration = Duration::from_millis(400);
@@ -40,7 +42,7 @@ fn main() {
     }
     let fault = arguments.next().unwrap();
     let store = Arc::new(Mutex::new(Store::default()));
-    let desk = Arc::new(Mutex::new(0));
+    let desk = Arc::new(Mutex::new(Desk::default()));
     let slots = Arc::new((Mutex::new(SLOTS), Condvar::new()));
     let listener = TcpListener::bind(listen).unwrap();
     for (number, stream) in listener.incoming().enumerate() {
@@ -71,10 +73,17 @@ struct Store {
     held_back: Option<(Instant, String)>,
 }
 
+/// Where one request at a time is worked on.
+#[derive(Default)]
+struct Desk {
+    done: u32,
+    loaded_since: Option<Instant>,
+}
+
 struct Serving {
     store: Arc<Mutex<Store>>,
-    /// Held by the one request that is being worked on; how many were.
-    desk: Arc<Mutex<u32>>,
+    /// Held by the one request that is being worked on.
+    desk: Arc<Mutex<Desk>>,
     /// How many are free.
     slots: Arc<(Mutex<usize>, Condvar)>,
     fault: String,
@@ -121,16 +130,24 @@ impl Serving {
 
     /// The time a request takes, where one is worked on at a time.
     fn work(&self) {
-        let slow: fn(u32) -> Duration = match self.fault.as_str() {
-            "slow" => |_| Duration::from_millis(2),
-            // By requests and not by time: whatever passes between the check and the load, it worsens under load.
-            "worsens" => |done| Duration::from_millis(if done < QUICK_REQUESTS { 2 } else { 20 }),
+        let worsens = match self.fault.as_str() {
+            "slow" => false,
+            "worsens" => true,
             "slots" => return self.in_a_slot(),
             _ => return,
         };
-        let mut done = self.desk.lock().unwrap();
-        std::thread::sleep(slow(*done));
-        *done += 1;
+        let mut desk = self.desk.lock().unwrap();
+        // By time and not by requests, of which a busy machine makes fewer; and by the time of the load alone, whatever passes
+        // between the check and it.
+        let is_worse = worsens
+            && desk
+                .loaded_since
+                .is_some_and(|since| since.elapsed() > WORSENS_AFTER);
+        std::thread::sleep(Duration::from_millis(if is_worse { 40 } else { 2 }));
+        desk.done += 1;
+        if desk.done == LOADED_AT {
+            desk.loaded_since = Some(Instant::now());
+        }
     }
 
     fn in_a_slot(&self) {

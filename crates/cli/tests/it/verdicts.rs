@@ -1,6 +1,6 @@
 //! Systems that fail in known ways: each fault is found, counted, and called by its name.
 
-use std::process::Command;
+use std::{fmt::Write as _, process::Command};
 
 use waggle_report::TrialModel;
 use waggle_stats::Verdict;
@@ -28,15 +28,19 @@ fn says(trial: &TrialModel, verdict: Verdict) {
         "{}",
         reasons(trial)
     );
-    assert!(trial.verdict >= verdict, "{:?}", trial.verdict);
+    assert!(trial.verdict >= verdict, "{}", reasons(trial));
 }
 
+/// All that was said of a trial.
 fn reasons(trial: &TrialModel) -> String {
-    trial
-        .reasons
-        .iter()
-        .map(|reason| format!("{:?}: {}\n", reason.verdict, reason.text))
-        .collect()
+    let mut said = format!("{:?}\n", trial.verdict);
+    for reason in &trial.reasons {
+        writeln!(said, "{:?}: {}", reason.verdict, reason.text).unwrap();
+    }
+    for remark in &trial.remarks {
+        writeln!(said, "remark: {remark}").unwrap();
+    }
+    said
 }
 
 #[test]
