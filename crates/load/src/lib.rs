@@ -32,6 +32,7 @@ mod scenario;
 mod schedule;
 mod share;
 mod thread_time;
+mod time_slice;
 mod tls;
 mod transport;
 mod worker;

@@ -37,6 +37,7 @@ use crate::{
     recorder::{Exchange, Recorder, Totals},
     scenario::Sessions,
     share::Share,
+    time_slice,
     tls::PLAIN_BYTES,
     writer::Writer,
 };
@@ -123,6 +124,8 @@ impl Worker {
         let timers = Timers::new(&epoll, TICK_NS)?;
         // Only open load waits for instants; the default slack of 50 µs would be lag.
         rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
+        // Refused in some containers: then it is later where it shares its CPU.
+        time_slice::shorten().ok();
         let pace = Pace::new(
             &job,
             (share.worker, share.workers),
