@@ -1,7 +1,8 @@
 //! Estimates over trials: a point with its 95 % interval. The trial is the unit, never the request (method rule 3).
 //!
 //! Where all values are positive the point is their geometric mean, so that a ratio of two estimates is the estimate
-//! of the ratio; where there is a zero or less, it is the arithmetic mean. Up to 7 values the interval is Student's t,
+//! of the ratio; where there is a zero or less, it is the arithmetic mean, and what is never below zero has no interval that
+//! is. Up to 7 values the interval is Student's t,
 //! on the log scale for positive values; from 8 on it is the bootstrap, studentised: the percentile bootstrap covers
 //! 89 % at n = 8 and 91 % at n = 10 (simulated), for it knows nothing of the error of its own spread. Sources: Georges et al.,
 //! OOPSLA 2007; Kalibera and Jones, ISMM 2013; Efron and Tibshirani, An Introduction to the Bootstrap, chapter 12.
@@ -40,6 +41,14 @@ impl Estimate {
         })
     }
 
+    /// Of values of which none is below zero: nor can be what they are of.
+    fn not_below_zero(self) -> Self {
+        Self {
+            interval: self.interval.map(|(low, high)| (low.max(0.0), high)),
+            ..self
+        }
+    }
+
     /// Full width of the interval as a share of the point; `None` without an interval or around 0.
     #[must_use]
     pub fn relative_width(&self) -> Option<f64> {
@@ -61,7 +70,12 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
         return Estimate::finite(level.mean.exp(), interval, count);
     }
     let level = Level::of(values);
-    Estimate::finite(level.mean, level.interval(), count)
+    let found = Estimate::finite(level.mean, level.interval(), count)?;
+    Some(if is_never_below_zero(values.iter()) {
+        found.not_below_zero()
+    } else {
+        found
+    })
 }
 
 /// The ratio of two groups, `new ÷ old`, which share no trial. `None` where a group is empty, a value is not finite,
@@ -80,7 +94,16 @@ pub fn ratio(new: &[f64], old: &[f64]) -> Option<Estimate> {
     }
     let (new, old) = (Level::of(new), Level::of(old));
     // A mean of 0 makes a point that is not finite.
-    Estimate::finite(new.mean / old.mean, fieller(&new, &old), count)
+    let found = Estimate::finite(new.mean / old.mean, fieller(&new, &old), count)?;
+    Some(if is_never_below_zero(all()) {
+        found.not_below_zero()
+    } else {
+        found
+    })
+}
+
+fn is_never_below_zero<'a>(mut values: impl Iterator<Item = &'a f64>) -> bool {
+    values.all(|value| *value >= 0.0)
 }
 
 fn logs(values: &[f64]) -> Vec<f64> {
@@ -320,10 +343,15 @@ mod tests {
             estimate(&[100.0, 110.0, 121.0]),
             Some((110.0, Some((86.81, 139.38)), 3)),
         );
-        // A zero: the same on the linear scale; standard error 1.
+        // A zero: the same on the linear scale; standard error 1. What was never below zero is not said to be.
         check(
             estimate(&[0.0, 0.0, 3.0]),
-            Some((1.0, Some((-3.303, 5.303)), 3)),
+            Some((1.0, Some((0.0, 5.303)), 3)),
+        );
+        // Standard error 0.57735.
+        check(
+            estimate(&[-1.0, 0.0, 1.0]),
+            Some((0.0, Some((-2.484, 2.484)), 3)),
         );
         check(estimate(&[4.0; 5]), Some((4.0, Some((4.0, 4.0)), 5)));
         check(estimate(&[4.0; 12]), Some((4.0, Some((4.0, 4.0)), 12)));
@@ -344,6 +372,15 @@ mod tests {
         );
         // A denominator that may well be 0.
         check(ratio(&[1.0, 1.0], &[0.0, 2.0]), Some((1.0, None, 4)));
+        // The first with standard error 2 and one degree of freedom, t = 12.706; and below zero only where it may be.
+        check(
+            ratio(&[0.0, 4.0], &[2.0, 2.0]),
+            Some((1.0, Some((0.0, 13.706)), 4)),
+        );
+        check(
+            ratio(&[-1.0, 5.0], &[2.0, 2.0]),
+            Some((1.0, Some((-18.06, 20.06)), 4)),
+        );
         // Both with standard error 0.05503, Welch's degrees of freedom 4, t = 2.7764, off by 0.2161.
         let old = [100.0, 110.0, 121.0];
         check(

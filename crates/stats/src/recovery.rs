@@ -73,15 +73,10 @@ pub fn recovered(trials: &[Recovery]) -> Option<Recovered> {
         })
         .collect();
     let all = after.len() == trials.len();
-    // A time has no lower end below nothing, which the interval around a mean of zeros would have.
-    let from_nothing = |estimate: Estimate| Estimate {
-        interval: estimate.interval.map(|(low, high)| (low.max(0.0), high)),
-        ..estimate
-    };
     (!trials.is_empty()).then(|| Recovered {
         trials: trials.len(),
         recovered: after.len(),
-        after_s: estimate(&after).filter(|_| all).map(from_nothing),
+        after_s: estimate(&after).filter(|_| all),
     })
 }
 

@@ -91,11 +91,7 @@ impl Found {
         let is_number = |found: &Estimate| found.point > 0.0;
         match (none, ratio(second, first).filter(is_number)) {
             (Some(none), _) => Self::NoSuccess(none),
-            // With a zero among the values the arithmetic may go below what a ratio of such numbers can be.
-            (None, Some(found)) => Self::Number(Estimate {
-                interval: found.interval.map(|(low, high)| (low.max(0.0), high)),
-                ..found
-            }),
+            (None, Some(found)) => Self::Number(found),
             (None, None) => Self::Nothing,
         }
     }
