@@ -32,11 +32,12 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Which crates a crate may use; one that is not listed may use none of ours.
-const ARROWS: [(&str, &[&str]); 5] = [
+const ARROWS: [(&str, &[&str]); 6] = [
     (
         "waggle-cli",
         &[
             "record", "study", "load", "stats", "results", "runner", "report", "ui", "testbed",
+            "units",
         ],
     ),
     ("waggle-ui", &["runner", "study", "results", "report"]),
@@ -44,8 +45,9 @@ const ARROWS: [(&str, &[&str]); 5] = [
         "waggle-runner",
         &["study", "load", "results", "stats", "record", "testbed"],
     ),
+    ("waggle-study", &["units"]),
     ("waggle-report", &["results", "stats"]),
-    ("waggle-gateway", &["record", "testbed"]),
+    ("waggle-gateway", &["record", "testbed", "units"]),
 ];
 
 /// Every rule that is about one file.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use waggle_report::level;
-use waggle_study::{Cell, Disturbance, Find, Fresh, LoadModel, Order, Study, units};
+use waggle_study::{Cell, Disturbance, Find, Fresh, LoadModel, Order, Study};
+use waggle_units::format_duration;
 
 use crate::{arguments::Plan, exit::Exit, files, say, table::duration};
 
@@ -138,8 +139,8 @@ fn killed(disturbance: &Disturbance) -> String {
     format!(
         "{} is killed at {} of the measured phase and started again {} later",
         disturbance.name(),
-        units::show(disturbance.at),
-        units::show(disturbance.again_after)
+        format_duration(disturbance.at),
+        format_duration(disturbance.again_after)
     )
 }
 

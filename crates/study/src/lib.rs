@@ -24,7 +24,6 @@ mod system;
 mod template;
 mod texts;
 mod tree;
-pub mod units;
 mod uses;
 mod walk;
 

@@ -3,12 +3,13 @@
 
 use serde_json::Value as Schema;
 
+use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
+
 use crate::{
     Level,
     mistake::{Finding, Place},
     nearest::{list, nearest},
     tree::{Entry, Node, Value, quoted},
-    units,
 };
 
 /// Walks the tree and makes wild what is wrong in it. `name` is what the tree is called in messages.
@@ -286,10 +287,10 @@ fn fits(schema: &Schema, level: &Level) -> bool {
         Level::Boolean(_) | Level::Text(_) => true,
     };
     let readable = match (schema["x-waggle"].as_str(), level) {
-        (Some("duration"), Level::Text(text)) => units::duration(text).is_some(),
-        (Some("size"), Level::Text(text)) => units::size(text).is_some(),
-        (Some("rate" | "find level"), _) => units::rate_per_s(&level.to_string()).is_some(),
-        (Some("share"), _) => units::share(&level.to_string()).is_some(),
+        (Some("duration"), Level::Text(text)) => parse_duration(text).is_some(),
+        (Some("size"), Level::Text(text)) => parse_size(text).is_some(),
+        (Some("rate" | "find level"), _) => parse_rate(&level.to_string()).is_some(),
+        (Some("share"), _) => parse_share(&level.to_string()).is_some(),
         (Some("name"), Level::Text(text)) => is_name(text),
         _ => true,
     };

@@ -8,7 +8,8 @@ use std::{
 use anyhow::{Result, bail};
 use waggle_load::{self as load, Job, Limits, Protocol, What};
 use waggle_runner::cpus;
-use waggle_study::{Request, units};
+use waggle_study::Request;
+use waggle_units::format_duration;
 
 use super::{
     arguments::Load,
@@ -191,15 +192,15 @@ fn measure(flags: &Load, defaults: &mut Vec<String>) -> Result<Option<Duration>>
         if stages < DURATION_MIN {
             bail!(
                 "--stages: all of them together take {}; a load shorter than {} cannot be measured",
-                units::show(stages),
-                units::show(DURATION_MIN)
+                format_duration(stages),
+                format_duration(DURATION_MIN)
             );
         }
         return Ok(Some(stages));
     }
     Ok(match (flags.until.duration, flags.until.requests) {
         (None, None) => {
-            defaults.push(units::show(DURATION));
+            defaults.push(format_duration(DURATION));
             Some(DURATION)
         }
         (duration, _) => duration,

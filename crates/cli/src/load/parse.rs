@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use waggle_load::Think;
-use waggle_study::{RecordsFormat, units};
+use waggle_study::RecordsFormat;
+use waggle_units::{parse_duration, parse_rate, parse_share};
 
 /// Longest load: beyond it, a unit has slipped.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -102,9 +103,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
     let read = if bare {
-        units::duration(&format!("{text}s"))
+        parse_duration(&format!("{text}s"))
     } else {
-        units::duration(text)
+        parse_duration(text)
     };
     read.ok_or_else(|| "expected a time such as 500ms, 30s, 2m or 1h, a week at most".to_owned())
 }
@@ -141,14 +142,14 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    units::rate_per_s(text)
+    parse_rate(text)
         .filter(|rate| *rate > 0.0)
         .ok_or_else(|| "expected requests per second, such as 1000, 1000/s or 90/m".to_owned())
 }
 
 /// `5%` or `0.05`.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
-    units::share(text)
+    parse_share(text)
         .filter(|share| *share > 0.0)
         .ok_or_else(|| "expected a share such as 5% or 0.05".to_owned())
 }
@@ -277,7 +278,7 @@ impl StageText {
         let (over, to) = text.split_once(':').ok_or(SHAPE)?;
         Ok(Self {
             over: duration(over)?,
-            to: units::rate_per_s(to).ok_or(SHAPE)?,
+            to: parse_rate(to).ok_or(SHAPE)?,
         })
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use waggle_units::format_duration;
+
 use super::{Checker, shown, system::MAX_REPLICAS};
 use crate::{
     Component, Disturbance, Level, Schedule, System,
@@ -9,7 +11,6 @@ use crate::{
     nearest::{list, nearest},
     raw,
     tree::quoted,
-    units,
 };
 
 const KEY: &str = "disturb";
@@ -166,10 +167,10 @@ fn at(
         let what = format!(
             "{} is {}, and the measured phase lasts {}",
             shown(path),
-            units::show(at),
-            units::show(measure)
+            format_duration(at),
+            format_duration(measure)
         );
-        let expected = format!("less than schedule.measure, {}", units::show(measure));
+        let expected = format!("less than schedule.measure, {}", format_duration(measure));
         checker.report(Finding::new(checker.at(path), what).expected(expected));
         return None;
     }
@@ -262,13 +263,13 @@ fn refuse_overlaps(checker: &mut Checker<'_>, found: &[(usize, Disturbance)]) {
         let what = format!(
             "{} is {}, and {} is down from {} to {} by {KEY}[{}]",
             shown(&path),
-            units::show(disturbance.at),
+            format_duration(disturbance.at),
             disturbance.name(),
-            units::show(before.at),
-            units::show(until),
+            format_duration(before.at),
+            format_duration(until),
             earlier + 1
         );
-        let expected = format!("later than {}", units::show(until));
+        let expected = format!("later than {}", format_duration(until));
         let finding = Finding::new(checker.at(&path), what);
         checker.report(finding.expected(expected));
     }

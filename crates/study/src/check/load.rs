@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use waggle_units::format_duration;
+
 use super::{Checker, shown};
-use crate::{
-    Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, nearest::list, raw, units,
-};
+use crate::{Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, nearest::list, raw};
 
 /// Connections of an open load that names none.
 const OPEN_CONNECTIONS: u32 = 50;
@@ -210,8 +210,8 @@ pub(crate) fn think(checker: &mut Checker<'_>, raw: &raw::Think, path: &[&str]) 
                 let what = format!(
                     "{} runs from {} to {}",
                     shown(&path),
-                    units::show(*from),
-                    units::show(*to)
+                    format_duration(*from),
+                    format_duration(*to)
                 );
                 checker.report(
                     Finding::new(checker.at(&path), what).expected("the shorter time first"),

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use waggle_units::format_duration;
+
 use super::Checker;
 use crate::{
     Delivery, Measure, Scenario, System,
     mistake::{Finding, Place},
-    nearest, raw, units,
+    nearest, raw,
 };
 
 /// Bounds of a histogram interval and of a sampling period.
@@ -165,9 +167,9 @@ fn late_after(
     if let Some(poll) = poll.filter(|poll| late < *poll) {
         let what = format!(
             "measure.delivery.late_after is {}, less than the time between two looks",
-            units::show(late)
+            format_duration(late)
         );
-        let expected = format!("at least measure.delivery.poll, {}", units::show(poll));
+        let expected = format!("at least measure.delivery.poll, {}", format_duration(poll));
         checker.report(Finding::new(checker.at(&path), what).expected(expected));
     }
     Some(late)

@@ -39,12 +39,13 @@ pub(crate) use whole::{system_at_most, whole};
 
 use std::time::Duration;
 
+use waggle_units::format_duration;
+
 use crate::{
     mistake::{Finding, Place},
     raw::MethodKeys,
     shelf::Shelf,
     tree::{Node, Value},
-    units,
 };
 
 /// A tree being checked, and what was found wrong in it.
@@ -134,11 +135,11 @@ impl<'a> Checker<'a> {
         if (least..=most).contains(&given) {
             return Some(given);
         }
-        let what = format!("{} is {}", shown(path), units::show(given));
+        let what = format!("{} is {}", shown(path), format_duration(given));
         let expected = format!(
             "a duration from {} to {}",
-            units::show(least),
-            units::show(most)
+            format_duration(least),
+            format_duration(most)
         );
         self.report(Finding::new(self.at(path), what).expected(expected));
         None

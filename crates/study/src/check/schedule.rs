@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use waggle_units::format_duration;
+
 use super::{Checker, level::Asked, recovery::recovery, shown};
 use crate::{
-    Delivery, First, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw, units,
+    Delivery, First, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw,
 };
 
 /// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
@@ -139,9 +141,9 @@ fn warm_up(
     {
         let what = format!(
             "schedule.warm_up.at_most is {}, shorter than {intervals} × measure.interval",
-            units::show(at_most)
+            format_duration(at_most)
         );
-        let expected = format!("at least {}: {why}", units::show(shortest));
+        let expected = format!("at least {}: {why}", format_duration(shortest));
         checker.report(Finding::new(checker.at(&path), what).expected(expected));
     }
     Some((until, at_most))
@@ -166,10 +168,10 @@ fn first(
         .time
         .and_then(|raw::Span(time)| whole_intervals(checker, time, &path, beside.interval))?;
     if let Some(at_most) = warm_up_at_most.filter(|at_most| time >= *at_most) {
-        let what = format!("{} is {}", shown(&path), units::show(time));
+        let what = format!("{} is {}", shown(&path), format_duration(time));
         let expected = format!(
             "less than schedule.warm_up.at_most, {}: the rest of it is at the load's own level",
-            units::show(at_most)
+            format_duration(at_most)
         );
         checker.report(Finding::new(checker.at(&path), what).expected(expected));
     }
@@ -186,17 +188,17 @@ pub(super) fn whole_intervals(
 ) -> Option<Duration> {
     let time = checker.within(time, path, PHASE)?;
     let interval = interval?;
-    let told = format!("{} is {}", shown(path), units::show(time));
+    let told = format!("{} is {}", shown(path), format_duration(time));
     if time < interval || !time.as_nanos().is_multiple_of(interval.as_nanos()) {
         let expected = format!(
             "a whole multiple of measure.interval, {}",
-            units::show(interval)
+            format_duration(interval)
         );
         checker.report(Finding::new(checker.at(path), told).expected(expected));
     } else if time.as_nanos() / interval.as_nanos() > MAX_INTERVALS {
         let expected = format!(
             "at most {MAX_INTERVALS} intervals of {}",
-            units::show(interval)
+            format_duration(interval)
         );
         checker.report(Finding::new(checker.at(path), told).expected(expected));
     }
@@ -225,11 +227,11 @@ fn drain(
     {
         let what = format!(
             "schedule.drain.at_most is {}, shorter than measure.delivery.poll",
-            units::show(at_most)
+            format_duration(at_most)
         );
         let expected = format!(
             "at least {}, or the last records are never looked for",
-            units::show(poll)
+            format_duration(poll)
         );
         checker.report(Finding::new(checker.at(&path), what).expected(expected));
     }

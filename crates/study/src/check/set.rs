@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
+use waggle_units::{format_duration, format_size, parse_duration, parse_size};
+
 use super::Checker;
 use crate::{
     Level, Parameter, ParameterKind, System,
     mistake::{Finding, Place},
     nearest::{list, nearest},
-    units,
 };
 
 /// Longest text of a parameter.
@@ -91,25 +92,21 @@ pub(crate) fn refusal<'a>(
             (fits, format!("a whole number from {min} to {max}"))
         }
         ParameterKind::Duration { min, max } => {
-            let fits = units::duration(&written).is_some_and(|time| (*min..=*max).contains(&time));
+            let fits = parse_duration(&written).is_some_and(|time| (*min..=*max).contains(&time));
             (
                 fits,
                 format!(
                     "a duration from {} to {}",
-                    units::show(*min),
-                    units::show(*max)
+                    format_duration(*min),
+                    format_duration(*max)
                 ),
             )
         }
         ParameterKind::Size { min, max } => {
-            let fits = units::size(&written).is_some_and(|bytes| (*min..=*max).contains(&bytes));
+            let fits = parse_size(&written).is_some_and(|bytes| (*min..=*max).contains(&bytes));
             (
                 fits,
-                format!(
-                    "a size from {} to {}",
-                    units::show_size(*min),
-                    units::show_size(*max)
-                ),
+                format!("a size from {} to {}", format_size(*min), format_size(*max)),
             )
         }
         ParameterKind::Boolean => (

@@ -1,12 +1,13 @@
 //! Conditions on a cell's numbers: `path op value unit`.
 
+use waggle_units::{parse_duration, parse_number, parse_rate};
+
 use super::{Checker, request::RESERVED_NAMES};
 use crate::{
     Threshold, ThresholdOp,
     mistake::{Finding, Place},
     nearest::{list, nearest},
     tree::quoted,
-    units,
 };
 
 /// What a number is measured in.
@@ -290,18 +291,18 @@ pub(super) fn in_unit(text: &str, unit: Unit) -> Option<f64> {
         clippy::cast_precision_loss,
         reason = "a week of nanoseconds fits 53 bits"
     )]
-    let time = |text| units::duration(text).map(|time| time.as_nanos() as f64 / 1000.0);
+    let time = |text| parse_duration(text).map(|time| time.as_nanos() as f64 / 1000.0);
     match unit {
         Unit::Time => time(text),
-        Unit::Rate => units::rate_per_s(text),
-        Unit::Count => units::number(text),
+        Unit::Rate => parse_rate(text),
+        Unit::Count => parse_number(text),
         Unit::Share => match text.strip_suffix('%') {
-            Some(percent) => units::number(percent).map(|percent| percent / 100.0),
-            None => units::number(text).filter(|share| *share <= 1.0),
+            Some(percent) => parse_number(percent).map(|percent| percent / 100.0),
+            None => parse_number(text).filter(|share| *share <= 1.0),
         },
         Unit::Cpus => match text.strip_suffix('%') {
-            Some(percent) => units::number(percent).map(|percent| percent / 100.0),
-            None => units::number(text),
+            Some(percent) => parse_number(percent).map(|percent| percent / 100.0),
+            None => parse_number(text),
         },
     }
 }

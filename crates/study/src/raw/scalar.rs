@@ -8,7 +8,9 @@ use serde::{
     de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use crate::{Level, units};
+use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
+
+use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -19,7 +21,7 @@ impl TryFrom<String> for Span {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        units::duration(&text).map(Self).ok_or("not a duration")
+        parse_duration(&text).map(Self).ok_or("not a duration")
     }
 }
 
@@ -32,7 +34,7 @@ impl TryFrom<String> for Size {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        units::size(&text).map(Self).ok_or("not a size")
+        parse_size(&text).map(Self).ok_or("not a size")
     }
 }
 
@@ -49,9 +51,7 @@ impl TryFrom<Level> for Rate {
     type Error = &'static str;
 
     fn try_from(level: Level) -> Result<Self, Self::Error> {
-        units::rate_per_s(&level.to_string())
-            .map(Self)
-            .ok_or("not a rate")
+        parse_rate(&level.to_string()).map(Self).ok_or("not a rate")
     }
 }
 
@@ -64,7 +64,7 @@ impl TryFrom<Level> for Share {
     type Error = &'static str;
 
     fn try_from(level: Level) -> Result<Self, Self::Error> {
-        units::share(&level.to_string())
+        parse_share(&level.to_string())
             .map(Self)
             .ok_or("not a share")
     }
@@ -79,7 +79,7 @@ impl TryFrom<Level> for FindLevel {
     type Error = &'static str;
 
     fn try_from(level: Level) -> Result<Self, Self::Error> {
-        units::rate_per_s(&level.to_string())
+        parse_rate(&level.to_string())
             .map(Self)
             .ok_or("not a level")
     }

@@ -1,9 +1,11 @@
-//! Numbers with units: durations, sizes, rates. Text in, number out.
+//! Text to numbers: durations, sizes, rates, shares.
 
 use std::time::Duration;
 
-/// Longest duration that is read: a week. Longer trials are a slip of the unit.
-pub(crate) const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
+use crate::format_duration;
+
+/// The longest duration of a study: a week. A longer one is a slip of the unit.
+pub const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Units of time with their length in nanoseconds.
 const TIME_UNITS: [(&str, f64); 7] = [
@@ -27,28 +29,50 @@ const SIZE_UNITS: [(&str, f64); 7] = [
     ("GiB", 1024.0 * 1024.0 * 1024.0),
 ];
 
-/// `250ms`, `10s`, `1.5s`, `2m`, `1h`, at most `MAX_DURATION`; a bare `0` is zero. Exact to the nanosecond.
+/// Why a text is no duration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    #[error("expected a number with its unit (ns, us, ms, s, m, h)")]
+    Syntax,
+    #[error("expected {} at most", format_duration(*max))]
+    TooLong { max: Duration },
+}
+
+/// `250ms`, `10s`, `1.5s`, `2m`, `1h`, at most [`DURATION_MAX`]; a bare `0` is zero. Rounded to the nanosecond.
 #[must_use]
-pub fn duration(text: &str) -> Option<Duration> {
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    parse_duration_up_to(text, DURATION_MAX).ok()
+}
+
+/// As [`parse_duration`], with a maximum of one's own, at most a century.
+///
+/// # Errors
+/// Why the text is not a duration within the maximum.
+pub fn parse_duration_up_to(text: &str, max: Duration) -> Result<Duration, DurationError> {
     if text == "0" {
-        return Some(Duration::ZERO);
+        return Ok(Duration::ZERO);
     }
-    let nanoseconds = with_unit(text, &TIME_UNITS)?.round();
+    let nanoseconds = parse_with_unit(text, &TIME_UNITS)
+        .ok_or(DurationError::Syntax)?
+        .round();
+    if nanoseconds > max.as_nanos() as f64 {
+        return Err(DurationError::TooLong { max });
+    }
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "at most a week of nanoseconds, not negative"
+        reason = "at most a century of nanoseconds, not negative"
     )]
-    let fits = (nanoseconds <= MAX_DURATION.as_nanos() as f64)
-        .then(|| Duration::from_nanos(nanoseconds as u64));
-    fits
+    let nanoseconds = nanoseconds as u64;
+    Ok(Duration::from_nanos(nanoseconds))
 }
 
 /// `512B`, `10kB`, `4MiB` in bytes.
-pub(crate) fn size(text: &str) -> Option<u64> {
+#[must_use]
+pub fn parse_size(text: &str) -> Option<u64> {
     /// A size beyond a petabyte is a slip.
     const MAX_SIZE: f64 = 1e15;
-    let bytes = with_unit(text, &SIZE_UNITS)?;
+    let bytes = parse_with_unit(text, &SIZE_UNITS)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -60,68 +84,29 @@ pub(crate) fn size(text: &str) -> Option<u64> {
 
 /// `1000/s`, `60/m`, or a bare number of events per second.
 #[must_use]
-pub fn rate_per_s(text: &str) -> Option<f64> {
+pub fn parse_rate(text: &str) -> Option<f64> {
     match text.split_once('/') {
-        None => number(text),
-        Some((count, "s")) => number(count),
-        Some((count, "m")) => number(count).map(|count| count / 60.0),
-        Some((count, "h")) => number(count).map(|count| count / 3600.0),
+        None => parse_number(text),
+        Some((count, "s")) => parse_number(count),
+        Some((count, "m")) => parse_number(count).map(|count| count / 60.0),
+        Some((count, "h")) => parse_number(count).map(|count| count / 3600.0),
         Some(_) => None,
     }
 }
 
 /// `5%` or `0.05`, as a share of 1, at most 1.
 #[must_use]
-pub fn share(text: &str) -> Option<f64> {
+pub fn parse_share(text: &str) -> Option<f64> {
     match text.strip_suffix('%') {
-        Some(percent) => number(percent).map(|percent| percent / 100.0),
-        None => number(text),
+        Some(percent) => parse_number(percent).map(|percent| percent / 100.0),
+        None => parse_number(text),
     }
     .filter(|share| *share <= 1.0)
 }
 
-/// A duration as one would write it, for messages and levels.
-#[must_use]
-pub fn show(duration: Duration) -> String {
-    let nanoseconds = duration.as_nanos();
-    let units = [
-        ("h", 3_600_000_000_000),
-        ("m", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-    ];
-    if nanoseconds == 0 {
-        return "0s".to_owned();
-    }
-    units
-        .into_iter()
-        .find(|(_, length)| nanoseconds.is_multiple_of(*length))
-        .map_or_else(
-            || format!("{nanoseconds}ns"),
-            |(unit, length)| format!("{}{unit}", nanoseconds / length),
-        )
-}
-
-/// A size as one would write it.
-pub(crate) fn show_size(bytes: u64) -> String {
-    let units = [
-        ("GiB", 1 << 30),
-        ("GB", 1_000_000_000),
-        ("MiB", 1 << 20),
-        ("MB", 1_000_000),
-        ("KiB", 1024),
-        ("kB", 1000),
-    ];
-    let fits = |(_, length): &(&str, u64)| bytes > 0 && bytes.is_multiple_of(*length);
-    units.into_iter().find(fits).map_or_else(
-        || format!("{bytes}B"),
-        |(unit, length)| format!("{}{unit}", bytes / length),
-    )
-}
-
 /// A plain decimal number, not negative: digits with at most one point.
-pub(crate) fn number(text: &str) -> Option<f64> {
+#[must_use]
+pub fn parse_number(text: &str) -> Option<f64> {
     let digits = !text.is_empty()
         && text
             .bytes()
@@ -131,14 +116,14 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     (digits && ends_well).then(|| text.parse().ok()).flatten()
 }
 
-fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+fn parse_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let (digits, unit) = text.split_at(split);
     let length = units
         .iter()
         .find(|(name, _)| *name == unit.trim_start())
         .map(|(_, length)| *length)?;
-    Some(number(digits)? * length)
+    Some(parse_number(digits)? * length)
 }
 
 #[cfg(test)]
@@ -149,7 +134,7 @@ mod tests {
     fn durations() {
         let check = |text: &str, expected: Option<u64>| {
             assert_eq!(
-                duration(text),
+                parse_duration(text),
                 expected.map(Duration::from_micros),
                 "{text}"
             );
@@ -184,7 +169,7 @@ mod tests {
 
     #[test]
     fn sizes() {
-        let check = |text: &str, expected| assert_eq!(size(text), expected, "{text}");
+        let check = |text: &str, expected| assert_eq!(parse_size(text), expected, "{text}");
         check("10kB", Some(10_000));
         check("4MiB", Some(4 << 20));
         check("1.5KiB", Some(1536));
@@ -196,7 +181,7 @@ mod tests {
 
     #[test]
     fn rates() {
-        let check = |text: &str, expected| assert_eq!(rate_per_s(text), expected, "{text}");
+        let check = |text: &str, expected| assert_eq!(parse_rate(text), expected, "{text}");
         check("1000/s", Some(1000.0));
         check("90/m", Some(1.5));
         check("0.5", Some(0.5));
@@ -207,7 +192,7 @@ mod tests {
 
     #[test]
     fn shares() {
-        let check = |text: &str, expected| assert_eq!(share(text), expected, "{text}");
+        let check = |text: &str, expected| assert_eq!(parse_share(text), expected, "{text}");
         check("5%", Some(0.05));
         check("0.05", Some(0.05));
         check("100%", Some(1.0));
@@ -217,23 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn shown_values_read_back() {
-        for text in ["0s", "250ms", "10s", "90s", "2m", "1h", "1500us", "17ns"] {
-            let value = duration(text).expect("a duration");
-            assert_eq!(duration(&show(value)), Some(value), "{text}");
-        }
-        for bytes in [
-            0,
-            7,
-            1000,
-            64_000,
-            4096,
-            4 << 20,
-            5_000_000,
-            3 << 30,
-            2_000_000_000,
-        ] {
-            assert_eq!(size(&show_size(bytes)), Some(bytes));
-        }
+    fn a_duration_over_its_maximum_is_not_a_slip_of_syntax() {
+        let year = Duration::from_secs(366 * 24 * 3600);
+        let check = |text: &str, expected| {
+            assert_eq!(parse_duration_up_to(text, year), expected, "{text}");
+        };
+        check("8760h", Ok(Duration::from_secs(8760 * 3600)));
+        check("8785h", Err(DurationError::TooLong { max: year }));
+        check("1 year", Err(DurationError::Syntax));
     }
 }

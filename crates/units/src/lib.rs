@@ -1,0 +1,13 @@
+//! Numbers with units: text to number and back. Pure; knows neither studies nor results.
+//!
+//! What is parsed is what people write in files and flags (`250ms`, `4MiB`, `1000/s`, `5%`); what is formatted here reads
+//! back as the same value.
+
+mod format;
+mod parse;
+
+pub use format::{format_duration, format_size};
+pub use parse::{
+    DURATION_MAX, DurationError, parse_duration, parse_duration_up_to, parse_number, parse_rate,
+    parse_share, parse_size,
+};
