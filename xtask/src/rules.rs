@@ -32,22 +32,23 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Which crates a crate may use; one that is not listed may use none of ours.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     (
         "waggle-cli",
         &[
-            "record", "study", "load", "stats", "results", "runner", "report", "ui", "testbed",
+            "record", "study", "load", "stats", "results", "runner", "report", "ui", "testkit",
             "units",
         ],
     ),
+    ("waggle-load", &["testkit"]),
     ("waggle-ui", &["runner", "study", "results", "report"]),
     (
         "waggle-runner",
-        &["study", "load", "results", "stats", "record", "testbed"],
+        &["study", "load", "results", "stats", "record", "testkit"],
     ),
     ("waggle-study", &["units"]),
     ("waggle-report", &["results", "stats"]),
-    ("waggle-gateway", &["record", "testbed", "units"]),
+    ("waggle-gateway", &["record", "testkit", "units"]),
 ];
 
 /// Every rule that is about one file.

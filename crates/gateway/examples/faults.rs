@@ -6,7 +6,7 @@
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Parser;
-use waggle_testbed::faults::{Balance, Killed, Outcome, Plan, run, schedule};
+use waggle_testkit::faults::{Balance, Killed, Outcome, Plan, run, schedule};
 
 /// Kills the parts of gateway, Kafka, sink, Telegraf and InfluxDB under load, and accounts for every record.
 #[derive(Parser)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use waggle_results::{Run, TrialEnd};
-use waggle_testbed::Kafka;
+use waggle_testkit::Kafka;
 
 use crate::{
     desk::{Desk, Parts, shown},

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use waggle_testbed::faults::{Plan, run, schedule};
+use waggle_testkit::faults::{Plan, run, schedule};
 
 #[test]
 fn whatever_is_killed_nothing_acknowledged_is_missing() {

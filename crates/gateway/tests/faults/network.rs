@@ -5,9 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use waggle_testbed::faults::Found;
-use waggle_testbed::writers::{Load, Writers};
-use waggle_testbed::{Kafka, Process, Proxy, Way, free_port};
+use waggle_testkit::faults::Found;
+use waggle_testkit::writers::{Load, Writers};
+use waggle_testkit::{Kafka, Process, Proxy, Way, free_port};
 
 /// What is waited for comes within this time, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use waggle_testbed::Influxdb;
+use waggle_testkit::Influxdb;
 
 use crate::support::{Answer, Gateway, kafka_command, store, wait_until};
 

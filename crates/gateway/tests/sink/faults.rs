@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use waggle_testbed::{Influxdb, Kafka};
+use waggle_testkit::{Influxdb, Kafka};
 
 use crate::lab::{Log, database, keys, log, messages, wait_for_keys};
 use crate::process::{Sink, until};

@@ -10,7 +10,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::{Headers, Message};
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
-use waggle_testbed::{Influxdb, Kafka};
+use waggle_testkit::{Influxdb, Kafka};
 
 use crate::process::{PATIENCE, until};
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use waggle_testbed::Process;
+use waggle_testkit::Process;
 
 /// Whatever is waited for comes within this time, on a machine with much else to do.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);

@@ -99,7 +99,7 @@ mod tests {
         consumer::CommitMode,
         producer::{BaseProducer, BaseRecord, Producer},
     };
-    use waggle_testbed::Kafka;
+    use waggle_testkit::Kafka;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicRe
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, Message, Offset, Timestamp, TopicPartitionList};
-use waggle_testbed::Kafka;
+use waggle_testkit::Kafka;
 
 use crate::support::wait_until;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use waggle_testbed::Kafka;
+use waggle_testkit::Kafka;
 
 use super::cluster::{lines, wait_for_leaders};
 use crate::support::{Answer, Client, Gateway, kafka_command, put, wait_until};

@@ -2,7 +2,7 @@
 
 use waggle_load::key_of;
 use waggle_study::{ProbeAsk, ProbeKind, Rows};
-use waggle_testbed::Influxdb;
+use waggle_testkit::Influxdb;
 
 use crate::web::Web;
 

@@ -14,7 +14,7 @@ use rdkafka::{
 };
 use waggle_load::key_of;
 use waggle_study::{ProbeKind, Rows};
-use waggle_testbed::Kafka;
+use waggle_testkit::Kafka;
 
 use super::{ALL_WITHIN, Bench, Depth, RUN, account, look_until};
 

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use waggle_testbed::{Influxdb, Kafka, Telegraf, program};
+use waggle_testkit::{Influxdb, Kafka, Telegraf, program};
 
 /// One of Kafka's own tools.
 fn topics(kafka: &Kafka, arguments: &[&str]) -> String {

@@ -8,6 +8,7 @@
     reason = "a crate for tests: every function panics where a server does not do as it should"
 )]
 
+#[cfg(feature = "faults")]
 pub mod faults;
 mod http;
 mod influxdb;
