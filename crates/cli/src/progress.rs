@@ -12,6 +12,7 @@ use waggle_runner::Event;
 use waggle_study::Study;
 
 use crate::{
+    load::gather::{Gather, Gathered, as_f64},
     say,
     table::{duration, microseconds, rate},
 };
@@ -37,7 +38,7 @@ impl Shape {
 }
 
 /// What is known of a run while it goes on. Pure: instants come in from outside.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct State {
     shape: Shape,
     trials: u32,
@@ -51,7 +52,7 @@ struct State {
 }
 
 /// The trial under way.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Now {
     cell: u32,
     repetition: u32,
@@ -61,6 +62,9 @@ struct Now {
     level: Option<String>,
     phase: Option<(PhaseName, Option<Duration>)>,
     figures: String,
+    second: Gather,
+    /// What is said of the load has changed with the last event.
+    has_new_figures: bool,
 }
 
 impl State {
@@ -90,6 +94,8 @@ impl State {
                     }),
                     phase: None,
                     figures: String::new(),
+                    second: Gather::new(Duration::from_secs(1)),
+                    has_new_figures: false,
                 });
             }
             Event::Phase {
@@ -100,24 +106,14 @@ impl State {
                     now.figures.clear();
                 }
             }
-            Event::Load {
-                succeeded_per_s,
-                failed_per_s,
-                p50_us,
-                p99_us,
-                ..
-            } => {
-                let failed = if *failed_per_s > 0.0 {
-                    format!(", {} failing", rate(*failed_per_s))
-                } else {
-                    String::new()
-                };
-                self.figures(format!(
-                    "{}{failed}  p50 {} p99 {}",
-                    rate(*succeeded_per_s),
-                    microseconds(*p50_us),
-                    microseconds(*p99_us)
-                ));
+            Event::Interval { interval, .. } => {
+                if let Some(now) = &mut self.now {
+                    let second = now.second.add(interval);
+                    now.has_new_figures = second.is_some();
+                    if let Some(second) = second {
+                        now.figures = figures(&second);
+                    }
+                }
             }
             Event::Killed { replica } => self.figures(format!("{replica} is killed")),
             Event::UpAgain { replica, after } => self.figures(up_again(replica, *after)),
@@ -257,10 +253,11 @@ impl Progress {
 
     /// Where there is no terminal: a line at the start of each trial's load and once a second while it is measured.
     fn lines(&self, event: &Event, left: &str) {
-        if matches!(event, Event::Load { .. }) {
-            let position = self.state.now.as_ref().map_or(0, |now| now.position);
+        let Some(now) = &self.state.now else { return };
+        if matches!(event, Event::Interval { .. }) && now.has_new_figures {
             say::aside(&format!(
-                "trial {position} of {} · {} · {left} left",
+                "trial {} of {} · {} · {left} left",
+                now.position,
                 self.state.trials,
                 self.state.line()
             ));
@@ -274,6 +271,23 @@ impl Progress {
             None => say::aside(line),
         }
     }
+}
+
+/// `45.2k/s, 3.00/s failing  p50 820 µs p99 12.4 ms`.
+fn figures(second: &Gathered) -> String {
+    let seconds = second.length.as_secs_f64();
+    let per_s = |count: u64| as_f64(count) / seconds;
+    let failed = match second.counts.failed {
+        0 => String::new(),
+        failed => format!(", {} failing", rate(per_s(failed))),
+    };
+    let at = |quantile| microseconds(second.response_time.value_at_quantile(quantile));
+    format!(
+        "{}{failed}  p50 {} p99 {}",
+        rate(per_s(second.counts.succeeded)),
+        at(0.5),
+        at(0.99)
+    )
 }
 
 fn up_again(replica: &str, after: Duration) -> String {
@@ -330,9 +344,15 @@ fn lasting_line(event: &Event, state: &State) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use waggle_results::TrialKey;
 
     use super::*;
+    use crate::load::{
+        gather::histogram,
+        tests::{CALM, interval as made_interval},
+    };
 
     fn state_after(events: &[Event]) -> State {
         let shape = Shape {
@@ -379,20 +399,25 @@ mod tests {
             events.push(event);
             assert_eq!(state_after(&events).line(), expected);
         };
-        let load = |failed_per_s| Event::Load {
-            succeeded_per_s: 45_210.0,
-            failed_per_s,
-            p50_us: 820,
-            p99_us: 12_400,
-            in_flight: 500,
+        let load = |failed| {
+            let mut interval = made_interval(0, CALM, &mut 0);
+            interval.length = Duration::from_secs(1);
+            (interval.counts.succeeded, interval.counts.failed) = (45_210, failed);
+            interval.response_time = histogram();
+            interval.response_time.record_n(820, 90).unwrap();
+            interval.response_time.record_n(12_400, 10).unwrap();
+            Event::Interval {
+                phase: PhaseName::Measure,
+                interval: Arc::new(interval),
+            }
         };
         let begin = "cell 7 of 12, repetition 2 of 3 · connections=10 pipelining=50 · measure 3 s";
         check(
-            load(0.0),
+            load(0),
             &format!("{begin} · 45.2k/s  p50 820 µs p99 12.4 ms"),
         );
         check(
-            load(3.0),
+            load(3),
             &format!("{begin} · 45.2k/s, 3.00/s failing  p50 820 µs p99 12.4 ms"),
         );
         check(

@@ -262,6 +262,34 @@ pub struct Interval {
     pub handshake_time: Histogram<u64>,
 }
 
+impl Interval {
+    /// Adds the interval that came next, so that the two are one.
+    pub fn follow(&mut self, next: &Self) {
+        self.length = (next.start + next.length).saturating_sub(self.start);
+        self.counts.follow(&next.counts);
+        for (sum, part) in [
+            (&mut self.response_time, &next.response_time),
+            (&mut self.service_time, &next.service_time),
+            (&mut self.failed_time, &next.failed_time),
+            (&mut self.lag, &next.lag),
+            (&mut self.connect_time, &next.connect_time),
+            (&mut self.handshake_time, &next.handshake_time),
+        ] {
+            add(sum, part);
+        }
+        for (sum, part) in self.steps.iter_mut().zip(&next.steps) {
+            sum.counts.join(&part.counts);
+            add(&mut sum.response_time, &part.response_time);
+            add(&mut sum.service_time, &part.service_time);
+            add(&mut sum.failed_time, &part.failed_time);
+        }
+    }
+}
+
+fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
+    sum.add(part).expect("all histograms have the same bounds");
+}
+
 /// What one step of a scenario did in an interval; histograms as those of [`Interval`].
 #[derive(Debug, Clone)]
 pub struct StepInterval {

@@ -1,12 +1,13 @@
 //! What happens while a study runs, as a closed set; reporters consume it, nothing depends on it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use waggle_load::Interval;
 use waggle_results::{PhaseName, TrialKey};
 use waggle_stats::{Answer, Tried};
 
 /// One thing that happened. Live figures are for the eye only; results come from disk.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Event {
     RunStarted {
         trials: u32,
@@ -31,13 +32,11 @@ pub enum Event {
         expected: Option<Duration>,
         at_most: Duration,
     },
-    /// About once a second while load runs.
-    Load {
-        succeeded_per_s: f64,
-        failed_per_s: f64,
-        p50_us: u64,
-        p99_us: u64,
-        in_flight: u64,
+    /// What the engine did in one interval of this phase. A receiver that falls behind gets several of them as one, so
+    /// that no count is lost as long as it goes on receiving.
+    Interval {
+        phase: PhaseName,
+        interval: Arc<Interval>,
     },
     /// A replica was killed, because the study asks for it.
     Killed { replica: String },

@@ -1,14 +1,22 @@
 //! Telling the caller what happens, without ever waiting long for it.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use tokio::{
     sync::{mpsc, watch},
     time::timeout,
 };
 
+use waggle_load::Interval;
+use waggle_results::PhaseName;
+
 use crate::Event;
 
+/// Intervals that may wait for the receiver: each has several histograms of a few hundred kilobytes.
+const INTERVALS_MAX: usize = 8;
 /// A receiver that is slower than this misses even what it should not.
 const WAIT_AT_MOST: Duration = Duration::from_secs(1);
 
@@ -28,6 +36,58 @@ impl Events {
     }
 }
 
+/// Shows the intervals of one load. Where so many wait that no more may, those that come are put together until one may
+/// go again: the load never waits for who looks at it.
+#[derive(Debug)]
+pub(crate) struct IntervalEvents {
+    events: Events,
+    /// Those that were sent, for as long as the receiver has them.
+    sent: Vec<Weak<Interval>>,
+    waiting: Option<(PhaseName, Arc<Interval>)>,
+}
+
+impl IntervalEvents {
+    pub(crate) fn new(events: Events) -> Self {
+        Self {
+            events,
+            sent: Vec::new(),
+            waiting: None,
+        }
+    }
+
+    pub(crate) fn show(&mut self, phase: PhaseName, interval: Arc<Interval>) {
+        let interval = match self.waiting.take() {
+            Some((same, mut waiting)) if same == phase => {
+                Arc::make_mut(&mut waiting).follow(&interval);
+                waiting
+            }
+            Some((before, waiting)) => {
+                self.send(before, waiting);
+                interval
+            }
+            None => interval,
+        };
+        self.sent.retain(|sent| sent.strong_count() > 0);
+        if self.sent.len() < INTERVALS_MAX {
+            self.send(phase, interval);
+        } else {
+            self.waiting = Some((phase, interval));
+        }
+    }
+
+    /// Nothing more comes in this load.
+    pub(crate) fn end(&mut self) {
+        if let Some((phase, waiting)) = self.waiting.take() {
+            self.send(phase, waiting);
+        }
+    }
+
+    fn send(&mut self, phase: PhaseName, interval: Arc<Interval>) {
+        self.sent.push(Arc::downgrade(&interval));
+        self.events.show(Event::Interval { phase, interval });
+    }
+}
+
 /// Whether the caller wants an end.
 #[derive(Debug, Clone)]
 pub(crate) struct Shutdown(pub(crate) watch::Receiver<bool>);
@@ -42,5 +102,95 @@ impl Shutdown {
         if self.0.wait_for(|asked| *asked).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_load::Counts;
+
+    use super::*;
+    use crate::probe::histogram;
+
+    fn interval(index: u32) -> Arc<Interval> {
+        let length = Duration::from_millis(250);
+        let mut response_time = histogram();
+        response_time.record(u64::from(index) + 1).unwrap();
+        Arc::new(Interval {
+            index: index.into(),
+            start: length * index,
+            length,
+            counts: Counts {
+                succeeded: 1,
+                ..Counts::default()
+            },
+            response_time,
+            service_time: histogram(),
+            failed_time: histogram(),
+            lag: histogram(),
+            steps: Vec::new(),
+            connect_time: histogram(),
+            handshake_time: histogram(),
+        })
+    }
+
+    fn received(receiver: &mut mpsc::Receiver<Event>) -> Vec<(PhaseName, Arc<Interval>)> {
+        let mut received = Vec::new();
+        while let Ok(event) = receiver.try_recv() {
+            if let Event::Interval { phase, interval } = event {
+                received.push((phase, interval));
+            }
+        }
+        received
+    }
+
+    #[test]
+    fn a_slow_receiver_gets_fewer_intervals_and_every_count() {
+        let (sender, mut receiver) = mpsc::channel(100);
+        let mut events = IntervalEvents::new(Events(sender));
+        for index in 0..20 {
+            events.show(PhaseName::WarmUp, interval(index));
+        }
+        for index in 20..40 {
+            events.show(PhaseName::Measure, interval(index));
+        }
+        let first = received(&mut receiver);
+        // As many as may wait, and what was left of the phase before.
+        assert_eq!(first.len(), INTERVALS_MAX + 1);
+        assert_eq!(first[INTERVALS_MAX].1.counts.succeeded, 12);
+        drop(first);
+        events.show(PhaseName::Measure, interval(40));
+        events.show(PhaseName::Measure, interval(41));
+        let [(_, together), (_, alone)] = &received(&mut receiver)[..] else {
+            panic!("what waited goes as one");
+        };
+        assert_eq!(together.counts.succeeded, 21);
+        assert_eq!(together.response_time.len(), 21);
+        assert_eq!(together.start, Duration::from_secs(5));
+        assert_eq!(together.start + together.length, alone.start);
+        assert_eq!(alone.counts.succeeded, 1);
+    }
+
+    #[test]
+    fn a_receiver_that_keeps_up_gets_each_interval() {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let mut events = IntervalEvents::new(Events(sender));
+        for index in 0..3 * u32::try_from(INTERVALS_MAX).unwrap() {
+            events.show(PhaseName::Measure, interval(index));
+            assert_eq!(received(&mut receiver).len(), 1, "interval {index}");
+        }
+    }
+
+    #[test]
+    fn what_waits_at_the_end_is_sent() {
+        let (sender, mut receiver) = mpsc::channel(100);
+        let mut events = IntervalEvents::new(Events(sender));
+        for index in 0..20 {
+            events.show(PhaseName::Finish, interval(index));
+        }
+        events.end();
+        let counts = received(&mut receiver);
+        let counts = counts.iter().map(|(_, one)| one.counts.succeeded);
+        assert_eq!(counts.sum::<u64>(), 20);
     }
 }

@@ -8,7 +8,7 @@
 pub(crate) mod arguments;
 mod cpus;
 pub(crate) mod found;
-mod gather;
+pub(crate) mod gather;
 mod job;
 mod judge;
 mod live;
@@ -24,7 +24,7 @@ mod steps;
 pub(crate) mod summary;
 mod target;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 mod transport;
 mod view;

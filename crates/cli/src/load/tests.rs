@@ -31,23 +31,23 @@ struct Flags {
 
 /// Requests of one interval.
 #[derive(Clone, Copy)]
-pub(super) struct Made {
-    pub(super) answers: u64,
-    pub(super) failures: u64,
+pub(crate) struct Made {
+    pub(crate) answers: u64,
+    pub(crate) failures: u64,
     /// Fell due and were not sent in time.
-    pub(super) late: u64,
+    pub(crate) late: u64,
     /// Mean response time in µs.
-    pub(super) us: u64,
+    pub(crate) us: u64,
 }
 
-pub(super) const CALM: Made = Made {
+pub(crate) const CALM: Made = Made {
     answers: 2_000,
     failures: 0,
     late: 0,
     us: 500,
 };
 
-pub(super) fn planned(flags: &[&str]) -> (Load, Planned) {
+pub(crate) fn planned(flags: &[&str]) -> (Load, Planned) {
     let flags = [
         &[
             "load",
@@ -67,7 +67,7 @@ pub(super) fn planned(flags: &[&str]) -> (Load, Planned) {
 }
 
 /// An interval whose books are right.
-pub(super) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
+pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
     let (mut times, mut lag, mut failed_time) = (histogram(), histogram(), histogram());
     let mut service = histogram();
     let mut sum_us = 0;
@@ -165,7 +165,7 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
 }
 
 /// Compares with a golden file, or writes it where UPDATE_GOLDEN is set.
-pub(super) fn golden(name: &str, text: &str) {
+pub(crate) fn golden(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/golden")
         .join(name);

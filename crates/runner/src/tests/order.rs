@@ -43,16 +43,18 @@ async fn a_good_run_is_told_and_written() {
         .iter()
         .filter(|event| matches!(event, Event::TrialEnded { failure: None, .. }));
     assert_eq!(ended.count(), 4);
-    let live = events.iter().filter(|event| {
-        matches!(
-            event,
-            Event::Load {
-                succeeded_per_s: 400.0,
-                ..
+    let shown = |wanted: PhaseName| {
+        let counts = events.iter().filter_map(|event| match event {
+            Event::Interval { phase, interval } if *phase == wanted => {
+                Some(interval.counts.succeeded)
             }
-        )
-    });
-    assert!(live.count() >= 4);
+            _ => None,
+        });
+        counts.sum::<u64>()
+    };
+    // Of four trials, each with a warm-up of one second and a measured phase of two.
+    assert_eq!(shown(PhaseName::WarmUp), 4 * 4 * PER_INTERVAL);
+    assert_eq!(shown(PhaseName::Measure), 4 * 8 * PER_INTERVAL);
 
     let run = bench.results();
     assert_eq!(run.trials.len(), 4);

@@ -10,6 +10,7 @@ use waggle_study::{self as study, Delivery as DeliveryAsked, External, LoadModel
 use crate::{
     clock::Clock,
     driver::{Driver, Failure},
+    events::IntervalEvents,
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::Load,
     probe::{Follower, Following},
@@ -100,7 +101,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     let load = UnderLoad {
         run: started,
         writer: trial.writer,
-        events: trial.events.clone(),
+        events: IntervalEvents::new(trial.events.clone()),
         carried: job::carried(cell),
         interval: cell.measure.interval,
         window,

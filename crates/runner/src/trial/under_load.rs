@@ -1,32 +1,27 @@
 //! Warm-up, measured phase, recovery and finish: intervals are written as they come, and decide when the next phase begins.
 
-use std::{cell::RefCell, time::Duration};
+use std::{cell::RefCell, sync::Arc, time::Duration};
 
-use hdrhistogram::Histogram;
 use tokio::sync::watch;
 use waggle_load::Interval;
-use waggle_results::{IntervalHistograms, StepHistograms, TrialWriter};
+use waggle_results::{CountsRow, IntervalHistograms, PhaseName, StepHistograms, TrialWriter};
 use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
 
 use crate::{
-    Event,
-    counts::{Carried, Measured, as_f64, interval_row, share},
+    counts::{Carried, Measured, interval_row},
     driver::{Driver, Failure},
-    events::Events,
+    events::IntervalEvents,
     job::{falls_with, intervals_in},
     load::LoadRun,
-    probe::{Window, histogram},
+    probe::Window,
     trial::{phases::Cut, resources::of_system, steadiness::WarmUp},
 };
-
-/// Between two live events.
-const LIVE_EVERY: Duration = Duration::from_secs(1);
 
 /// The load of one trial while it runs.
 pub(crate) struct UnderLoad<'a, R> {
     pub(crate) run: R,
     pub(crate) writer: &'a RefCell<TrialWriter>,
-    pub(crate) events: Events,
+    pub(crate) events: IntervalEvents,
     pub(crate) carried: Carried,
     /// Length of an interval, as the study has it.
     pub(crate) interval: Duration,
@@ -45,15 +40,6 @@ pub(crate) struct Progress {
     in_flight: u64,
     /// End of the last interval, in intervals since the start.
     done: u64,
-    live: Live,
-}
-
-/// What has happened since the last live event.
-struct Live {
-    length: Duration,
-    succeeded: u64,
-    failed: u64,
-    response_time: Histogram<u64>,
 }
 
 impl Progress {
@@ -64,7 +50,6 @@ impl Progress {
             recovery: None,
             in_flight: 0,
             done: 0,
-            live: Live::new(),
         }
     }
 }
@@ -85,7 +70,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         let mut is_steady = false;
         while self.progress.done < last && !is_steady {
             let interval = self.next("the warm-up was over").await?;
-            self.write(&interval)?;
+            self.write(PhaseName::WarmUp, &interval)?;
             let cpu_now = of_system(&driver.usage());
             let used = cpu_now.saturating_sub(cpu);
             cpu = cpu_now;
@@ -111,7 +96,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         self.progress.window = Some(Window { from, to });
         while self.progress.done < to {
             let interval = self.next("the measured phase was over").await?;
-            let row = self.write(&interval)?;
+            let row = self.write(PhaseName::Measure, &interval)?;
             self.progress.measured.add(&interval, &row);
         }
         // Where intervals were taken late, the last one may reach beyond.
@@ -131,7 +116,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
                 return Ok(());
             }
             let interval = self.next("recovery was looked for to the end").await?;
-            self.write(&interval)?;
+            self.write(PhaseName::Recovery, &interval)?;
         }
     }
 
@@ -139,17 +124,18 @@ impl<R: LoadRun> UnderLoad<'_, R> {
     pub(crate) async fn finish(&mut self) -> Result<(), Cut> {
         self.run.stop();
         while let Some(interval) = self.run.next_interval().await {
-            self.write(&interval)?;
+            self.write(PhaseName::Finish, &Arc::new(interval))?;
         }
+        self.events.end();
         Ok(())
     }
 
-    async fn next(&mut self, before: &str) -> Result<Interval, Cut> {
-        let next = self.run.next_interval().await;
+    async fn next(&mut self, before: &str) -> Result<Arc<Interval>, Cut> {
+        let next = self.run.next_interval().await.map(Arc::new);
         next.ok_or_else(|| Failure::new(format!("the load ended before {before}")).into())
     }
 
-    fn write(&mut self, interval: &Interval) -> Result<waggle_results::CountsRow, Cut> {
+    fn write(&mut self, phase: PhaseName, interval: &Arc<Interval>) -> Result<CountsRow, Cut> {
         let row = interval_row(interval, self.progress.in_flight, &self.carried);
         let steps: Vec<StepHistograms<'_>> = interval
             .steps
@@ -173,41 +159,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         self.progress.in_flight = interval.counts.in_flight;
         // An interval that was taken late may be as long as several.
         self.progress.done = intervals_in(interval.start + interval.length, self.interval);
-        if let Some(event) = self.progress.live.add(interval) {
-            self.events.show(event);
-        }
+        self.events.show(phase, Arc::clone(interval));
         Ok(row.counts)
-    }
-}
-
-impl Live {
-    fn new() -> Self {
-        Self {
-            length: Duration::ZERO,
-            succeeded: 0,
-            failed: 0,
-            response_time: histogram(),
-        }
-    }
-
-    fn add(&mut self, interval: &Interval) -> Option<Event> {
-        self.length += interval.length;
-        self.succeeded += interval.counts.succeeded;
-        self.failed += interval.counts.failed;
-        // For the eye only: what is beyond the bounds is not shown.
-        self.response_time.add(&interval.response_time).ok();
-        if self.length < LIVE_EVERY {
-            return None;
-        }
-        let seconds = self.length.as_secs_f64();
-        let event = Event::Load {
-            succeeded_per_s: share(as_f64(self.succeeded), seconds),
-            failed_per_s: share(as_f64(self.failed), seconds),
-            p50_us: self.response_time.value_at_quantile(0.5),
-            p99_us: self.response_time.value_at_quantile(0.99),
-            in_flight: interval.counts.in_flight,
-        };
-        *self = Self::new();
-        Some(event)
     }
 }
