@@ -7,14 +7,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps::{Root, Steps, cargo_program};
+use crate::steps::{Failure, Root, Steps, cargo_program, in_parallel};
 
 /// What tells libFuzzer which code an input reached and what it compared. `-Zsanitizer` would need a nightly compiler;
 /// without one, memory errors in unsafe code go unseen, panics and overflows do not.
@@ -35,40 +34,32 @@ const SHOWN_LINES: usize = 40;
 /// Builds all targets, and runs those named, or all, each for `time`, as many at once as there are CPUs.
 pub(crate) fn fuzz(root: &Root, time: Duration, named: &[String], steps: &mut Steps) {
     let mut built = None;
-    steps.run("fuzz: build", || {
+    steps.run_part("fuzz: build", "cargo xtask fuzz", || {
         built = Some(build(root, named)?);
         Ok(())
     });
     let Some(built) = built else { return };
-    let lanes = thread::available_parallelism().map_or(1, usize::from);
-    let (ended, ends) = mpsc::channel();
-    let (give, take) = mpsc::channel();
-    for target in &built.targets {
-        give.send(target.clone())
-            .expect("the receiver lives in this function");
-    }
-    drop(give);
-    let take = std::sync::Mutex::new(take);
-    thread::scope(|scope| {
-        for _ in 0..lanes.min(built.targets.len()) {
-            let (ended, take, built) = (ended.clone(), &take, &built);
-            scope.spawn(move || {
-                loop {
-                    let next = take.lock().map_or(None, |take| take.recv().ok());
-                    let Some(target) = next else { return };
-                    let start = Instant::now();
-                    let failure = run(root, built, &target, time).err();
-                    let failure = failure.map(|error| format!("{error:#}"));
-                    // The receiver is gone only if this function has panicked.
-                    let _ = ended.send((target, start.elapsed(), failure));
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    in_parallel(
+        built.targets.clone(),
+        at_once,
+        |target| {
+            let start = Instant::now();
+            let error = run(root, &built, &target, time).err();
+            (target, start.elapsed(), error)
+        },
+        |(target, took, error)| {
+            let name = format!("fuzz: {target}");
+            let failure = error.map(|error| {
+                eprintln!("{error:#}");
+                Failure {
+                    what: name.clone(),
+                    alone: format!("cargo xtask fuzz {target}"),
                 }
             });
-        }
-        drop(ended);
-        for (target, took, failure) in ends {
-            steps.note(&format!("fuzz: {target}"), took, failure);
-        }
-    });
+            steps.note(&name, took, failure.into_iter().collect());
+        },
+    );
 }
 
 /// Targets, and where their programs lie.

@@ -1,7 +1,7 @@
 //! The project's own chores; `cargo xtask check` is what CI runs.
 //!
 //! Reads the command line and says which steps run. How a step is done is elsewhere: `steps` runs programs and keeps
-//! times, `tidy` and its rules look at the files, `fuzz` builds and runs the fuzz targets.
+//! times, `tidy` and its rules look at the files, `suite` runs the tests, `fuzz` builds and runs the fuzz targets.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,8 +9,11 @@
 )]
 
 mod fuzz;
+mod outputs;
+mod programs;
 mod rules;
 mod steps;
+mod suite;
 mod tidy;
 
 use std::{process::ExitCode, time::Duration};
@@ -25,7 +28,8 @@ cargo xtask fmt                                    formatting
 cargo xtask clippy                                 lints, warnings as errors
 cargo xtask docs                                   documentation, warnings as errors
 cargo xtask tidy                                   the rules of STYLE.md that a program can check
-cargo xtask test                                   all tests
+cargo xtask test [WORD…]                           all tests: the workspace's, the report's in a browser, the deployment's;
+                                                   with words, those of parts that have one in their name
 cargo xtask fuzz [--seconds N] [TARGET…]           each fuzz target for N seconds (30)";
 
 /// How long each fuzz target runs where nothing else is said.
@@ -57,7 +61,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             steps.run("clippy", || clippy(&root));
             steps.run("docs", || docs(&root));
             steps.run("tidy", || tidy::tidy(&root));
-            steps.run("test", || test(&root));
+            suite::test(&root, &[], &mut steps);
             if let Some(seconds) = seconds {
                 fuzz::fuzz(&root, seconds, &[], &mut steps);
             }
@@ -66,15 +70,21 @@ fn run(arguments: &[String]) -> Result<bool> {
             let (seconds, targets) = fuzz_options(options)?;
             fuzz::fuzz(&root, seconds, &targets, &mut steps);
         }
+        "test" => {
+            if let Some(option) = options.iter().find(|word| word.starts_with('-')) {
+                bail!("unknown option {option:?}\n\n{USAGE}");
+            }
+            suite::test(&root, options, &mut steps);
+        }
         _ if !options.is_empty() => bail!("unknown option {:?}\n\n{USAGE}", options[0]),
         "fmt" => steps.run("fmt", || fmt(&root)),
         "clippy" => steps.run("clippy", || clippy(&root)),
         "docs" => steps.run("docs", || docs(&root)),
         "tidy" => steps.run("tidy", || tidy::tidy(&root)),
-        "test" => steps.run("test", || test(&root)),
         _ => bail!("unknown command {command:?}\n\n{USAGE}"),
     }
-    Ok(steps.summary())
+    println!("\n{}", steps.summary());
+    Ok(steps.succeeded())
 }
 
 fn fmt(root: &Root) -> Result<()> {
@@ -99,10 +109,6 @@ fn docs(root: &Root) -> Result<()> {
         &["doc", "--workspace", "--no-deps", "--locked"],
         &[("RUSTDOCFLAGS", "--deny=warnings")],
     )
-}
-
-fn test(root: &Root) -> Result<()> {
-    root.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"])
 }
 
 /// How long each fuzz target runs; `None`: none runs.

@@ -5,6 +5,8 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -76,6 +78,42 @@ pub(crate) fn cargo_program() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
+/// Does the work for each item, so many at once, and hands over each result as soon as it is there.
+pub(crate) fn in_parallel<T: Send, R: Send>(
+    items: Vec<T>,
+    at_once: usize,
+    work: impl Fn(T) -> R + Sync,
+    mut ended: impl FnMut(R),
+) {
+    let (sender, results) = mpsc::channel();
+    let workers = at_once.min(items.len());
+    let items = Mutex::new(items.into_iter());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            let (sender, items, work) = (sender.clone(), &items, &work);
+            scope.spawn(move || {
+                loop {
+                    let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(item) = next else { return };
+                    // The receiver is gone only if the thread below has panicked.
+                    let _ = sender.send(work(item));
+                }
+            });
+        }
+        drop(sender);
+        for result in results {
+            ended(result);
+        }
+    });
+}
+
+/// Something that failed, and the command that runs it alone.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) what: String,
+    pub(crate) alone: String,
+}
+
 /// What has run so far and how it ended. A step runs also when one before it failed: all that is wrong, at once.
 #[derive(Default)]
 pub(crate) struct Steps(Vec<Step>);
@@ -83,48 +121,149 @@ pub(crate) struct Steps(Vec<Step>);
 struct Step {
     name: String,
     took: Duration,
-    failure: Option<String>,
+    failures: Vec<Failure>,
 }
 
 impl Steps {
+    /// Runs a step that `cargo xtask NAME` runs alone.
     pub(crate) fn run(&mut self, name: &str, work: impl FnOnce() -> Result<()>) {
+        self.run_part(name, &format!("cargo xtask {name}"), work);
+    }
+
+    /// Runs a step that another command runs alone.
+    pub(crate) fn run_part(&mut self, name: &str, alone: &str, work: impl FnOnce() -> Result<()>) {
         println!("── {name}");
         let start = Instant::now();
-        let failure = work().err().map(|error| format!("{error:#}"));
-        self.note(name, start.elapsed(), failure);
+        let failures = match work() {
+            Ok(()) => Vec::new(),
+            Err(error) => {
+                eprintln!("{error:#}");
+                vec![Failure {
+                    what: name.to_owned(),
+                    alone: alone.to_owned(),
+                }]
+            }
+        };
+        self.note(name, start.elapsed(), failures);
     }
 
     /// Notes a step that ran elsewhere.
-    pub(crate) fn note(&mut self, name: &str, took: Duration, failure: Option<String>) {
-        match &failure {
-            None => println!("── {name}: fine, {:.1} s", took.as_secs_f64()),
-            Some(failure) => eprintln!("{failure}\n── {name}: FAILED, {:.1} s", took.as_secs_f64()),
-        }
-        let name = name.to_owned();
-        self.0.push(Step {
-            name,
+    pub(crate) fn note(&mut self, name: &str, took: Duration, failures: Vec<Failure>) {
+        let step = Step {
+            name: name.to_owned(),
             took,
-            failure,
-        });
+            failures,
+        };
+        println!("── {name}: {}, {:.1} s", step.end(), took.as_secs_f64());
+        self.0.push(step);
     }
 
-    /// Prints every step with its time; `true` if none failed.
-    pub(crate) fn summary(&self) -> bool {
-        println!();
-        let wide = self.0.iter().map(|step| step.name.len()).max().unwrap_or(0);
+    pub(crate) fn succeeded(&self) -> bool {
+        self.0.iter().all(|step| step.failures.is_empty())
+    }
+
+    /// Every step with its time, then what failed with the command that runs it alone, a line each.
+    pub(crate) fn summary(&self) -> String {
+        let mut lines = Vec::new();
+        let widest = |texts: &mut dyn Iterator<Item = &String>| {
+            texts.map(|text| text.chars().count()).max().unwrap_or(0)
+        };
+        let wide = widest(&mut self.0.iter().map(|step| &step.name));
         for step in &self.0 {
-            let end = step.failure.as_ref().map_or("fine", |_| "FAILED");
-            println!(
-                "{:wide$}  {:7.1} s  {end}",
+            let seconds = step.took.as_secs_f64();
+            lines.push(format!(
+                "{:wide$}  {seconds:7.1} s  {}",
                 step.name,
-                step.took.as_secs_f64()
+                step.end()
+            ));
+        }
+        let failures = || self.0.iter().flat_map(|step| &step.failures);
+        let wide = widest(&mut failures().map(|failure| &failure.what));
+        match failures().count() {
+            0 => lines.push("all passed".to_owned()),
+            count => lines.push(format!("{count} failed; each alone:")),
+        }
+        for failure in failures() {
+            lines.push(format!("{:wide$}  {}", failure.what, failure.alone));
+        }
+        lines.join("\n")
+    }
+}
+
+impl Step {
+    fn end(&self) -> &'static str {
+        if self.failures.is_empty() {
+            "passed"
+        } else {
+            "FAILED"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use anyhow::bail;
+
+    use super::{Failure, Steps, in_parallel};
+
+    #[test]
+    fn the_summary_names_what_failed_and_how_to_run_it_alone() {
+        let mut steps = Steps::default();
+        steps.note("fmt", Duration::from_millis(1_240), Vec::new());
+        assert!(steps.succeeded());
+        let failure = |what: &str, alone: &str| Failure {
+            what: what.to_owned(),
+            alone: alone.to_owned(),
+        };
+        let failures = vec![
+            failure("waggle-cli a", "cargo test a"),
+            failure("waggle-load bcd", "cargo test bcd"),
+        ];
+        steps.note("test", Duration::from_secs(312), failures);
+        assert!(!steps.succeeded());
+        assert_eq!(
+            steps.summary(),
+            "fmt       1.2 s  passed\n\
+             test    312.0 s  FAILED\n\
+             2 failed; each alone:\n\
+             waggle-cli a     cargo test a\n\
+             waggle-load bcd  cargo test bcd"
+        );
+    }
+
+    #[test]
+    fn a_step_that_fails_does_not_keep_others_from_running() {
+        let mut steps = Steps::default();
+        steps.run("fmt", || bail!("wrong"));
+        steps.run("tidy", || Ok(()));
+        let summary = steps.summary();
+        let ends: Vec<bool> = steps
+            .0
+            .iter()
+            .map(|step| step.failures.is_empty())
+            .collect();
+        assert_eq!(ends, [false, true]);
+        assert!(
+            summary.ends_with("1 failed; each alone:\nfmt  cargo xtask fmt"),
+            "{summary}"
+        );
+    }
+
+    #[test]
+    fn each_item_is_worked_on_once() {
+        for at_once in [1, 3, 100] {
+            let mut squares = Vec::new();
+            in_parallel(
+                (0..20).collect(),
+                at_once,
+                |n: u32| n * n,
+                |n| squares.push(n),
             );
+            squares.sort_unstable();
+            let expected: Vec<u32> = (0..20).map(|n| n * n).collect();
+            assert_eq!(squares, expected);
         }
-        let failed = self.0.iter().filter(|step| step.failure.is_some()).count();
-        match failed {
-            0 => println!("all fine"),
-            _ => println!("{failed} of {} failed", self.0.len()),
-        }
-        failed == 0
     }
 }

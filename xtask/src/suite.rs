@@ -1,0 +1,317 @@
+//! All tests: those of the workspace, of the report in a browser and of what deploys the gateway. Several run at once, for most of
+//! them wait; each writes into a file of its own. `outputs` reads what failed.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    outputs,
+    programs::{self, Program},
+    steps::{Failure, Root, Steps, cargo_program, in_parallel},
+};
+
+/// What takes longer hangs.
+const PART_AT_MOST: Duration = Duration::from_secs(20 * 60);
+/// How often it is asked whether a part has ended.
+const POLL: Duration = Duration::from_millis(50);
+/// Lines that are shown of the output of a part that failed.
+const SHOWN_LINES: usize = 200;
+/// More parts than CPUs, for end-to-end tests wait most of the time.
+const PARTS_PER_CPU: usize = 2;
+
+/// Tests that one command runs.
+#[derive(Debug)]
+enum Part {
+    Program(Program),
+    /// Examples in the documentation of code.
+    Documentation,
+    /// The report in a real browser.
+    Browser,
+    /// The image's recipe and the chart.
+    Deploy,
+}
+
+/// How a part has ended.
+struct Ended {
+    name: String,
+    took: Duration,
+    log: PathBuf,
+    /// Tests that passed, where they are counted.
+    passed: Option<usize>,
+    failures: Vec<Failure>,
+}
+
+/// Builds and runs all tests, or those of parts whose name contains one of these words.
+pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
+    let mut built = Vec::new();
+    steps.run_part("test: build", "cargo test --workspace --no-run", || {
+        built = programs::build(root)?;
+        Ok(())
+    });
+    // Those that wait longest begin first.
+    let mut parts = vec![Part::Deploy, Part::Browser];
+    built.sort_by_key(|program| !program.target.starts_with("--test"));
+    parts.extend(built.into_iter().map(Part::Program));
+    parts.push(Part::Documentation);
+    parts.retain(|part| {
+        chosen.is_empty()
+            || chosen
+                .iter()
+                .any(|word| part.name().contains(word.as_str()))
+    });
+    let at_once = PARTS_PER_CPU * thread::available_parallelism().map_or(1, usize::from);
+    in_parallel(
+        parts,
+        at_once,
+        |part| part.run(root),
+        |ended| {
+            if !ended.failures.is_empty() {
+                show(&ended.log);
+            }
+            let name = match ended.passed {
+                Some(passed) => format!("test: {} ({passed} passed)", ended.name),
+                None => format!("test: {}", ended.name),
+            };
+            steps.note(&name, ended.took, ended.failures);
+        },
+    );
+}
+
+/// Prints what a part that failed has written, from where its failures begin.
+fn show(log: &Path) {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let from = text.find("\nfailures:\n").unwrap_or(0);
+    let lines: Vec<&str> = text[from..].lines().collect();
+    let first = lines.len().saturating_sub(SHOWN_LINES);
+    println!(
+        "{}\nall of it: {}",
+        lines[first..].join("\n"),
+        log.display()
+    );
+}
+
+impl Part {
+    fn name(&self) -> String {
+        match self {
+            Self::Program(program) => format!("{} {}", program.package, program.target),
+            Self::Documentation => "documentation".to_owned(),
+            Self::Browser => "browser".to_owned(),
+            Self::Deploy => "deploy".to_owned(),
+        }
+    }
+
+    fn command(&self, root: &Root) -> Command {
+        let mut command = match self {
+            Self::Program(program) => return program.command(),
+            Self::Documentation => {
+                let mut cargo = Command::new(cargo_program());
+                cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]);
+                cargo
+            }
+            Self::Browser => {
+                let mut node = Command::new("node");
+                node.args(["--test", "--test-reporter=tap", "tests/browser/"]);
+                node
+            }
+            Self::Deploy => Command::new("deploy/test"),
+        };
+        command.current_dir(root.path());
+        command
+    }
+
+    /// What did not pass, and how it is run alone. Where no name is known, the part as it is.
+    fn failures(&self, output: &str) -> Vec<Failure> {
+        let names = match self {
+            Self::Program(_) | Self::Documentation => {
+                let mut found = outputs::rust(output);
+                found.failed.append(&mut found.running);
+                found.failed
+            }
+            Self::Browser => outputs::tap(output),
+            Self::Deploy => outputs::go(output),
+        };
+        let part = self.name();
+        if names.is_empty() {
+            return vec![Failure {
+                what: part,
+                alone: self.alone(),
+            }];
+        }
+        let failure = |name: &String| Failure {
+            what: format!("{part}: {name}"),
+            alone: self.test_alone(name),
+        };
+        names.iter().map(failure).collect()
+    }
+
+    /// The command that runs all of it.
+    fn alone(&self) -> String {
+        match self {
+            Self::Program(program) => program.alone(),
+            Self::Documentation => "cargo test --workspace --doc".to_owned(),
+            Self::Browser => "node --test tests/browser/".to_owned(),
+            Self::Deploy => "deploy/test".to_owned(),
+        }
+    }
+
+    /// The command that runs one of its tests.
+    fn test_alone(&self, test: &str) -> String {
+        match self {
+            Self::Program(program) => program.test_alone(test),
+            Self::Documentation => format!("{} -- {}", self.alone(), quoted(test)),
+            Self::Browser => {
+                // The name is a regular expression.
+                let pattern: String = test
+                    .chars()
+                    .flat_map(|letter| {
+                        let is_plain = letter.is_alphanumeric() || " ,-_:".contains(letter);
+                        (!is_plain).then_some('\\').into_iter().chain([letter])
+                    })
+                    .collect();
+                let pattern = quoted(&format!("^{pattern}$"));
+                format!("node --test --test-name-pattern={pattern} tests/browser/")
+            }
+            Self::Deploy => format!("{} -run {}", self.alone(), quoted(&format!("^{test}$"))),
+        }
+    }
+
+    fn run(self, root: &Root) -> Ended {
+        let name = self.name();
+        let log = root.target().join("test-output").join(format!(
+            "{}.log",
+            name.replace([' ', '/'], "_").replace("--", "")
+        ));
+        let start = Instant::now();
+        let ran = run_into(&log, &mut self.command(root));
+        let output = fs::read(&log).unwrap_or_default();
+        let mut output = String::from_utf8_lossy(&output).into_owned();
+        if let Err(error) = &ran {
+            output.push_str(&format!("\n{name}: {error:#}\n"));
+            // It is shown from there; that it could not be written there is said by what cannot be read.
+            let _ = fs::write(&log, &output);
+        }
+        let failures = match ran {
+            Ok(()) => Vec::new(),
+            Err(_) => self.failures(&output),
+        };
+        let passed = match self {
+            Self::Program(_) | Self::Documentation => Some(outputs::rust(&output).passed),
+            Self::Browser | Self::Deploy => None,
+        };
+        Ended {
+            name,
+            took: start.elapsed(),
+            log,
+            passed,
+            failures,
+        }
+    }
+}
+
+/// Runs a command to its end, or until it has taken too long; both its streams go into the file.
+fn run_into(log: &Path, command: &mut Command) -> Result<()> {
+    let told = format!("{command:?}");
+    let folder = log.parent().context("a log lies in a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let file = File::create(log).with_context(|| format!("making {}", log.display()))?;
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().context("using a log twice")?)
+        .stderr(file)
+        .spawn();
+    let mut child = child.with_context(|| format!("starting {told}"))?;
+    match ended_within(&mut child, PART_AT_MOST).with_context(|| format!("waiting for {told}"))? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => bail!("{told} ended with {status}"),
+        None => bail!(
+            "{told} did not end within {} s and was killed",
+            PART_AT_MOST.as_secs()
+        ),
+    }
+}
+
+/// How a child has ended; `None`: it has not, and was killed.
+fn ended_within(child: &mut Child, at_most: Duration) -> io::Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < at_most {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(POLL);
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+/// A word of a shell's.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::Part;
+    use crate::programs::Program;
+
+    fn check(part: &Part, output: &str, expected: &[&str]) {
+        let found: Vec<String> = part
+            .failures(output)
+            .into_iter()
+            .map(|failure| failure.alone)
+            .collect();
+        assert_eq!(found, expected, "{part:?}");
+    }
+
+    #[test]
+    fn what_failed_is_named_with_its_command() {
+        let program = Part::Program(Program {
+            package: "waggle-cli".to_owned(),
+            target: "--test it".to_owned(),
+            file: PathBuf::new(),
+            folder: PathBuf::new(),
+        });
+        let failed = |name: &str| {
+            format!(
+                "\nfailures:\n    {name}\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n"
+            )
+        };
+        let one = "cargo test -p waggle-cli --test it -- --exact load::ends";
+        check(&program, &failed("load::ends"), &[one]);
+        check(
+            &program,
+            "Segmentation fault",
+            &["cargo test -p waggle-cli --test it"],
+        );
+        let one = "cargo test --workspace --doc -- 'crates/a/src/lib.rs - (line 3)'";
+        check(
+            &Part::Documentation,
+            &failed("crates/a/src/lib.rs - (line 3)"),
+            &[one],
+        );
+        let one = r"node --test --test-name-pattern='^it\'\''s drawn \(once\)$' tests/browser/";
+        check(&Part::Browser, "not ok 1 - it's drawn (once)\n", &[one]);
+        check(
+            &Part::Browser,
+            "no Chromium",
+            &["node --test tests/browser/"],
+        );
+        check(
+            &Part::Deploy,
+            "--- FAIL: TestChart (0.10s)\n",
+            &["deploy/test -run '^TestChart$'"],
+        );
+        check(&Part::Deploy, "no Go", &["deploy/test"]);
+    }
+}
