@@ -2,20 +2,16 @@
 
 use std::{
     fs,
-    io::{Read, Write},
     net::{SocketAddr, TcpStream},
-    time::Duration,
 };
 
 use tempfile::TempDir;
 
-use crate::{Process, process::free_port, program};
+use crate::{Process, http::Connection, process::free_port, program};
 
 const ORG: &str = "lab";
 const BUCKET: &str = "readings";
 const TOKEN: &str = "token-of-a-test";
-/// One answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(120);
 
 /// A server that is set up and empty.
 #[derive(Debug)]
@@ -155,22 +151,8 @@ fn launch(folder: &TempDir, address: SocketAddr) -> Process {
     process
 }
 
-/// Sends a request by HTTP/1.0, and reads until the end; status 0 where there was no answer.
+/// Status and body of an answer to a request of HTTP/1.0; status 0 if there was none.
 fn exchange(address: SocketAddr, request: &str) -> (u16, String) {
-    let mut answer = Vec::new();
-    let done = TcpStream::connect(address).and_then(|mut stream| {
-        stream.set_read_timeout(Some(ANSWER_WITHIN))?;
-        stream.write_all(request.as_bytes())?;
-        stream.read_to_end(&mut answer)
-    });
-    let answer = String::from_utf8_lossy(&answer).into_owned();
-    let status = answer
-        .split_ascii_whitespace()
-        .nth(1)
-        .and_then(|status| status.parse().ok());
-    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    (
-        status.filter(|_| done.is_ok()).unwrap_or(0),
-        body.to_owned(),
-    )
+    Connection::ask(address, request)
+        .map_or((0, String::new()), |answer| (answer.status, answer.body))
 }

@@ -7,15 +7,15 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError, mpsc},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::try_for;
+
 /// A server must take connections within this time.
 const UP_WITHIN: Duration = Duration::from_secs(300);
-/// Between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// From SIGTERM to SIGKILL.
 const STOP_WITHIN: Duration = Duration::from_secs(20);
 
@@ -68,18 +68,20 @@ impl Process {
 
     /// Returns when `is_so` does; panics, with the end of the log, where the process ends before or time is up.
     pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let begun = Instant::now();
-        while !is_so() {
-            let ended = self.child.try_wait().expect("a child of ours");
-            let late = begun.elapsed() > UP_WITHIN;
-            assert!(
-                ended.is_none() && !late,
-                "{} did not come to {what} ({ended:?}):\n{}",
-                self.name,
-                self.log_end()
-            );
-            thread::sleep(LOOK_EVERY);
-        }
+        let mut ended = None;
+        let found = try_for(UP_WITHIN, || {
+            ended = self.child.try_wait().expect("a child of ours");
+            if is_so() {
+                return Some(true);
+            }
+            ended.is_some().then_some(false)
+        });
+        assert!(
+            found == Some(true),
+            "{} did not come to {what} ({ended:?}):\n{}",
+            self.name,
+            self.log_end()
+        );
     }
 
     pub fn pid(&self) -> u32 {
@@ -101,14 +103,9 @@ impl Process {
     /// SIGTERM, and waits for its end; SIGKILL where it takes too long.
     pub fn stop(&mut self) {
         self.signal(Signal::TERM);
-        let asked = Instant::now();
-        while asked.elapsed() < STOP_WITHIN {
-            if self.child.try_wait().expect("a child of ours").is_some() {
-                return;
-            }
-            thread::sleep(LOOK_EVERY);
+        if try_for(STOP_WITHIN, || self.has_ended().then_some(())).is_none() {
+            self.kill();
         }
-        self.kill();
     }
 
     /// Whether it has ended by itself.

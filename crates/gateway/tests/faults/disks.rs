@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use waggle_testkit::faults::Found;
+use waggle_testkit::http::{Connection, put};
 use waggle_testkit::writers::{Account, Fate, Load, Writers, key};
-use waggle_testkit::{Connection, Kafka, Process, SmallDisk, free_port, put};
+use waggle_testkit::{Kafka, Process, SmallDisk, free_port};
 
 /// What is waited for comes within this time, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_mins(5);

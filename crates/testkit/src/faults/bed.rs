@@ -5,7 +5,11 @@ use std::{net::SocketAddr, path::Path};
 use tempfile::TempDir;
 
 use super::Target;
-use crate::{Connection, Influxdb, Kafka, Process, Telegraf, free_port, writers::Load};
+use crate::{
+    Influxdb, Kafka, Process, Telegraf, free_port,
+    http::{Connection, put},
+    writers::Load,
+};
 
 pub(super) const TOPIC: &str = "plant";
 const PARTITIONS: u32 = 3;
@@ -61,7 +65,7 @@ impl Bed {
 
     /// The first record makes the topic; it is none of a writer's.
     fn make_topic(&self) {
-        let request = crate::put(TOPIC, "setup value=1 1700000000000000000");
+        let request = put(TOPIC, "setup value=1 1700000000000000000");
         let begun = std::time::Instant::now();
         loop {
             let answer = Connection::ask(self.load.gateway, &request);

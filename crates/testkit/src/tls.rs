@@ -1,0 +1,97 @@
+//! Certificates made while a test runs: an authority, and what it signs.
+
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, date_time_ymd,
+};
+use rustls::{
+    RootCertStore, ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::WebPkiClientVerifier,
+};
+
+/// A certificate authority.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pub pem: String,
+}
+
+/// Whether a server wants a certificate of the same authority from its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientAuth {
+    None,
+    Required,
+}
+
+/// A certificate with its key, both in PEM.
+#[derive(Debug)]
+pub struct Signed {
+    pub certificate: String,
+    pub key: String,
+}
+
+impl Authority {
+    pub fn new(name: &str) -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).expect("a certificate");
+        Self {
+            pem: certificate.pem(),
+            issuer: Issuer::new(params, key),
+        }
+    }
+
+    /// Signs a certificate for a name, valid until the end of a year.
+    pub fn sign(&self, name: &str, until_year: i32) -> Signed {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new([name.to_owned()]).expect("a name");
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(until_year, 12, 31);
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        Signed {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+        }
+    }
+
+    /// Settings of a server with a valid certificate for "localhost".
+    pub fn server(&self) -> ServerConfig {
+        self.server_with(&self.sign("localhost", 2090), ClientAuth::None)
+    }
+
+    /// Settings of a server with this certificate.
+    pub fn server_with(&self, signed: &Signed, client_auth: ClientAuth) -> ServerConfig {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .expect("the provider knows all versions");
+        let builder = if client_auth == ClientAuth::Required {
+            let mut roots = RootCertStore::empty();
+            roots
+                .add(certificate(&self.pem))
+                .expect("a certificate of an authority");
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+            builder.with_client_cert_verifier(verifier.expect("a root"))
+        } else {
+            builder.with_no_client_auth()
+        };
+        let key = PrivateKeyDer::from_pem_slice(signed.key.as_bytes()).expect("a key in PEM");
+        builder
+            .with_single_cert(vec![certificate(&signed.certificate)], key)
+            .expect("a key that fits the certificate")
+    }
+}
+
+fn certificate(pem: &str) -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate in PEM")
+}
