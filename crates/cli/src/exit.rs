@@ -19,6 +19,9 @@ pub(crate) enum Exit {
 /// The code of a panic: our own bug.
 pub(crate) const BUG: u8 = 1;
 
+/// The code of a program that was ended by Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
@@ -26,7 +29,7 @@ impl From<Exit> for ExitCode {
             Exit::Mistake => 2,
             Exit::Threshold => 3,
             Exit::NotValid => 4,
-            Exit::Interrupted => 130,
+            Exit::Interrupted => INTERRUPTED,
         })
     }
 }

@@ -5,6 +5,8 @@ mod exit;
 mod files;
 mod folders;
 mod init;
+mod interrupts;
+mod live;
 mod load;
 mod narrow;
 mod plan;
@@ -15,6 +17,7 @@ mod say;
 mod schema;
 mod system;
 mod table;
+mod trial;
 
 use std::process::ExitCode;
 

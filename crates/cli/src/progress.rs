@@ -12,9 +12,9 @@ use waggle_runner::Event;
 use waggle_study::Study;
 
 use crate::{
-    load::gather::{Gather, Gathered, as_f64},
     say,
     table::{duration, microseconds, rate},
+    trial::gather::{Gather, Gathered, as_f64},
 };
 
 /// What is known of a run before it starts.
@@ -349,9 +349,9 @@ mod tests {
     use waggle_results::TrialKey;
 
     use super::*;
-    use crate::load::{
-        gather::histogram,
-        tests::{CALM, interval as made_interval},
+    use crate::{
+        load::tests::{CALM, interval as made_interval},
+        trial::gather::histogram,
     };
 
     fn state_after(events: &[Event]) -> State {

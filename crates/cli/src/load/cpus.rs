@@ -3,7 +3,7 @@
 use waggle_results::MachineInfo;
 use waggle_runner::cpu_time::{CpuClocks, Ticks};
 
-use super::summary::Phase;
+use crate::trial::phase::Phase;
 
 /// The clocks of CPUs, from the start of a load on. The default knows of none.
 #[derive(Debug, Default)]

@@ -6,8 +6,9 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use waggle_load::{self as load, Job, Limits, Protocol, What};
+use waggle_load::{self as load, Job, Limits, Model, Protocol, Rate, What};
 use waggle_runner::cpus;
+use waggle_stats::LoadModel;
 use waggle_study::Request;
 use waggle_units::format_duration;
 
@@ -21,6 +22,7 @@ use super::{
     target::Target,
     transport::transport,
 };
+use crate::trial::shape::Shape;
 
 /// The name of the request in a log of histograms.
 pub(crate) const REQUEST_NAME: &str = "request";
@@ -37,9 +39,7 @@ const SEED_MODULUS: u128 = 1_000_000_007;
 pub(crate) struct Planned {
     pub(crate) job: Job,
     pub(crate) settings: Settings,
-    pub(crate) records_per_request: u32,
-    /// The steps of a scenario; empty where each request stands for itself.
-    pub(crate) step_names: Vec<String>,
+    pub(crate) shape: Shape,
     /// What is left out of the numbers.
     pub(crate) warm_up: Duration,
     /// How long is measured; `None`: until the count is reached.
@@ -85,32 +85,68 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
         defaults,
         ..model_settings
     };
+    let job = Job {
+        name: REQUEST_NAME.to_owned(),
+        targets: vec![load::Target { address }],
+        transport,
+        model,
+        what: sent.what,
+        limits: Limits {
+            finish: sent.timeout.max(Limits::default().finish),
+            request_timeout: sent.timeout,
+            ..Limits::default()
+        },
+        workers,
+        interval,
+        at_most: measure.map_or(AT_MOST, |measure| warm_up + measure),
+        requests_at_most: flags.until.requests,
+        account_at_most: None,
+        seed,
+    };
     Ok(Planned {
-        records_per_request: sent.records_per_request,
-        step_names: sent.step_names,
+        shape: shape(&job, sent.records_per_request),
         warm_up,
         measure,
         row: flags.output.interval.unwrap_or(Duration::from_secs(1)),
         settings,
-        job: Job {
-            name: REQUEST_NAME.to_owned(),
-            targets: vec![load::Target { address }],
-            transport,
-            model,
-            what: sent.what,
-            limits: Limits {
-                finish: sent.timeout.max(Limits::default().finish),
-                request_timeout: sent.timeout,
-                ..Limits::default()
-            },
-            workers,
-            interval,
-            at_most: measure.map_or(AT_MOST, |measure| warm_up + measure),
-            requests_at_most: flags.until.requests,
-            account_at_most: None,
-            seed,
-        },
+        job,
     })
+}
+
+/// What the intervals are judged by.
+fn shape(job: &Job, records_per_request: u32) -> Shape {
+    let (steps, good_statuses) = Shape::of_what(&job.what);
+    let (connections, model) = match &job.model {
+        Model::Closed { connections, .. } => (*connections, LoadModel::Closed),
+        Model::Open { connections, .. } => (*connections, LoadModel::Open),
+        Model::Users { users, .. } => (*users, LoadModel::Users),
+    };
+    Shape {
+        model,
+        workers: job.workers.len().min(connections),
+        connections: connections as u64,
+        offered_per_s: match &job.model {
+            // A schedule asks for sessions, of whose requests only the first falls due by it.
+            Model::Open { .. } if !steps.is_empty() => None,
+            // A load that ends by its count waits for the last answers while nothing falls due.
+            Model::Open {
+                rate: Rate::Constant(per_s),
+                ..
+            } if job.requests_at_most.is_none() => Some(*per_s),
+            _ => None,
+        },
+        has_stages: match &job.model {
+            Model::Closed { .. } => false,
+            Model::Open { rate, .. } => matches!(rate, Rate::Stages(_)),
+            Model::Users { stages, .. } => !stages.is_empty(),
+        },
+        requests_at_most: job.requests_at_most,
+        interval: job.interval,
+        records_per_request,
+        steps,
+        good_statuses,
+        certificate_hint: "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k takes any)",
+    }
 }
 
 /// What is sent, with its part of the settings.
@@ -118,7 +154,6 @@ struct Sent {
     what: What,
     method: Option<String>,
     scenario: Option<String>,
-    step_names: Vec<String>,
     body_bytes: u64,
     records_per_request: u32,
     expect_status: Vec<u16>,
@@ -136,7 +171,6 @@ fn sent(flags: &Load, target: &Target) -> Result<Sent> {
             expect_status: Vec::new(),
             timeout: read.timeout(),
             scenario: Some(read.name),
-            step_names: read.steps,
         });
     }
     let request = request(flags, target)?;
@@ -149,7 +183,6 @@ fn sent(flags: &Load, target: &Target) -> Result<Sent> {
         timeout: request.timeout,
         method: Some(request.method),
         scenario: None,
-        step_names: Vec::new(),
         what: What::Requests { requests, expect },
     })
 }

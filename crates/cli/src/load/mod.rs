@@ -1,17 +1,15 @@
 //! `waggle load`: one quick load on one URL, judged like a trial of a study.
 //!
 //! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and
-//! `transport`); `watch` follows it, `gather` adds its intervals up (`steps`: those of a scenario; `statuses`: answers), `series` writes them,
-//! `view` shows them (at a terminal by `live`); `result` makes the one plain value (`summary`), judged by `judge`, which
-//! `text` and serde render.
+//! `transport`); `watch` follows it and has `crate::trial` add its intervals up and judge them, `series` writes them,
+//! `view` shows them (at a terminal by `crate::live`); `result` makes the one plain value (`summary`), held against
+//! `conditions`, which `text` and serde render.
 
 pub(crate) mod arguments;
+mod conditions;
 mod cpus;
 pub(crate) mod found;
-pub(crate) mod gather;
 mod job;
-mod judge;
-mod live;
 mod model;
 mod parse;
 mod request;
@@ -19,7 +17,6 @@ mod result;
 mod scenario;
 mod search;
 mod series;
-mod statuses;
 mod steps;
 pub(crate) mod summary;
 mod target;
@@ -38,16 +35,19 @@ use waggle_study::Threshold;
 
 use self::{
     arguments::Load,
-    live::Live,
     parse::SoughtName,
     result::Beside,
     series::Series,
     summary::LoadResult,
     target::{Reached, Target},
     text::Colours,
-    view::View,
+    view::{Looked, View},
 };
-use crate::{exit::Exit, say};
+use crate::{
+    exit::{Exit, INTERRUPTED},
+    interrupts::Interrupts,
+    live, say,
+};
 
 /// Longest wait for the first connection.
 const REACH: std::time::Duration = std::time::Duration::from_secs(5);
@@ -55,7 +55,7 @@ const REACH: std::time::Duration = std::time::Duration::from_secs(5);
 pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let target = Target::parse(&flags.url)?;
     let steps = scenario::step_names(flags, &target)?;
-    let thresholds = judge::conditions("--threshold", &flags.judged.thresholds, &steps)?;
+    let thresholds = conditions::conditions("--threshold", &flags.judged.thresholds, &steps)?;
     let sought = search::conditions(&flags.search, &steps)?;
     // Lives until the result is told.
     let awake = awake(flags)?;
@@ -72,7 +72,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
     let mut view = view(output, &target);
     let shown = (&mut series, &mut view);
-    let watched = watch::watch(&planned, shown, &watch::listen()?, &clocks)?;
+    let watched = watch::watch(&planned, shown, &interrupts()?, &clocks)?;
     let beside = Beside {
         url: &target.url,
         thresholds: &thresholds,
@@ -83,6 +83,16 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
     Ok(exit(&result))
+}
+
+/// Wishes to end the load. The third ends the program.
+fn interrupts() -> Result<Interrupts> {
+    let interrupts = Interrupts::new(|| {
+        live::give_back();
+        std::process::exit(INTERRUPTED.into());
+    });
+    interrupts.listen()?;
+    Ok(interrupts)
 }
 
 /// The loops that keep the CPUs awake, where that is asked for.
@@ -100,7 +110,7 @@ fn view(output: &arguments::Output, target: &Target) -> View {
     if output.quiet {
         View::Quiet
     } else if !output.no_live && is_looked_at && live::fits() {
-        View::Live(Box::new(Live::new(&target.url)))
+        View::Live(Box::new(Looked::at(&target.url)))
     } else {
         View::Lines
     }

@@ -1,6 +1,6 @@
 //! What was watched → the result. Pure but for the facts of the machine.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::SystemTime};
 
 use hdrhistogram::Histogram;
 use waggle_results::CountsRow;
@@ -8,13 +8,17 @@ use waggle_runner::{cpus::Shares, host::host};
 use waggle_study::Threshold;
 
 use super::{
-    gather::{as_f64, quantile},
+    conditions,
     job::Planned,
-    judge,
-    statuses::statuses,
     steps,
     summary::{Bar, EngineFacts, FORMAT, HostFacts, LoadResult, Times, Totals},
     watch::Watched,
+};
+use crate::trial::{
+    gather::{as_f64, quantile},
+    judge,
+    so_far::{SoFar, ratio as share},
+    statuses::statuses,
 };
 
 /// Bars of a spectrum at most.
@@ -34,16 +38,17 @@ pub(crate) struct Beside<'a> {
 
 /// Puts the result together.
 pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
-    let findings = judge::findings(planned, &watched, beside.time_bound_us);
+    let so_far = &watched.so_far;
+    let findings = judge::findings(so_far, beside.time_bound_us);
     let verdict = waggle_stats::verdict_of(&findings.reasons);
-    let (all, measured) = (watched.all.counts(), watched.measured.counts());
+    let (all, measured) = (so_far.all.counts(), so_far.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;
     let mut remarks = beside.remarks;
     remarks.extend(findings.remarks);
-    for feed in &watched.feeds_used_up {
+    for feed in &so_far.feeds_used_up {
         remarks.push(format!("the rows of feed {feed} were used up"));
     }
-    if watched.loops_ended {
+    if so_far.loops_ended {
         remarks.push(
             "the loops that were to keep the CPUs awake had ended: CPUs may have halted".to_owned(),
         );
@@ -53,20 +58,20 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         url: beside.url.to_owned(),
         model: planned.settings.model,
-        started_utc: utc(&watched),
+        started_utc: utc(watched.started),
         settings: planned.settings.clone(),
         seed: planned.job.seed,
-        interrupted: watched.interrupted,
+        interrupted: so_far.interrupted,
         seconds: measured.seconds,
         due: all.due,
         sent: all.sent,
         succeeded: all.succeeded,
         failed: all.failed,
         due_unsent: all.skipped,
-        in_flight_at_start: watched.in_flight_at_start,
-        in_flight_at_end: watched.in_flight,
+        in_flight_at_start: so_far.in_flight_at_start,
+        in_flight_at_end: so_far.in_flight,
         answered_after_end: answered(&all) - answered(&measured),
-        statuses: statuses(planned, &all, &watched.all.steps()),
+        statuses: statuses(&so_far.shape, &all, &so_far.all.steps()),
         failures: failures(&all),
         rate_per_s: share(as_f64(measured.succeeded), measured.seconds),
         throughput_per_s: share(as_f64(answered(&measured)), measured.seconds),
@@ -74,18 +79,18 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         bytes_sent: all.bytes_sent,
         bytes_received: all.bytes_received,
         bytes_received_per_s: share(as_f64(measured.bytes_received), measured.seconds),
-        response_time_us: times(&watched.response_time),
-        service_time_us: times(&watched.service_time),
-        failed_time_us: times(&watched.failed_time),
-        connects: watched.totals.connects,
-        connect_time_us: times(&watched.connect_time),
-        handshakes: watched.totals.handshakes,
-        handshakes_resumed: watched.totals.handshakes_resumed,
-        handshake_time_us: times(&watched.handshake_time),
-        sessions: (!planned.step_names.is_empty()).then(|| steps::sessions(&watched)),
-        steps: steps::results(&planned.step_names, &watched),
-        engine: engine(planned, &watched),
-        totals: totals(&watched),
+        response_time_us: times(&so_far.response_time),
+        service_time_us: times(&so_far.service_time),
+        failed_time_us: times(&so_far.failed_time),
+        connects: so_far.totals.connects,
+        connect_time_us: times(&so_far.connect_time),
+        handshakes: so_far.totals.handshakes,
+        handshakes_resumed: so_far.totals.handshakes_resumed,
+        handshake_time_us: times(&so_far.handshake_time),
+        sessions: (!so_far.shape.steps.is_empty()).then(|| steps::sessions(so_far)),
+        steps: steps::results(so_far),
+        engine: engine(so_far),
+        totals: totals(so_far),
         verdict: verdict.name().to_owned(),
         verdict_reasons: findings
             .reasons
@@ -94,19 +99,19 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
             .collect(),
         remarks,
         thresholds: Vec::new(),
-        host: host_facts(&watched),
+        host: host_facts(so_far),
         intervals: beside.with_series.then_some(watched.rows),
     };
     result.thresholds = beside
         .thresholds
         .iter()
-        .map(|threshold| judge::threshold(threshold, &result, verdict))
+        .map(|threshold| conditions::threshold(threshold, &result, verdict))
         .collect();
     result
 }
 
-fn utc(watched: &Watched) -> String {
-    jiff::Timestamp::try_from(watched.started)
+fn utc(instant: SystemTime) -> String {
+    jiff::Timestamp::try_from(instant)
         .map(|instant| instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
         .unwrap_or_default()
 }
@@ -118,10 +123,8 @@ fn failures(row: &CountsRow) -> BTreeMap<String, u64> {
         .collect()
 }
 
-fn engine(planned: &Planned, watched: &Watched) -> EngineFacts {
-    let (workers, connections) = judge::workers_and_connections(planned);
-    let offered = judge::offered_per_s(planned);
-    let engine = watched.measured.engine(workers, connections, offered);
+fn engine(so_far: &SoFar) -> EngineFacts {
+    let engine = so_far.engine();
     EngineFacts {
         workers: engine.workers,
         cpu_us_per_request: engine.cpu_us_per_request,
@@ -145,10 +148,10 @@ fn memory_peak_bytes() -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
-fn totals(watched: &Watched) -> Totals {
-    let totals = &watched.totals;
+fn totals(so_far: &SoFar) -> Totals {
+    let totals = &so_far.totals;
     Totals {
-        seconds: watched.ran_for.as_secs_f64(),
+        seconds: so_far.ran_for.as_secs_f64(),
         due: totals.due,
         sent: totals.sent,
         succeeded: totals.succeeded,
@@ -157,7 +160,7 @@ fn totals(watched: &Watched) -> Totals {
     }
 }
 
-fn host_facts(watched: &Watched) -> HostFacts {
+fn host_facts(so_far: &SoFar) -> HostFacts {
     let host = host(&Shares::default());
     let percent = |share: f64| 100.0 * share;
     HostFacts {
@@ -167,15 +170,10 @@ fn host_facts(watched: &Watched) -> HostFacts {
         cpus: host.cpus,
         memory_bytes: host.memory_bytes,
         open_files_max: host.open_files_max,
-        kept_awake: watched.kept_awake,
-        stolen_percent: watched.cpus.map(|cpus| percent(cpus.stolen_share)),
-        idle_percent: watched.cpus.map(|cpus| percent(cpus.idle_share)),
+        kept_awake: so_far.kept_awake,
+        stolen_percent: so_far.cpus.map(|cpus| percent(cpus.stolen_share)),
+        idle_percent: so_far.cpus.map(|cpus| percent(cpus.idle_share)),
     }
-}
-
-/// `part ÷ whole`; 0 where there is no whole, for JSON knows no other number.
-pub(super) fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 /// What a histogram says.
@@ -246,7 +244,7 @@ fn spectrum(histogram: &Histogram<u64>) -> Vec<Bar> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::gather::histogram;
+    use crate::trial::gather::histogram;
 
     fn of(values: &[u64]) -> Histogram<u64> {
         let mut filled = histogram();

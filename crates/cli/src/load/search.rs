@@ -8,18 +8,18 @@ use waggle_study::Threshold;
 
 use super::{
     arguments::{self, Load},
+    conditions,
     found::{FORMAT, FindResult, FindStep},
     job::{self, Planned},
-    judge,
     parse::SoughtName,
     result::{self, Beside},
     series::Series,
     summary::{LoadResult, ThresholdResult},
     target::{Reached, Target},
     view::View,
-    watch::{self, Interrupts},
+    watch,
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, interrupts::Interrupts};
 
 /// Where nothing is said: how long a load is measured, and how long it runs before that.
 const DURATION: std::time::Duration = std::time::Duration::from_secs(5);
@@ -56,7 +56,7 @@ pub(super) fn run(
             what.noun()
         );
     };
-    let interrupts = watch::listen()?;
+    let interrupts = super::interrupts()?;
     let mut steps = Vec::new();
     while let Some(level) = search.next().level() {
         put_level(&mut flags.model, what, level);
@@ -66,7 +66,7 @@ pub(super) fn run(
             thresholds: conditions,
             remarks: reached.remark.iter().cloned().collect(),
             with_series: false,
-            time_bound_us: judge::time_bound_us(conditions),
+            time_bound_us: conditions::time_bound_us(conditions),
         };
         let result = one(&planned, beside, (&interrupts, clocks))?;
         if result.interrupted {
@@ -138,9 +138,9 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
 /// One is no condition on a load with these steps.
 pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<Vec<Threshold>> {
     if flags.conditions.is_empty() {
-        judge::conditions("--where", &CONDITIONS.map(str::to_owned), steps)
+        conditions::conditions("--where", &CONDITIONS.map(str::to_owned), steps)
     } else {
-        judge::conditions("--where", &flags.conditions, steps)
+        conditions::conditions("--where", &flags.conditions, steps)
     }
 }
 

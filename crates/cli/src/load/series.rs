@@ -11,9 +11,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use waggle_results::HistogramLogWriter;
 
-use super::{
-    gather::Gathered,
-    summary::{Phase, Row},
+use super::summary::Row;
+use crate::trial::{
+    gather::{Gathered, as_f64, quantile},
+    phase::Phase,
 };
 
 /// The files that were asked for, open.
@@ -140,6 +141,36 @@ fn emptied(file: &File) -> std::io::Result<()> {
 
 fn written(path: &Path) -> String {
     format!("cannot write {}", path.display())
+}
+
+/// Intervals put together as a row.
+pub(crate) fn row(gathered: &Gathered, phase: Phase) -> Row {
+    let seconds = gathered.length.as_secs_f64();
+    let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    let counts = &gathered.counts;
+    Row {
+        start_s: gathered.start.as_secs_f64(),
+        seconds,
+        phase,
+        due: counts.due,
+        sent: counts.sent,
+        succeeded: counts.succeeded,
+        failed: counts.failed,
+        due_unsent: counts.skipped,
+        in_flight: counts.in_flight,
+        connections_open: counts.connections_open,
+        rate_per_s: per_s(as_f64(counts.succeeded)),
+        response_p50_us: quantile(&gathered.response_time, 0.5),
+        response_p90_us: quantile(&gathered.response_time, 0.9),
+        response_p99_us: quantile(&gathered.response_time, 0.99),
+        response_p99_9_us: quantile(&gathered.response_time, 0.999),
+        response_max_us: quantile(&gathered.response_time, 1.0),
+        service_p50_us: quantile(&gathered.service_time, 0.5),
+        service_p99_us: quantile(&gathered.service_time, 0.99),
+        bytes_received: counts.bytes_received,
+        engine_busy_percent: 100.0 * per_s(counts.engine_cpu_busiest.as_secs_f64()),
+        engine_lag_us_p99: quantile(&gathered.lag, 0.99).map_or(0.0, as_f64),
+    }
 }
 
 fn csv_line(row: &Row) -> String {

@@ -1,62 +1,23 @@
-//! The steps of a scenario: their times put together over the load, and what is told of them.
+//! What is told of the steps and sessions of a scenario.
 
-use hdrhistogram::Histogram;
-use waggle_load::StepInterval;
 use waggle_results::StepCounts;
 
 use super::{
-    gather::{as_f64, histogram},
-    result::{share, times},
+    result::times,
     summary::{SessionsResult, StepResult},
-    watch::Watched,
+};
+use crate::trial::{
+    gather::as_f64,
+    so_far::{SoFar, ratio as share},
+    steps::StepTimes,
 };
 
-/// Times of all steps, in their order; empty without a scenario.
-#[derive(Debug, Default)]
-pub(crate) struct Steps(Vec<StepTimes>);
-
-#[derive(Debug)]
-struct StepTimes {
-    response_time: Histogram<u64>,
-    service_time: Histogram<u64>,
-    failed_time: Histogram<u64>,
-}
-
-impl StepTimes {
-    fn new() -> Self {
-        Self {
-            response_time: histogram(),
-            service_time: histogram(),
-            failed_time: histogram(),
-        }
-    }
-}
-
-impl Steps {
-    /// What the steps did in one more interval.
-    pub(crate) fn add(&mut self, steps: &[StepInterval]) {
-        self.0.resize_with(steps.len(), StepTimes::new);
-        for (sum, part) in self.0.iter_mut().zip(steps) {
-            for (sum, part) in [
-                (&mut sum.response_time, &part.response_time),
-                (&mut sum.service_time, &part.service_time),
-                (&mut sum.failed_time, &part.failed_time),
-            ] {
-                sum.add(part).expect("all histograms have the same bounds");
-            }
-        }
-    }
-}
-
 /// Each step with its name, counts and times.
-pub(crate) fn results(names: &[String], watched: &Watched) -> Vec<StepResult> {
-    let seconds = watched.measured.counts().seconds;
-    let counts = watched
-        .all
-        .steps()
-        .into_iter()
-        .zip(watched.measured.steps());
-    let named = names.iter().zip(counts).zip(&watched.steps.0);
+pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
+    let seconds = so_far.measured.counts().seconds;
+    let counts = so_far.all.steps().into_iter().zip(so_far.measured.steps());
+    let names = so_far.shape.steps.iter();
+    let named = names.zip(counts).zip(&so_far.steps.0);
     let one = |((name, (counts, measured)), seen): ((&String, _), &StepTimes)| {
         let (counts, measured): (StepCounts, StepCounts) = (counts, measured);
         StepResult {
@@ -84,15 +45,12 @@ pub(crate) fn results(names: &[String], watched: &Watched) -> Vec<StepResult> {
 }
 
 /// The sessions as they are told.
-pub(crate) fn sessions(watched: &Watched) -> SessionsResult {
-    let (all, measured) = (watched.all.sessions(), watched.measured.sessions());
+pub(crate) fn sessions(so_far: &SoFar) -> SessionsResult {
+    let (all, measured) = (so_far.all.sessions(), so_far.measured.sessions());
     SessionsResult {
         started: all.started,
         completed: all.completed,
         failed: all.failed,
-        rate_per_s: share(
-            as_f64(measured.completed),
-            watched.measured.counts().seconds,
-        ),
+        rate_per_s: share(as_f64(measured.completed), so_far.measured.counts().seconds),
     }
 }

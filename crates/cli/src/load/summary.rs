@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::trial::phase::Phase;
+
 /// The version of the JSON object. A field may be added under the same number; one is never given another meaning.
 pub(crate) const FORMAT: u32 = 1;
 
@@ -346,19 +348,6 @@ pub(crate) struct HostFacts {
     pub(crate) stolen_percent: Option<f64>,
     /// The same for the time without work; loops that kept the CPUs awake are none.
     pub(crate) idle_percent: Option<f64>,
-}
-
-/// Where in the run a row lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum Phase {
-    /// Left out of the numbers.
-    WarmUp,
-    /// Measured.
-    Measured,
-    /// Nothing is sent any more; the last answers come.
-    Finish,
 }
 
 /// One row of the time series.

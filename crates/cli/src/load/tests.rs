@@ -10,16 +10,17 @@ use waggle_load::{Counts, Failure, Failures, Interval};
 
 use super::{
     arguments::Load,
-    exit,
-    gather::histogram,
-    job::{self, Planned},
+    exit, job,
     result::{self, Beside},
     summary::{HostFacts, LoadResult},
     target::Target,
     text::{Colours, text},
-    watch,
+    watch::Watched,
 };
-use crate::exit::Exit;
+use crate::{
+    exit::Exit,
+    trial::{gather::histogram, judge, so_far::SoFar},
+};
 
 const LENGTH: Duration = Duration::from_millis(250);
 
@@ -46,6 +47,8 @@ pub(crate) const CALM: Made = Made {
     late: 0,
     us: 500,
 };
+
+pub(crate) use super::{job::Planned, view::title};
 
 pub(crate) fn planned(flags: &[&str]) -> (Load, Planned) {
     let flags = [
@@ -129,6 +132,11 @@ pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
     }
 }
 
+/// What would be seen of a load with these intervals.
+pub(crate) fn replayed(planned: &Planned, intervals: &[Interval]) -> SoFar {
+    super::watch::replayed(planned, intervals).so_far
+}
+
 fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
     let (flags, planned) = planned(flags);
     let mut waiting = 0;
@@ -136,11 +144,13 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
         .zip(intervals)
         .map(|(index, made)| interval(index, *made, &mut waiting))
         .collect();
-    let mut watched = watch::replayed(&planned, &intervals);
-    watched.started = UNIX_EPOCH + Duration::from_secs(1_767_323_045);
+    let mut watched = Watched {
+        started: UNIX_EPOCH + Duration::from_secs(1_767_323_045),
+        ..super::watch::replayed(&planned, &intervals)
+    };
     // What waited at the end is given up.
-    watched.totals.skipped = waiting;
-    let thresholds = super::judge::conditions("--threshold", &flags.judged.thresholds, &[]);
+    watched.so_far.totals.skipped = waiting;
+    let thresholds = super::conditions::conditions("--threshold", &flags.judged.thresholds, &[]);
     let beside = Beside {
         url: "http://127.0.0.1:8080/hello",
         thresholds: &thresholds.unwrap(),
@@ -300,7 +310,7 @@ fn the_measured_time_is_the_one_asked_for() {
                 .max(Duration::from_nanos(1)),
             ..interval(index, CALM, &mut 0)
         });
-        let watched = watch::replayed(&planned, &intervals.collect::<Vec<_>>());
+        let watched = replayed(&planned, &intervals.collect::<Vec<_>>());
         let measured = watched.measured.counts().seconds;
         assert!((measured - seconds).abs() < 1e-6, "{asked}: {measured}");
     };
@@ -318,9 +328,9 @@ fn a_count_that_the_server_has_left_has_failed() {
     let intervals: Vec<Interval> = (0..8)
         .map(|index| interval(index, CALM, &mut waiting))
         .collect();
-    let mut watched = watch::replayed(&planned, &intervals);
+    let mut watched = replayed(&planned, &intervals);
     watched.unconnected_for = Some(Duration::from_millis(20_007));
-    let findings = super::judge::findings(&planned, &watched, None);
+    let findings = judge::findings(&watched, None);
     assert_eq!(
         findings.reasons[0].text,
         "no connection stood for 20 s, so the load ended after 16000 of 100000 requests"
@@ -338,9 +348,9 @@ fn why_there_is_nothing_to_judge_is_said_as_it_is() {
             .zip(intervals)
             .map(|(index, made)| interval(index, *made, &mut 0))
             .collect();
-        let mut watched = watch::replayed(&planned, &intervals);
+        let mut watched = replayed(&planned, &intervals);
         watched.interrupted = interrupted;
-        let findings = super::judge::findings(&planned, &watched, None);
+        let findings = judge::findings(&watched, None);
         assert_eq!(findings.reasons[0].text, expected);
     };
     let warm = ["-c", "4", "-d", "2s", "--warm-up", "1s"];
@@ -417,7 +427,7 @@ fn steadiness_is_tested_once_connections_are_open() {
             interval.counts.connections_open = *open;
             interval
         });
-        let watched = watch::replayed(&planned, &intervals.collect::<Vec<_>>());
+        let watched = replayed(&planned, &intervals.collect::<Vec<_>>());
         assert_eq!(watched.bins.len(), tested, "{open:?}");
         assert!((watched.bins_from_s - from_s).abs() < 1e-9, "{open:?}");
     };

@@ -9,11 +9,8 @@ use waggle_report::{
     words,
 };
 
-use super::{
-    gather::as_f64,
-    summary::{LoadResult, ModelName, Settings, Times},
-};
-use crate::table::duration;
+use super::summary::{LoadResult, ModelName, Settings, Times};
+use crate::{table::duration, trial::gather::as_f64};
 
 /// Width of the names on the left.
 const NAME: usize = 15;

@@ -3,13 +3,14 @@
 use waggle_load::Interval;
 use waggle_report::text::plain;
 
-use super::{
-    job::Planned,
-    live::Live,
-    summary::{Phase, Row},
-    watch::{Interrupts, Watched},
+use super::{job::Planned, summary::Row, text};
+use crate::{
+    interrupts::Interrupts,
+    live::{JudgePace, Live, Shown, Title},
+    say,
+    table::microseconds,
+    trial::{phase::Phase, so_far::SoFar},
 };
-use crate::{say, table::microseconds};
 
 /// How a load is shown while it runs; the result comes apart from it.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(crate) enum View {
     /// A line a row on the error stream.
     Lines,
     /// The whole terminal.
-    Live(Box<Live>),
+    Live(Box<Looked>),
     Quiet,
 }
 
@@ -32,21 +33,15 @@ impl View {
         interrupts: &Interrupts,
     ) -> anyhow::Result<()> {
         match self {
-            Self::Live(live) => live.begin(planned, interrupts.clone()),
+            Self::Live(looked) => looked.begin(planned, interrupts),
             Self::Lines | Self::Quiet => Ok(()),
         }
     }
 
-    /// One more interval, which `watched` has already.
-    pub(crate) fn interval(
-        &mut self,
-        interval: &Interval,
-        phase: Phase,
-        planned: &Planned,
-        watched: &Watched,
-    ) {
+    /// One more interval, which `so_far` has already.
+    pub(crate) fn interval(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         match self {
-            Self::Live(live) => live.interval(interval, phase, planned, watched),
+            Self::Live(looked) => looked.interval(interval, phase, so_far),
             Self::Lines | Self::Quiet => {}
         }
     }
@@ -62,9 +57,53 @@ impl View {
     /// Nothing more comes; the result follows.
     pub(crate) fn end(&mut self) {
         match self {
-            Self::Live(live) => live.end(),
+            Self::Live(looked) => looked.live = None,
             Self::Lines | Self::Quiet => {}
         }
+    }
+}
+
+/// A load at which somebody looks.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    url: String,
+    live: Option<Live>,
+    pace: JudgePace,
+}
+
+impl Looked {
+    pub(crate) fn at(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            live: None,
+            pace: JudgePace::new(),
+        }
+    }
+
+    fn begin(&mut self, planned: &Planned, interrupts: &Interrupts) -> anyhow::Result<()> {
+        let engine_cpus = planned.job.workers.iter().copied().flatten().collect();
+        let shown = Shown::new(title(&self.url, planned), &planned.shape);
+        self.live = Some(Live::start(shown, interrupts.clone(), engine_cpus)?);
+        Ok(())
+    }
+
+    fn interval(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
+        let Some(live) = &self.live else { return };
+        live.update(|shown| {
+            shown.add(interval, phase, so_far);
+            if phase != Phase::WarmUp {
+                self.pace.judge(|| shown.judge(so_far));
+            }
+        });
+    }
+}
+
+pub(crate) fn title(url: &str, planned: &Planned) -> Title {
+    let settings = &planned.settings;
+    Title {
+        request: format!("{} {url}{}", text::what(settings), text::over(settings)),
+        settings: text::load(settings.model, settings),
+        length: planned.measure.map(|measure| planned.warm_up + measure),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use waggle_load::Interval;
 
 use super::spectrum::Spectrum;
-use crate::load::{gather::as_f64, summary::Phase};
+use crate::trial::{gather::as_f64, phase::Phase};
 
 /// Slices of the whole load at most; when there would be more, each two neighbours become one.
 const SLICES_MAX: usize = 480;

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::load::gather::as_f64;
+use crate::trial::gather::as_f64;
 
 /// Classes for each doubling: a class is 4.4 % wide, less than a screen can show.
 const CLASSES_PER_DOUBLING: f64 = 16.0;
@@ -114,7 +114,7 @@ pub(super) fn whole(value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::gather::histogram;
+    use crate::trial::gather::histogram;
 
     fn of(values: &[u64]) -> Spectrum {
         let mut filled = histogram();

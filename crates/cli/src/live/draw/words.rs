@@ -2,7 +2,7 @@
 
 use waggle_report::text;
 
-use crate::load::gather::as_f64;
+use crate::trial::gather::as_f64;
 
 /// `820 µs`, or `–` where there is none.
 pub(super) fn time(us: Option<u64>) -> String {

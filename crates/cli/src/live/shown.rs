@@ -3,22 +3,21 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use waggle_load::{Interval, Model, StepCounts, What};
+use waggle_load::{Interval, StepCounts};
 use waggle_results::CountsRow;
-use waggle_stats::Verdict;
+use waggle_stats::{LoadModel, Verdict};
 
 use super::{
     history::{History, Slice},
     spectrum::Spectrum,
 };
-use crate::load::{
+use crate::trial::{
     gather::{as_f64, histogram, quantile},
-    job::Planned,
     judge,
+    phase::Phase,
+    shape::Shape,
+    so_far::{SoFar, ratio},
     statuses::statuses,
-    summary::Phase,
-    text,
-    watch::Watched,
 };
 
 /// Steps of a scenario that are shown at most.
@@ -32,16 +31,22 @@ pub(super) const FIGURES: [(&str, f64); 5] = [
     ("max", 1.0),
 ];
 
+/// What a load is called and how long it is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Title {
+    /// `GET http://127.0.0.1:8080/hello`.
+    pub(crate) request: String,
+    /// `closed load: 4 connections, for 10 s`.
+    pub(crate) settings: String,
+    /// Warm-up and measured time; `None`: not known before it is over.
+    pub(crate) length: Option<Duration>,
+}
+
 /// What is known of a load while it runs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shown {
-    /// `GET http://127.0.0.1:8080/hello`.
-    pub(super) request: String,
-    /// `closed load: 4 connections, for 10 s`.
-    pub(super) settings: String,
+pub(crate) struct Shown {
+    pub(super) title: Title,
     pub(super) is_open: bool,
-    /// Warm-up and measured time; `None`: until the count is reached.
-    pub(super) length: Option<Duration>,
     pub(super) requests_at_most: Option<u64>,
     pub(super) phase: Option<Phase>,
     /// Where the intervals end that were seen.
@@ -115,33 +120,20 @@ pub(super) struct Said {
 
 impl Shown {
     /// Before the first interval.
-    pub(super) fn new(url: &str, planned: &Planned) -> Self {
-        let job = &planned.job;
-        let settings = &planned.settings;
-        let steps = match &job.what {
-            What::Requests { .. } => Vec::new(),
-            What::Scenario(scenario) => scenario.steps.iter().take(STEPS_MAX).collect(),
-        };
+    pub(crate) fn new(title: Title, shape: &Shape) -> Self {
+        let steps = shape.steps.iter().take(STEPS_MAX);
         Self {
-            request: format!("{} {url}{}", text::what(settings), text::over(settings)),
-            settings: text::load(settings.model, settings),
-            is_open: matches!(job.model, Model::Open { .. }),
-            length: planned.measure.map(|measure| planned.warm_up + measure),
-            requests_at_most: job.requests_at_most,
-            connections_asked: judge::workers_and_connections(planned).1,
-            steps: steps.into_iter().map(|name| Step::new(name)).collect(),
+            title,
+            is_open: shape.model == LoadModel::Open,
+            requests_at_most: shape.requests_at_most,
+            connections_asked: shape.connections,
+            steps: steps.map(|name| Step::new(name)).collect(),
             ..Self::default()
         }
     }
 
-    /// One more interval, which `watched` has already.
-    pub(super) fn add(
-        &mut self,
-        interval: &Interval,
-        phase: Phase,
-        planned: &Planned,
-        watched: &Watched,
-    ) {
+    /// One more interval, which `so_far` has already.
+    pub(crate) fn add(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         let counts = &interval.counts;
         let slice = Slice::of(interval, phase);
         if phase != Phase::WarmUp {
@@ -153,17 +145,17 @@ impl Shown {
         self.now = now(interval);
         self.connections_open = counts.connections_open;
         self.in_flight = counts.in_flight;
-        self.sent = watched.totals.sent;
+        self.sent = so_far.totals.sent;
         let row = if phase == Phase::WarmUp {
-            watched.totals_row()
+            so_far.totals_row()
         } else {
-            watched.all.counts()
+            so_far.all.counts()
         };
         self.failures = failures(&row);
-        self.statuses = statuses(planned, &row, &watched.all.steps())
+        self.statuses = statuses(&so_far.shape, &row, &so_far.all.steps())
             .into_iter()
             .collect();
-        self.overall = overall(&row, planned, watched);
+        self.overall = overall(&row, so_far);
         self.add_steps(interval, phase);
     }
 
@@ -186,8 +178,8 @@ impl Shown {
     }
 
     /// What is judged now.
-    pub(super) fn judge(&mut self, planned: &Planned, watched: &Watched) {
-        let findings = judge::findings_so_far(planned, watched);
+    pub(crate) fn judge(&mut self, so_far: &SoFar) {
+        let findings = judge::findings_so_far(so_far);
         self.said = Some(Said {
             verdict: waggle_stats::verdict_of(&findings.reasons),
             reasons: findings
@@ -202,6 +194,7 @@ impl Shown {
     /// How much of the load is done, 0 to 1, at a time since its start; `None` where it has no known end.
     pub(super) fn done(&self, elapsed: Duration) -> Option<f64> {
         let by_time = self
+            .title
             .length
             .map(|length| ratio(elapsed.as_secs_f64(), length.as_secs_f64()));
         let by_count = self
@@ -233,11 +226,9 @@ fn now(interval: &Interval) -> Figures {
 }
 
 /// Rates and the engine's figures are those of the measured time, as in the result.
-fn overall(row: &CountsRow, planned: &Planned, watched: &Watched) -> Figures {
-    let (workers, connections) = judge::workers_and_connections(planned);
-    let offered = judge::offered_per_s(planned);
-    let engine = watched.measured.engine(workers, connections, offered);
-    let measured = watched.measured.counts();
+fn overall(row: &CountsRow, so_far: &SoFar) -> Figures {
+    let engine = so_far.engine();
+    let measured = so_far.measured.counts();
     Figures {
         seconds: measured.seconds,
         succeeded: row.succeeded,
@@ -245,7 +236,7 @@ fn overall(row: &CountsRow, planned: &Planned, watched: &Watched) -> Figures {
         due_unsent: row.skipped,
         rate_per_s: ratio(as_f64(measured.succeeded), measured.seconds),
         bytes_per_s: ratio(as_f64(measured.bytes_received), measured.seconds),
-        response_us: FIGURES.map(|(_, at)| quantile(&watched.response_time, at)),
+        response_us: FIGURES.map(|(_, at)| quantile(&so_far.response_time, at)),
         busy: engine.busy_share,
         cpu_us_per_request: engine.cpu_us_per_request,
         lag_p99_us: engine.lag_p99_us,
@@ -261,9 +252,4 @@ fn failures(row: &CountsRow) -> Vec<(String, u64)> {
         .collect();
     failures.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     failures
-}
-
-/// `part ÷ whole`; 0 where there is no whole.
-pub(super) fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -9,9 +9,9 @@ use super::{
     room::{Room, wrapped},
     words::time,
 };
-use crate::load::{
-    gather::as_f64,
-    live::shown::{FIGURES, ratio},
+use crate::{
+    live::shown::FIGURES,
+    trial::{gather::as_f64, so_far::ratio},
 };
 
 /// Columns for the names of figures.

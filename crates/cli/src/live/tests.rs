@@ -10,23 +10,27 @@ use super::{
     history::Span,
     shown::Shown,
 };
-use crate::load::{
-    gather::histogram,
-    job::Planned,
-    tests::{CALM, Made, golden, interval, planned},
-    watch,
+use crate::{
+    load::tests::{CALM, Made, Planned, golden, interval, planned, replayed, title},
+    trial::{gather::histogram, phase::Phase, so_far::SoFar},
 };
 
 /// What would be shown of a load with these intervals.
 fn shown(planned: &Planned, intervals: &[Interval]) -> Shown {
-    let mut shown = Shown::new("http://127.0.0.1:8080/hello", planned);
-    for (place, interval) in intervals.iter().enumerate() {
-        let watched = watch::replayed(planned, &intervals[..=place]);
-        let phase = watched.rows.last().expect("an interval makes a row").phase;
-        shown.add(interval, phase, planned, &watched);
-        if place + 1 == intervals.len() {
-            shown.judge(planned, &watched);
-        }
+    let title = title("http://127.0.0.1:8080/hello", planned);
+    let mut shown = Shown::new(title, &planned.shape);
+    let mut so_far = SoFar::new(planned.shape.clone());
+    for interval in intervals {
+        let phase = if interval.start < planned.warm_up {
+            Phase::WarmUp
+        } else {
+            Phase::Measured
+        };
+        so_far.add(interval, phase);
+        shown.add(interval, phase, &so_far);
+    }
+    if !intervals.is_empty() {
+        shown.judge(&so_far);
     }
     shown
 }
@@ -145,13 +149,8 @@ fn steps_have_figures_of_their_own() {
         response_time,
     }];
     shown.steps = vec![super::shown::Step::new("log in")];
-    let watched = watch::replayed(&planned, std::slice::from_ref(&scenario));
-    shown.add(
-        &scenario,
-        crate::load::summary::Phase::Measured,
-        &planned,
-        &watched,
-    );
+    let so_far = replayed(&planned, std::slice::from_ref(&scenario));
+    shown.add(&scenario, Phase::Measured, &so_far);
     let text = letters(&screen(&look(&shown, Page::Details), 120, 30));
     let line = text.lines().find(|line| line.contains("log in"));
     let words: Vec<&str> = line.unwrap().split_whitespace().rev().take(6).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use waggle_load::{Action, What};
 use waggle_results::{CountsRow, FailureCount, StepCounts};
 
-use super::job::Planned;
+use super::shape::Shape;
 
 /// Failures of answers that had the status expected of them.
 const WITH_GOOD_STATUS: [&str; 4] = [
@@ -15,28 +15,33 @@ const WITH_GOOD_STATUS: [&str; 4] = [
     "body_not_kept",
 ];
 
-/// The answers of `row`; with a scenario those of its steps.
-pub(super) fn statuses(
-    planned: &Planned,
-    row: &CountsRow,
-    steps: &[StepCounts],
-) -> BTreeMap<String, u64> {
-    let mut statuses = BTreeMap::new();
-    match &planned.job.what {
-        What::Requests { expect, .. } => {
-            let good = expected(&expect.status);
-            add(&mut statuses, good, row.succeeded, &row.failures);
-        }
+/// What good answers are called: of the request, or of each step of a scenario.
+pub(crate) fn good(what: &What) -> Vec<String> {
+    match what {
+        What::Requests { expect, .. } => vec![expected(&expect.status)],
         What::Scenario(scenario) => {
             let mut names = vec![None; scenario.steps.len()];
             for flow in &scenario.flows {
                 names_of(&flow.actions, &mut names);
             }
-            for (name, step) in names.into_iter().zip(steps) {
-                let good = name.unwrap_or_default();
-                add(&mut statuses, good, step.succeeded, &step.failures);
-            }
+            names.into_iter().map(Option::unwrap_or_default).collect()
         }
+    }
+}
+
+/// The answers of `row`; with a scenario those of its steps.
+pub(crate) fn statuses(
+    shape: &Shape,
+    row: &CountsRow,
+    steps: &[StepCounts],
+) -> BTreeMap<String, u64> {
+    let mut statuses = BTreeMap::new();
+    if shape.steps.is_empty() {
+        let good = shape.good_statuses.first().cloned().unwrap_or_default();
+        add(&mut statuses, good, row.succeeded, &row.failures);
+    }
+    for (good, step) in shape.good_statuses.iter().zip(steps) {
+        add(&mut statuses, good.clone(), step.succeeded, &step.failures);
     }
     statuses.retain(|_, count| *count > 0);
     statuses
@@ -61,7 +66,7 @@ fn add(
 }
 
 /// `201`, `200/204`, `2xx`.
-fn expected(status: &[u16]) -> String {
+pub(crate) fn expected(status: &[u16]) -> String {
     match status {
         [] => "2xx".to_owned(),
         codes => codes

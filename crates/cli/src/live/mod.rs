@@ -1,10 +1,11 @@
 //! The live view: a thread of its own draws what the engine's intervals say, some times a second, and listens to keys.
 //!
-//! The thread that follows the load folds each interval into `shown` (with `history` and `spectrum`); `draw` makes a
-//! buffer of it; `screen` has the terminal, which it gives back whatever happens.
+//! Who follows the load folds each interval into `shown` (with `history` and `spectrum`), and has it judged as often as
+//! `judging` allows; `draw` makes a buffer of it; `screen` has the terminal, which it gives back whatever happens.
 
 mod draw;
 mod history;
+mod judging;
 mod screen;
 mod shown;
 mod spectrum;
@@ -22,44 +23,29 @@ use std::{
 
 use anyhow::{Context, Result};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use waggle_load::Interval;
 use waggle_runner::cpus;
 
 use self::{
     draw::{Ink, Look, Page},
     history::Span,
     screen::Screen,
-    shown::Shown,
 };
-use super::{
-    job::Planned,
-    summary::Phase,
-    watch::{Interrupts, Watched},
-};
+use crate::interrupts::Interrupts;
 
+pub(crate) use judging::JudgePace;
 pub(crate) use screen::{fits, give_back};
+pub(crate) use shown::{Shown, Title};
 
 /// Time from one drawing to the next, at least.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
-/// The load so far is judged so often at most,
-const JUDGE_EVERY: Duration = Duration::from_secs(1);
-/// and so seldom that judging takes no more than this part of the time of the thread that follows the load.
-const JUDGE_AT_MOST_ONE_IN: u32 = 200;
 /// How long the end of the drawing thread is awaited: it may hang on a terminal that takes nothing more.
 const END_AT_MOST: Duration = Duration::from_secs(1);
 /// How nice the drawing thread is to the threads of the engine.
 const NICE: i32 = 15;
 
-/// The view of one load.
+/// The view while it has the terminal.
 #[derive(Debug)]
 pub(crate) struct Live {
-    url: String,
-    running: Option<Running>,
-    judge_next: Instant,
-}
-
-#[derive(Debug)]
-struct Running {
     shown: Arc<Mutex<Shown>>,
     is_over: Arc<AtomicBool>,
     /// Nothing is ever sent; the other end is dropped when the drawing thread ends.
@@ -67,20 +53,17 @@ struct Running {
 }
 
 impl Live {
-    pub(crate) fn new(url: &str) -> Self {
-        Self {
-            url: url.to_owned(),
-            running: None,
-            judge_next: Instant::now(),
-        }
-    }
-
-    /// The load starts; a wish to end goes to `interrupts`.
+    /// Takes the terminal and draws from now on; a wish to end goes to `interrupts`. Nothing is drawn on `engine_cpus`, where
+    /// there are others.
     ///
     /// # Errors
     /// The terminal does not do what is needed.
-    pub(crate) fn begin(&mut self, planned: &Planned, interrupts: Interrupts) -> Result<()> {
-        let shown = Arc::new(Mutex::new(Shown::new(&self.url, planned)));
+    pub(crate) fn start(
+        shown: Shown,
+        interrupts: Interrupts,
+        engine_cpus: Vec<usize>,
+    ) -> Result<Self> {
+        let shown = Arc::new(Mutex::new(shown));
         let is_over = Arc::new(AtomicBool::new(false));
         let screen = Screen::take().context("cannot show the live view; --no-live does without")?;
         let mut drawing = Drawing {
@@ -98,7 +81,6 @@ impl Live {
             },
             with_help: false,
         };
-        let engine_cpus: Vec<usize> = planned.job.workers.iter().copied().flatten().collect();
         let (until_end, ended) = mpsc::channel();
         std::thread::Builder::new()
             .name("view".to_owned())
@@ -108,39 +90,23 @@ impl Live {
                 drawing.run(screen);
             })
             .context("cannot start the thread of the live view")?;
-        self.running = Some(Running {
+        Ok(Self {
             shown,
             is_over,
             ended,
-        });
-        Ok(())
+        })
     }
 
-    /// One more interval, which `watched` has already.
-    pub(crate) fn interval(
-        &mut self,
-        interval: &Interval,
-        phase: Phase,
-        planned: &Planned,
-        watched: &Watched,
-    ) {
-        let Some(running) = &self.running else { return };
-        let mut shown = lock(&running.shown);
-        shown.add(interval, phase, planned, watched);
-        let begin = Instant::now();
-        if phase != Phase::WarmUp && begin >= self.judge_next {
-            shown.judge(planned, watched);
-            let pause = (begin.elapsed() * JUDGE_AT_MOST_ONE_IN).max(JUDGE_EVERY);
-            self.judge_next = begin + pause;
-        }
+    /// Changes what is shown.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Shown)) {
+        change(&mut lock(&self.shown));
     }
 
     /// Nothing more comes: the terminal is given back.
     pub(crate) fn end(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.is_over.store(true, Ordering::Relaxed);
+        if !self.is_over.swap(true, Ordering::Relaxed) {
             // It has nothing to say at its end; where it panicked, that was shown.
-            let _ = running.ended.recv_timeout(END_AT_MOST);
+            let _ = self.ended.recv_timeout(END_AT_MOST);
             give_back();
         }
     }

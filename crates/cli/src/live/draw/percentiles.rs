@@ -16,10 +16,12 @@ use super::{
     room::Room,
     words::mark,
 };
-use crate::load::live::{
-    history::{PERCENTILES, Slice},
-    shown::ratio,
-    spectrum::Spectrum,
+use crate::{
+    live::{
+        history::{PERCENTILES, Slice},
+        spectrum::Spectrum,
+    },
+    trial::so_far::ratio,
 };
 
 /// Columns for the names on the right.

@@ -3,14 +3,12 @@
 use waggle_report::text::plain;
 
 use super::{BAD, DIM, Look, RATE, room::Room};
-use crate::load::{
-    gather::as_f64,
+use crate::{
     live::{
         history::{LATEST_S, Slice, Span},
-        shown::ratio,
         spectrum::whole,
     },
-    summary::Phase,
+    trial::{gather::as_f64, phase::Phase, so_far::ratio},
 };
 
 /// Columns for the marks of an axis on the left, the axis itself included.
@@ -41,7 +39,7 @@ impl TimeAxis {
                 }
             }
             Span::Whole => {
-                let wanted = match look.shown.length {
+                let wanted = match look.shown.title.length {
                     // A count may be reached long before the time.
                     Some(length) if look.shown.requests_at_most.is_none() => {
                         seen.max(length.as_secs_f64())

@@ -8,7 +8,7 @@ use ratatui::{
 use waggle_report::text::count;
 
 use super::{BAD, BOLD, DIM, GOOD, Look, Page, RATE, room::Room, words::clock};
-use crate::load::{live::history::Span, summary::Phase};
+use crate::{live::history::Span, trial::phase::Phase};
 
 /// Three rows: the request, the settings, the bar.
 pub(super) fn head(look: &Look<'_>, room: &mut Room<'_>) {
@@ -20,8 +20,8 @@ pub(super) fn head(look: &Look<'_>, room: &mut Room<'_>) {
     first.put_right(0, &state, look.ink.colour(colour).patch(BOLD));
     first
         .left(width.saturating_sub(state_width))
-        .put(0, 0, &shown.request, BOLD);
-    room.top(1).put(0, 0, &shown.settings, DIM);
+        .put(0, 0, &shown.title.request, BOLD);
+    room.top(1).put(0, 0, &shown.title.settings, DIM);
     bar(look, &mut room.top(1));
 }
 
@@ -45,7 +45,7 @@ fn state(look: &Look<'_>) -> (String, Color) {
 fn bar(look: &Look<'_>, room: &mut Room<'_>) {
     let elapsed = look.elapsed.as_secs_f64();
     let shown = look.shown;
-    let text = match (shown.length, shown.requests_at_most) {
+    let text = match (shown.title.length, shown.requests_at_most) {
         (_, Some(most)) => format!(
             "{} · {} of {} requests",
             clock(elapsed),
@@ -69,7 +69,7 @@ fn bar(look: &Look<'_>, room: &mut Room<'_>) {
     let width = room.width().saturating_sub(text_width + 2);
     let done = shown.done(look.elapsed).unwrap_or(0.0);
     // In halves of a letter.
-    let halves = crate::load::live::spectrum::whole(f64::from(width) * 2.0 * done);
+    let halves = crate::live::spectrum::whole(f64::from(width) * 2.0 * done);
     for column in 0..width {
         let (letter, style) = match halves.saturating_sub(2 * usize::from(column)) {
             0 => ("╌", DIM),

@@ -30,7 +30,7 @@ const HEAD: u16 = 3;
 
 /// Colours where they are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::load::live) enum Ink {
+pub(in crate::live) enum Ink {
     Coloured,
     /// `NO_COLOR`: bold and dim only.
     Plain,
@@ -55,7 +55,7 @@ const PERCENTILE_COLOURS: [Color; 4] = [Color::Green, Color::Cyan, Color::Magent
 
 /// One of the views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::load::live) enum Page {
+pub(in crate::live) enum Page {
     #[default]
     Overview,
     Times,
@@ -63,7 +63,7 @@ pub(in crate::load::live) enum Page {
 }
 
 impl Page {
-    pub(in crate::load::live) fn next(self) -> Self {
+    pub(in crate::live) fn next(self) -> Self {
         match self {
             Self::Overview => Self::Times,
             Self::Times => Self::Details,
@@ -74,21 +74,21 @@ impl Page {
 
 /// How the load is looked at.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::load::live) struct Look<'a> {
-    pub(in crate::load::live) shown: &'a Shown,
+pub(in crate::live) struct Look<'a> {
+    pub(in crate::live) shown: &'a Shown,
     /// Since the start of the load.
-    pub(in crate::load::live) elapsed: Duration,
-    pub(in crate::load::live) page: Page,
-    pub(in crate::load::live) span: Span,
-    pub(in crate::load::live) ink: Ink,
-    pub(in crate::load::live) is_paused: bool,
+    pub(in crate::live) elapsed: Duration,
+    pub(in crate::live) page: Page,
+    pub(in crate::live) span: Span,
+    pub(in crate::live) ink: Ink,
+    pub(in crate::live) is_paused: bool,
     /// How often the end was asked for.
-    pub(in crate::load::live) asked_to_end: u32,
-    pub(in crate::load::live) with_help: bool,
+    pub(in crate::live) asked_to_end: u32,
+    pub(in crate::live) with_help: bool,
 }
 
 /// Draws everything.
-pub(in crate::load::live) fn draw(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
+pub(in crate::live) fn draw(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
     let mut room = Room::new(area, buffer);
     head::head(look, &mut room.top(HEAD));
     head::keys(look, &mut room.bottom(1));

@@ -8,7 +8,10 @@ use super::{
     room::Room,
     words::mark,
 };
-use crate::load::live::{history::PERCENTILES, shown::ratio, spectrum::whole};
+use crate::{
+    live::{history::PERCENTILES, spectrum::whole},
+    trial::so_far::ratio,
+};
 use waggle_report::text::count;
 
 /// Columns between the marks of the axis, at least.

@@ -5,8 +5,6 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use waggle_load::{Counts, Interval};
 
-use super::summary::{Phase, Row};
-
 /// A histogram as the engine's are: 1 µs to 1 h, three significant digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000, 3).expect("the bounds are constants in order")
@@ -44,36 +42,6 @@ impl Gathered {
             (&mut self.lag, &interval.lag),
         ] {
             sum.add(part).expect("all histograms have the same bounds");
-        }
-    }
-
-    /// As a row of the series.
-    pub(crate) fn row(&self, phase: Phase) -> Row {
-        let seconds = self.length.as_secs_f64();
-        let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
-        let counts = &self.counts;
-        Row {
-            start_s: self.start.as_secs_f64(),
-            seconds,
-            phase,
-            due: counts.due,
-            sent: counts.sent,
-            succeeded: counts.succeeded,
-            failed: counts.failed,
-            due_unsent: counts.skipped,
-            in_flight: counts.in_flight,
-            connections_open: counts.connections_open,
-            rate_per_s: per_s(as_f64(counts.succeeded)),
-            response_p50_us: quantile(&self.response_time, 0.5),
-            response_p90_us: quantile(&self.response_time, 0.9),
-            response_p99_us: quantile(&self.response_time, 0.99),
-            response_p99_9_us: quantile(&self.response_time, 0.999),
-            response_max_us: quantile(&self.response_time, 1.0),
-            service_p50_us: quantile(&self.service_time, 0.5),
-            service_p99_us: quantile(&self.service_time, 0.99),
-            bytes_received: counts.bytes_received,
-            engine_busy_percent: 100.0 * per_s(counts.engine_cpu_busiest.as_secs_f64()),
-            engine_lag_us_p99: quantile(&self.lag, 0.99).map_or(0.0, as_f64),
         }
     }
 }
