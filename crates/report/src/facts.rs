@@ -239,6 +239,18 @@ fn schedule(info: &RunInfo) -> String {
         ),
         _ => text::set_time_s(schedule.warm_up_at_most_s),
     };
+    let warm_up = match schedule.warm_up_requests {
+        Some(requests) => format!("{} requests, at most {warm_up}", text::count(requests)),
+        None => warm_up,
+    };
+    let measured = match schedule.measure_requests {
+        Some(requests) => format!(
+            "{} requests, at most {}",
+            text::count(requests),
+            text::set_time_s(schedule.measure_s)
+        ),
+        None => text::set_time_s(schedule.measure_s),
+    };
     let first = schedule.first.map_or_else(String::new, |first| {
         format!(
             ", the first {} at most {}",
@@ -258,8 +270,7 @@ fn schedule(info: &RunInfo) -> String {
     });
     let fall = fall.unwrap_or_default();
     format!(
-        "warm-up {warm_up}{first} (left out); measured {}; {fall}drain at most {}; {trials}; intervals of {}",
-        text::set_time_s(schedule.measure_s),
+        "warm-up {warm_up}{first} (left out); measured {measured}; {fall}drain at most {}; {trials}; intervals of {}",
         text::set_time_s(schedule.drain_at_most_s),
         text::set_time_s(schedule.interval_s)
     )

@@ -45,7 +45,7 @@ pub use text::{
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FailureCount,
     FallInfo, IntervalRow, LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow,
-    SessionCounts, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
+    SessionCounts, SessionsInfo, StageInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
 };
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 

@@ -245,7 +245,14 @@ pub struct ScheduleInfo {
     /// `steady` or `time`.
     pub warm_up_until: String,
     pub warm_up_at_most_s: f64,
+    /// With `measure_requests` the longest that it may take.
     pub measure_s: f64,
+    /// The requests after which the measured phase ends, in the first cell; `None`: when its time is up. Since format 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure_requests: Option<u64>,
+    /// The requests after which the warm-up ends, likewise. Since format 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_requests: Option<u64>,
     pub drain_at_most_s: f64,
     pub interval_s: f64,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`.

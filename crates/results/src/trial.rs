@@ -67,6 +67,19 @@ pub struct TrialInfo {
     /// What the CPUs did in the measured phase; `None`: not noted, or the trial did not get that far. Since format 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineInfo>,
+    /// How the level of the load changed; empty: it was always the same. Since format 5.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageInfo>,
+}
+
+/// A stretch of time in which the load went evenly from the level that it had, 0 at first, to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageInfo {
+    /// 0: it jumped.
+    pub duration_s: f64,
+    /// Requests per second in open load, else users.
+    pub target: f64,
 }
 
 /// The CPUs that waggle may use, over a stretch of time, as shares of 1. What is neither is work.

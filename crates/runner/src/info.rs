@@ -155,10 +155,16 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
         warm_up_until: match schedule.warm_up_until {
             WarmUpUntil::Steady => "steady",
             WarmUpUntil::Time => "time",
+            WarmUpUntil::Requests(_) => "requests",
         }
         .to_owned(),
         warm_up_at_most_s: schedule.warm_up_at_most.as_secs_f64(),
         measure_s: schedule.measure.as_secs_f64(),
+        measure_requests: schedule.requests,
+        warm_up_requests: match schedule.warm_up_until {
+            WarmUpUntil::Requests(requests) => Some(requests),
+            WarmUpUntil::Steady | WarmUpUntil::Time => None,
+        },
         drain_at_most_s: schedule.drain_at_most.as_secs_f64(),
         interval_s: first.measure.interval.as_secs_f64(),
         noisy_above: study.noisy_above,

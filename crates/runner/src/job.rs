@@ -53,7 +53,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
         workers: parts.workers,
         interval: cell.measure.interval,
         at_most: schedule.warm_up_at_most + schedule.measure + schedule.recovery_at_most() + SPARE,
-        requests_at_most: None,
+        requests_at_most: schedule.requests_in_all(),
         seed: parts.seed,
     }
 }
@@ -111,6 +111,11 @@ pub(crate) fn warms_up_for(cell: &Cell) -> u64 {
     intervals_in(cell.schedule.warm_up_at_most, cell.measure.interval)
 }
 
+/// Whether the load comes to its end by itself: with its stages, or with the last of its requests.
+pub(crate) fn ends_by_itself(cell: &Cell) -> bool {
+    !cell.stages.is_empty() || cell.schedule.requests_in_all().is_some()
+}
+
 /// The interval with which the load falls, where it does, counted from 0: the first behind the measured phase.
 pub(crate) fn falls_with(cell: &Cell) -> Option<u64> {
     let measured = intervals_in(cell.schedule.measure, cell.measure.interval).max(1);
@@ -158,6 +163,13 @@ fn model(cell: &Cell) -> load::Model {
 
 /// The rate of a cell; in stages where it is not always the same.
 fn rate(cell: &Cell, per_s: f64) -> load::Rate {
+    if !cell.stages.is_empty() {
+        let stages = cell.stages.iter().map(|stage| load::Stage {
+            to_per_s: stage.target,
+            over: stage.duration,
+        });
+        return load::Rate::Stages(stages.collect());
+    }
     let stretches = stretches(cell, per_s);
     if stretches.is_empty() {
         return load::Rate::Constant(per_s);
@@ -170,18 +182,26 @@ fn rate(cell: &Cell, per_s: f64) -> load::Rate {
 
 /// The same of users; none where all of them are there from beginning to end.
 fn user_stages(cell: &Cell, users: u32) -> Vec<load::UserStage> {
+    if !cell.stages.is_empty() {
+        let stages = cell.stages.iter();
+        return stages
+            .map(|stage| user_stage(stage.target, stage.duration))
+            .collect();
+    }
     let stages = stretches(cell, f64::from(users)).into_iter();
     stages
-        .flat_map(|(level, over)| {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a study has a whole number of users there, at least 1; the cast saturates"
-            )]
-            let to = level.round() as usize;
-            [Duration::ZERO, over].map(|over| load::UserStage { to, over })
-        })
+        .flat_map(|(level, over)| [Duration::ZERO, over].map(|over| user_stage(level, over)))
         .collect()
+}
+
+fn user_stage(level: f64, over: Duration) -> load::UserStage {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a study has a whole number of users there; the cast saturates"
+    )]
+    let to = level.round() as usize;
+    load::UserStage { to, over }
 }
 
 /// The levels of a load and how long each lasts; the runner ends it before the last is over. Nothing where it is `own` all the time.

@@ -51,8 +51,20 @@ pub struct TrialFacts<'a> {
     pub served: &'a [Served],
     /// Whether the warm-up ended because the system was steady; `None` where it was not asked.
     pub warm_up_steady: Option<bool>,
+    /// Whether the load kept its level in the measured phase.
+    pub course: LoadCourse,
     /// What was done to the system on purpose in the measured phase, in words: `orders-0 was killed at 5 s`.
     pub disturbances: &'a [String],
+}
+
+/// How the level of a load went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LoadCourse {
+    /// It was always the same.
+    #[default]
+    Constant,
+    /// It changed by stages: the load neither was steady nor should have been.
+    Stages,
 }
 
 impl TrialFacts<'_> {

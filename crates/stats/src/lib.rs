@@ -22,10 +22,12 @@ mod verdict;
 mod words;
 
 pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
-pub use checks::{Findings, check};
+pub use checks::{Findings, SteadinessTest, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
 pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, side_of, turns};
-pub use facts::{Counts, Engine, Ledger, LoadModel, Machine, RunningTotals, Served, TrialFacts};
+pub use facts::{
+    Counts, Engine, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served, TrialFacts,
+};
 pub use quantile::{MIN_SAMPLES_BEYOND, thin_tail};
 pub use recovery::{AfterFall, Recovered, Recovery, recovered, recovery};
 pub use search::{

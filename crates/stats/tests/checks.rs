@@ -2,8 +2,8 @@
 // long: one table of facts and what is found in them, so that each check is seen beside the others.
 
 use waggle_stats::{
-    Counts, Engine, Ledger, LoadModel, Machine, RunningTotals, Served, SteadyBins, TrialFacts,
-    Verdict, check, verdict_of,
+    Counts, Engine, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served, SteadinessTest,
+    SteadyBins, TrialFacts, Verdict, check, verdict_of,
 };
 
 const AT_S: [f64; 6] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0];
@@ -736,6 +736,36 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
         ..facts
     };
     assert_eq!(verdict_of(&check(&lost).reasons), Verdict::Incomplete);
+}
+
+#[test]
+fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
+    let rising: Vec<f64> = (1..=10).map(|bin| 1e3 * f64::from(bin)).collect();
+    let of = |course| {
+        check(&TrialFacts {
+            bins: SteadyBins {
+                throughput: &rising,
+                ..healthy().bins
+            },
+            course,
+            ..healthy()
+        })
+    };
+    let staged = of(LoadCourse::Stages);
+    assert_eq!(staged.reasons, []);
+    assert_eq!(staged.steadiness, SteadinessTest::StagedLoad);
+    assert_eq!(
+        staged.remarks,
+        ["steadiness was not tested: the load changes by its stages"]
+    );
+    let constant = of(LoadCourse::Constant);
+    assert_eq!(verdict_of(&constant.reasons), Verdict::Unsteady);
+    assert_eq!(constant.steadiness, SteadinessTest::Tested);
+    let failed = TrialFacts {
+        failed: Some("no".to_owned()),
+        ..healthy()
+    };
+    assert_eq!(check(&failed).steadiness, SteadinessTest::NotReached);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod environment;
 mod external;
 mod feed_text;
 mod fill;
+mod include;
 mod mistake;
 mod nearest;
 mod parameters;
@@ -45,8 +46,9 @@ pub use scenario::{
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
     Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, First, Fresh, LoadModel,
-    Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody, RecordsFormat,
-    Recovery, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp, WarmUpUntil, What,
+    LoadStage, Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody,
+    RecordsFormat, Recovery, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp,
+    WarmUpUntil, What,
 };
 pub use shelf::{Files, no_files};
 pub use system::{

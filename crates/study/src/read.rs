@@ -5,18 +5,19 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::{
-    Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
+    Cell, Files, LoadModel, Mistakes, Scenario, Source, Study, System, What,
     cells::{self, Cells, Levels, expanded},
     check::{self, Around, Carries, Checker, Outside, Stage},
     de::NodeReader,
     environment::PREFIX,
     fill::{fill, uses},
+    include::{include_scenario, refuse_keys_of_study},
     mistake::{Finding, Findings, Place},
     nearest::{list, nearest},
     raw,
-    schema::{OF_STUDY, SCENARIO, STUDY, SYSTEM},
+    schema::{SCENARIO, STUDY, SYSTEM},
     shelf::{Shelf, no_files},
-    tree::{Entry, Node, Value, parse},
+    tree::{Node, Value, parse},
     uses::{check_uses, misuse_of_environment},
     walk::walk,
 };
@@ -161,16 +162,6 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
         .ok_or_else(|| findings.into_mistakes(&shelf.into_sources(), 0))
 }
 
-/// What a scenario of its own cannot say.
-fn refuse_keys_of_study(scenario: &Node, found: &mut Vec<Finding>) {
-    for entry in scenario.entries() {
-        if OF_STUDY.contains(&entry.key.as_str()) {
-            let what = format!("the key {:?} has a meaning in a study only", entry.key);
-            found.push(Finding::new(entry.place, what).expected("name, on_failure, feeds, flows"));
-        }
-    }
-}
-
 /// A study text and all that was found in it.
 #[derive(Default)]
 struct Examined {
@@ -312,47 +303,6 @@ impl Examined {
     }
 }
 
-/// Puts a scenario that stands in a file of its own in the place where the study names that file; gives the file.
-fn include_scenario(
-    root: &mut Node,
-    shelf: Option<&Shelf<'_>>,
-    found: &mut Vec<Finding>,
-) -> Option<Source> {
-    let scenario = root.child_mut("load")?.child_mut("scenario")?;
-    let named = scenario.entry("file")?.clone();
-    let Value::Scalar(Level::Text(name)) = &named.node.value else {
-        // The walk says what is wrong with it.
-        return None;
-    };
-    let beside: Vec<Entry> = scenario.entries().to_vec();
-    let is_to = |entry: &&Entry| entry.key == "to";
-    for entry in beside
-        .iter()
-        .filter(|entry| !is_to(entry) && entry.key != "file")
-    {
-        let what = format!("load.scenario has both file and {}", entry.key);
-        found.push(Finding::new(entry.place, what).expected("one of the two"));
-    }
-    scenario.value = Value::Wild;
-    if name.contains("${") {
-        let what = "load.scenario.file is the same in every cell; ${…} cannot stand in it";
-        found.push(Finding::new(named.node.place, what).expected("the name of a file"));
-        return None;
-    }
-    let (tree, source) = shelf?.tree(name, named.node.place, found)?;
-    let Value::Map(mut entries) = tree.value else {
-        let what = format!("the scenario is {}", tree.kind());
-        found.push(Finding::new(tree.place, what).expected("a mapping with name, feeds, flows"));
-        return None;
-    };
-    refuse_keys_of_study(&Node::new(Value::Map(entries.clone()), tree.place), found);
-    entries.retain(|entry| !OF_STUDY.contains(&entry.key.as_str()));
-    entries.extend(beside.iter().find(is_to).cloned());
-    scenario.value = Value::Map(entries);
-    scenario.place = tree.place;
-    Some(source)
-}
-
 fn read_raw<'de, T: Deserialize<'de>>(root: &Node, found: &mut Vec<Finding>) -> Option<T> {
     match T::deserialize(NodeReader(root)) {
         Ok(raw) => Some(raw),
@@ -412,6 +362,9 @@ fn cell(
         check::put_highest(checker, find, load);
     }
     let model = load.as_ref().and_then(|load| check::load(checker, load));
+    let stages = load
+        .as_ref()
+        .and_then(|load| check::stages(checker, load, model.as_ref()));
     let load_workers = load
         .as_ref()
         .zip(model.as_ref())
@@ -434,6 +387,7 @@ fn cell(
         interval: measure.interval,
         delivery: measure.delivery.as_ref(),
         load: model.as_ref(),
+        stages: check::length_of(stages.as_deref(), model.as_ref()),
     };
     let schedule = raw
         .schedule
@@ -450,6 +404,7 @@ fn cell(
             .collect(),
         parameters: parameters?,
         load: model?,
+        stages: stages?,
         load_workers,
         protocol: protocol?,
         endpoint,

@@ -136,6 +136,8 @@ pub struct Cell {
     /// Every parameter of the system with its value in this cell, defaults included.
     pub parameters: BTreeMap<String, Level>,
     pub load: LoadModel,
+    /// How the level changes, beginning at 0; empty: it is always that of `load`, which is the highest of a load with stages.
+    pub stages: Vec<LoadStage>,
     /// Load worker threads; `None`: one for each CPU given to the load.
     pub load_workers: Option<u32>,
     pub protocol: Protocol,
@@ -146,6 +148,15 @@ pub struct Cell {
     /// In the order of their instants.
     pub disturbances: Vec<Disturbance>,
     pub measure: Measure,
+}
+
+/// A stretch of time in which the load goes evenly from the level that it had to another one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadStage {
+    /// 0: it jumps.
+    pub duration: Duration,
+    /// Requests per second if the load is open, else users.
+    pub target: f64,
 }
 
 /// A replica that is killed in mid-trial and started again.
@@ -357,7 +368,10 @@ pub struct Schedule {
     pub warm_up_at_most: Duration,
     /// The level with which the warm-up begins.
     pub first: Option<First>,
+    /// How long is measured; with `requests` the longest that it may take.
     pub measure: Duration,
+    /// The number of requests that ends the measured phase.
+    pub requests: Option<u64>,
     /// Where the load falls after the measured phase and goes on.
     pub recovery: Option<Recovery>,
     pub drain_at_most: Duration,
@@ -370,6 +384,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// How many requests the load sends in all, if that is known before it starts.
+    #[must_use]
+    pub fn requests_in_all(&self) -> Option<u64> {
+        self.requests.filter(|_| self.warm_up_at_most.is_zero())
+    }
+
     /// How long the load goes on after it has fallen.
     #[must_use]
     pub fn recovery_at_most(&self) -> Duration {
@@ -405,6 +425,8 @@ pub enum WarmUpUntil {
     Steady,
     /// When its time is up.
     Time,
+    /// With the interval in which so many requests have been answered, at the latest when its time is up.
+    Requests(u64),
 }
 
 /// What is watched.

@@ -215,10 +215,11 @@ impl Walk<'_> {
     }
 
     fn wrong(&mut self, schema: &Schema, node: &mut Node) {
-        let unit = if schema["x-waggle"] == "duration" {
-            "s"
-        } else {
-            ""
+        let is_duration = |schema: &Schema| schema["x-waggle"] == "duration";
+        let mut branches = schema["anyOf"].as_array().into_iter().flatten();
+        let unit = match is_duration(schema) || branches.any(is_duration) {
+            true => "s",
+            false => "",
         };
         let meant = match &node.value {
             Value::Scalar(Level::Integer(number)) if !unit.is_empty() && *number >= 0 => {
@@ -289,7 +290,7 @@ fn fits(schema: &Schema, level: &Level) -> bool {
     let readable = match (schema["x-waggle"].as_str(), level) {
         (Some("duration"), Level::Text(text)) => parse_duration(text).is_some(),
         (Some("size"), Level::Text(text)) => parse_size(text).is_some(),
-        (Some("rate" | "find level"), _) => parse_rate(&level.to_string()).is_some(),
+        (Some("rate" | "load level"), _) => parse_rate(&level.to_string()).is_some(),
         (Some("share"), _) => parse_share(&level.to_string()).is_some(),
         (Some("name"), Level::Text(text)) => is_name(text),
         _ => true,
@@ -357,7 +358,7 @@ fn expects(schema: &Schema) -> String {
         Some("size") => return "a size such as 10kB or 4MiB".to_owned(),
         Some("rate") => return "a rate such as 1000/s".to_owned(),
         Some("share") => return "a share such as 5% or 0.05".to_owned(),
-        Some("find level") => {
+        Some("load level") => {
             return "a rate such as 1000/s, or a number of users or connections".to_owned();
         }
         Some("name") => return NAME.to_owned(),

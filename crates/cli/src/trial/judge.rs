@@ -2,7 +2,7 @@
 
 use waggle_report::judge::{self, SECOND_BINS_FROM};
 use waggle_results::CountsRow;
-use waggle_stats::{Findings, LoadModel, RunningTotals, SteadyBins, TrialFacts};
+use waggle_stats::{Findings, LoadCourse, LoadModel, RunningTotals, SteadyBins, TrialFacts};
 
 use super::{
     gather::as_f64,
@@ -27,9 +27,9 @@ fn found(so_far: &SoFar, totals: &CountsRow, time_bound_us: Option<f64>) -> Find
     let shape = &so_far.shape;
     let engine = so_far.engine();
     let median = median(&so_far.connections_open).unwrap_or(engine.connections_open_min);
-    let series = Series::of(so_far, shape.has_stages);
+    let series = Series::of(so_far);
     let response = &so_far.response_time;
-    let mut found = waggle_stats::check(&TrialFacts {
+    waggle_stats::check(&TrialFacts {
         model: shape.model,
         failed: unconnected(so_far).or_else(|| nothing_succeeded(so_far)),
         measured: judge::counts(&so_far.measured.counts()),
@@ -58,17 +58,12 @@ fn found(so_far: &SoFar, totals: &CountsRow, time_bound_us: Option<f64>) -> Find
         bin_s: series.bin_s,
         bins_from_s: so_far.bins_from_s,
         served: &so_far.served,
+        course: match shape.has_stages {
+            true => LoadCourse::Stages,
+            false => LoadCourse::Constant,
+        },
         ..TrialFacts::default()
-    });
-    if shape.has_stages {
-        found
-            .remarks
-            .retain(|remark| !remark.starts_with("steadiness was not tested"));
-        found
-            .remarks
-            .push("steadiness was not tested: the load changes by its stages".to_owned());
-    }
-    found
+    })
 }
 
 /// A load that was to end by its count has been left by its server.
@@ -139,11 +134,7 @@ struct Series {
 }
 
 impl Series {
-    /// Nothing of a load that changes: it neither is steady nor should be.
-    fn of(so_far: &SoFar, changes: bool) -> Self {
-        if changes {
-            return Self::default();
-        }
+    fn of(so_far: &SoFar) -> Self {
         let seconds: f64 = so_far.bins.iter().map(|bin| bin.seconds).sum();
         let bins: &[Bin] = if seconds >= SECOND_BINS_FROM {
             &so_far.second_bins

@@ -5,8 +5,8 @@ use waggle_results::{
     TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
-    Counts, Engine, Estimate, Findings, Ledger, LoadModel, Machine, Reason, RunningTotals, Served,
-    SteadyBins, TrialFacts, Verdict,
+    Counts, Engine, Estimate, Findings, Ledger, LoadCourse, LoadModel, Machine, Reason,
+    RunningTotals, Served, SteadyBins, TrialFacts, Verdict,
 };
 
 use super::{TrialModel, distribution::as_f64, disturbed, series::accepted_by, trial::INSTRUMENT};
@@ -83,6 +83,10 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         served: &span.served,
         warm_up_steady: trial.info.warm_up_steady,
         disturbances: &disturbances,
+        course: match trial.info.stages[..] {
+            [] => LoadCourse::Constant,
+            _ => LoadCourse::Stages,
+        },
     })
 }
 

@@ -58,6 +58,8 @@ pub(crate) fn run_info() -> RunInfo {
             warm_up_until: "steady".into(),
             warm_up_at_most_s: 2.0,
             measure_s: 1.0,
+            measure_requests: None,
+            warm_up_requests: None,
             drain_at_most_s: 10.0,
             interval_s: INTERVAL_S,
             noisy_above: 0.1,
@@ -164,6 +166,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         disturbances: Vec::new(),
         fall: None,
         machine: None,
+        stages: Vec::new(),
     }
 }
 

@@ -2,6 +2,8 @@
 //! fails, hangs, is interrupted or panics.
 
 mod disturbed;
+mod ends;
+mod fake_load;
 mod faults;
 mod order;
 mod recovery;

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use hdrhistogram::Histogram;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
@@ -17,6 +16,7 @@ use tokio::{
 use waggle_load::{Account, Counts, Interval, Job, Model, Outcome, State, What, key_of};
 use waggle_results::PhaseName;
 
+use super::fake_load::{LoadEnd, latencies, mark_in};
 use crate::{
     clock::Clock,
     driver::{Death, Deaths, Driver, Failure, Setup, Usage},
@@ -281,16 +281,10 @@ impl Load for Fake {
             interval: job.interval,
             done: 0,
             account: Account::default(),
+            end: LoadEnd::of(&job),
             stop: watch::channel(false).0,
         })
     }
-}
-
-/// The run's mark, which stands in every record: `waggle_run=MARK`.
-fn mark_in(request: &[u8]) -> String {
-    let text = String::from_utf8_lossy(request);
-    let (_, rest) = text.split_once("waggle_run=").unwrap();
-    rest.split([',', ' ']).next().unwrap().to_owned()
 }
 
 /// A load that sends a fixed number of records in each interval.
@@ -302,13 +296,14 @@ pub(crate) struct FakeRun {
     interval: Duration,
     done: u32,
     account: Account,
+    end: LoadEnd,
     stop: watch::Sender<bool>,
 }
 
 impl FakeRun {
-    fn send_records(&mut self) -> u64 {
+    fn send_records(&mut self, requests: u64) -> u64 {
         let mut world = self.world.borrow_mut();
-        let sent = if world.is_dead { 0 } else { PER_INTERVAL };
+        let sent = if world.is_dead { 0 } else { requests };
         for _ in 0..sent {
             let request = self.account.send();
             let stored = (key_of(0, request), self.clock.unix_ns());
@@ -344,15 +339,9 @@ impl FakeRun {
     }
 }
 
-fn latencies(count: u64) -> Histogram<u64> {
-    let mut histogram = crate::probe::histogram();
-    histogram.record_n(1_000, count).unwrap();
-    histogram
-}
-
 impl LoadRun for FakeRun {
     async fn next_interval(&mut self) -> Option<Interval> {
-        if *self.stop.borrow() {
+        if *self.stop.borrow() || self.end.is_reached(self.interval * self.done) {
             sleep(STEP).await;
             return match self.fault() {
                 Some(Fault::Hangs(PhaseName::Finish)) => std::future::pending().await,
@@ -376,13 +365,15 @@ impl LoadRun for FakeRun {
             Some(Fault::HandsOverLate(intervals, from)) if from == index => intervals,
             _ => 1,
         };
-        sleep_until(self.start + self.interval * (index + together)).await;
+        let (requests, percent) = self.end.take();
+        let length = self.interval * together * percent / 100;
+        sleep_until(self.start + self.interval * index + length).await;
         self.done += together;
-        let sent = self.send_records();
+        let sent = self.send_records(requests);
         Some(Interval {
             index: u64::from(index),
             start: self.interval * index,
-            length: self.interval * together,
+            length,
             counts: Self::counts(sent),
             response_time: latencies(sent),
             service_time: latencies(sent),

@@ -4,10 +4,10 @@ use tokio::time::Instant;
 use waggle_load::Outcome;
 use waggle_results::{
     ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT, FallInfo,
-    LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StepCounts, StepInfo,
-    TrialEnd, TrialInfo, TrialKey,
+    LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StageInfo, StepCounts,
+    StepInfo, TrialEnd, TrialInfo, TrialKey,
 };
-use waggle_study::{Cell, LoadModel};
+use waggle_study::{Cell, LoadModel, LoadStage};
 
 use crate::{
     clock::Clock,
@@ -39,6 +39,7 @@ pub(crate) struct Report {
     totals: CountsRow,
     engine: EngineInfo,
     machine: Option<MachineInfo>,
+    stages: Vec<StageInfo>,
     ledger: Option<LedgerInfo>,
     delivery: Option<DeliveryInfo>,
     on_the_way: Vec<PlaceInfo>,
@@ -78,6 +79,7 @@ impl Report {
             totals: CountsRow::default(),
             engine: EngineInfo::default(),
             machine: None,
+            stages: Vec::new(),
             ledger: None,
             delivery: None,
             on_the_way: Vec::new(),
@@ -105,10 +107,17 @@ impl Report {
                 // A schedule asks for sessions, of whose requests only the first falls due by it.
             } => (
                 connections,
-                Some(rate_per_s).filter(|_| cell.scenario().is_none()),
+                // Nor is it one number if the load changes, or ends by its count and then waits for the last answers.
+                Some(rate_per_s)
+                    .filter(|_| cell.scenario().is_none() && !job::ends_by_itself(cell)),
             ),
             LoadModel::Users { users, .. } => (users, None),
         };
+        let stage = |stage: &LoadStage| StageInfo {
+            duration_s: stage.duration.as_secs_f64(),
+            target: stage.target,
+        };
+        self.stages = cell.stages.iter().map(stage).collect();
         if let Some(scenario) = cell.scenario() {
             let step = |name: &String| StepInfo {
                 name: name.clone(),
@@ -141,9 +150,11 @@ impl Report {
             sessions.measured = measured.sessions();
         }
         let seconds = |intervals: u64| as_f64(intervals) * cell.measure.interval.as_secs_f64();
-        self.measured_within = progress
-            .window
-            .map(|window| (seconds(window.from), seconds(window.to)));
+        self.measured_within = progress.window.map(|window| {
+            let until = progress.measured_until;
+            let until = until.map_or(seconds(window.to), |until| until.as_secs_f64());
+            (seconds(window.from), until)
+        });
         self.recovery_until = progress.recovery.map(|window| seconds(window.to));
         self.fall = progress
             .recovery
@@ -322,6 +333,7 @@ impl Report {
             disturbances: self.disturbances.clone(),
             fall: self.fall,
             machine: self.machine,
+            stages: self.stages.clone(),
         }
     }
 }

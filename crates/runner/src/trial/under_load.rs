@@ -11,7 +11,7 @@ use crate::{
     counts::{Carried, Measured, interval_row},
     driver::{Driver, Failure},
     events::IntervalEvents,
-    job::{falls_with, intervals_in},
+    job::{self, falls_with, intervals_in},
     load::LoadRun,
     probe::Window,
     trial::{phases::Cut, resources::of_system, steadiness::WarmUp},
@@ -40,6 +40,10 @@ pub(crate) struct Progress {
     in_flight: u64,
     /// End of the last interval, in intervals since the start.
     done: u64,
+    /// The same as time.
+    until: Duration,
+    /// When the measured phase ended, if that was not with a whole interval.
+    pub(crate) measured_until: Option<Duration>,
 }
 
 impl Progress {
@@ -50,6 +54,8 @@ impl Progress {
             recovery: None,
             in_flight: 0,
             done: 0,
+            until: Duration::ZERO,
+            measured_until: None,
         }
     }
 }
@@ -68,8 +74,14 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         let mut warm_up = WarmUp::new();
         let mut cpu = of_system(&driver.usage());
         let mut is_steady = false;
-        while self.progress.done < last && !is_steady {
+        let enough = match schedule.warm_up_until {
+            WarmUpUntil::Requests(requests) => requests,
+            WarmUpUntil::Steady | WarmUpUntil::Time => u64::MAX,
+        };
+        let mut answered = 0;
+        while self.progress.done < last && !is_steady && answered < enough {
             let interval = self.next("the warm-up was over").await?;
+            answered += interval.counts.succeeded + interval.counts.failed;
             self.write(PhaseName::WarmUp, &interval)?;
             let cpu_now = of_system(&driver.usage());
             let used = cpu_now.saturating_sub(cpu);
@@ -94,14 +106,27 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         };
         self.window.send_replace(Some(Window { from, to }));
         self.progress.window = Some(Window { from, to });
-        while self.progress.done < to {
-            let interval = self.next("the measured phase was over").await?;
+        let enough = cell.schedule.requests.unwrap_or(u64::MAX);
+        let mut answered = 0;
+        while self.progress.done < to && answered < enough {
+            let interval = match self.run.next_interval().await {
+                Some(interval) => Arc::new(interval),
+                None if job::ends_by_itself(cell) && self.progress.done > from => break,
+                None => return Err(ended_before("the measured phase was over")),
+            };
             let row = self.write(PhaseName::Measure, &interval)?;
             self.progress.measured.add(&interval, &row);
+            answered += interval.counts.succeeded + interval.counts.failed;
+            let is_whole = interval.length >= self.interval;
+            self.progress.measured_until = (!is_whole).then_some(self.progress.until);
         }
         // Where intervals were taken late, the last one may reach beyond.
         let to = self.progress.done;
-        self.progress.window = Some(Window { from, to });
+        let window = Some(Window { from, to });
+        if self.progress.window != window {
+            self.window.send_replace(window);
+        }
+        self.progress.window = window;
         Ok(())
     }
 
@@ -132,7 +157,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
 
     async fn next(&mut self, before: &str) -> Result<Arc<Interval>, Cut> {
         let next = self.run.next_interval().await.map(Arc::new);
-        next.ok_or_else(|| Failure::new(format!("the load ended before {before}")).into())
+        next.ok_or_else(|| ended_before(before))
     }
 
     fn write(&mut self, phase: PhaseName, interval: &Arc<Interval>) -> Result<CountsRow, Cut> {
@@ -158,8 +183,17 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         self.writer.borrow_mut().interval(&row, histograms)?;
         self.progress.in_flight = interval.counts.in_flight;
         // An interval that was taken late may be as long as several.
-        self.progress.done = intervals_in(interval.start + interval.length, self.interval);
+        self.progress.until = interval.start + interval.length;
+        self.progress.done = match interval.length < self.interval {
+            // The last of a load that has ended by itself.
+            true => intervals_in(interval.start, self.interval) + 1,
+            false => intervals_in(self.progress.until, self.interval),
+        };
         self.events.show(phase, Arc::clone(interval));
         Ok(row.counts)
     }
+}
+
+fn ended_before(what: &str) -> Cut {
+    Failure::new(format!("the load ended before {what}")).into()
 }

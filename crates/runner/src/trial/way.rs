@@ -94,6 +94,14 @@ impl Trial<'_> {
         let outcome = outcome.unwrap_or_else(|_| Err("the load did not end".to_owned()));
         let outcome = outcome.map_err(|why| Cut::from(Failure::new(why)).at(PhaseName::Finish))?;
         report.ended(&outcome);
+        if let Some(time) = outcome.unconnected_for {
+            let why = format!(
+                "no connection was open for {:.0} s, so the load ended after {} requests",
+                time.as_secs_f64(),
+                outcome.totals.sent
+            );
+            return Err(Cut::from(Failure::new(why)).at(PhaseName::Measure));
+        }
         if !deliveries.is_empty() {
             let beside = (&mut sampler, &mut watches);
             self.drain(&mut deliveries, beside, &means.driver, phases, &outcome)

@@ -24,6 +24,22 @@ pub struct Findings {
     pub remarks: Vec<String>,
     /// The generator came late while CPUs idled or were taken by the machine's host, and they were not kept awake.
     pub awake_may_help: bool,
+    /// Whether the measured phase was tested for steadiness.
+    pub steadiness: SteadinessTest,
+}
+
+/// Whether a measured phase was tested for steadiness, and if not, why.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SteadinessTest {
+    /// There was nothing to test: the trial failed.
+    #[default]
+    NotReached,
+    Tested,
+    TooFewIntervals,
+    /// The load changed by its stages.
+    StagedLoad,
+    /// Something was killed on purpose.
+    Disturbed,
 }
 
 impl Findings {

@@ -1,10 +1,10 @@
 //! The system: whether it kept up, and whether it had one level (method rule 5).
 
-use super::{ACHIEVED_MIN, CHANCE, Findings, float, share};
+use super::{ACHIEVED_MIN, CHANCE, Findings, SteadinessTest, float, share};
 use crate::{
     SteadyBins, Verdict,
     backlog::backlog_grows,
-    facts::{LoadModel, RunningTotals, TrialFacts},
+    facts::{LoadCourse, LoadModel, RunningTotals, TrialFacts},
     sample::size,
     silence,
     steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, steady},
@@ -41,7 +41,7 @@ pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
             found.reason(Verdict::Overloaded, text);
         }
     }
-    if facts.is_disturbed() {
+    if facts.is_disturbed() || facts.course == LoadCourse::Stages {
         // What waited while something was down is what was to be seen; `not_judged` says so.
         return;
     }
@@ -78,8 +78,15 @@ fn not_judged(facts: &TrialFacts<'_>, found: &mut Findings) {
 /// could not be made.
 pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     if facts.is_disturbed() {
+        found.steadiness = SteadinessTest::Disturbed;
         return not_judged(facts, found);
     }
+    if facts.course == LoadCourse::Stages {
+        found.steadiness = SteadinessTest::StagedLoad;
+        let remark = "steadiness was not tested: the load changes by its stages";
+        return found.remarks.push(remark.to_owned());
+    }
+    found.steadiness = SteadinessTest::Tested;
     let warm_up = "the warm-up ended at its limit, before the system was steady";
     let bins = SteadyBins {
         least_change_of_times: super::BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0),
@@ -114,9 +121,12 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
                 format!("{warm_up}, and the measured phase is too short to test"),
             );
         }
-        Steadiness::TooShort => found.remarks.push(format!(
-            "steadiness was not tested: it takes at least {MIN_STEADY_BINS} intervals"
-        )),
+        Steadiness::TooShort => {
+            found.steadiness = SteadinessTest::TooFewIntervals;
+            found.remarks.push(format!(
+                "steadiness was not tested: it takes at least {MIN_STEADY_BINS} intervals"
+            ));
+        }
         Steadiness::Steady if facts.warm_up_steady == Some(false) => {
             found
                 .remarks

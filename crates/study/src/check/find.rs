@@ -2,7 +2,7 @@
 
 use super::{
     Checker,
-    load::{MAX_CONNECTIONS, MAX_RATE_PER_S},
+    load::{MAX_CONNECTIONS, MAX_RATE_PER_S, whole_level},
 };
 use crate::{Find, Sought, Threshold, mistake::Finding, raw};
 
@@ -78,12 +78,17 @@ pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Find, load: &mut
         let place = checker.key(&["load", key]);
         checker.report(Finding::new(place, text).expected("find.from alone"));
     }
+    if load.stages.take().is_some() {
+        let text = "load.stages belongs to studies without find, which changes the load from trial to trial";
+        let place = checker.key(&["load", "stages"]);
+        checker.report(Finding::new(place, text).expected("one of the two"));
+    }
     // Where the search is wrong, that is said of the search; the load must not be blamed for lacking what it looks for.
     let [_, at_least, highest] = bounds(raw, fits);
     match fits {
         Sought::Rate => load.rate = Some(raw::Rate(highest.clamp(1e-9, MAX_RATE_PER_S))),
-        Sought::Users => load.users = Some(as_count(highest)),
-        Sought::Connections => load.connections = Some(as_count(highest)),
+        Sought::Users => load.users = Some(whole_level(highest)),
+        Sought::Connections => load.connections = Some(whole_level(highest)),
     }
     if let Some(workers) = load.workers
         && what.is_some_and(|what| what == fits && what != Sought::Rate)
@@ -158,7 +163,7 @@ fn precision(checker: &mut Checker<'_>, raw: &raw::Find) -> Option<f64> {
 
 /// `from`, `at_least`, `at_most`, the defaults put in: each within those that are given.
 fn bounds(raw: &raw::Find, what: Sought) -> [f64; 3] {
-    let level = |given: Option<raw::FindLevel>| given.map(|raw::FindLevel(level)| level);
+    let level = |given: Option<raw::LoadLevel>| given.map(|raw::LoadLevel(level)| level);
     let (first, most) = match what {
         Sought::Rate => (FROM_RATE_PER_S, MAX_RATE_PER_S),
         Sought::Users | Sought::Connections => (FROM_COUNT, f64::from(MAX_CONNECTIONS)),
@@ -227,14 +232,4 @@ fn levels(checker: &mut Checker<'_>, raw: &raw::Find, what: Sought) -> Option<[f
         }
     }
     Some(levels)
-}
-
-fn as_count(level: f64) -> u32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within the bounds after the clamp"
-    )]
-    let count = level.clamp(1.0, f64::from(MAX_CONNECTIONS)) as u32;
-    count
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use waggle_units::format_duration;
 
-use super::{Checker, shown};
+use super::{Checker, shown, stages::highest};
 use crate::{Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, nearest::list, raw};
 
 /// Connections of an open load that names none.
@@ -13,6 +13,7 @@ const OPEN_CONNECTIONS: u32 = 50;
 pub(crate) const MAX_UNDER_WAY: u64 = 1_000_000;
 /// Most connections, and most users, of a load.
 pub(crate) const MAX_CONNECTIONS: u32 = 100_000;
+const STAGES: [&str; 2] = ["load", "stages"];
 /// Highest rate of an open load, per second.
 pub(crate) const MAX_RATE_PER_S: f64 = 10_000_000.0;
 /// Longest thinking time.
@@ -61,8 +62,8 @@ pub(crate) fn name(model: raw::Model) -> &'static str {
 fn keys(model: raw::Model) -> &'static [&'static str] {
     match model {
         raw::Model::Closed => &["connections", "pipelining"],
-        raw::Model::Open => &["rate", "arrivals", "connections", "pipelining"],
-        raw::Model::Users => &["users", "think"],
+        raw::Model::Open => &["rate", "stages", "arrivals", "connections", "pipelining"],
+        raw::Model::Users => &["users", "stages", "think"],
     }
 }
 
@@ -71,6 +72,7 @@ fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::M
         ("connections", raw.connections.is_some()),
         ("pipelining", raw.pipelining.is_some()),
         ("rate", raw.rate.is_some()),
+        ("stages", raw.stages.is_some()),
         ("arrivals", raw.arrivals.is_some()),
         ("users", raw.users.is_some()),
         ("think", raw.think.is_some()),
@@ -131,13 +133,17 @@ fn closed(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
 }
 
 fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
-    let rate = needed(checker, raw.rate, raw::Model::Open, "rate", "rate: 1000/s");
+    let rate = match &raw.stages {
+        Some(stages) => highest(stages).map(raw::Rate),
+        None if checker.is_wild(&STAGES) => None,
+        None => needed(checker, raw.rate, raw::Model::Open, "rate", "rate: 1000/s"),
+    };
     let arrivals = checker.or(raw.arrivals, &["load", "arrivals"], raw::Arrivals::Poisson)?;
     let connections = checker.or(raw.connections, &["load", "connections"], OPEN_CONNECTIONS)?;
     let pipelining = checker.or(raw.pipelining, &["load", "pipelining"], 1)?;
     limit_under_way(checker, connections, pipelining);
     let raw::Rate(rate_per_s) = rate?;
-    if !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
+    if raw.stages.is_none() && !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
         let what = format!("load.rate is {rate_per_s} per second");
         let expected = format!("more than 0 and at most {MAX_RATE_PER_S}");
         checker.report(Finding::new(checker.at(&["load", "rate"]), what).expected(expected));
@@ -154,6 +160,17 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     })
 }
 
+/// A level of users or connections.
+pub(super) fn whole_level(level: f64) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the bounds after the clamp"
+    )]
+    let count = level.clamp(1.0, f64::from(MAX_CONNECTIONS)) as u32;
+    count
+}
+
 fn limit_under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32) {
     let total = u64::from(connections) * u64::from(pipelining);
     if total > MAX_UNDER_WAY {
@@ -166,7 +183,11 @@ fn limit_under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32)
 }
 
 fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
-    let users = needed(checker, raw.users, raw::Model::Users, "users", "users: 50");
+    let users = match &raw.stages {
+        Some(stages) => raw.users.or_else(|| highest(stages).map(whole_level)),
+        None if checker.is_wild(&STAGES) => None,
+        None => needed(checker, raw.users, raw::Model::Users, "users", "users: 50"),
+    };
     // Between two sessions there need be no pause: a scenario has its own.
     let none = raw::Think::Fixed(raw::Span(Duration::ZERO));
     let is_scenario = checker

@@ -4,7 +4,13 @@ use std::time::Duration;
 
 use waggle_units::format_duration;
 
-use super::{Checker, level::Asked, recovery::recovery, shown};
+use super::{
+    Checker,
+    level::Asked,
+    recovery::recovery,
+    shown,
+    stages::{refuse_longer, refuse_other_levels},
+};
 use crate::{
     Delivery, First, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw,
 };
@@ -14,13 +20,16 @@ pub const MIN_STEADY_INTERVALS: u32 = 4;
 /// Most histogram intervals of a phase that is counted in them.
 const MAX_INTERVALS: u128 = 100_000;
 /// Shortest and longest time of a phase.
-const PHASE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(24 * 3600));
+pub(super) const PHASE: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_secs(24 * 3600));
 
 const WARM_UP: Duration = Duration::from_secs(20);
 const DRAIN: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_secs(2);
 const READY: Duration = Duration::from_secs(30);
 const REPEAT: u32 = 5;
+const MEASURE_AT_MOST: Duration = Duration::from_secs(3600);
+const MEASURE: [&str; 2] = ["schedule", "measure"];
 const FIRST: [&str; 3] = ["schedule", "warm_up", "first"];
 
 /// What a schedule has to fit; nothing where that is wrong itself.
@@ -29,6 +38,8 @@ pub(crate) struct Beside<'a> {
     pub interval: Option<Duration>,
     pub delivery: Option<&'a Delivery>,
     pub load: Option<&'a LoadModel>,
+    /// How long the stages of the load take; `None`: it has none.
+    pub stages: Option<Duration>,
 }
 
 /// The phases.
@@ -37,7 +48,7 @@ pub(crate) fn schedule(
     raw: &raw::Schedule,
     beside: &Beside<'_>,
 ) -> Option<Schedule> {
-    let warm_up = warm_up(checker, raw, beside.interval);
+    let warm_up = warm_up(checker, raw, beside);
     let first = match raw
         .warm_up
         .as_ref()
@@ -46,9 +57,10 @@ pub(crate) fn schedule(
         Some(given) => first(checker, given, beside, warm_up.map(|(_, at_most)| at_most)).map(Some),
         None => checker.or(None, &FIRST, None),
     };
-    let measure = raw.measure.and_then(|raw::Span(time)| {
-        whole_intervals(checker, time, &["schedule", "measure"], beside.interval)
-    });
+    let measure = warm_up.and_then(|(_, at_most)| measured(checker, raw, beside, at_most));
+    if beside.stages.is_some() {
+        refuse_other_levels(checker, raw);
+    }
     let recovery = match &raw.recovery {
         Some(given) => recovery(checker, raw, given, beside).map(Some),
         None => checker.or(None, &["schedule", "recovery"], None),
@@ -78,6 +90,7 @@ pub(crate) fn schedule(
         warm_up_at_most,
         first: first?,
         measure: measure?,
+        requests: requests_of(raw),
         recovery: recovery?,
         drain_at_most,
         drain_quiet,
@@ -103,39 +116,36 @@ pub(crate) fn fresh(raw: Option<&raw::Schedule>) -> Fresh {
     }
 }
 
+/// What ends the warm-up, and the longest that it may take.
 fn warm_up(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
-    interval: Option<Duration>,
+    beside: &Beside<'_>,
 ) -> Option<(WarmUpUntil, Duration)> {
     let path = ["schedule", "warm_up", "at_most"];
-    let (until, at_most) = match &raw.warm_up {
-        Some(warm_up) => {
-            let until = checker.or(
-                warm_up.until,
-                &["schedule", "warm_up", "until"],
-                raw::WarmUpUntil::Steady,
-            )?;
-            (
-                until,
-                checker.within(warm_up.at_most?.0, &path, (Duration::ZERO, PHASE.1))?,
-            )
-        }
-        None => checker.or(
-            None,
-            &["schedule", "warm_up"],
-            (raw::WarmUpUntil::Steady, WARM_UP),
-        )?,
+    let Some(given) = &raw.warm_up else {
+        let none = beside.stages.is_some() || requests_of(raw).is_some();
+        let default = match none {
+            true => (WarmUpUntil::Time, Duration::ZERO),
+            false => (WarmUpUntil::Steady, WARM_UP),
+        };
+        return checker.or(None, &["schedule", "warm_up"], default);
     };
-    let (until, intervals, why) = match until {
-        raw::WarmUpUntil::Steady => (
-            WarmUpUntil::Steady,
+    let at_most = given
+        .at_most
+        .and_then(|raw::Span(time)| checker.within(time, &path, (Duration::ZERO, PHASE.1)));
+    let until = until(checker, given, beside.stages.is_some());
+    let (until, at_most) = (until?, at_most?);
+    let (intervals, why) = match until {
+        WarmUpUntil::Steady => (
             MIN_STEADY_INTERVALS,
             "until: steady cannot be judged sooner",
         ),
-        raw::WarmUpUntil::Time => (WarmUpUntil::Time, 1, "a warm-up lasts at least one"),
+        WarmUpUntil::Time if at_most.is_zero() => (0, ""),
+        WarmUpUntil::Time | WarmUpUntil::Requests(_) => (1, "a warm-up lasts at least one"),
     };
-    if let Some(shortest) = interval
+    if let Some(shortest) = beside
+        .interval
         .map(|interval| interval * intervals)
         .filter(|shortest| at_most < *shortest)
     {
@@ -147,6 +157,117 @@ fn warm_up(
         checker.report(Finding::new(checker.at(&path), what).expected(expected));
     }
     Some((until, at_most))
+}
+
+/// What ends a warm-up that the study describes.
+fn until(checker: &mut Checker<'_>, given: &raw::WarmUp, has_stages: bool) -> Option<WarmUpUntil> {
+    let path = ["schedule", "warm_up", "until"];
+    let requests = ["schedule", "warm_up", "requests"];
+    if let Some(requests_given) = given.requests {
+        if given.until.is_some() {
+            let what = "schedule.warm_up has both until and requests";
+            checker.report(Finding::new(checker.key(&requests), what).expected("one of the two"));
+        }
+        return Some(WarmUpUntil::Requests(requests_given));
+    }
+    if checker.is_wild(&requests) {
+        return None;
+    }
+    let is_none = given.at_most.is_some_and(|raw::Span(time)| time.is_zero());
+    let default = match has_stages || is_none {
+        true => raw::WarmUpUntil::Time,
+        false => raw::WarmUpUntil::Steady,
+    };
+    match checker.or(given.until, &path, default)? {
+        raw::WarmUpUntil::Time => Some(WarmUpUntil::Time),
+        raw::WarmUpUntil::Steady => {
+            if has_stages {
+                let what = "schedule.warm_up.until is steady, and a load with stages never is";
+                checker.report(Finding::new(checker.at(&path), what).expected("time"));
+            }
+            Some(WarmUpUntil::Steady)
+        }
+    }
+}
+
+/// How long is measured at most, behind a warm-up.
+fn measured(
+    checker: &mut Checker<'_>,
+    raw: &raw::Schedule,
+    beside: &Beside<'_>,
+    warm_up: Duration,
+) -> Option<Duration> {
+    let rest = beside.stages.map(|stages| stages.saturating_sub(warm_up));
+    let time = match &raw.measure {
+        Some(raw::Measured::Time(raw::Span(time))) => {
+            whole_intervals(checker, *time, &MEASURE, beside.interval)?
+        }
+        Some(raw::Measured::Requests(given)) => {
+            refuse_unknown_length(checker, raw);
+            at_most_of(checker, given, beside.interval?, rest)?
+        }
+        None if checker.is_wild(&MEASURE) => return None,
+        None => match rest {
+            Some(rest) => whole_intervals(checker, rest, &["load", "stages"], beside.interval)?,
+            None => {
+                let what = "schedule lacks the key \"measure\"";
+                let expected =
+                    "measure: a duration such as 250ms, 10s, 2m or 1h, or { requests: 10000 }";
+                let place = checker.key(&["schedule"]);
+                checker.report(Finding::new(place, what).expected(expected));
+                return None;
+            }
+        },
+    };
+    if let Some(stages) = beside.stages {
+        refuse_longer(checker, warm_up + time, stages);
+    }
+    Some(time)
+}
+
+/// The number of requests that ends the measured phase.
+fn requests_of(raw: &raw::Schedule) -> Option<u64> {
+    match &raw.measure {
+        Some(raw::Measured::Requests(given)) => given.requests,
+        Some(raw::Measured::Time(_)) | None => None,
+    }
+}
+
+/// The limit of a phase that ends by its requests, in whole intervals; without one, the `rest` of the stages.
+fn at_most_of(
+    checker: &mut Checker<'_>,
+    given: &raw::MeasuredRequests,
+    interval: Duration,
+    rest: Option<Duration>,
+) -> Option<Duration> {
+    let path = ["schedule", "measure", "at_most"];
+    let time = match given.at_most {
+        Some(raw::Span(time)) => whole_intervals(checker, time, &path, Some(interval))?,
+        None => {
+            let longest = interval.saturating_mul(u32::try_from(MAX_INTERVALS).unwrap_or(u32::MAX));
+            let time = rest.unwrap_or(MEASURE_AT_MOST).min(longest);
+            let intervals = time.as_nanos() / interval.as_nanos().max(1);
+            interval * u32::try_from(intervals.max(1)).unwrap_or(u32::MAX)
+        }
+    };
+    checker.or(Some(time), &path, time)
+}
+
+/// What is told beforehand when to happen needs phases of known length.
+fn refuse_unknown_length(checker: &mut Checker<'_>, raw: &raw::Schedule) {
+    let disturbs = checker.root().child("disturb").is_some();
+    let given = [
+        (&["schedule", "recovery"][..], raw.recovery.is_some()),
+        (&["disturb"][..], disturbs),
+    ];
+    for (path, _) in given.into_iter().filter(|(_, given)| *given) {
+        let what = format!(
+            "{} needs a measured phase whose length is known, and this one ends by its requests",
+            path.join(".")
+        );
+        let place = checker.key(path);
+        checker.report(Finding::new(place, what).expected("schedule.measure: a duration"));
+    }
 }
 
 /// The level with which the warm-up begins.

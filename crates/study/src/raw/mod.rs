@@ -2,23 +2,31 @@
 //! is made from these types, doc comments included, and the same schema finds what is wrong with a file's shape;
 //! so every key is an `Option` here, also the required ones: what is missing or wrong was reported by then.
 
+mod load;
 mod place;
 mod provision;
 mod scalar;
 mod scenario;
+mod schedule;
 mod study;
 mod system;
 
+pub(crate) use load::{
+    Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
+};
 pub(crate) use place::{KafkaLag, Probe, Watch};
 pub(crate) use provision::{Arguments, Conditions, Levels, Server, SetupStep};
-pub(crate) use scalar::{FindLevel, Name, OneOrSeveral, Rate, Share, Size, Span, Status, Think};
+pub(crate) use scalar::{
+    LoadLevel, Measured, Name, OneOrSeveral, Rate, Share, Size, Span, Status, Think,
+};
 pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
+pub(crate) use schedule::{
+    First, Fresh, MeasuredRequests, Order, Ready, Recovery, Schedule, WarmUp, WarmUpUntil,
+};
 pub(crate) use study::{
-    Arrivals, Delivery, Disturbance, Expect, Find, First, Fresh, Load, Measure, Model, Order,
-    Protocol, Published, PublishedColumn, Ready, Records, RecordsFormat, Recovery, Request,
-    Schedule, Study, UseSystem, WarmUpUntil,
+    Delivery, Disturbance, Find, Measure, Published, PublishedColumn, Study, UseSystem,
 };
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,

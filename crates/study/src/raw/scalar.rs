@@ -10,6 +10,7 @@ use serde::{
 
 use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
 
+use super::MeasuredRequests;
 use crate::Level;
 
 /// `250ms`, `10s`, `2m`, `1h`.
@@ -70,12 +71,12 @@ impl TryFrom<Level> for Share {
     }
 }
 
-/// A level that a search tries: `1000/s`, or a number of users or connections.
+/// A level of the load: `1000/s`, or a number of users or connections.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "Level")]
-pub(crate) struct FindLevel(pub f64);
+pub(crate) struct LoadLevel(pub f64);
 
-impl TryFrom<Level> for FindLevel {
+impl TryFrom<Level> for LoadLevel {
     type Error = &'static str;
 
     fn try_from(level: Level) -> Result<Self, Self::Error> {
@@ -110,6 +111,13 @@ impl OneOrSeveral {
 pub(crate) enum Think {
     Fixed(Span),
     Random(RandomThink),
+}
+
+/// `30s` or `{requests: 10000, at_most: 5m}`.
+#[derive(Debug, Clone)]
+pub(crate) enum Measured {
+    Time(Span),
+    Requests(MeasuredRequests),
 }
 
 /// How a user's thinking time is drawn; exactly one key.
@@ -196,27 +204,6 @@ impl<'de> Deserialize<'de> for OneOrSeveral {
     }
 }
 
-impl<'de> Deserialize<'de> for Think {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ThinkVisitor;
-        impl<'de> Visitor<'de> for ThinkVisitor {
-            type Value = Think;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a duration, exponential or uniform")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
-                Span::try_from(text.to_owned())
-                    .map(Think::Fixed)
-                    .map_err(E::custom)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Think, A::Error> {
-                RandomThink::deserialize(MapAccessDeserializer::new(map)).map(Think::Random)
-            }
-        }
-        deserializer.deserialize_any(ThinkVisitor)
-    }
-}
-
 /// Says what a type looks like in the schema, in place.
 macro_rules! inline_schema {
     ($type:ty, $generator:ident => $schema:expr) => {
@@ -249,8 +236,8 @@ inline_schema!(Rate, _generator => json_schema!({
 inline_schema!(Share, _generator => json_schema!({
     "type": ["number", "string"], "x-waggle": "share", "minimum": 0, "maximum": 1, "pattern": r"^[0-9]+(\.[0-9]+)?%?$"
 }));
-inline_schema!(FindLevel, _generator => json_schema!({
-    "type": ["number", "string"], "x-waggle": "find level", "minimum": 0, "pattern": r"^[0-9]+(\.[0-9]+)?(/[smh])?$"
+inline_schema!(LoadLevel, _generator => json_schema!({
+    "type": ["number", "string"], "x-waggle": "load level", "minimum": 0, "pattern": r"^[0-9]+(\.[0-9]+)?(/[smh])?$"
 }));
 inline_schema!(Level, _generator => json_schema!({ "type": ["integer", "number", "boolean", "string"] }));
 inline_schema!(Status, _generator => json_schema!({
@@ -265,8 +252,48 @@ inline_schema!(OneOrSeveral, _generator => json_schema!({
         { "type": "array", "items": { "type": "string" }, "minItems": 1 }
     ]
 }));
-inline_schema!(Think, generator => {
-    let fixed = generator.subschema_for::<Span>();
-    let random = generator.subschema_for::<RandomThink>();
-    json_schema!({ "anyOf": [fixed, random] })
-});
+
+/// Reads a duration in one variant of a type, or a mapping in another.
+macro_rules! duration_or_mapping {
+    ($type:ident, $time:ident, $mapping:ident($mapped:ty), $expected:literal) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct ThisVisitor;
+                impl<'de> Visitor<'de> for ThisVisitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
+                        Span::try_from(text.to_owned())
+                            .map($type::$time)
+                            .map_err(E::custom)
+                    }
+                    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$type, A::Error> {
+                        <$mapped>::deserialize(MapAccessDeserializer::new(map)).map($type::$mapping)
+                    }
+                }
+                deserializer.deserialize_any(ThisVisitor)
+            }
+        }
+
+        inline_schema!($type, generator => {
+            let time = generator.subschema_for::<Span>();
+            let mapping = generator.subschema_for::<$mapped>();
+            json_schema!({ "anyOf": [time, mapping] })
+        });
+    };
+}
+
+duration_or_mapping!(
+    Think,
+    Fixed,
+    Random(RandomThink),
+    "a duration, exponential or uniform"
+);
+duration_or_mapping!(
+    Measured,
+    Time,
+    Requests(MeasuredRequests),
+    "a duration or requests"
+);

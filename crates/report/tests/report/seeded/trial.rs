@@ -506,6 +506,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         disturbances: disturbances(made),
         fall: None,
         machine: machine(made),
+        stages: Vec::new(),
     }
 }
 
@@ -616,5 +617,6 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         disturbances: disturbances(made),
         fall: None,
         machine: None,
+        stages: Vec::new(),
     }
 }

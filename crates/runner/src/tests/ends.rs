@@ -1,0 +1,111 @@
+//! Loads that change by stages, and phases that end by a number of requests.
+
+use std::time::Duration;
+
+use waggle_load::{Model, Rate, Stage, UserStage};
+use waggle_results::{PhaseName, StageInfo, Trial, TrialEnd};
+
+use super::{Bench, STUDY, Then, world};
+
+const CLOSED: &str = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
+const WARM_UP: &str = "  warm_up: { until: time, at_most: 1s }\n";
+const MEASURE: &str = "  measure: 2s\n";
+
+/// Runs the study with these changes; gives its trials and what the load was.
+async fn ran(changes: &[(&str, &str)]) -> (Vec<Trial>, Vec<Model>) {
+    let mut study = STUDY.to_owned();
+    for (old, new) in changes {
+        assert!(study.contains(old), "{old}");
+        study = study.replace(old, new);
+    }
+    let (bench, fake) = (Bench::with(&study), world(None));
+    bench.run(&fake, Then::Nothing).await.0.unwrap();
+    let trials = bench.results().trials;
+    for trial in &trials {
+        assert_eq!(trial.info.end, TrialEnd::Completed);
+        let ledger = trial.info.ledger.as_ref().unwrap();
+        assert_eq!((ledger.missing, ledger.sent), (0, trial.info.totals.sent));
+    }
+    assert_eq!(trials.len(), 4);
+    let models = std::mem::take(&mut fake.borrow_mut().models);
+    (trials, models)
+}
+
+fn measured(trial: &Trial) -> (f64, f64, u64) {
+    let phase = trial.info.phase(PhaseName::Measure).unwrap();
+    (phase.start_s, phase.end_s, trial.info.measured.sent)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_that_goes_through_stages_is_measured_from_beginning_to_end() {
+    let load = "  model: open\n  connections: ${connections}\n  stages: [{ duration: 1s, target: 400/s }, \
+                { duration: 0s, target: 800/s }, { duration: 500ms, target: 0/s }]\n";
+    let (trials, models) = ran(&[(CLOSED, load), (WARM_UP, ""), (MEASURE, "")]).await;
+    let stage = |to_per_s, ms| Stage {
+        to_per_s,
+        over: Duration::from_millis(ms),
+    };
+    let expected = Rate::Stages(vec![stage(400.0, 1_000), stage(800.0, 0), stage(0.0, 500)]);
+    for model in &models {
+        assert!(
+            matches!(model, Model::Open { rate, .. } if *rate == expected),
+            "{model:?}"
+        );
+    }
+    let info = |duration_s, target| StageInfo { duration_s, target };
+    for trial in &trials {
+        assert_eq!(measured(trial), (0.0, 1.5, 600));
+        assert_eq!(
+            trial.info.stages,
+            [info(1.0, 400.0), info(0.0, 800.0), info(0.5, 0.0)]
+        );
+        assert_eq!(trial.info.engine.offered_per_s, None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_stages_can_be_left_out_as_a_warm_up() {
+    let load = "  model: users\n  think: 1s\n  stages: [{ duration: 1s, target: 40 }, { duration: 1s, target: 40 }]\n  \
+                workers: ${connections}\n";
+    let (trials, models) = ran(&[(CLOSED, load), (MEASURE, "")]).await;
+    let over = Duration::from_secs(1);
+    let expected = [UserStage { to: 40, over }; 2];
+    for model in &models {
+        assert!(
+            matches!(model, Model::Users { users: 40, stages, .. } if *stages == expected),
+            "{model:?}"
+        );
+    }
+    for trial in &trials {
+        assert_eq!(measured(trial), (1.0, 2.0, 400));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_warm_up_exactly_as_many_requests_are_sent_as_the_study_says() {
+    let (trials, _) = ran(&[(WARM_UP, ""), (MEASURE, "  measure: { requests: 350 }\n")]).await;
+    for trial in &trials {
+        assert_eq!(trial.info.totals.sent, 350);
+        // The last interval ends with the last answer.
+        assert_eq!(measured(trial), (0.0, 0.875, 350));
+        assert_eq!(trial.info.measured.seconds, 0.875);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_warm_up_and_a_measured_phase_end_with_the_interval_that_has_the_last_of_their_requests()
+{
+    let warm_up = "  warm_up: { requests: 250, at_most: 5s }\n";
+    let measure = "  measure: { requests: 201, at_most: 5s }\n";
+    let (trials, _) = ran(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
+    for trial in &trials {
+        assert_eq!(measured(trial), (0.75, 1.5, 300));
+    }
+    // Or when their time is up.
+    let warm_up = "  warm_up: { requests: 250, at_most: 500ms }\n";
+    let measure = "  measure: { requests: 2000, at_most: 1s }\n";
+    let (trials, _) = ran(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
+    for trial in &trials {
+        assert_eq!(measured(trial), (0.5, 1.5, 400));
+    }
+}

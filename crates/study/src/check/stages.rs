@@ -1,0 +1,132 @@
+//! A load that changes, stage by stage.
+
+use std::time::Duration;
+
+use waggle_units::format_duration;
+
+use super::{
+    Checker,
+    load::{MAX_CONNECTIONS, MAX_RATE_PER_S},
+    schedule::PHASE,
+};
+use crate::{LoadModel, LoadStage, mistake::Finding, raw};
+
+const PATH: [&str; 2] = ["load", "stages"];
+
+/// The highest target of the stages; `None`: none of them has one.
+pub(super) fn highest(stages: &[raw::LoadStage]) -> Option<f64> {
+    let targets = stages.iter().filter_map(|stage| stage.target);
+    targets
+        .map(|raw::LoadLevel(target)| target)
+        .max_by(f64::total_cmp)
+}
+
+/// The stages of a load; none if its level does not change.
+pub(crate) fn stages(
+    checker: &mut Checker<'_>,
+    raw: &raw::Load,
+    model: Option<&LoadModel>,
+) -> Option<Vec<LoadStage>> {
+    let Some(given) = &raw.stages else {
+        return (!checker.is_wild(&PATH)).then(Vec::new);
+    };
+    if raw.rate.is_some() {
+        let what = "load has both rate and stages";
+        checker.report(Finding::new(checker.key(&PATH), what).expected("one of the two"));
+    }
+    let mut found = Vec::new();
+    for (index, stage) in given.iter().enumerate() {
+        found.extend(one_stage(checker, stage, &index.to_string(), model));
+    }
+    if found.len() < given.len() {
+        return None;
+    }
+    let brings_nothing = highest(given).is_none_or(|target| target <= 0.0);
+    if brings_nothing || found.iter().all(|stage| stage.duration.is_zero()) {
+        let what = "load.stages bring no requests";
+        let expected = "a stage with a target above 0, and one that takes time";
+        checker.report(Finding::new(checker.key(&PATH), what).expected(expected));
+        return None;
+    }
+    Some(found)
+}
+
+/// How long the stages of a load take; `None`: it has none.
+pub(crate) fn length_of(
+    stages: Option<&[LoadStage]>,
+    model: Option<&LoadModel>,
+) -> Option<Duration> {
+    let is_closed = matches!(model, Some(LoadModel::Closed { .. }));
+    let stages = stages.filter(|stages| !stages.is_empty() && !is_closed)?;
+    Some(stages.iter().map(|stage| stage.duration).sum())
+}
+
+fn one_stage(
+    checker: &mut Checker<'_>,
+    raw: &raw::LoadStage,
+    index: &str,
+    model: Option<&LoadModel>,
+) -> Option<LoadStage> {
+    let path = |key: &'static str| [PATH[0], PATH[1], index, key];
+    let duration = raw.duration.and_then(|raw::Span(time)| {
+        checker.within(time, &path("duration"), (Duration::ZERO, PHASE.1))
+    });
+    let raw::LoadLevel(target) = raw.target?;
+    let (fits, expected) = match model {
+        Some(LoadModel::Users { users, .. }) => (
+            target.fract() == 0.0 && target <= f64::from((*users).min(MAX_CONNECTIONS)),
+            format!("a whole number of users up to {users}"),
+        ),
+        _ => (
+            target <= MAX_RATE_PER_S,
+            format!("a rate of at most {MAX_RATE_PER_S}/s"),
+        ),
+    };
+    if !fits {
+        let what = format!("load.stages[{}].target is {target}", number_of(index));
+        let place = checker.at(&path("target"));
+        checker.report(Finding::new(place, what).expected(expected));
+        return None;
+    }
+    Some(LoadStage {
+        duration: duration?,
+        target,
+    })
+}
+
+/// Counted from 1, as messages count.
+fn number_of(index: &str) -> usize {
+    index.parse::<usize>().map_or(0, |index| index + 1)
+}
+
+/// Refuses a phase of the schedule that sets a level of its own.
+pub(super) fn refuse_other_levels(checker: &mut Checker<'_>, raw: &raw::Schedule) {
+    let begins = raw
+        .warm_up
+        .as_ref()
+        .is_some_and(|warm_up| warm_up.first.is_some());
+    let given = [
+        (&["schedule", "warm_up", "first"][..], begins),
+        (&["schedule", "recovery"][..], raw.recovery.is_some()),
+    ];
+    for (path, _) in given.into_iter().filter(|(_, given)| *given) {
+        let what = format!(
+            "{} sets a level, and load.stages say them all",
+            path.join(".")
+        );
+        checker.report(Finding::new(checker.key(path), what).expected("one more stage"));
+    }
+}
+
+/// Refuses phases that go on when the stages are over.
+pub(super) fn refuse_longer(checker: &mut Checker<'_>, phases: Duration, stages: Duration) {
+    if phases > stages {
+        let what = format!(
+            "load.stages take {}, and the schedule {}",
+            format_duration(stages),
+            format_duration(phases)
+        );
+        let expected = "warm-up and measured phase within the stages";
+        checker.report(Finding::new(checker.key(&PATH), what).expected(expected));
+    }
+}

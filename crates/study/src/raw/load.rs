@@ -1,0 +1,170 @@
+//! The part `load` of a study, key by key: the model, and the one request.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{LoadLevel, Name, Rate, Scenario, Span, Status, Think, impl_methods};
+
+/// How requests come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Model {
+    /// Each connection keeps `pipelining` requests under way.
+    Closed,
+    /// Requests fall due by the clock at `rate`, whatever the answers do.
+    Open,
+    /// Each of `users` sends, waits for the answer, and thinks.
+    Users,
+}
+
+/// When requests of an open load fall due.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Arrivals {
+    /// At random, independent of each other.
+    Poisson,
+    /// At equal distances.
+    Uniform,
+}
+
+/// The version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Protocol {
+    /// HTTP/1.1: `pipelining` requests go out before the first is answered.
+    Http1,
+    /// HTTP/2: `pipelining` streams at once on a connection.
+    Http2,
+}
+
+/// The load: a model with its keys, and a request or a scenario.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Load {
+    /// How requests come about; there is no default.
+    #[schemars(required)]
+    pub model: Option<Model>,
+    /// Connections, over all workers. Closed: required. Open: 50 by default.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub connections: Option<u32>,
+    /// Requests under way on one connection at once; 1 by default. Closed and open.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub pipelining: Option<u32>,
+    /// Requests that fall due, e.g. `1000/s`. Open.
+    pub rate: Option<Rate>,
+    /// A load that changes, stage by stage, beginning at 0; in place of `rate` or of a constant number of users. Open and users.
+    #[schemars(length(min = 1, max = 1_000))]
+    pub stages: Option<Vec<LoadStage>>,
+    /// How arrivals are spread; poisson by default. Open.
+    pub arrivals: Option<Arrivals>,
+    /// Number of users, each with a connection of its own; with `stages` the most at a time, by default their highest target. Users.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub users: Option<u32>,
+    /// Time between an answer and the user's next request: `1s`, `{ exponential: 1s }` or `{ uniform: [1s, 3s] }`; with a
+    /// scenario, between two sessions, and none by default. Users.
+    pub think: Option<Think>,
+    /// Load worker threads; one for each CPU given to the load by default.
+    #[schemars(range(min = 1, max = 900))]
+    pub workers: Option<u32>,
+    /// The version of HTTP; http1 by default. With http2 the system is taken to speak it from the first byte.
+    pub protocol: Option<Protocol>,
+    /// What is sent: the same request again and again.
+    pub request: Option<Request>,
+    /// What is sent, in place of `request`: sessions of several requests.
+    pub scenario: Option<Scenario>,
+}
+
+/// A stretch of time in which the load goes evenly from the level that it had to another one.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoadStage {
+    /// How long it takes; 0s: the load jumps to the target.
+    #[schemars(required)]
+    pub duration: Option<Span>,
+    /// The level at its end: a rate such as `1000/s`, or a number of users.
+    #[schemars(required)]
+    pub target: Option<LoadLevel>,
+}
+
+/// The request of the load. Its method is the key of its path: exactly one of get, put, post, …
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Request {
+    /// Its name in thresholds and in the report.
+    #[schemars(required)]
+    pub name: Option<Name>,
+    /// Path of a GET request.
+    pub get: Option<String>,
+    /// Path of a PUT request.
+    pub put: Option<String>,
+    /// Path of a POST request.
+    pub post: Option<String>,
+    /// Path of a HEAD request.
+    pub head: Option<String>,
+    /// Path of a DELETE request.
+    pub delete: Option<String>,
+    /// Path of a PATCH request.
+    pub patch: Option<String>,
+    /// Path of an OPTIONS request.
+    pub options: Option<String>,
+    /// The system's endpoint it goes to; by default the only one.
+    pub to: Option<String>,
+    /// Header fields beside those that every request has.
+    pub headers: Option<IndexMap<String, String>>,
+    /// The body as it is sent.
+    pub body: Option<String>,
+    /// Records as the body, in place of `body`.
+    pub records: Option<Records>,
+    /// Which answers are a success; any 2xx by default.
+    pub expect: Option<Expect>,
+    /// How long an answer is waited for; 10s by default.
+    pub timeout: Option<Span>,
+}
+
+impl_methods!(Request);
+
+/// Records from a file, each stamped with a key and a time of its own as it is sent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Records {
+    /// The file, relative to the study's folder.
+    #[schemars(required)]
+    pub from: Option<String>,
+    /// How to read the file; by default from its ending: .lp, .ndjson, .json, .csv.
+    pub format: Option<RecordsFormat>,
+    /// How to write the body; line-protocol by default.
+    #[serde(rename = "as")]
+    pub send_as: Option<RecordsFormat>,
+    /// Records in one request; 1 by default.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub per_request: Option<u32>,
+    /// The measurement of records from CSV or NDJSON.
+    pub measurement: Option<String>,
+    /// The column (key) with the time, in CSV or NDJSON.
+    pub time: Option<String>,
+    /// The columns (keys) that are tags, in CSV or NDJSON.
+    pub tags: Option<Vec<String>>,
+}
+
+/// A text format of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RecordsFormat {
+    LineProtocol,
+    Ndjson,
+    Json,
+    Csv,
+}
+
+/// Which answers are a success.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expect {
+    /// A status code or a list of them.
+    pub status: Option<Status>,
+    /// The whole body.
+    pub body_equals: Option<String>,
+    /// A part of the body.
+    pub body_contains: Option<String>,
+}
