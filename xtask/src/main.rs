@@ -8,6 +8,7 @@
     reason = "a program of chores tells how they go"
 )]
 
+mod circles;
 mod fuzz;
 mod outputs;
 mod programs;

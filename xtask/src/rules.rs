@@ -31,24 +31,34 @@ const EMPTY_WORDS: [&str; 7] = [
 /// Folders of one machine: no file may hold a path that starts in one of these.
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
-/// Which crates a crate may use; one that is not listed may use none of ours.
-const ARROWS: [(&str, &[&str]); 7] = [
+/// Every crate, with those of ours that it may use.
+const ARROWS: [(&str, &[&str]); 15] = [
     (
         "waggle-cli",
         &[
-            "record", "study", "load", "stats", "results", "runner", "report", "ui", "testkit",
-            "units",
+            "record", "study", "load", "stats", "results", "runner", "report", "testkit", "units",
         ],
     ),
+    (
+        "waggle-gateway",
+        &["influxdb", "record", "service", "sink", "testkit"],
+    ),
+    ("waggle-influxdb", &[]),
     ("waggle-load", &["testkit"]),
-    ("waggle-ui", &["runner", "study", "results", "report"]),
+    ("waggle-record", &[]),
+    ("waggle-report", &["results", "stats"]),
+    ("waggle-results", &[]),
     (
         "waggle-runner",
         &["study", "load", "results", "stats", "record", "testkit"],
     ),
+    ("waggle-service", &["units"]),
+    ("waggle-sink", &["influxdb", "record", "service", "testkit"]),
+    ("waggle-stats", &[]),
     ("waggle-study", &["units"]),
-    ("waggle-report", &["results", "stats"]),
-    ("waggle-gateway", &["record", "testkit", "units"]),
+    ("waggle-testkit", &[]),
+    ("waggle-units", &[]),
+    ("xtask", &[]),
 ];
 
 /// Every rule that is about one file.
@@ -71,24 +81,36 @@ pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
     found.into_iter().map(breach).collect()
 }
 
-/// Crates that use one they may not use.
+/// Crates that are not listed, that are listed and do not exist, or that use one they may not use.
 pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
-    let mut breaches = Vec::new();
+    let breach = |package: &str, rule: String| Breach {
+        file: package.to_owned(),
+        line: 0,
+        rule,
+    };
+    let mut breaches: Vec<Breach> = ARROWS
+        .iter()
+        .filter(|(listed, _)| !packages.contains_key(*listed))
+        .map(|(listed, _)| {
+            breach(
+                listed,
+                "is listed in xtask/src/rules.rs, but there is no such crate".to_owned(),
+            )
+        })
+        .collect();
     for (package, uses) in packages {
-        let allowed = ARROWS
-            .iter()
-            .find(|(name, _)| name == package)
-            .map_or(&[][..], |(_, allowed)| allowed);
+        let Some((_, allowed)) = ARROWS.iter().find(|(listed, _)| listed == package) else {
+            let rule = "is not listed in xtask/src/rules.rs with the crates that it may use";
+            breaches.push(breach(package, rule.to_owned()));
+            continue;
+        };
         let is_allowed = |used: &str| {
             used.strip_prefix("waggle-")
                 .is_some_and(|used| allowed.contains(&used))
         };
         for used in uses.iter().filter(|used| !is_allowed(used)) {
-            breaches.push(Breach {
-                file: package.clone(),
-                line: 0,
-                rule: format!("may not use {used}; allowed are {allowed:?}"),
-            });
+            let rule = format!("may not use {used}; allowed are {allowed:?}");
+            breaches.push(breach(package, rule));
         }
     }
     breaches

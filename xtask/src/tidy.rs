@@ -1,10 +1,11 @@
 //! Looks at every file of the project and at its crates, and tells what breaks a rule. The rules are in `rules`.
 
-use std::{collections::BTreeMap, fs, process::Command};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    circles::{self, Sources},
     rules::{self, Breach},
     steps::{Root, cargo_program},
 };
@@ -12,14 +13,24 @@ use crate::{
 /// Checks every rule; the error lists all that is broken.
 pub(crate) fn tidy(root: &Root) -> Result<()> {
     let mut breaches = Vec::new();
+    let mut sources = Sources::new();
     for file in files(root)? {
         // Files that are no text (images, archives) have no rules; a link to nowhere is not there.
         let Ok(text) = fs::read_to_string(root.path().join(&file)) else {
             continue;
         };
         breaches.extend(rules::file(&file, &text));
+        if file.ends_with(".rs") {
+            sources.insert(file, text);
+        }
     }
-    breaches.extend(rules::arrows(&arrows(root)?));
+    let packages = packages(root)?;
+    breaches.extend(rules::arrows(&arrows(&packages)));
+    for package in &packages {
+        let circles = circles::circles(&package.roots, &sources)
+            .with_context(|| format!("reading the sources of {}", package.name))?;
+        breaches.extend(circles::breaches(&package.name, &circles));
+    }
     if breaches.is_empty() {
         return Ok(());
     }
@@ -45,8 +56,16 @@ fn files(root: &Root) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Each package of the workspace with those of its dependencies that lie in this project.
-fn arrows(root: &Root) -> Result<BTreeMap<String, Vec<String>>> {
+/// A package of the workspace.
+struct Package {
+    name: String,
+    /// Its dependencies that lie in this project.
+    uses: Vec<String>,
+    /// The files of its library and of its programs that all others hang from.
+    roots: Vec<String>,
+}
+
+fn packages(root: &Root) -> Result<Vec<Package>> {
     let mut cargo = Command::new(cargo_program());
     cargo.args(["metadata", "--no-deps", "--format-version=1"]);
     let metadata: serde_json::Value =
@@ -54,16 +73,37 @@ fn arrows(root: &Root) -> Result<BTreeMap<String, Vec<String>>> {
     let packages = metadata["packages"]
         .as_array()
         .context("cargo's metadata has no packages")?;
+    Ok(packages.iter().map(|value| package(root, value)).collect())
+}
+
+fn package(root: &Root, value: &serde_json::Value) -> Package {
     let name = |value: &serde_json::Value| value["name"].as_str().unwrap_or_default().to_owned();
-    let ours = |package: &serde_json::Value| {
-        let dependencies = package["dependencies"].as_array().into_iter().flatten();
-        dependencies
+    let dependencies = value["dependencies"].as_array().into_iter().flatten();
+    let targets = value["targets"].as_array().into_iter().flatten();
+    let is_source = |target: &&serde_json::Value| {
+        let kinds = target["kind"].as_array().into_iter().flatten();
+        kinds
+            .filter_map(serde_json::Value::as_str)
+            .any(|kind| matches!(kind, "lib" | "bin"))
+    };
+    let file = |target: &serde_json::Value| {
+        let path = Path::new(target["src_path"].as_str()?);
+        Some(path.strip_prefix(root.path()).ok()?.to_str()?.to_owned())
+    };
+    Package {
+        name: name(value),
+        uses: dependencies
             .filter(|dependency| dependency["path"].is_string())
             .map(name)
-            .collect()
-    };
-    Ok(packages
+            .collect(),
+        roots: targets.filter(is_source).filter_map(file).collect(),
+    }
+}
+
+/// Each package with those that it uses.
+fn arrows(packages: &[Package]) -> BTreeMap<String, Vec<String>> {
+    packages
         .iter()
-        .map(|package| (name(package), ours(package)))
-        .collect())
+        .map(|package| (package.name.clone(), package.uses.clone()))
+        .collect()
 }

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
+use waggle_service::{log, operators};
 
 use crate::answer::Stock;
 use crate::backend::Backend;
 use crate::calls;
-use crate::database::Database;
+use crate::database::{Database, DatabaseError};
 use crate::ingest::UniqueClock;
 use crate::kafka::OpenError;
 use crate::metrics::{Gauges, WorkerMetrics};
-use crate::operators;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::store::StoreError;
@@ -33,8 +33,8 @@ const READERS_END: Duration = Duration::from_secs(1);
 pub enum ServeError {
     #[error("{0}")]
     Settings(&'static str),
-    #[error("{0}")]
-    Database(String),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -101,7 +101,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let settled: Vec<Arc<Notify>> = (0..settings.workers).map(|_| Arc::default()).collect();
-    let database = Database::open(&settings, token).map_err(ServeError::Database)?;
+    let database = Database::open(&settings, token)?;
     let (backend, ending) = Backend::open(&settings, &settled)?;
     let (listener, address) = listen(settings.listen).await?;
     let for_operators = match settings.operators_listen {
@@ -120,16 +120,16 @@ pub async fn serve(
     let (begin_draining, draining) = watch::channel(false);
     let (dealers, threads) = start_workers(&shared, &settled, &draining)?;
     let operators = for_operators.map(|(listener, address)| {
-        crate::log::note(format_args!("operators' calls at http://{address}"));
+        log::note(format_args!("operators' calls at http://{address}"));
         tokio::spawn(operators::serve(listener, calls::operators_router(&shared)))
     });
     listening(address);
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
         () = shutdown => {}
-        () = shared.backend.ended() => crate::log::warning(format_args!("the log is gone")),
+        () = shared.backend.ended() => log::warning(format_args!("the log is gone")),
     }
-    crate::log::note(format_args!("draining"));
+    log::note(format_args!("draining"));
     drop(listener);
     drop(dealers);
     shared.draining.store(true, Ordering::Relaxed);
@@ -142,7 +142,7 @@ pub async fn serve(
         ends.filter(Result::is_err).count()
     });
     if joined.await.is_ok_and(|fallen| fallen > 0) {
-        crate::log::warning(format_args!("a worker ended by a panic"));
+        log::warning(format_args!("a worker ended by a panic"));
     }
     shared.backend.close();
     let ended = ending.wait();
@@ -205,7 +205,7 @@ async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                crate::log::warning(format_args!("accepting a connection: {error}"));
+                log::warning(format_args!("accepting a connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }

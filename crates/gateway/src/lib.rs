@@ -1,8 +1,8 @@
 //! The gateway: takes readings by HTTP, makes them durable before it says so, and gives them back.
 //!
 //! Bytes come in through [`http1`] (pure, fuzzed), records are read by `waggle-record`, kept by [`store`] in group
-//! commits and given back by calls that a router serves; or sent to Kafka by `kafka`. The [`sink`](sink()) is the other half of a
-//! pipeline: it moves records from Kafka to InfluxDB. Arguments and exit codes are `main`'s.
+//! commits and given back by calls that a router serves; or sent to Kafka by `kafka`. Arguments and exit codes
+//! are `main`'s, whose command `sink` is `waggle-sink`.
 
 mod aggregate;
 mod answer;
@@ -13,17 +13,13 @@ mod connection;
 mod database;
 mod gateway;
 pub mod http1;
-mod influxdb;
 mod ingest;
 mod kafka;
 mod latest;
-mod log;
 mod metrics;
-mod operators;
 mod problem;
 mod render;
 mod settings;
-mod sink;
 pub mod store;
 mod ticket;
 mod turn;
@@ -32,7 +28,6 @@ mod worker;
 pub use calls::openapi;
 pub use database::DatabaseSettings;
 pub use gateway::{ServeError, serve};
-pub use influxdb::TOKEN_VARIABLE;
 pub use kafka::{KafkaSettings, OpenError};
 pub use settings::{BackendName, Settings};
-pub use sink::{SinkError, SinkSettings, sink};
+pub use waggle_influxdb::TOKEN_VARIABLE;

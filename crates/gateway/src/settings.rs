@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use waggle_service::flags::{duration, size};
+
 use crate::database::DatabaseSettings;
 use crate::kafka::KafkaSettings;
 
@@ -28,22 +30,22 @@ pub struct Settings {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub workers: u32,
     /// Largest body of a request, in bytes
-    #[arg(long, default_value_t = 8 * 1024 * 1024, value_parser = bytes(1, 1 << 30))]
+    #[arg(long, default_value_t = 8 * 1024 * 1024, value_parser = size(1..=1 << 30))]
     pub body_max_bytes: usize,
     /// Largest head of a request, in bytes
-    #[arg(long, default_value_t = 16 * 1024, value_parser = bytes(128, 1 << 20))]
+    #[arg(long, default_value_t = 16 * 1024, value_parser = size(128..=1 << 20))]
     pub head_max_bytes: usize,
     /// Bytes of bodies received and not yet answered, over all connections; beyond it 503
-    #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = bytes(1, 1 << 40))]
+    #[arg(long, default_value_t = 64 * 1024 * 1024, value_parser = size(1..=1 << 40))]
     pub in_flight_max_bytes: usize,
     /// Records that wait for the next commit or batch; beyond it 503
-    #[arg(long, default_value_t = 1_000_000, value_parser = bytes(1, 1 << 31))]
+    #[arg(long, default_value_t = 1_000_000, value_parser = size(1..=1 << 31))]
     pub queue_max_records: usize,
     /// Open connections; beyond it 503
-    #[arg(long, default_value_t = 10_000, value_parser = bytes(1, 1 << 20))]
+    #[arg(long, default_value_t = 10_000, value_parser = size(1..=1 << 20))]
     pub connections_max: usize,
     /// Requests of one connection that are worked on at once
-    #[arg(long, default_value_t = 128, value_parser = bytes(1, 1 << 16))]
+    #[arg(long, default_value_t = 128, value_parser = size(1..=1 << 16))]
     pub pipelining_max: usize,
     /// Time for a client to send a request's head, from its first byte (from the connection's start for the first)
     #[arg(long, default_value = "10s", value_parser = duration)]
@@ -70,32 +72,32 @@ pub struct Settings {
     #[arg(long, default_value_t = 0, requires = "store")]
     pub store_max_bytes: u64,
     /// Topics that may exist
-    #[arg(long, default_value_t = 10_000, value_parser = bytes(1, crate::store::TOPICS_MAX))]
+    #[arg(long, default_value_t = 10_000, value_parser = size(1..=crate::store::TOPICS_MAX as u64))]
     pub topics_max: usize,
     /// Reads and queries worked on at once, by all workers together; more wait, too many are answered 429
-    #[arg(long, default_value_t = 2, value_parser = bytes(1, 64), requires = "queries")]
+    #[arg(long, default_value_t = 2, value_parser = size(1..=64), requires = "queries")]
     pub readers: usize,
     /// Records in one answer to a read, and rows in one answer to a query
-    #[arg(long, default_value_t = 100_000, value_parser = bytes(1, 10_000_000))]
+    #[arg(long, default_value_t = 100_000, value_parser = size(1..=10_000_000))]
     pub answer_max_records: usize,
     /// Bytes of one answer to a read or a query, over which it stops at the next record
-    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = bytes(1, 1 << 30))]
+    #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = size(1..=1 << 30))]
     pub answer_max_bytes: usize,
     /// Bytes of answers to reads and queries that clients have not taken yet, over all connections; beyond it 503
-    #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = bytes(1, 1 << 40))]
+    #[arg(long, default_value_t = 256 * 1024 * 1024, value_parser = size(1..=1 << 40))]
     pub answers_max_bytes: usize,
     /// Records that one query or read looks at; values that InfluxDB answers to one
-    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(1, 1 << 40), requires = "queries")]
+    #[arg(long, default_value_t = 20_000_000, value_parser = size(1..=1 << 40), requires = "queries")]
     pub query_max_records: usize,
     /// Series whose latest reading is kept in memory, over all topics; beyond it those go that were longest without a record;
     /// 0 keeps none
-    #[arg(long, default_value_t = 100_000, value_parser = bytes(0, 100_000_000))]
+    #[arg(long, default_value_t = 100_000, value_parser = size(0..=100_000_000))]
     pub last_series: usize,
     /// Bytes of memory for these readings
-    #[arg(long, default_value_t = 32 * 1024 * 1024, value_parser = bytes(1 << 20, 1 << 40))]
+    #[arg(long, default_value_t = 32 * 1024 * 1024, value_parser = size(1 << 20..=1 << 40))]
     pub last_max_bytes: usize,
     /// Records of the store that are looked at after the start to know these readings again, the newest of each topic
-    #[arg(long, default_value_t = 20_000_000, value_parser = bytes(0, 1 << 40), requires = "store")]
+    #[arg(long, default_value_t = 20_000_000, value_parser = size(0..=1 << 40), requires = "store")]
     pub last_restore_records: usize,
     #[command(flatten)]
     pub kafka: KafkaSettings,
@@ -139,45 +141,5 @@ impl Settings {
                 Err("--store is of the embedded backend; with --backend kafka there is none")
             }
         }
-    }
-}
-
-/// A count within bounds.
-pub(crate) fn bytes(
-    min: usize,
-    max: usize,
-) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
-    move |text| {
-        let number: usize = text
-            .parse()
-            .map_err(|_| "expected a whole number".to_owned())?;
-        if (min..=max).contains(&number) {
-            Ok(number)
-        } else {
-            Err(format!("expected {min} to {max}"))
-        }
-    }
-}
-
-const DURATION_MAX_NS: u64 = 366 * 24 * 3_600_000_000_000;
-
-/// A whole number and its unit: `10s`, `500ms`, `50us`, `2m`; at most a year.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let expected =
-        || format!("expected a whole number with its unit (ns, us, ms, s, m, h), found {text:?}");
-    let number: u64 = text[..digits].parse().map_err(|_| expected())?;
-    let unit_ns: u64 = match &text[digits..] {
-        "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        _ => return Err(expected()),
-    };
-    match number.checked_mul(unit_ns) {
-        Some(ns) if ns <= DURATION_MAX_NS => Ok(Duration::from_nanos(ns)),
-        _ => Err(format!("expected a year at most, found {text:?}")),
     }
 }

@@ -175,7 +175,7 @@ async fn serve(
         }
     }
     if !connections.is_empty() {
-        crate::log::warning(format_args!(
+        waggle_service::log::warning(format_args!(
             "{} connections were cut off after draining",
             connections.len()
         ));
@@ -189,7 +189,7 @@ fn accept(worker: &Rc<Worker>, stream: std::net::TcpStream, connections: &mut Jo
         }
         Err(error) => {
             worker.shared.connection_ended();
-            crate::log::warning(format_args!("taking a connection over: {error}"));
+            waggle_service::log::warning(format_args!("taking a connection over: {error}"));
         }
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use axum::extract::Query;
 use http::Uri;
+use waggle_service::flags::duration;
 
 use crate::problem::Problem;
-use crate::settings;
 
 /// Parameters not yet asked for.
 #[derive(Debug)]
@@ -85,8 +85,8 @@ impl Parameters {
         let Some(value) = self.text(name)? else {
             return Ok(None);
         };
-        let found = settings::duration(&value)
-            .map_err(|problem| Problem::new(400, format!("{name}: {problem}")))?;
+        let found =
+            duration(&value).map_err(|problem| Problem::new(400, format!("{name}: {problem}")))?;
         if found.is_zero() {
             return Err(Problem::new(400, format!("{name} is longer than nothing")));
         }

@@ -84,6 +84,6 @@ fn problem(error: ReadError) -> Problem {
     if matches!(error, ReadError::Busy) {
         return Problem::new(429, "too many reads wait already; try again");
     }
-    crate::log::warning(format_args!("{error}"));
+    waggle_service::log::warning(format_args!("{error}"));
     Problem::new(500, "the store cannot be read")
 }

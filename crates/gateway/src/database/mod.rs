@@ -1,7 +1,6 @@
 //! Queries on InfluxDB, where the log is a Kafka cluster whose records a sink writes there. The calls' own questions are asked in
 //! Flux, texts of clients are passed on. It has a thread of its own, so that answers of any size cost workers nothing.
 
-mod csv;
 mod flux;
 mod problem;
 mod rows;
@@ -23,9 +22,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 
-use crate::influxdb::{Address, Open, Token, percent_encoded};
+use waggle_influxdb::annotated_csv::Csv;
+use waggle_influxdb::{Address, AddressError, Open, Token, TokenError, form};
+
 use crate::settings::Settings;
-use csv::Csv;
 use rows::Gathering;
 
 /// Queries that may wait for each one that is worked on.
@@ -34,7 +34,6 @@ const WAITING_PER_QUERY: usize = 16;
 const REFUSAL_MAX_BYTES: usize = 64 * 1024;
 /// What stands for the topic's name in the bucket's.
 const TOPIC_PLACE: &str = "{topic}";
-const TOKEN_FLAG: &str = "--influxdb-token-file";
 
 /// A text that a client wants passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +47,17 @@ pub(crate) enum Language {
 pub(crate) struct Passed {
     pub(crate) media_type: Option<HeaderValue>,
     pub(crate) body: Vec<u8>,
+}
+
+/// Why queries cannot be asked of the database.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    #[error("--influxdb-url: {0}")]
+    Address(#[from] AddressError),
+    #[error("--influxdb-token-file: {0}")]
+    Token(#[from] TokenError),
+    #[error("starting a thread for queries: {0}")]
+    Thread(std::io::Error),
 }
 
 /// The database that queries are asked of.
@@ -82,26 +92,29 @@ struct Asking {
 }
 
 impl Database {
-    /// The one that the settings name; nothing is asked of it yet. Or what is wrong with them.
-    pub(crate) fn open(settings: &Settings, token: Option<String>) -> Result<Option<Self>, String> {
+    /// The one that the settings name; nothing is asked of it yet.
+    pub(crate) fn open(
+        settings: &Settings,
+        token: Option<String>,
+    ) -> Result<Option<Self>, DatabaseError> {
         let own = &settings.database;
         let (Some(url), Some(org), Some(bucket)) =
             (&own.influxdb_url, &own.influxdb_org, &own.influxdb_bucket)
         else {
             return Ok(None);
         };
-        let address = Address::of(url)?;
+        let address = Address::parse(url)?;
         let asking = Asking {
-            flux: address.target(&format!("/api/v2/query?org={}", percent_encoded(org)))?,
+            flux: address.target("/api/v2/query", &[("org", org)])?,
             address,
-            token: Token::new(TOKEN_FLAG, own.influxdb_token_file.clone(), token)?,
+            token: Token::new(own.influxdb_token_file.clone(), token)?,
             org: org.clone(),
             connect_within: own.influxdb_connect_timeout,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| format!("starting a thread for queries: {error}"))?;
+            .map_err(DatabaseError::Thread)?;
         let thread = runtime.handle().clone();
         let (end, ended) = oneshot::channel::<()>();
         std::thread::Builder::new()
@@ -110,7 +123,7 @@ impl Database {
                 // Nothing is ever sent: it ends when the sender is dropped.
                 let _ = runtime.block_on(ended);
             })
-            .map_err(|error| format!("starting a thread for queries: {error}"))?;
+            .map_err(DatabaseError::Thread)?;
         Ok(Some(Self {
             asking: Arc::new(asking),
             thread,
@@ -231,14 +244,10 @@ impl Asking {
             }
             Language::InfluxQl => {
                 let text = std::str::from_utf8(&text).map_err(|_| Failure::NoText)?;
-                let call = format!(
-                    "/query?org={}&db={}&epoch=ns",
-                    percent_encoded(&self.org),
-                    percent_encoded(bucket)
-                );
-                let target = self.address.target(&call).map_err(Failure::Told)?;
-                let form = format!("q={}", percent_encoded(text));
-                self.exchange(&target, "application/x-www-form-urlencoded", form.into())
+                let parameters = [("org", &*self.org), ("db", bucket), ("epoch", "ns")];
+                let target = self.address.target("/query", &parameters)?;
+                let body = form(&[("q", text)]).into();
+                self.exchange(&target, "application/x-www-form-urlencoded", body)
                     .await?
             }
         };
@@ -277,7 +286,7 @@ impl Asking {
                 return Ok((open, response));
             }
             if status == 401 {
-                self.token.renew().map_err(Failure::Told)?;
+                self.token.renew()?;
                 let before = std::mem::replace(&mut token, self.token.header());
                 if before != token {
                     continue;

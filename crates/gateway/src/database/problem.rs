@@ -3,8 +3,10 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::csv::CsvError;
-use crate::influxdb::NoAnswer;
+use waggle_influxdb::annotated_csv::CsvError;
+use waggle_influxdb::{AddressError, NoAnswer, TokenError};
+use waggle_service::log;
+
 use crate::problem::Problem;
 
 /// Between two warnings.
@@ -29,8 +31,10 @@ pub(crate) enum Failure {
     TooLarge(usize),
     #[error("the query is not UTF-8")]
     NoText,
-    #[error("{0}")]
-    Told(String),
+    #[error("--influxdb-url: {0}")]
+    Address(#[from] AddressError),
+    #[error("--influxdb-token-file: {0}")]
+    Token(#[from] TokenError),
     #[error("the thread that asks ended early")]
     Lost,
 }
@@ -108,7 +112,7 @@ impl Failure {
                 ),
             ),
             Self::NoText => Problem::new(400, "the query is not UTF-8"),
-            Self::Told(_) | Self::Lost => cannot("InfluxDB cannot be asked"),
+            Self::Address(_) | Self::Token(_) | Self::Lost => cannot("InfluxDB cannot be asked"),
         }
     }
 }
@@ -121,7 +125,7 @@ fn warn(failure: &Failure) {
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     if warned.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
         *warned = Some(Instant::now());
-        crate::log::warning(format_args!("a query: {failure}"));
+        log::warning(format_args!("a query: {failure}"));
     }
 }
 

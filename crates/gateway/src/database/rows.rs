@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use waggle_influxdb::annotated_csv::{Column, Rows};
 use waggle_record::FieldValue;
 
-use super::csv::{Column, Rows};
 use super::flux::{COUNT, EARLIEST, Question, SUM};
 use crate::aggregate::{Aggregate, Part, Windows};
 use crate::render::{self, Object};
@@ -304,7 +304,7 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::csv::Csv;
+    use waggle_influxdb::annotated_csv::Csv;
 
     const HEAD: &str = "#datatype,string,long,dateTime:RFC3339,double,string,string\r\n,result,table,_time,_value,_field,t\r\n";
 

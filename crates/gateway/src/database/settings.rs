@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::settings::duration;
+use waggle_service::flags::positive_duration;
 
 /// Where queries go with `--backend kafka`, whose records a sink writes to a database.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,17 +32,9 @@ pub struct DatabaseSettings {
     #[arg(long, requires = "influxdb_url")]
     pub query_pass_through: bool,
     /// Time for a connection to the database
-    #[arg(long, default_value = "2s", value_parser = positive, requires = "influxdb_url")]
+    #[arg(long, default_value = "2s", value_parser = positive_duration, requires = "influxdb_url")]
     pub influxdb_connect_timeout: Duration,
     /// Time for a query, from being asked to the end of the answer; then 504
-    #[arg(long, default_value = "30s", value_parser = positive, requires = "influxdb_url")]
+    #[arg(long, default_value = "30s", value_parser = positive_duration, requires = "influxdb_url")]
     pub query_timeout: Duration,
-}
-
-fn positive(text: &str) -> Result<Duration, String> {
-    let time = duration(text)?;
-    if time.is_zero() {
-        return Err("expected more than 0".to_owned());
-    }
-    Ok(time)
 }

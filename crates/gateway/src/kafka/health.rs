@@ -76,7 +76,7 @@ impl Health {
             None => reason.to_owned(),
         };
         if !self.is_away.swap(true, Ordering::Relaxed) {
-            crate::log::warning(format_args!("Kafka is away: {}", state.reason));
+            waggle_service::log::warning(format_args!("Kafka is away: {}", state.reason));
         }
     }
 
@@ -85,7 +85,7 @@ impl Health {
         self.is_doubted.store(false, Ordering::Relaxed);
         self.lock().told = None;
         if self.is_away.swap(false, Ordering::Relaxed) {
-            crate::log::note(format_args!("Kafka answers again"));
+            waggle_service::log::note(format_args!("Kafka answers again"));
         }
     }
 
@@ -112,7 +112,7 @@ impl Health {
             return;
         }
         state.warned = Some(Instant::now());
-        crate::log::warning(format_args!("Kafka: {text}"));
+        waggle_service::log::warning(format_args!("Kafka: {text}"));
     }
 
     pub(super) fn fall(&self, reason: &str) {

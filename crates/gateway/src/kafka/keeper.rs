@@ -157,7 +157,7 @@ impl Keeper {
             .map_err(|error| failed(&error))?;
         match results.into_iter().next() {
             Some(Ok(_)) => {
-                crate::log::note(format_args!("made topic {name}"));
+                waggle_service::log::note(format_args!("made topic {name}"));
                 Ok(())
             }
             // Another gateway was quicker.
@@ -243,14 +243,14 @@ impl Keeper {
         for (name, topic) in self.inner.topics.all_ready() {
             match self.look(&topic.name) {
                 Ok(Look::Here(partitions)) if partitions != topic.partitions() => {
-                    crate::log::note(format_args!(
+                    waggle_service::log::note(format_args!(
                         "topic {} has {partitions} partitions now",
                         topic.name
                     ));
                     topic.set_partitions(partitions);
                 }
                 Ok(Look::Absent) => {
-                    crate::log::warning(format_args!("topic {} is gone", topic.name));
+                    waggle_service::log::warning(format_args!("topic {} is gone", topic.name));
                     self.inner.topics.forget(&name);
                 }
                 Ok(Look::Here(_) | Look::NotYet) => {}

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
-
-use crate::settings::{bytes, duration};
+use waggle_service::flags::{BoundsError, duration_within, size};
 
 /// How records go to Kafka.
 #[derive(Debug, Clone, clap::Args)]
@@ -37,20 +36,20 @@ pub struct KafkaSettings {
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "kafka_brokers")]
     pub kafka_message_records: u32,
     /// Bytes of a message with more than one record
-    #[arg(long, default_value_t = 256 * 1024, value_parser = bytes(1, 1 << 29), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 256 * 1024, value_parser = size(1..=1 << 29), requires = "kafka_brokers")]
     pub kafka_message_bytes: usize,
     /// Bytes of a record, beyond which it is answered 413; less where a topic takes less (max.message.bytes)
-    #[arg(long, default_value_t = 256 * 1024, value_parser = bytes(1, 1 << 29), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 256 * 1024, value_parser = size(1..=1 << 29), requires = "kafka_brokers")]
     pub kafka_record_max_bytes: usize,
     /// Bytes of messages sent to a partition at once; a topic must take as much (max.message.bytes)
-    #[arg(long, default_value_t = 768 * 1024, value_parser = bytes(1024, 1 << 29), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 768 * 1024, value_parser = size(1024..=1 << 29), requires = "kafka_brokers")]
     pub kafka_request_max_bytes: usize,
     /// Batches of a topic sent and not acknowledged yet at most; while there are so many the next one gathers
-    #[arg(long, default_value_t = 3, value_parser = bytes(1, 1000), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 3, value_parser = size(1..=1000), requires = "kafka_brokers")]
     pub kafka_batches_in_flight: usize,
     /// Records of a batch that is sent while others are under way; a smaller one waits for their acknowledgement, some
     /// milliseconds at most
-    #[arg(long, default_value_t = 64, value_parser = bytes(1, 1_000_000), requires = "kafka_brokers")]
+    #[arg(long, default_value_t = 64, value_parser = size(1..=1_000_000), requires = "kafka_brokers")]
     pub kafka_batch_records: usize,
     /// Time between two looks at how many partitions topics have
     #[arg(long, default_value = "30s", value_parser = refresh, requires = "kafka_brokers")]
@@ -76,6 +75,7 @@ pub enum Compression {
 
 /// Longest name of a topic in Kafka.
 const NAME_MAX_BYTES: usize = 249;
+const PREFIX_MAX_BYTES: usize = NAME_MAX_BYTES - crate::ingest::TOPIC_MAX_BYTES;
 /// What a batch of one record has beside the record, and more than that.
 pub(super) const BATCH_OVERHEAD_BYTES: usize = 512;
 /// A connection is tried again after this at the latest.
@@ -83,7 +83,16 @@ const RECONNECT_MAX: Duration = Duration::from_millis(500);
 /// A connection that does not come about, or an answer that does not come, is given up after this.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
-fn brokers(text: &str) -> Result<String, String> {
+/// Why a flag's value is wrong.
+#[derive(Debug, thiserror::Error)]
+enum ValueError {
+    #[error("expected HOST:PORT, found {0:?}")]
+    Broker(String),
+    #[error("expected at most {PREFIX_MAX_BYTES} of the characters A-Z a-z 0-9 . _ -")]
+    Prefix,
+}
+
+fn brokers(text: &str) -> Result<String, ValueError> {
     let is_broker = |broker: &str| {
         broker.rsplit_once(':').is_some_and(|(host, port)| {
             !host.is_empty()
@@ -93,36 +102,24 @@ fn brokers(text: &str) -> Result<String, String> {
     };
     match text.split(',').find(|broker| !is_broker(broker)) {
         None => Ok(text.to_owned()),
-        Some(broker) => Err(format!("expected HOST:PORT, found {broker:?}")),
+        Some(broker) => Err(ValueError::Broker(broker.to_owned())),
     }
 }
 
-fn prefix(text: &str) -> Result<String, String> {
-    let max = NAME_MAX_BYTES - crate::ingest::TOPIC_MAX_BYTES;
+fn prefix(text: &str) -> Result<String, ValueError> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    if text.len() > max || !text.bytes().all(allowed) {
-        return Err(format!(
-            "expected at most {max} of the characters A-Z a-z 0-9 . _ -"
-        ));
+    if text.len() > PREFIX_MAX_BYTES || !text.bytes().all(allowed) {
+        return Err(ValueError::Prefix);
     }
     Ok(text.to_owned())
 }
 
-fn timeout(text: &str) -> Result<Duration, String> {
-    within(text, Duration::from_millis(50), Duration::from_mins(5))
+fn timeout(text: &str) -> Result<Duration, BoundsError> {
+    duration_within(text, Duration::from_millis(50)..=Duration::from_mins(5))
 }
 
-fn refresh(text: &str) -> Result<Duration, String> {
-    within(text, Duration::from_millis(100), Duration::from_hours(24))
-}
-
-fn within(text: &str, min: Duration, max: Duration) -> Result<Duration, String> {
-    let found = duration(text)?;
-    if (min..=max).contains(&found) {
-        Ok(found)
-    } else {
-        Err(format!("expected {min:?} to {max:?}, found {text:?}"))
-    }
+fn refresh(text: &str) -> Result<Duration, BoundsError> {
+    duration_within(text, Duration::from_millis(100)..=Duration::from_hours(24))
 }
 
 impl KafkaSettings {

@@ -107,7 +107,7 @@ impl Committer {
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
-            crate::log::warning(format_args!(
+            waggle_service::log::warning(format_args!(
                 "folding the write-ahead log in at the end: {error}"
             ));
         }
@@ -161,7 +161,7 @@ impl Committer {
             return;
         }
         self.warned = Some(Instant::now());
-        crate::log::warning(format_args!("writing {} records: {error}", batch.records));
+        waggle_service::log::warning(format_args!("writing {} records: {error}", batch.records));
     }
 
     fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
@@ -219,7 +219,7 @@ impl Committer {
             return;
         }
         if let Err(error) = self.connection.execute_batch("ROLLBACK") {
-            crate::log::warning(format_args!("rolling back: {error}"));
+            waggle_service::log::warning(format_args!("rolling back: {error}"));
         }
     }
 
@@ -232,9 +232,9 @@ impl Committer {
         }
         match self.try_to_write() {
             Ok(()) => self.store.writable.store(true, Ordering::Relaxed),
-            Err(error) => {
-                crate::log::warning(format_args!("the store still cannot be written: {error}"))
-            }
+            Err(error) => waggle_service::log::warning(format_args!(
+                "the store still cannot be written: {error}"
+            )),
         }
     }
 
@@ -257,7 +257,7 @@ impl Committer {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    crate::log::warning(format_args!("merging small chunks: {error}"));
+                    waggle_service::log::warning(format_args!("merging small chunks: {error}"));
                     self.roll_back();
                     break;
                 }
@@ -282,7 +282,7 @@ impl Committer {
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
-            crate::log::warning(format_args!("folding the write-ahead log in: {error}"));
+            waggle_service::log::warning(format_args!("folding the write-ahead log in: {error}"));
         }
     }
 }

@@ -47,7 +47,9 @@ pub(super) fn start(
         .name("restore".into())
         .spawn(move || {
             if let Err(error) = restore(&connection, &parts, &latest) {
-                crate::log::warning(format_args!("reading the latest readings again: {error}"));
+                waggle_service::log::warning(format_args!(
+                    "reading the latest readings again: {error}"
+                ));
             }
             if let Some(latest) = latest.upgrade() {
                 latest.set_filling(false);
@@ -78,7 +80,7 @@ fn restore(
             return Ok(());
         }
     }
-    crate::log::note(format_args!(
+    waggle_service::log::note(format_args!(
         "the latest readings are known again after {:?}",
         begun.elapsed()
     ));

@@ -1,0 +1,207 @@
+//! Where an InfluxDB 2 is, and connections to it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Uri};
+use http_body_util::Full;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use url::{Host, Url, form_urlencoded};
+
+/// Where it is.
+#[derive(Debug, Clone)]
+pub struct Address {
+    pub host: String,
+    pub port: u16,
+    /// For the field `Host`.
+    pub authority: HeaderValue,
+    /// No slash at its end.
+    base: Url,
+}
+
+/// Why a text is no address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, found {found:?}")]
+pub struct AddressError {
+    expected: &'static str,
+    found: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    #[error("connecting to {host}:{port}: {source}")]
+    Connect {
+        host: String,
+        port: u16,
+        source: std::io::Error,
+    },
+    #[error("no connection to {host}:{port} within {within:?}")]
+    ConnectTimeout {
+        host: String,
+        port: u16,
+        within: Duration,
+    },
+    #[error("talking to {host}:{port}: {source}")]
+    Http {
+        host: String,
+        port: u16,
+        source: hyper::Error,
+    },
+    #[error("no answer from {host}:{port} within {within:?}")]
+    Timeout {
+        host: String,
+        port: u16,
+        within: Duration,
+    },
+}
+
+impl Address {
+    /// The address in a URL.
+    ///
+    /// # Errors
+    /// If it is no URL of HTTP, or has a user or a query.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        let wrong = |expected| AddressError {
+            expected,
+            found: text.to_owned(),
+        };
+        let mut url = Url::parse(text).map_err(|_| wrong("a URL like http://influxdb:8086"))?;
+        if url.scheme() != "http" {
+            return Err(wrong("a URL that begins with http://"));
+        }
+        if url.authority().contains('@') || url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("a URL without user, query and fragment"));
+        }
+        let host = match url.host() {
+            Some(Host::Domain(name)) => name.to_owned(),
+            Some(Host::Ipv4(address)) => address.to_string(),
+            Some(Host::Ipv6(address)) => address.to_string(),
+            None => return Err(wrong("a host")),
+        };
+        let path = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&path);
+        Ok(Self {
+            host,
+            port: url.port_or_known_default().unwrap_or(80),
+            authority: HeaderValue::from_str(url.authority()).map_err(|_| wrong("a host"))?,
+            base: url,
+        })
+    }
+
+    /// The target of a call: its path and the parameters of its query.
+    ///
+    /// # Errors
+    /// If it is longer than a target may be.
+    pub fn target(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Uri, AddressError> {
+        let base = self.base.path().trim_end_matches('/');
+        let target = format!("{base}{path}?{}", form(parameters));
+        target.parse().map_err(|_| AddressError {
+            expected: "a shorter path and query",
+            found: target,
+        })
+    }
+
+    /// A new connection.
+    ///
+    /// # Errors
+    /// If there is none within this time.
+    pub async fn connect(&self, within: Duration) -> Result<Open, NoAnswer> {
+        let (host, port) = (self.host.clone(), self.port);
+        let connecting = TcpStream::connect((&*self.host, self.port));
+        let stream = match tokio::time::timeout(within, connecting).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(source)) => return Err(NoAnswer::Connect { host, port, source }),
+            Err(_) => return Err(NoAnswer::ConnectTimeout { host, port, within }),
+        };
+        // A request goes out at once: waiting to fill a segment would only delay its end. If that cannot be set it is slower.
+        let _ = stream.set_nodelay(true);
+        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|source| self.failed(source))?;
+        // What ends the connection shows when it is written to.
+        let driver = tokio::spawn(async move { drop(connection.await) });
+        Ok(Open { sender, driver })
+    }
+
+    /// A connection has failed.
+    pub fn failed(&self, source: hyper::Error) -> NoAnswer {
+        NoAnswer::Http {
+            host: self.host.clone(),
+            port: self.port,
+            source,
+        }
+    }
+
+    /// There was no answer within this time.
+    pub fn timed_out(&self, within: Duration) -> NoAnswer {
+        NoAnswer::Timeout {
+            host: self.host.clone(),
+            port: self.port,
+            within,
+        }
+    }
+}
+
+/// Names and values as a form or a query has them (`application/x-www-form-urlencoded`).
+pub fn form(parameters: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(parameters)
+        .finish()
+}
+
+/// A connection, closed when dropped.
+#[derive(Debug)]
+pub struct Open {
+    pub sender: SendRequest<Full<Bytes>>,
+    driver: JoinHandle<()>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_encoded() {
+        assert_eq!(form(&[("a", "-Z_0."), ("b", "")]), "a=-Z_0.&b=");
+        let encoded = form(&[("org", "my lab&x=1/ü+")]);
+        assert_eq!(encoded, "org=my+lab%26x%3D1%2F%C3%BC%2B");
+    }
+
+    #[test]
+    fn an_address_comes_from_a_url_without_secrets() {
+        let address = Address::parse("http://db:1/below/").unwrap();
+        assert_eq!((&*address.host, address.port), ("db", 1));
+        assert_eq!(address.authority, "db:1");
+        let target = address.target("/x", &[("y", "z")]).unwrap();
+        assert_eq!(target, "/below/x?y=z");
+        let v6 = Address::parse("http://[::1]").unwrap();
+        assert_eq!((&*v6.host, v6.port), ("::1", 80));
+        assert_eq!(
+            (&v6.authority, v6.base.as_str()),
+            (&HeaderValue::from_static("[::1]"), "http://[::1]/")
+        );
+        assert_eq!(v6.target("/x", &[("y", "z")]).unwrap(), "/x?y=z");
+        for wrong in [
+            "db:1",
+            "https://db",
+            "http://a:b@db",
+            "http://db?x",
+            "http://db#x",
+            "http://",
+        ] {
+            let problem = Address::parse(wrong).unwrap_err().to_string();
+            assert!(problem.starts_with("expected"), "{problem}");
+            assert!(problem.contains(&format!("{wrong:?}")), "{problem}");
+        }
+    }
+}

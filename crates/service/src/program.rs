@@ -1,0 +1,78 @@
+//! A server as a program: runs until SIGTERM or SIGINT, prints its address, and ends with an exit code.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::process::ExitCode;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::log;
+
+/// Ready at SIGTERM or SIGINT.
+pub type Shutdown = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Why a program could not start.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error("starting: {0}")]
+    Runtime(io::Error),
+    #[error("waiting for signals: {0}")]
+    Signals(io::Error),
+}
+
+/// Runs a server on this thread; it gets what is ready when it shall end.
+///
+/// # Errors
+/// The server's own; and if the runtime or the signals cannot be had.
+pub fn run_until_signal<E: Error + 'static>(
+    server: impl AsyncFnOnce(Shutdown) -> Result<(), E>,
+) -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(StartError::Runtime)?;
+    let outcome = runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(StartError::Signals)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(StartError::Signals)?;
+        let ended = server(Box::pin(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }));
+        Ok(ended.await?)
+    });
+    // Blocked threads had their time to end.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Prints the address that a server listens on.
+pub fn print_address(address: SocketAddr) {
+    if let Err(error) = print(&format!("listening on http://{address}")) {
+        log::error(format_args!("writing to stdout: {error}"));
+    }
+}
+
+/// Prints a line to stdout.
+///
+/// # Errors
+/// If stdout cannot be written.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+/// The exit code of a program that ends so; an error is logged.
+pub fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log::error(format_args!("{error}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! For operators: is it alive, does it do its work, what does it count.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::{StatusCode, header};
+
+use crate::shared::Shared;
+
+/// The calls for operators.
+pub(crate) fn router(shared: &Arc<Shared>) -> Router {
+    Router::new()
+        .route("/healthz", get(async || "alive\n"))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .with_state(Arc::clone(shared))
+}
+
+/// 200 while records go from Kafka to the database, else 503 with the reason.
+async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+    match shared.health.problem() {
+        None => "ready\n".into_response(),
+        Some(problem) => (StatusCode::SERVICE_UNAVAILABLE, format!("{problem}\n")).into_response(),
+    }
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    let fill = shared.backlog.fill(Instant::now());
+    let page = shared
+        .metrics
+        .exposition(fill, shared.health.problem().is_none());
+    let content_type = "text/plain; version=0.0.4; charset=utf-8";
+    ([(header::CONTENT_TYPE, content_type)], page).into_response()
+}

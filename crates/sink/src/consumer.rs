@@ -1,0 +1,366 @@
+//! The thread that reads from Kafka: messages into the backlog, offsets committed as far as everything is written.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::message::{BorrowedMessage, Message};
+use rdkafka::{ClientConfig, ClientContext, Offset, TopicPartitionList};
+use waggle_service::log;
+
+use crate::backlog::Arrived;
+use crate::error::{SinkError, kafka_error};
+use crate::health::Place;
+use crate::reading::Reading;
+use crate::settings::{From, SinkSettings};
+use crate::shared::Shared;
+
+/// One look for a message, and how soon a stop is noticed.
+const POLL: Duration = Duration::from_millis(100);
+/// Besides the time of a drain: Kafka's default. A sink that does not poll for longer loses its partitions.
+const POLLED_WITHIN: Duration = Duration::from_secs(300);
+/// Reading stands still this long for want of room before partitions are paused, which throws away what was fetched ahead.
+const PAUSE_AFTER: Duration = Duration::from_millis(500);
+/// Time for the last commit to be confirmed.
+const LAST_COMMIT_WITHIN: Duration = Duration::from_secs(5);
+/// Messages that librdkafka holds ready at most, each with some memory of its own.
+const READY_MESSAGES: &str = "20000";
+
+/// The consumer with its callbacks.
+pub(crate) type Group = BaseConsumer<Context>;
+
+/// Joins the group; under that name, if it has one.
+pub(crate) fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Group, SinkError> {
+    let settings = &shared.settings;
+    let context = Context {
+        shared: Arc::clone(shared),
+    };
+    let group: Group = config(settings, instance)
+        .create_with_context(context)
+        .map_err(kafka_error("making a consumer"))?;
+    let subscription = settings.subscription();
+    let topics: Vec<&str> = subscription.iter().map(String::as_str).collect();
+    group
+        .subscribe(&topics)
+        .map_err(kafka_error("subscribing"))?;
+    Ok(group)
+}
+
+fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
+    let session_ms = settings.session_timeout.as_millis();
+    let poll_ms = (settings.drain_timeout + POLLED_WITHIN)
+        .max(settings.session_timeout)
+        .as_millis();
+    let fetched_kbytes = settings.fetched_max_bytes / 1024;
+    let from = match settings.from {
+        From::Earliest => "earliest",
+        From::Latest => "latest",
+    };
+    let mut config = ClientConfig::new();
+    config
+        .set("bootstrap.servers", &settings.kafka_brokers)
+        .set("client.id", "waggle-sink")
+        .set("group.id", &settings.group)
+        .set("auto.offset.reset", from)
+        // Committed is what is written, by us.
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("session.timeout.ms", session_ms.to_string())
+        // Between two polls lies at most the wait for what is under way of partitions that are taken.
+        .set("max.poll.interval.ms", poll_ms.to_string())
+        .set(
+            "heartbeat.interval.ms",
+            (session_ms / 4).clamp(100, 3_000).to_string(),
+        )
+        // Bounded memory: fetched ahead is this much, and one answer of a broker.
+        .set("queued.max.messages.kbytes", fetched_kbytes.to_string())
+        .set("queued.min.messages", READY_MESSAGES)
+        .set(
+            "fetch.max.bytes",
+            (fetched_kbytes * 1024 / 2).max(1024 * 1024).to_string(),
+        )
+        // Its default, a second, would show in the delay as soon as the queue was full once.
+        .set("fetch.queue.backoff.ms", "5")
+        .set("fetch.error.backoff.ms", "100")
+        .set("reconnect.backoff.ms", "50")
+        .set("reconnect.backoff.max.ms", "500")
+        // How soon new topics and partitions are seen.
+        .set("topic.metadata.refresh.interval.ms", "10000");
+    if let Some(instance) = instance {
+        config.set("group.instance.id", instance);
+    }
+    if let Some(left_out) = settings.left_out() {
+        config.set("topic.blacklist", left_out);
+    }
+    config
+}
+
+/// Reads until told to stop; then waits for what was read to be written, as long as is set, and commits that. Ends before with
+/// the reason, where the group will have nothing to do with us any more: then nothing could be committed.
+pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) -> Option<String> {
+    let mut reader = Reader {
+        shared,
+        group,
+        reading: Reading::default(),
+        is_paused: false,
+        lost: None,
+        committed: Instant::now(),
+    };
+    while !stop.load(Ordering::Relaxed) && reader.lost.is_none() {
+        reader.turn();
+    }
+    if reader.lost.is_none() {
+        reader.drain();
+    }
+    reader.lost
+}
+
+struct Reader<'a> {
+    shared: &'a Shared,
+    group: &'a Group,
+    reading: Reading,
+    is_paused: bool,
+    /// Why the group will have nothing to do with us any more.
+    lost: Option<String>,
+    committed: Instant,
+}
+
+impl Reader<'_> {
+    /// A few messages, or a wait for some.
+    fn turn(&mut self) {
+        let shared = self.shared;
+        let stands_still =
+            shared.health.is_wrong(Place::Access) || !shared.backlog.wait_for_room(PAUSE_AFTER);
+        self.pause(stands_still);
+        let since = Instant::now();
+        // Also where there is no room for messages, as the group must hear from us.
+        let mut polled = self.group.poll(POLL);
+        while let Some(found) = polled.take() {
+            let has_room = match found {
+                Ok(message) => self.take(&message),
+                Err(error) => {
+                    self.failed(&error);
+                    false
+                }
+            };
+            if has_room && since.elapsed() < POLL {
+                polled = self.group.poll(Duration::ZERO);
+            }
+        }
+        if self.committed.elapsed() >= shared.settings.commit_interval {
+            self.committed = Instant::now();
+            shared.commit(self.group, CommitMode::Async);
+        }
+    }
+
+    fn take(&mut self, message: &BorrowedMessage<'_>) -> bool {
+        let value = message.payload().unwrap_or_default();
+        self.reading.read(value);
+        self.shared
+            .metrics
+            .read(value.len(), self.reading.lines.len());
+        let arrived = Arrived {
+            topic: message.topic(),
+            partition: message.partition(),
+            offset: message.offset(),
+            value,
+            reading: &self.reading,
+        };
+        self.shared.backlog.add(&arrived, Instant::now())
+    }
+
+    fn failed(&mut self, error: &KafkaError) {
+        let health = &self.shared.health;
+        let problem = format!("reading from Kafka: {error}");
+        if matches!(error, KafkaError::MessageConsumptionFatal(_)) {
+            self.lost = Some(problem);
+            return;
+        }
+        match error.rdkafka_error_code() {
+            Some(
+                RDKafkaErrorCode::UnknownTopicOrPartition
+                | RDKafkaErrorCode::UnknownTopic
+                | RDKafkaErrorCode::TopicAuthorizationFailed,
+            ) => health.wrong(Place::Topics, &problem),
+            // Of connections; see `Context::error`.
+            Some(
+                RDKafkaErrorCode::AllBrokersDown
+                | RDKafkaErrorCode::BrokerTransportFailure
+                | RDKafkaErrorCode::OperationTimedOut
+                | RDKafkaErrorCode::Resolve,
+            ) => {}
+            _ => health.wrong(Place::Kafka, &problem),
+        }
+    }
+
+    /// Pauses what we read, or lets it go on. Partitions that come while reading stands still are paused by the next turn.
+    fn pause(&mut self, stands_still: bool) {
+        if !stands_still && !self.is_paused {
+            return;
+        }
+        let changed = self.group.assignment().and_then(|ours| {
+            if stands_still {
+                self.group.pause(&ours)
+            } else {
+                self.group.resume(&ours)
+            }
+        });
+        match changed {
+            Ok(()) => self.is_paused = stands_still,
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn drain(&mut self) {
+        let shared = self.shared;
+        self.pause(true);
+        shared.backlog.hurry();
+        if !shared
+            .backlog
+            .wait_until_empty(shared.settings.drain_timeout)
+        {
+            log::warning(format_args!(
+                "not all that was read is written after {:?}; it is read again by whoever comes next",
+                shared.settings.drain_timeout
+            ));
+        }
+        let begun = Instant::now();
+        while !shared.backlog.to_commit().is_empty() && begun.elapsed() < LAST_COMMIT_WITHIN {
+            shared.commit(self.group, CommitMode::Async);
+            let round = Instant::now();
+            while !shared.backlog.to_commit().is_empty() && round.elapsed() < LAST_COMMIT_WITHIN / 5
+            {
+                // Messages that come now are read again by whoever comes next.
+                drop(self.group.poll(Duration::from_millis(10)));
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Commits as far as everything is written.
+    fn commit(&self, group: &Group, mode: CommitMode) {
+        let mut offsets = TopicPartitionList::new();
+        for (source, offset) in self.backlog.to_commit() {
+            let added = offsets.add_partition_offset(
+                &source.topic,
+                source.partition,
+                Offset::Offset(offset),
+            );
+            if let Err(error) = added {
+                self.health
+                    .wrong(Place::Commit, &format!("committing: {error}"));
+            }
+        }
+        if offsets.count() == 0 {
+            // What failed was of partitions that are another's now.
+            self.health.right(Place::Commit);
+            return;
+        }
+        if let Err(error) = group.commit(&offsets, mode) {
+            self.commit_failed(&error);
+        }
+    }
+
+    fn commit_failed(&self, error: &KafkaError) {
+        self.metrics.commit_failures.fetch_add(1, Ordering::Relaxed);
+        self.health
+            .wrong(Place::Commit, &format!("committing: {error}"));
+    }
+}
+
+/// What librdkafka calls; on the thread that polls.
+pub(crate) struct Context {
+    shared: Arc<Shared>,
+}
+
+impl ClientContext for Context {
+    fn error(&self, error: KafkaError, reason: &str) {
+        // One connection that ends is none: the next is tried, and asking for offsets tells whether Kafka is there.
+        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
+            (self.shared.health).wrong(Place::Kafka, &format!("Kafka is away: {reason}"));
+        }
+    }
+}
+
+impl ConsumerContext for Context {
+    fn pre_rebalance(&self, group: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        let shared = &self.shared;
+        shared.metrics.rebalances.fetch_add(1, Ordering::Relaxed);
+        match rebalance {
+            Rebalance::Assign(given) => {
+                for (topic, partition) in partitions(given) {
+                    shared.backlog.assign(&topic, partition);
+                }
+                shared.health.right(Place::Group);
+            }
+            Rebalance::Revoke(taken) => {
+                let taken = partitions(taken);
+                // What is on its way is finished, if it goes at all; the rest is read again by whoever gets the partition.
+                if shared.database_is_there() && !shared.backlog.has_ended() {
+                    shared
+                        .backlog
+                        .wait_until_written(&taken, shared.settings.drain_timeout);
+                }
+                shared.commit(group, CommitMode::Sync);
+                for (topic, partition) in taken {
+                    shared.backlog.revoke(&topic, partition);
+                }
+            }
+            Rebalance::Error(error) => {
+                shared.health.wrong(
+                    Place::Group,
+                    &format!("sharing partitions in the group: {error}"),
+                );
+            }
+        }
+    }
+
+    fn post_rebalance(&self, group: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        // A partition that was paused when it was taken from us may come back so; where reading stands still, it is paused again.
+        if let Rebalance::Assign(given) = rebalance
+            && let Err(error) = group.resume(given)
+        {
+            let problem = format!("resuming partitions: {error}");
+            self.shared.health.wrong(Place::Kafka, &problem);
+        }
+    }
+
+    fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
+        if let Err(error) = result {
+            // Nothing to commit is no failure.
+            if error.rdkafka_error_code() != Some(RDKafkaErrorCode::NoOffset) {
+                self.shared.commit_failed(&error);
+            }
+            return;
+        }
+        let mut is_whole = true;
+        for element in offsets.elements() {
+            match (element.error(), element.offset()) {
+                (Ok(()), Offset::Offset(offset)) => {
+                    (self.shared.backlog).committed(element.topic(), element.partition(), offset);
+                }
+                (Err(error), _) => {
+                    is_whole = false;
+                    self.shared.commit_failed(&error);
+                }
+                _ => {}
+            }
+        }
+        self.shared.metrics.commits.fetch_add(1, Ordering::Relaxed);
+        if is_whole {
+            self.shared.health.right(Place::Commit);
+        }
+    }
+}
+
+fn partitions(list: &TopicPartitionList) -> Vec<(String, i32)> {
+    let elements = list.elements();
+    elements
+        .iter()
+        .map(|element| (element.topic().to_owned(), element.partition()))
+        .collect()
+}

@@ -1,0 +1,266 @@
+//! Lines that cannot be written, put into a topic of their own, each with its reason and where it came from.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rdkafka::ClientConfig;
+use rdkafka::ClientContext;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::producer::{BaseRecord, DeliveryResult, Producer, ProducerContext, ThreadedProducer};
+use tokio::sync::oneshot;
+use waggle_service::log;
+
+use crate::batch::Unwritten;
+use crate::error::{SinkError, kafka_error};
+use crate::settings::SinkSettings;
+
+/// Time for a topic to be made.
+const CREATE_WITHIN: Duration = Duration::from_secs(10);
+/// Time for one letter to be acknowledged, before it is tried again.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
+/// Longest text of a letter, so that no topic refuses it for its size; what it leaves out still lies in the topic it came from.
+const TEXT_MAX_BYTES: usize = 768 * 1024;
+/// Longest reason.
+const REASON_MAX_BYTES: usize = 4 * 1024;
+/// Letters on their way at once, of each batch, and bytes of them.
+const UNDER_WAY_MAX: usize = 100;
+const UNDER_WAY_MAX_BYTES: usize = 1024 * 1024;
+/// Memory for letters on their way, of all batches: more than lanes have under way, unless there are very many.
+const QUEUE_MAX_KBYTES: &str = "16384";
+/// Where others have filled it, a letter is tried again after this.
+const ROOM_AFTER: Duration = Duration::from_millis(10);
+
+/// Writes dead letters, one after the other.
+pub(crate) struct DeadLetters {
+    settings: SinkSettings,
+    producer: ThreadedProducer<Context>,
+    admin: AdminClient<DefaultClientContext>,
+    /// Topics that are known to be there.
+    there: Mutex<HashSet<String>>,
+}
+
+/// A letter could not be put aside.
+#[derive(Debug, thiserror::Error)]
+#[error("dead letter to {topic:?}: {source}")]
+pub(crate) struct DeadLetterError {
+    topic: String,
+    source: KafkaError,
+}
+
+/// A letter that was handed over.
+struct UnderWay {
+    topic: String,
+    size: usize,
+    outcome: oneshot::Receiver<Outcome>,
+}
+
+/// Tells who waits what became of a letter.
+struct Context;
+
+type Outcome = Result<(), KafkaError>;
+
+impl ClientContext for Context {}
+
+impl ProducerContext for Context {
+    type DeliveryOpaque = Box<oneshot::Sender<Outcome>>;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, waits: Self::DeliveryOpaque) {
+        let outcome = match result {
+            Ok(_) => Ok(()),
+            Err((error, _)) => Err(error.clone()),
+        };
+        // Nobody waits any more when the sink ends.
+        let _ = waits.send(outcome);
+    }
+}
+
+impl DeadLetters {
+    pub(crate) fn new(settings: &SinkSettings) -> Result<Self, SinkError> {
+        let mut config = ClientConfig::new();
+        config
+            .set("bootstrap.servers", &settings.kafka_brokers)
+            .set("client.id", "waggle-sink")
+            .set("reconnect.backoff.max.ms", "500");
+        let admin = config
+            .create()
+            .map_err(kafka_error("making an admin client"))?;
+        config
+            .set("enable.idempotence", "true")
+            .set("acks", "all")
+            .set("linger.ms", "1")
+            .set(
+                "message.timeout.ms",
+                ACKNOWLEDGED_WITHIN.as_millis().to_string(),
+            )
+            .set("queue.buffering.max.kbytes", QUEUE_MAX_KBYTES);
+        let producer = config
+            .create_with_context(Context)
+            .map_err(kafka_error("making a producer"))?;
+        Ok(Self {
+            settings: settings.clone(),
+            producer,
+            admin,
+            there: Mutex::default(),
+        })
+    }
+
+    /// Puts all of them aside; returns when Kafka has acknowledged each. Some may be there after a failure; writing them again
+    /// makes them be there twice.
+    pub(crate) async fn write(&self, letters: &[Unwritten]) -> Result<(), DeadLetterError> {
+        let (mut under_way, mut bytes) = (VecDeque::new(), 0);
+        for letter in letters {
+            let size = letter.text.len().min(TEXT_MAX_BYTES) + letter.reason.len();
+            while under_way.len() >= UNDER_WAY_MAX
+                || bytes + size > UNDER_WAY_MAX_BYTES && !under_way.is_empty()
+            {
+                bytes -= self.settle(under_way.pop_front()).await?;
+            }
+            let topic = self.settings.dead_letter_topic(&letter.source.topic);
+            self.provide(&topic).await;
+            let outcome = self.send_in_time(&topic, letter).await?;
+            under_way.push_back(UnderWay {
+                topic,
+                size,
+                outcome,
+            });
+            bytes += size;
+        }
+        while !under_way.is_empty() {
+            self.settle(under_way.pop_front()).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a letter's acknowledgement; its size.
+    async fn settle(&self, letter: Option<UnderWay>) -> Result<usize, DeadLetterError> {
+        let Some(letter) = letter else {
+            return Ok(0);
+        };
+        // A producer that is gone says as much as one that failed.
+        let outcome = letter.outcome.await.unwrap_or(Err(KafkaError::Canceled));
+        outcome.map(|()| letter.size).map_err(|source| {
+            self.lock().remove(&letter.topic);
+            let topic = letter.topic;
+            DeadLetterError { topic, source }
+        })
+    }
+
+    /// Hands a letter over as soon as there is room for it.
+    async fn send_in_time(
+        &self,
+        topic: &str,
+        letter: &Unwritten,
+    ) -> Result<oneshot::Receiver<Outcome>, DeadLetterError> {
+        let begun = Instant::now();
+        loop {
+            match self.send(topic, letter) {
+                Ok(outcome) => return Ok(outcome),
+                Err(KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull))
+                    if begun.elapsed() < ACKNOWLEDGED_WITHIN =>
+                {
+                    tokio::time::sleep(ROOM_AFTER).await;
+                }
+                Err(source) => {
+                    let topic = topic.to_owned();
+                    return Err(DeadLetterError { topic, source });
+                }
+            }
+        }
+    }
+
+    fn send(
+        &self,
+        topic: &str,
+        letter: &Unwritten,
+    ) -> Result<oneshot::Receiver<Outcome>, KafkaError> {
+        let (waits, outcome) = oneshot::channel();
+        let text = &letter.text[..letter.text.len().min(TEXT_MAX_BYTES)];
+        let record = BaseRecord::<(), [u8], _>::with_opaque_to(topic, Box::new(waits))
+            .payload(text)
+            .headers(headers(letter, text.len()));
+        match self.producer.send(record) {
+            Ok(()) => Ok(outcome),
+            Err((error, _)) => Err(error),
+        }
+    }
+
+    /// Makes the topic where it is not there. Where it cannot be made, writing to it says so.
+    async fn provide(&self, topic: &str) {
+        if self.lock().contains(topic) {
+            return;
+        }
+        let new = NewTopic::new(topic, 1, TopicReplication::Fixed(-1));
+        let options = AdminOptions::new()
+            .request_timeout(Some(CREATE_WITHIN))
+            .operation_timeout(Some(CREATE_WITHIN));
+        let made = match self.admin.create_topics(&[new], &options).await {
+            Ok(results) => results.into_iter().next(),
+            Err(error) => {
+                log::warning(format_args!("making the topic {topic:?}: {error}"));
+                return;
+            }
+        };
+        match made {
+            Some(Ok(_)) => log::note(format_args!("made the topic {topic:?} for dead letters")),
+            Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) | None => {}
+            Some(Err((_, code))) => {
+                log::warning(format_args!("making the topic {topic:?}: {code}"));
+            }
+        }
+        self.lock().insert(topic.to_owned());
+    }
+
+    /// Waits for letters on their way.
+    pub(crate) fn flush(&self, at_most: Duration) {
+        // Whoever needs to know waits for each letter.
+        let _ = self.producer.flush(at_most);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn headers(letter: &Unwritten, kept: usize) -> OwnedHeaders {
+    let reason = shortened(&letter.reason);
+    let (partition, offset) = (
+        letter.source.partition.to_string(),
+        letter.offset.to_string(),
+    );
+    let (line, left_out) = (
+        letter.number.to_string(),
+        (letter.text.len() - kept).to_string(),
+    );
+    let mut headers = OwnedHeaders::new();
+    let pairs = [
+        ("waggle-reason", reason),
+        ("waggle-topic", &*letter.source.topic),
+        ("waggle-partition", &*partition),
+        ("waggle-offset", &*offset),
+        ("waggle-line", &*line),
+    ];
+    for (key, value) in pairs {
+        let value = Some(value);
+        headers = headers.insert(Header { key, value });
+    }
+    if kept < letter.text.len() {
+        let value = Some(&*left_out);
+        headers = headers.insert(Header {
+            key: "waggle-bytes-left-out",
+            value,
+        });
+    }
+    headers
+}
+
+fn shortened(reason: &str) -> &str {
+    let mut end = reason.len().min(REASON_MAX_BYTES);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    &reason[..end]
+}

@@ -1,0 +1,39 @@
+//! Why the sink cannot run.
+
+use std::net::SocketAddr;
+
+use rdkafka::error::KafkaError;
+use waggle_influxdb::{AddressError, TokenError};
+
+use crate::settings::SettingError;
+
+/// Why the sink could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    #[error("--influxdb-url: {0}")]
+    Address(#[from] AddressError),
+    #[error("--token-file: {0}")]
+    Token(#[from] TokenError),
+    #[error("listening on {address}: {source}")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("{tried}: {source}")]
+    Kafka {
+        tried: &'static str,
+        source: KafkaError,
+    },
+    #[error("starting a thread: {0}")]
+    Thread(std::io::Error),
+    #[error("{0} ended by a panic")]
+    Ended(&'static str),
+    #[error("the group of sinks is lost: {0}")]
+    Lost(String),
+}
+
+pub(crate) fn kafka_error(tried: &'static str) -> impl FnOnce(KafkaError) -> SinkError {
+    move |source| SinkError::Kafka { tried, source }
+}

@@ -1,0 +1,103 @@
+//! How far the log is ahead of what was committed, asked of Kafka now and then; and with that, whether Kafka is there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::Consumer;
+use rdkafka::error::KafkaResult;
+use rdkafka::{Offset, TopicPartitionList};
+
+use crate::backlog::Owned;
+use crate::consumer::Group;
+use crate::health::Place;
+use crate::settings::From;
+use crate::shared::Shared;
+
+/// Between two rounds.
+const EVERY: Duration = Duration::from_secs(2);
+/// One answer of Kafka.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How soon a stop is noticed.
+const STEP: Duration = Duration::from_millis(100);
+
+/// Asks until told to stop.
+pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        match round(shared, group, stop) {
+            Ok(()) => shared.health.right(Place::Kafka),
+            Err(error) => shared
+                .health
+                .wrong(Place::Kafka, &format!("asking Kafka for offsets: {error}")),
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < EVERY && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(STEP);
+        }
+    }
+}
+
+fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
+    let ours = shared.backlog.partitions();
+    if ours.is_empty() {
+        // Still a question that only Kafka can answer.
+        group.fetch_metadata(None, ANSWER_WITHIN)?;
+    }
+    let known = committed_before(group, &ours)?;
+    let mut lags = BTreeMap::new();
+    for (source, committed) in ours {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let (low, high) = group.fetch_watermarks(&source.topic, source.partition, ANSWER_WITHIN)?;
+        let key = (Arc::clone(&source.topic), source.partition);
+        let begin = match shared.settings.from {
+            From::Earliest => low,
+            From::Latest => high,
+        };
+        let at = committed.or(known.get(&key).copied()).unwrap_or(begin);
+        lags.insert(key, (high - at.max(low)).max(0));
+    }
+    shared.metrics.set_lags(lags);
+    look_for_topics(shared, group)
+}
+
+/// Notices that topics have come that were not there.
+fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
+    if !shared.health.is_wrong(Place::Topics) {
+        return Ok(());
+    }
+    for topic in &shared.settings.topic {
+        let answer = group.fetch_metadata(Some(topic), ANSWER_WITHIN)?;
+        let found = (answer.topics().iter()).any(|found| {
+            found.name() == topic && found.error().is_none() && !found.partitions().is_empty()
+        });
+        if !found {
+            return Ok(());
+        }
+    }
+    shared.health.right(Place::Topics);
+    Ok(())
+}
+
+/// What the group had committed before us, of partitions that we have committed nothing of.
+fn committed_before(group: &Group, ours: &[Owned]) -> KafkaResult<BTreeMap<(Arc<str>, i32), i64>> {
+    let mut asked = TopicPartitionList::new();
+    for (source, _) in ours.iter().filter(|(_, committed)| committed.is_none()) {
+        asked.add_partition(&source.topic, source.partition);
+    }
+    if asked.count() == 0 {
+        return Ok(BTreeMap::new());
+    }
+    let answered = group.committed_offsets(asked, ANSWER_WITHIN)?;
+    let known = answered
+        .elements()
+        .iter()
+        .filter_map(|element| match element.offset() {
+            Offset::Offset(offset) => Some(((element.topic().into(), element.partition()), offset)),
+            _ => None,
+        })
+        .collect();
+    Ok(known)
+}

@@ -1,0 +1,223 @@
+//! One lane of writes: takes a batch, sees to it that all of it is in the database or in the dead-letter topic, takes the next.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use waggle_influxdb::NoAnswer;
+
+use crate::back_off::chance;
+use crate::batch::{Batch, Unwritten};
+use crate::health::Place;
+use crate::influxdb::{Body, Connection};
+use crate::metrics::{Dead, Retry};
+use crate::shared::Shared;
+use crate::sieve::Sieve;
+use crate::verdict::{Answer, Cause, Refusal, Verdict, verdict};
+
+pub(crate) struct Lane {
+    shared: Arc<Shared>,
+    connection: Connection,
+}
+
+/// What a write came to, when it came to something.
+enum Settled {
+    Written,
+    Refused(Refusal),
+    TooLarge(String),
+}
+
+impl Lane {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            connection: Connection::default(),
+        }
+    }
+
+    /// Until nothing comes any more.
+    pub(crate) async fn run(mut self) {
+        let shared = Arc::clone(&self.shared);
+        while let Some(mut batch) = shared.backlog.take().await {
+            self.settle(&mut batch).await;
+            shared.metrics.batch_done(&batch);
+            shared.backlog.done(batch.id);
+        }
+    }
+
+    async fn settle(&mut self, batch: &mut Batch) {
+        let wrong = std::mem::take(&mut batch.wrong);
+        self.put_aside(Dead::Unreadable, &wrong).await;
+        if batch.lines() == 0 {
+            return;
+        }
+        let body = Bytes::from(std::mem::take(&mut batch.body));
+        let settled = self.write(&body, batch.lines()).await;
+        // The lines are needed again only where something went wrong.
+        match settled {
+            Settled::Written => {}
+            settled => {
+                batch.body = body.into();
+                self.sieve(batch, settled).await;
+            }
+        }
+    }
+
+    /// Finds out which lines are at fault, puts them aside, and writes the others.
+    async fn sieve(&mut self, batch: &Batch, first: Settled) {
+        let mut sieve = Sieve::new(batch.lines());
+        let mut settled = Some(first);
+        while let Some(piece) = sieve.piece() {
+            let outcome = match settled.take() {
+                Some(outcome) => outcome,
+                None => self.write(&batch.body_of(piece).into(), piece.len()).await,
+            };
+            let (named, reason, dead) = match outcome {
+                Settled::Written => {
+                    sieve.written();
+                    continue;
+                }
+                Settled::Refused(refusal) => {
+                    (named(batch, piece, &refusal), refusal.reason, Dead::Refused)
+                }
+                Settled::TooLarge(reason) => (Vec::new(), reason, Dead::TooLarge),
+            };
+            let at_fault = sieve.refused(&named, &reason);
+            let letters: Vec<Unwritten> = (at_fault.into_iter())
+                .map(|found| batch.unwritten(found.line, found.reason))
+                .collect();
+            self.put_aside(dead, &letters).await;
+        }
+    }
+
+    /// Writes, again and again, until the database has said something about the lines.
+    async fn write(&mut self, lines: &Bytes, count: usize) -> Settled {
+        let shared = Arc::clone(&self.shared);
+        let body = self.body(lines);
+        let mut failures = 0;
+        loop {
+            let begun = Instant::now();
+            let writing = shared.metrics.write_begins();
+            let answered = self.connection.write(&shared.influxdb, &body).await;
+            drop(writing);
+            let said = match answered {
+                Ok(answered) => {
+                    shared.metrics.answered(answered.status, begun.elapsed());
+                    let answer = Answer {
+                        status: answered.status,
+                        retry_after: answered.retry_after.as_deref(),
+                        body: &answered.body,
+                    };
+                    verdict(&answer, SystemTime::now())
+                }
+                Err(failure) => away(&failure),
+            };
+            let (retry, wait) = match said {
+                Verdict::Written => {
+                    shared.database_works();
+                    shared.metrics.written(lines.len(), body.bytes.len(), count);
+                    return Settled::Written;
+                }
+                Verdict::Refused(refusal) if self.is_of_lines(&refusal) => {
+                    shared.health.right(Place::Database);
+                    shared.health.right(Place::Access);
+                    return Settled::Refused(refusal);
+                }
+                Verdict::TooLarge(reason) => {
+                    shared.health.right(Place::Database);
+                    shared.backlog.shrink(lines.len() / 2);
+                    return Settled::TooLarge(reason);
+                }
+                Verdict::Refused(refusal) => self.denied(&refusal.reason),
+                Verdict::Denied(reason) => self.denied(&reason),
+                Verdict::Later { reason, wait } => {
+                    shared.health.wrong(
+                        Place::Database,
+                        &format!("the database does not take records: {reason}"),
+                    );
+                    (Retry::Database, wait)
+                }
+            };
+            failures += 1;
+            shared.metrics.retried(retry);
+            tokio::time::sleep(shared.back_off.wait(failures, wait, chance())).await;
+        }
+    }
+
+    /// A refusal that may be one of the whole request is one of the lines only where the same request was taken before.
+    fn is_of_lines(&self, refusal: &Refusal) -> bool {
+        refusal.cause != Cause::Unknown || self.shared.has_written()
+    }
+
+    fn denied(&self, reason: &str) -> (Retry, Option<Duration>) {
+        let health = &self.shared.health;
+        health.wrong(Place::Access, &format!("the database refuses us: {reason}"));
+        if let Err(problem) = self.shared.influxdb.renew_token() {
+            health.wrong(Place::Access, &problem.to_string());
+        }
+        (Retry::Access, None)
+    }
+
+    fn body(&self, lines: &Bytes) -> Body {
+        let level = self.shared.settings.gzip;
+        let compressed = (level > 0).then(|| gzip(lines, level)).transpose();
+        match compressed {
+            Ok(Some(bytes)) => Body {
+                bytes,
+                is_gzip: true,
+            },
+            // In memory nothing fails; if it did, lines go as they are.
+            Ok(None) | Err(_) => Body {
+                bytes: lines.clone(),
+                is_gzip: false,
+            },
+        }
+    }
+
+    /// Puts lines into the dead-letter topic, again and again until Kafka has them all.
+    async fn put_aside(&self, dead: Dead, letters: &[Unwritten]) {
+        let shared = &self.shared;
+        let mut failures = 0;
+        if letters.is_empty() {
+            return;
+        }
+        while let Err(problem) = shared.dead_letters.write(letters).await {
+            shared
+                .health
+                .wrong(Place::DeadLetters, &problem.to_string());
+            failures += 1;
+            shared.metrics.retried(Retry::DeadLetters);
+            tokio::time::sleep(shared.back_off.wait(failures, None, chance())).await;
+        }
+        shared.health.right(Place::DeadLetters);
+        shared.metrics.put_aside(dead, letters.len());
+    }
+}
+
+/// The lines of a piece that the refusal means; none where that is not certain.
+fn named(batch: &Batch, piece: &[usize], refusal: &Refusal) -> Vec<usize> {
+    let means = |line: &usize| refusal.means(batch.line(*line));
+    let named: Vec<usize> = piece.iter().copied().filter(means).collect();
+    // As many as were dropped, or something else than what it says is at fault as well.
+    if refusal.dropped == Some(named.len()) {
+        named
+    } else {
+        Vec::new()
+    }
+}
+
+fn away(failure: &NoAnswer) -> Verdict {
+    Verdict::Later {
+        reason: failure.to_string(),
+        wait: None,
+    }
+}
+
+fn gzip(lines: &[u8], level: u32) -> std::io::Result<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(lines.len() / 4), Compression::new(level));
+    encoder.write_all(lines)?;
+    Ok(encoder.finish()?.into())
+}

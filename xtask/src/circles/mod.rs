@@ -1,0 +1,139 @@
+//! Circles of imports within a crate: files of which each, by others or directly, imports from all the others. Who reads one
+//! of them has to read them all, so there is a limit.
+//!
+//! Tests are not looked at: they import what they test. A name that a module re-exports is an import from the file that
+//! defines it.
+
+mod imports;
+mod modules;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use modules::Sources;
+
+use crate::rules::Breach;
+
+/// Files of which each imports from some of the others, so that they form a circle.
+pub(crate) type Circle = BTreeMap<String, BTreeSet<String>>;
+
+/// A crate's files that may import each other in circles without being listed in `ALLOWED`.
+const FILES_MAX: usize = 3;
+
+/// Crates that have larger circles from before the rule: how many of their files may be in such. The numbers only go down.
+const ALLOWED: [(&str, usize); 9] = [
+    ("waggle-cli", 18),
+    ("waggle-gateway", 34),
+    ("waggle-load", 18),
+    ("waggle-record", 9),
+    ("waggle-report", 38),
+    ("waggle-results", 5),
+    ("waggle-runner", 12),
+    ("waggle-stats", 4),
+    ("waggle-study", 4),
+];
+
+/// The circles of a crate that has the root files (`lib.rs`, `main.rs`, …), larger than the limit.
+///
+/// # Errors
+/// A file that is no Rust.
+pub(crate) fn circles(roots: &[String], sources: &Sources) -> Result<Vec<Circle>, syn::Error> {
+    let mut found = Vec::new();
+    for root in roots {
+        let tree = modules::Tree::read(root, sources)?;
+        let imports = imports::imports(&tree);
+        found.extend(
+            components(&imports)
+                .into_iter()
+                .filter(|files| files.len() > FILES_MAX)
+                .map(|files| within(&files, &imports)),
+        );
+    }
+    Ok(found)
+}
+
+/// What is wrong with the circles of a crate.
+pub(crate) fn breaches(name: &str, circles: &[Circle]) -> Vec<Breach> {
+    let allowed = ALLOWED.iter().find(|(listed, _)| *listed == name);
+    let allowed = allowed.map_or(0, |(_, files)| *files);
+    let files: usize = circles.iter().map(BTreeMap::len).sum();
+    let breach = |rule| Breach {
+        file: name.to_owned(),
+        line: 0,
+        rule,
+    };
+    if files <= allowed {
+        return Vec::new();
+    }
+    let listed = circles.iter().map(|circle| {
+        let lines = circle.iter().map(|(file, imported)| {
+            let imported: Vec<&str> = imported.iter().map(String::as_str).collect();
+            format!("\n  {file} imports from {}", imported.join(", "))
+        });
+        let rule = format!(
+            "{} files import each other in circles, more than {FILES_MAX} ({files} in the crate, {allowed} may):{}",
+            circle.len(),
+            lines.collect::<String>()
+        );
+        breach(rule)
+    });
+    listed.collect()
+}
+
+/// The imports among these files.
+fn within(files: &BTreeSet<String>, imports: &Circle) -> Circle {
+    let among = |imported: &BTreeSet<String>| imported.intersection(files).cloned().collect();
+    files
+        .iter()
+        .filter_map(|file| Some((file.clone(), among(imports.get(file)?))))
+        .collect()
+}
+
+/// The strongly connected components of the graph.
+fn components(imports: &Circle) -> Vec<BTreeSet<String>> {
+    let mut reverse: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (file, imported) in imports {
+        for imported in imported {
+            reverse.entry(imported).or_default().push(file);
+        }
+    }
+    // Kosaraju: in the order in which a walk leaves the files, last first, walk against the imports.
+    let forward = |file: &str| -> Vec<&str> {
+        let imported = imports.get_key_value(file).map(|(_, imported)| imported);
+        imported.into_iter().flatten().map(String::as_str).collect()
+    };
+    let backward = |file: &str| reverse.get(file).cloned().unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    let mut left = Vec::new();
+    for file in imports.keys() {
+        walk(file, &forward, &mut seen, &mut left);
+    }
+    seen.clear();
+    let mut components = Vec::new();
+    for file in left.iter().rev() {
+        let mut component = Vec::new();
+        walk(file, &backward, &mut seen, &mut component);
+        if !component.is_empty() {
+            components.push(component.into_iter().map(str::to_owned).collect());
+        }
+    }
+    components
+}
+
+/// Visits what can be reached and was not seen; notes each file when all it leads to was visited.
+fn walk<'a>(
+    file: &'a str,
+    next: &impl Fn(&str) -> Vec<&'a str>,
+    seen: &mut BTreeSet<&'a str>,
+    left: &mut Vec<&'a str>,
+) {
+    if !seen.insert(file) {
+        return;
+    }
+    for following in next(file) {
+        walk(following, next, seen, left);
+    }
+    left.push(file);
+}
+
+#[cfg(test)]
+mod tests;
