@@ -1,6 +1,6 @@
 //! Answers as bytes on the wire.
 
-use crate::calls::last::Form;
+use crate::form::Form;
 use crate::problem::{MEDIA_TYPE, Problem};
 
 /// What is the same in all answers of a worker for a second: kept ready, copied per answer.

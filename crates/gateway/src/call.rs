@@ -10,10 +10,10 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use crate::calls::Held;
-use crate::gateway::Shared;
 use crate::http1;
 use crate::metrics::Call;
 use crate::problem::Problem;
+use crate::shared::Shared;
 
 /// The call that reads its body here.
 const QUERY_PATH: &str = "/api/v1/query";

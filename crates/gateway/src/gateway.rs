@@ -1,4 +1,4 @@
-//! The server as a whole: one thread that accepts and deals connections out, workers that serve them, a committer.
+//! The server's life: one thread that accepts and deals connections out, workers that serve them, a committer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use waggle_service::{log, operators};
 use crate::answer::Stock;
 use crate::backend::Backend;
 use crate::calls;
-use crate::database::{Database, DatabaseError};
+use crate::database::Database;
+use crate::error::ServeError;
 use crate::ingest::UniqueClock;
-use crate::kafka::OpenError;
-use crate::metrics::{Gauges, WorkerMetrics};
+use crate::metrics::Gauges;
 use crate::problem::Problem;
 use crate::settings::Settings;
-use crate::store::StoreError;
+use crate::shared::Shared;
 use crate::worker::{self, Start};
 
 /// Connections dealt to a worker that it has not looked at yet.
@@ -27,67 +27,6 @@ const DEALT_MAX: usize = 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// For reads still at work when everything else has ended.
 const READERS_END: Duration = Duration::from_secs(1);
-
-/// Why the gateway could not serve.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    #[error("{0}")]
-    Settings(&'static str),
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Kafka(#[from] OpenError),
-    #[error("listening on {address}: {source}")]
-    Listen {
-        address: SocketAddr,
-        source: std::io::Error,
-    },
-    #[error("starting a worker: {0}")]
-    Worker(std::io::Error),
-    #[error("the store's committer ended by a panic")]
-    Committer,
-    #[error("nothing can be sent to Kafka any more: {0}")]
-    Log(String),
-}
-
-/// What all threads share.
-pub(crate) struct Shared {
-    pub(crate) settings: Settings,
-    pub(crate) backend: Backend,
-    /// Where queries go that the log itself cannot answer.
-    pub(crate) database: Option<Database>,
-    pub(crate) clock: UniqueClock,
-    pub(crate) gauges: Gauges,
-    pub(crate) workers: Vec<Arc<WorkerMetrics>>,
-    pub(crate) draining: AtomicBool,
-}
-
-impl Shared {
-    /// Counts bytes of bodies as in flight, if there is room for them.
-    pub(crate) fn reserve(&self, bytes: usize) -> bool {
-        let in_flight = &self.gauges.in_flight_bytes;
-        let before = in_flight.fetch_add(bytes, Ordering::Relaxed);
-        let fits = before + bytes <= self.settings.in_flight_max_bytes;
-        if !fits {
-            in_flight.fetch_sub(bytes, Ordering::Relaxed);
-        }
-        fits
-    }
-
-    pub(crate) fn release(&self, bytes: usize) {
-        if bytes > 0 {
-            self.gauges
-                .in_flight_bytes
-                .fetch_sub(bytes, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn connection_ended(&self) {
-        self.gauges.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// Serves until `shutdown` is ready; `token` is InfluxDB's, where no file has it. Then answers what is open, within the time set for it, and closes the store.
 ///

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::backend::Backend;
-
 /// The calls told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
@@ -94,7 +92,7 @@ impl CommitMetrics {
         }
     }
 
-    fn write(&self, page: &mut String) {
+    pub(crate) fn write(&self, page: &mut String) {
         write_singles(
             page,
             &[
@@ -151,23 +149,6 @@ pub(crate) struct Gauges {
     pub(crate) records_looked_at: AtomicU64,
 }
 
-/// Everything as Prometheus text.
-pub(crate) fn exposition(
-    workers: &[Arc<WorkerMetrics>],
-    backend: &Backend,
-    gauges: &Gauges,
-) -> String {
-    let mut page = String::with_capacity(8 * 1024);
-    requests(&mut page, workers);
-    write_singles(&mut page, &singles(workers, gauges));
-    write_singles(&mut page, &backend.latest().counts());
-    match backend {
-        Backend::Embedded(store) => store.metrics.write(&mut page),
-        Backend::Kafka(log) => log.write_metrics(&mut page),
-    }
-    page
-}
-
 pub(crate) fn write_singles(page: &mut String, singles: &[Single]) {
     for (name, kind, help, value) in singles {
         // Writing to a String cannot fail.
@@ -181,7 +162,7 @@ pub(crate) fn write_singles(page: &mut String, singles: &[Single]) {
 /// Name without its prefix, kind, help, value.
 pub(crate) type Single = (&'static str, &'static str, &'static str, u64);
 
-fn singles(workers: &[Arc<WorkerMetrics>], gauges: &Gauges) -> [Single; 8] {
+pub(crate) fn singles(workers: &[Arc<WorkerMetrics>], gauges: &Gauges) -> [Single; 8] {
     let sum = |pick: fn(&WorkerMetrics) -> &AtomicU64| {
         workers.iter().map(|worker| load(pick(worker))).sum::<u64>()
     };
@@ -238,7 +219,7 @@ pub(crate) fn gauge(name: &'static str, help: &'static str, value: u64) -> Singl
     (name, "gauge", help, value)
 }
 
-fn requests(page: &mut String, workers: &[Arc<WorkerMetrics>]) {
+pub(crate) fn requests(page: &mut String, workers: &[Arc<WorkerMetrics>]) {
     let name = "waggle_gateway_requests_total";
     let _ = writeln!(
         page,

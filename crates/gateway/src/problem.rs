@@ -47,6 +47,19 @@ impl Problem {
         )
     }
 
+    /// More records wait than may.
+    pub(crate) fn queue_full() -> Self {
+        Self::new(503, "too many records wait for the log; try again")
+    }
+
+    /// No topic more can be taken in.
+    pub(crate) fn too_many_topics() -> Self {
+        Self::new(
+            507,
+            "as many topics exist as this gateway holds (--topics-max)",
+        )
+    }
+
     pub(crate) fn retry_after(&self) -> Option<&'static str> {
         matches!(self.status, 429 | 503).then_some(RETRY_AFTER_SECONDS)
     }

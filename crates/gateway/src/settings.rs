@@ -121,25 +121,30 @@ pub(crate) enum BackendKind<'a> {
     Kafka(&'a str),
 }
 
+/// Flags that do not go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    #[error("--backend embedded needs --store FILE (or --backend kafka with --kafka-brokers)")]
+    StoreMissing,
+    #[error("--store is of the embedded backend; with --backend kafka there is none")]
+    StoreUnused,
+    #[error("--backend kafka needs --kafka-brokers HOST:PORT")]
+    BrokersMissing,
+    #[error("--kafka-brokers needs --backend kafka; the backend is embedded")]
+    BrokersUnused,
+}
+
 impl Settings {
-    /// The log that was chosen; why flags do not go together.
-    pub(crate) fn chosen(&self) -> Result<BackendKind<'_>, &'static str> {
+    /// The log that was chosen.
+    pub(crate) fn chosen(&self) -> Result<BackendKind<'_>, SettingsError> {
         let brokers = self.kafka.kafka_brokers.as_deref();
         match (self.backend, self.store.as_deref(), brokers) {
             (BackendName::Embedded, Some(store), None) => Ok(BackendKind::Embedded(store)),
             (BackendName::Kafka, None, Some(brokers)) => Ok(BackendKind::Kafka(brokers)),
-            (BackendName::Embedded, None, None) => Err(
-                "--backend embedded needs --store FILE (or --backend kafka with --kafka-brokers)",
-            ),
-            (BackendName::Embedded, _, Some(_)) => {
-                Err("--kafka-brokers needs --backend kafka; the backend is embedded")
-            }
-            (BackendName::Kafka, None, None) => {
-                Err("--backend kafka needs --kafka-brokers HOST:PORT")
-            }
-            (BackendName::Kafka, Some(_), _) => {
-                Err("--store is of the embedded backend; with --backend kafka there is none")
-            }
+            (BackendName::Embedded, None, None) => Err(SettingsError::StoreMissing),
+            (BackendName::Embedded, _, Some(_)) => Err(SettingsError::BrokersUnused),
+            (BackendName::Kafka, None, None) => Err(SettingsError::BrokersMissing),
+            (BackendName::Kafka, Some(_), _) => Err(SettingsError::StoreUnused),
         }
     }
 }

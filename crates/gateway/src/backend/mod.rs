@@ -2,7 +2,7 @@
 
 mod staged;
 
-pub(crate) use staged::{NotStaged, Staged, too_many};
+pub(crate) use staged::{NotStaged, Staged};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use std::task::Waker;
 
 use tokio::sync::Notify;
 
-use crate::gateway::ServeError;
+use crate::error::ServeError;
 use crate::kafka;
 use crate::latest::Latest;
 use crate::problem::Problem;
@@ -35,7 +35,7 @@ impl Ending {
     pub(crate) fn wait(self) -> Result<(), ServeError> {
         match self {
             Self::Embedded(writer) => writer.wait().map_err(|_| ServeError::Committer),
-            Self::Kafka(threads) => threads.wait().map_err(ServeError::Log),
+            Self::Kafka(threads) => Ok(threads.wait()?),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Backend {
         settings: &Settings,
         settled: &[Arc<Notify>],
     ) -> Result<(Self, Ending), ServeError> {
-        match settings.chosen().map_err(ServeError::Settings)? {
+        match settings.chosen()? {
             BackendKind::Embedded(file) => {
                 let settings = StoreSettings {
                     file: file.to_owned(),
@@ -86,7 +86,7 @@ impl Backend {
                 staged.staged.clear();
                 match submitted {
                     Ok(ticket) => Handed::Whole(ticket),
-                    Err(Refused::Full) => Handed::Refused(queue_full()),
+                    Err(Refused::Full) => Handed::Refused(Problem::queue_full()),
                     Err(Refused::Closed) => Handed::Refused(self.failed()),
                 }
             }
@@ -178,9 +178,4 @@ impl Backend {
             Self::Kafka(log) => log.ended().await,
         }
     }
-}
-
-/// More records wait than may.
-pub(crate) fn queue_full() -> Problem {
-    Problem::new(503, "too many records wait for the log; try again")
 }

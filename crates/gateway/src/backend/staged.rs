@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::gateway::Shared;
 use crate::http1;
 use crate::ingest::{self, Ingest, Nowhere};
 use crate::kafka;
 use crate::problem::Problem;
+use crate::shared::Shared;
 use crate::store::{self, Entering, Store, TopicSlot};
 use crate::ticket::ALL_PARTS;
 use crate::turn::Share;
@@ -111,11 +111,14 @@ impl Embedded {
             // Without records there is no topic, so the body is read before there is one.
             None => {
                 body.give(&mut Nowhere, &shared.clock)?;
-                store.topics.slot(target.topic).map_err(|_| too_many())?
+                store
+                    .topics
+                    .slot(target.topic)
+                    .map_err(|_| Problem::too_many_topics())?
             }
         };
         let chunk = self.staged.chunk(slot);
-        let count = body.give(&mut Entering::into(chunk), &shared.clock);
+        let count = body.give(&mut Entering::new(chunk), &shared.clock);
         match count {
             Ok(_) => self.staged.keep(),
             Err(_) => self.staged.take_back(),
@@ -146,12 +149,4 @@ impl Embedded {
         self.last = Some((name.into(), slot));
         Some(slot)
     }
-}
-
-/// No topic more can be taken in.
-pub(crate) fn too_many() -> Problem {
-    Problem::new(
-        507,
-        "as many topics exist as this gateway holds (--topics-max)",
-    )
 }

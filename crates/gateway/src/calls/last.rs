@@ -10,12 +10,13 @@ use waggle_record::line_protocol;
 
 use super::parameters::Parameters;
 use super::reading::{Held, too_many_answers};
-use crate::gateway::Shared;
+use crate::form::{Form, Scratch};
 use crate::http1;
 use crate::ingest::check_topic;
 use crate::latest::{Place, Reading};
 use crate::problem::Problem;
 use crate::render;
+use crate::shared::Shared;
 use crate::worker::Worker;
 
 /// Readings in an answer where no limit is asked for, and at most.
@@ -24,43 +25,6 @@ const LIMIT_MAX: usize = 10_000;
 const NEXT: &str = "waggle-next";
 /// Runs of places that one answer looks at: a topic with few series among many others needs several answers.
 const RUNS_MAX: usize = 1024;
-
-/// How a reading is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Lines,
-    Json,
-}
-
-/// A worker's own, so that answers cost no allocation.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    series: Vec<u8>,
-    line: Vec<u8>,
-    body: Vec<u8>,
-}
-
-impl Form {
-    /// By what the client says it takes; JSON where it does not say `text/plain`.
-    fn of<'a>(mut accepts: impl Iterator<Item = &'a [u8]>) -> Self {
-        let is_plain = |range: &[u8]| {
-            let end = memchr::memchr(b';', range).unwrap_or(range.len());
-            range[..end]
-                .trim_ascii()
-                .eq_ignore_ascii_case(b"text/plain")
-        };
-        let says_plain = accepts.any(|accept| accept.split(|byte| *byte == b',').any(is_plain));
-        if says_plain { Self::Lines } else { Self::Json }
-    }
-
-    /// The type of an answer of several readings.
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Lines => "text/plain; charset=utf-8",
-            Self::Json => "application/x-ndjson",
-        }
-    }
-}
 
 /// Topic and series of `/api/v1/topics/{topic}/last?series=…`, the series as it stands in the target.
 fn plain_form(target: &str) -> Option<(&str, &str)> {
@@ -106,7 +70,7 @@ pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<
         let is_accept = field.name.len() == 6 && field.name.eq_ignore_ascii_case("accept");
         is_accept.then_some(field.value)
     });
-    let form = Form::of(accepts);
+    let form = Form::accepted(accepts);
     body.clear();
     let is_found = match form {
         Form::Lines => latest.look(topic, series, |reading| reading.write_line(body)),
@@ -205,7 +169,7 @@ pub(super) async fn last(
     check_topic(&topic)?;
     let asked = Asked::of(&uri)?;
     let accepts = headers.get_all(header::ACCEPT);
-    let form = Form::of(accepts.iter().map(HeaderValue::as_bytes));
+    let form = Form::accepted(accepts.iter().map(HeaderValue::as_bytes));
     let latest = shared.backend.latest();
     if !latest.is_on() {
         return Err(Problem::new(
@@ -328,16 +292,6 @@ async fn all(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_form_is_what_the_client_takes() {
-        let form = |accepts: &[&str]| Form::of(accepts.iter().map(|accept| accept.as_bytes()));
-        assert_eq!(form(&[]), Form::Json);
-        assert_eq!(form(&["*/*"]), Form::Json);
-        assert_eq!(form(&["application/json"]), Form::Json);
-        assert_eq!(form(&["text/html, Text/Plain;q=0.5"]), Form::Lines);
-        assert_eq!(form(&["a/b", "text/plain"]), Form::Lines);
-    }
 
     #[test]
     fn a_series_is_decoded_as_a_form_is() {

@@ -17,9 +17,9 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::gateway::Shared;
 use crate::ingest;
 use crate::problem::{PlacedProblem, Problem, ProblemBody};
+use crate::shared::Shared;
 
 pub(crate) use reading::Held;
 

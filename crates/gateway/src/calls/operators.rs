@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
 
-use crate::gateway::Shared;
-use crate::metrics;
+use crate::exposition::exposition;
 use crate::problem::Problem;
+use crate::shared::Shared;
 
 /// Is the process alive
 #[utoipa::path(
@@ -50,7 +50,7 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static
     responses((status = 200, description = "Prometheus text format 0.0.4", body = String, content_type = "text/plain"))
 )]
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    let page = metrics::exposition(&shared.workers, &shared.backend, &shared.gauges);
+    let page = exposition(&shared);
     (
         [(
             header::CONTENT_TYPE,

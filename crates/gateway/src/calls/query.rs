@@ -15,10 +15,10 @@ use super::parameters::Parameters;
 use super::reading::{Held, Read, read, too_many_answers};
 use crate::aggregate::{Aggregate, Windows};
 use crate::database::{Author, Database, Gathered, Language, Limits, Question};
-use crate::gateway::Shared;
 use crate::ingest::check_topic;
 use crate::problem::Problem;
 use crate::render::{self, Selection};
+use crate::shared::Shared;
 use crate::store::{Block, Entries, ReadError, Span, measurement_bit, scan};
 
 /// Rows in an answer where no limit is asked for.

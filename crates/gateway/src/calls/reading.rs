@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use rusqlite::Connection;
 
-use crate::gateway::Shared;
 use crate::problem::Problem;
+use crate::shared::Shared;
 use crate::store::ReadError;
 
 /// Bytes of an answer, counted as long as it is kept for its client.

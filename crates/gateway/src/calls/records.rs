@@ -10,10 +10,10 @@ use http::{HeaderValue, Uri, header};
 
 use super::parameters::Parameters;
 use super::reading::{Read, read};
-use crate::gateway::Shared;
 use crate::ingest::check_topic;
 use crate::problem::Problem;
 use crate::render::{self, Selection};
+use crate::shared::Shared;
 use crate::store::{Entries, ReadError, Span, scan};
 
 /// Records in an answer where no limit is asked for.

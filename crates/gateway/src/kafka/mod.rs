@@ -29,7 +29,6 @@ use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use tokio::sync::Notify;
 
-use crate::backend::queue_full;
 use crate::latest::{Latest, LatestLimits};
 use crate::problem::Problem;
 use crate::settings::Settings;
@@ -55,6 +54,16 @@ pub enum OpenError {
     Client(#[from] KafkaError),
     #[error("starting a thread for Kafka: {0}")]
     Thread(#[from] std::io::Error),
+}
+
+/// Why nothing can be sent any more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    #[error("a thread of the log on Kafka ended by a panic")]
+    Panicked,
+    /// What Kafka's client said when it failed for good.
+    #[error("{0}")]
+    Client(String),
 }
 
 /// An open log.
@@ -211,7 +220,7 @@ impl Inner {
         }
         let waiting = sender.gathering.records();
         if waiting > 0 && waiting + records > self.queue_max_records {
-            return Err((queue_full(), Failure::Full));
+            return Err((Problem::queue_full(), Failure::Full));
         }
         Ok(())
     }
@@ -424,13 +433,16 @@ impl Threads {
     ///
     /// # Errors
     /// When the log had fallen: why.
-    pub(crate) fn wait(self) -> Result<(), String> {
-        let fell = |_| "a thread of the log on Kafka ended by a panic".to_owned();
-        self.watch.join().map_err(fell)?;
+    pub(crate) fn wait(self) -> Result<(), LogError> {
+        let panicked = |_| LogError::Panicked;
+        self.watch.join().map_err(panicked)?;
         self.inner.ended.store(true, Ordering::Release);
-        self.acknowledge.join().map_err(fell)?;
-        self.keep.join().map_err(fell)?;
-        self.inner.health.fallen().map_or(Ok(()), Err)
+        self.acknowledge.join().map_err(panicked)?;
+        self.keep.join().map_err(panicked)?;
+        match self.inner.health.fallen() {
+            None => Ok(()),
+            Some(reason) => Err(LogError::Client(reason)),
+        }
     }
 }
 

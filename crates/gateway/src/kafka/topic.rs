@@ -6,7 +6,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use crate::backend::too_many;
 use crate::problem::Problem;
 
 /// A topic that could not be had is looked for anew after this.
@@ -121,7 +120,7 @@ impl Topics {
                 return Err(problem.clone());
             }
             Some(Entry::Failed(..)) => {}
-            None if known.entries.len() >= self.max => return Err(too_many()),
+            None if known.entries.len() >= self.max => return Err(Problem::too_many_topics()),
             None => {}
         }
         if known.is_closed {

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params};
 use tokio::sync::Notify;
 
+use super::Store;
 use super::file::{self, Opened};
 use super::merger::Merger;
 use super::queue::{Batch, Taken};
-use super::{Store, StoreSettings};
+use super::settings::StoreSettings;
 
 /// How often the committer looks after an idle store, and tries again on one that failed.
 const IDLE_ROUND: Duration = Duration::from_secs(1);

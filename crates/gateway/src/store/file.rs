@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use super::StoreSettings;
+use super::settings::StoreSettings;
 
 /// Marks the file as ours ("wagl").
 const APPLICATION_ID: i64 = 0x7761_676c;

@@ -15,7 +15,7 @@ pub(crate) struct Entering<'a, 'chunk> {
 }
 
 impl<'chunk> Entering<'_, 'chunk> {
-    pub(crate) fn into(chunk: &'chunk mut Chunk) -> Self {
+    pub(crate) fn new(chunk: &'chunk mut Chunk) -> Self {
         Self {
             chunk,
             measurement: "",

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
+use super::Store;
 use super::file::{self, KnownTopic, StoreError};
 use super::readers::{ReadError, Span, scan};
-use super::{Store, StoreSettings};
+use super::settings::StoreSettings;
 use crate::latest::Latest;
 
 /// A topic's part of the log that is looked at.

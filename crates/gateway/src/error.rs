@@ -1,0 +1,32 @@
+//! Why the gateway cannot serve.
+
+use std::net::SocketAddr;
+
+use crate::database::DatabaseError;
+use crate::kafka::{LogError, OpenError};
+use crate::settings::SettingsError;
+use crate::store::StoreError;
+
+/// Why the gateway could not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Kafka(#[from] OpenError),
+    #[error("listening on {address}: {source}")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("starting a worker: {0}")]
+    Worker(std::io::Error),
+    #[error("the store's committer ended by a panic")]
+    Committer,
+    #[error("nothing can be sent to Kafka any more: {0}")]
+    Log(#[from] LogError),
+}

@@ -1,0 +1,54 @@
+//! The forms in which a reading is answered, and the buffers to write it in.
+
+/// How a reading is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Lines,
+    Json,
+}
+
+/// A worker's own, so that answers cost no allocation.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    pub(crate) series: Vec<u8>,
+    pub(crate) line: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Form {
+    /// By what the client says it takes; JSON where it does not say `text/plain`.
+    pub(crate) fn accepted<'a>(mut accepts: impl Iterator<Item = &'a [u8]>) -> Self {
+        let is_plain = |range: &[u8]| {
+            let end = memchr::memchr(b';', range).unwrap_or(range.len());
+            range[..end]
+                .trim_ascii()
+                .eq_ignore_ascii_case(b"text/plain")
+        };
+        let says_plain = accepts.any(|accept| accept.split(|byte| *byte == b',').any(is_plain));
+        if says_plain { Self::Lines } else { Self::Json }
+    }
+
+    /// The type of an answer of several readings.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Lines => "text/plain; charset=utf-8",
+            Self::Json => "application/x-ndjson",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_what_the_client_takes() {
+        let form =
+            |accepts: &[&str]| Form::accepted(accepts.iter().map(|accept| accept.as_bytes()));
+        assert_eq!(form(&[]), Form::Json);
+        assert_eq!(form(&["*/*"]), Form::Json);
+        assert_eq!(form(&["application/json"]), Form::Json);
+        assert_eq!(form(&["text/html, Text/Plain;q=0.5"]), Form::Lines);
+        assert_eq!(form(&["a/b", "text/plain"]), Form::Lines);
+    }
+}
