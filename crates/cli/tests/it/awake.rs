@@ -3,28 +3,26 @@
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},
-    time::{Duration, Instant},
 };
 
-use serde_json::Value;
 use waggle_load::NullServer;
+use waggle_testkit::wait_until;
 
-use crate::desk::{Desk, Parts, shown};
+use crate::{
+    codes::load_result,
+    desk::{Desk, Parts, shown},
+};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// How long processes may take to go after their parent has.
-const GONE_WITHIN: Duration = Duration::from_secs(20);
 
 fn url(server: &NullServer) -> String {
     format!("http://{}/hello", server.address())
 }
 
 fn nothing_left(desk: &Desk) {
-    let since = Instant::now();
-    while !desk.processes_left().is_empty() {
-        assert!(since.elapsed() < GONE_WITHIN, "{:?}", desk.processes_left());
-        std::thread::yield_now();
-    }
+    wait_until("all processes are gone", || {
+        desk.processes_left().is_empty()
+    });
 }
 
 fn server() -> NullServer {
@@ -39,19 +37,14 @@ fn a_load_tells_that_cpus_were_kept_awake_and_what_they_did() {
         let url = url(&server);
         let common = ["load", &url, "--quiet", "-c", "2", "-R", "100", "-d", "1s"];
         let output = desk.output(&[&common, flags].concat());
-        assert!(
-            matches!(output.status.code(), Some(0 | 4)),
-            "{}",
-            shown(&output)
-        );
         nothing_left(&desk);
-        String::from_utf8(output.stdout).unwrap()
+        output
     };
     for (flags, kept_awake) in [
         (vec!["--json"], false),
         (vec!["--json", "--keep-awake"], true),
     ] {
-        let result: Value = serde_json::from_str(&load(&flags)).unwrap();
+        let result = load_result(&load(&flags));
         let host = &result["host"];
         assert_eq!(host["kept_awake"], kept_awake, "{host}");
         let percent = |name: &str| host[name].as_f64().unwrap();
@@ -61,7 +54,7 @@ fn a_load_tells_that_cpus_were_kept_awake_and_what_they_did() {
             "{host}"
         );
     }
-    let text = load(&["--keep-awake"]);
+    let text = String::from_utf8(load(&["--keep-awake"]).stdout).unwrap();
     assert!(text.contains("machine        CPUs kept awake"), "{text}");
 }
 
@@ -114,13 +107,7 @@ fn a_study_is_run_and_gone_on_with_beside_loops() {
         nothing_left(&desk);
         output
     };
-    let output = run(&["--keep-awake"]);
-    assert!(
-        matches!(output.status.code(), Some(0 | 4)),
-        "{}",
-        shown(&output)
-    );
-    let model = desk.model();
+    let model = desk.report_of(&run(&["--keep-awake"]));
     assert!(model.info.host.kept_awake);
     assert!(model.cells[0].stolen_share.is_some());
     let page = std::fs::read_to_string(desk.run_folder().join("report.md")).unwrap();

@@ -4,18 +4,15 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use waggle_report::Model;
 use waggle_results::Run;
 
-/// Trials that measure take turns: two at once on a small machine would judge each other.
-static TURN: Mutex<()> = Mutex::new(());
+use crate::codes::run_code;
 
 pub(crate) struct Desk {
     folder: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
 }
 
 /// The parts of a study on the faulty system that tests vary.
@@ -46,10 +43,8 @@ impl Default for Parts<'_> {
 
 impl Desk {
     pub(crate) fn new() -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let desk = Self {
             folder: tempfile::tempdir().unwrap(),
-            _turn: turn,
         };
         let readings: String = (0..500)
             .map(|n| {
@@ -143,6 +138,22 @@ impl Desk {
 
     pub(crate) fn model(&self) -> Model {
         waggle_report::model(&Run::read(&self.run_folder()).unwrap())
+    }
+
+    /// Runs `study.yaml` to its end.
+    #[track_caller]
+    pub(crate) fn run(&self) -> Model {
+        self.report_of(&self.output(&["run", "study.yaml", "--quiet"]))
+    }
+
+    /// The report of a study that was run: the exit code is the one that it asks for, and nothing goes on.
+    #[track_caller]
+    pub(crate) fn report_of(&self, output: &Output) -> Model {
+        self.assert_none_left();
+        let model = self.model();
+        let code = output.status.code();
+        assert_eq!(code, Some(run_code(&model)), "{}", shown(output));
+        model
     }
 
     /// Nothing that was started in this folder goes on.

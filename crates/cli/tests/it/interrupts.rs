@@ -3,13 +3,11 @@
 use std::{
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
-use crate::desk::{Desk, Parts, shown};
+use waggle_testkit::wait_until;
 
-/// How long processes may take to go after their parent has.
-const GONE_WITHIN: Duration = Duration::from_secs(10);
+use crate::desk::{Desk, Parts};
 
 fn started(desk: &Desk) -> Child {
     let load = "model: closed, connections: 4, pipelining: 1";
@@ -57,21 +55,9 @@ fn trials(desk: &Desk) -> Vec<(u32, u32)> {
         .collect()
 }
 
-fn nothing_left(desk: &Desk) {
-    let since = Instant::now();
-    while !desk.processes_left().is_empty() {
-        assert!(since.elapsed() < GONE_WITHIN, "{:?}", desk.processes_left());
-        std::thread::yield_now();
-    }
-}
-
 fn resumes_to_the_end(desk: &Desk) {
     let output = desk.output(&["run", "study.yaml", "--resume", "--quiet"]);
-    assert!(
-        matches!(output.status.code(), Some(0 | 4)),
-        "{}",
-        shown(&output)
-    );
+    desk.report_of(&output);
     assert_eq!(trials(desk), [(1, 1), (1, 2), (1, 3)]);
     let left: Vec<_> = std::fs::read_dir(desk.run_folder().join("trials"))
         .unwrap()
@@ -99,6 +85,8 @@ fn sigkill_leaves_no_process_and_resume_does_the_rest() {
     until_second_trial(&mut child);
     signal(&child, "-KILL");
     child.wait().unwrap();
-    nothing_left(&desk);
+    wait_until("all processes are gone", || {
+        desk.processes_left().is_empty()
+    });
     resumes_to_the_end(&desk);
 }

@@ -5,7 +5,6 @@ use std::{
     io::{Read, Write},
     os::fd::OwnedFd,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -14,6 +13,7 @@ use rustix::{
     termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
 use waggle_load::NullServer;
+use waggle_testkit::wait_for;
 
 use crate::desk::Desk;
 
@@ -27,9 +27,6 @@ const SILENCE: Timespec = Timespec {
     tv_sec: 60,
     tv_nsec: 0,
 };
-
-/// A load that was asked to end has ended after this time, even on a busy machine.
-const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 /// A terminal of 100 × 30, and the program in it.
 struct Seat {
@@ -163,17 +160,7 @@ fn a_terminal_that_is_closed_ends_the_load() {
             .unwrap()
             .success()
     );
-    let since = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if since.elapsed() > ENDS_WITHIN {
-            child.kill().unwrap();
-            panic!("it goes on without a terminal");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let status = wait_for("it ends without a terminal", || child.try_wait().unwrap());
     assert_eq!(status.code(), Some(130));
 }
 

@@ -16,7 +16,10 @@ use rustls::{
 use serde_json::Value;
 use waggle_load::NullServer;
 
-use crate::desk::{Desk, shown};
+use crate::{
+    codes::load_result,
+    desk::{Desk, shown},
+};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -102,12 +105,7 @@ fn answer_all(socket: TcpStream, config: Arc<ServerConfig>) {
 fn json(desk: &Desk, url: &str, flags: &[&str]) -> Value {
     let base = ["load", url, "-c", "2", "-n", "40", "--quiet", "--json"];
     let output = desk.output(&[&base[..], flags].concat());
-    assert!(
-        matches!(output.status.code(), Some(0 | 4)),
-        "{}",
-        shown(&output)
-    );
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)))
+    load_result(&output)
 }
 
 #[test]

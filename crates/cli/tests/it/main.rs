@@ -4,6 +4,7 @@
 
 mod awake;
 mod calibration;
+mod codes;
 mod commands;
 mod deaths;
 mod desk;
@@ -24,5 +25,4 @@ mod search;
 mod shipped;
 mod systems;
 mod tutorial;
-mod verdicts;
 mod webapp;

@@ -5,19 +5,16 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
     process::{Child, Command},
-    time::{Duration, Instant},
 };
 
 use waggle_results::{Run, TrialEnd};
-use waggle_testkit::Kafka;
+use waggle_testkit::{Kafka, wait_until};
 
 use crate::{
     desk::{Desk, Parts, shown},
     systems::{gateway, in_project},
 };
 
-/// Far longer than anything here takes, for a busy machine.
-const AT_MOST: Duration = Duration::from_secs(60);
 const SECRET: &str = "a-secret-of-the-user";
 
 /// A store that is not of any study; gone with its guard.
@@ -37,11 +34,7 @@ impl Store {
             .spawn()
             .unwrap();
         let store = Self { child, address };
-        let begun = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            assert!(begun.elapsed() < AT_MOST, "the store does not come up");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the store is up", || TcpStream::connect(address).is_ok());
         store
     }
 
@@ -103,8 +96,7 @@ fn a_store_that_runs_already_is_used_named_and_left_alone() {
     assert!(shown(&plan).contains(&line), "{}", shown(&plan));
     let mut run = desk.waggle(&["run", "study.yaml", "--quiet"]);
     let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
-    // A busy machine may leave a trial overloaded.
-    assert!(matches!(run.status.code(), Some(0 | 4)), "{}", shown(&run));
+    desk.report_of(&run);
     let folder = desk.run_folder();
     let results = Run::read(&folder).unwrap();
     assert_eq!(results.trials.len(), 2);
@@ -190,8 +182,7 @@ fn a_broker_that_runs_already_takes_the_records_of_a_study_and_stays() {
         "--runs",
         runs.to_str().unwrap(),
     ];
-    let run = in_project(&desk, &arguments).output().unwrap();
-    assert!(matches!(run.status.code(), Some(0 | 4)), "{}", shown(&run));
+    desk.report_of(&in_project(&desk, &arguments).output().unwrap());
     let results = Run::read(&desk.run_folder()).unwrap();
     for trial in &results.trials {
         assert_eq!(trial.info.end, TrialEnd::Completed);

@@ -2,21 +2,18 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Output, Stdio},
-    time::{Duration, Instant},
 };
+
+use waggle_testkit::{http, wait_until};
 
 use crate::{
     desk::{Desk, Parts, shown},
     shipped::{assert_none_missing, trials_of},
 };
-
-/// Far longer than anything here takes, for a busy machine.
-const AT_MOST: Duration = Duration::from_secs(60);
 
 fn desk() -> Desk {
     let desk = Desk::new();
@@ -73,14 +70,6 @@ fn read_until(lines: &mut impl BufRead, text: &str) -> String {
     all
 }
 
-fn waits_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < AT_MOST, "{what} took too long");
-        std::thread::yield_now();
-    }
-}
-
 fn interrupt(child: &Child) {
     let kill = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
@@ -111,8 +100,7 @@ fn what_is_missing_is_named_fetched_once_and_then_used() {
         &["system", "fetch", "fetched", "replicas=2"],
     ));
     assert!(told.contains("tiny 1.0: fetched before"), "{told}");
-    let run = output(&desk, &run);
-    assert!(matches!(run.status.code(), Some(0 | 4)), "{}", shown(&run));
+    desk.report_of(&output(&desk, &run));
     let run = fs::read_to_string(desk.run_folder().join("run.json")).unwrap();
     assert!(run.contains("\"version\": \"tiny 1.0\""), "{run}");
 }
@@ -139,7 +127,7 @@ fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
     let begun = desk
         .path()
         .join("cache/waggle/servers/.tiny-1.0.part/server/bin/begun");
-    waits_for("the fetch", || begun.exists());
+    wait_until("the fetch has begun", || begun.exists());
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(servers(&desk).is_empty(), "{:?}", servers(&desk));
@@ -191,13 +179,8 @@ fn a_system_is_up_until_somebody_brings_it_down() {
     let addresses: Vec<&str> = endpoint.split_whitespace().skip(1).collect();
     assert_eq!(addresses.len(), 2, "{told}");
     for address in addresses {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(AT_MOST)).unwrap();
-        let request = "GET /records?offset=0&limit=1 HTTP/1.1\r\nHost: x\r\n\r\n";
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut status = [0; 12];
-        stream.read_exact(&mut status).unwrap();
-        assert_eq!(&status, b"HTTP/1.1 200");
+        let answer = http::get(address.parse().unwrap(), "/records?offset=0&limit=1").unwrap();
+        assert_eq!(answer.status, 200);
     }
     let file = state(&desk).join("up.json");
     assert_eq!(
@@ -229,9 +212,7 @@ fn ctrl_c_brings_it_down_and_what_a_kill_leaves_is_cleared_away() {
     let (mut child, _lines, _) = up(&desk);
     child.kill().unwrap();
     child.wait().unwrap();
-    waits_for("the end of what was up", || {
-        desk.processes_left().is_empty()
-    });
+    wait_until("what was up is gone", || desk.processes_left().is_empty());
     let status = fine(&output(&desk, &["system", "status", "fetched"]));
     assert!(
         status.contains("a process that was killed left files"),

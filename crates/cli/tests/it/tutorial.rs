@@ -48,13 +48,7 @@ fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
     let plan = desk.output(&["plan", "notes.yaml"]);
     assert_eq!(plan.status.code(), Some(0), "{}", shown(&plan));
     let run = desk.output(&["run", "notes.yaml", "--quick"]);
-    // A busy machine may make a trial noisy or unsteady, and the threshold then does not count.
-    assert!(
-        matches!(run.status.code(), Some(0 | 3 | 4)),
-        "{}",
-        shown(&run)
-    );
-    let model = desk.model();
+    let model = desk.report_of(&run);
     assert_eq!(model.trials.len(), 4);
     for trial in &model.trials {
         let ledger = trial
@@ -63,5 +57,4 @@ fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
             .unwrap_or_else(|| panic!("{}", shown(&run)));
         assert!(ledger.accepted > 0 && ledger.missing == 0, "{ledger:?}");
     }
-    desk.assert_none_left();
 }
