@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use waggle_results::{PhaseName, ReadError, Run, TrialEnd, TrialKey};
 use waggle_runner::{Ended, Event, RunRequest};
 use waggle_stats::{Evidence, Tried};
-use waggle_study::Source;
+use waggle_study::{Named, Source};
 
 const EVENTS_MAX: usize = 100;
 
@@ -104,14 +104,23 @@ fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::e
 }
 
 fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::error::Error>> {
-    let system_text = std::fs::read_to_string(system.join("system.yaml"))?;
     let study_text = std::fs::read_to_string(study)?;
     let source = |name: &str, text: &str| Source {
         name: name.to_owned(),
         text: text.to_owned(),
     };
-    let checked_system = waggle_study::read_system(&source("system.yaml", &system_text))?;
-    let checked = waggle_study::read_study(&source("study.yaml", &study_text), &checked_system)?;
+    let study_source = source("study.yaml", &study_text);
+    let (checked_system, system_text) = match waggle_study::system_of(&study_source)? {
+        Named::Server(server) => (*server, String::new()),
+        Named::System(_) => {
+            let text = std::fs::read_to_string(system.join("system.yaml"))?;
+            let checked = waggle_study::read_system(&source("system.yaml", &text))?;
+            (checked, text)
+        }
+    };
+    let files = waggle_runner::files_beside(study);
+    let mut checked = waggle_study::read_study_and_files(&study_source, &checked_system, &files)?;
+    checked.take_from_environment(&|name| std::env::var(name).ok())?;
     let program = std::env::current_exe()?;
     let folders = program
         .ancestors()

@@ -47,6 +47,7 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
         what: parts.what,
         limits: Limits {
             request_timeout: cell.timeout(),
+            connect_timeout: cell.connect_timeout,
             finish: finish(cell),
             ..Limits::default()
         },

@@ -1,4 +1,4 @@
-//! The user's records: read from their file once, made into the bytes of requests for each trial.
+//! What requests carry: records and bodies, read from their files once, made into the bytes of requests for each trial.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use waggle_load::Prepared;
 use waggle_record::{Columns, Format, Mistake, Precision, Record, Unwritable};
-use waggle_study::{Body, RecordsBody, RecordsFormat, Request, Study, What};
+use waggle_study::{BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, Study, What};
 
 use crate::message::{content_type, plain, with_slots};
 
@@ -36,6 +36,10 @@ pub enum RecordsError {
     },
     #[error("a record of {} cannot be sent: {problem}", file.display())]
     Unwritable { file: PathBuf, problem: Unwritable },
+    #[error("cannot read the body in {}: {problem}", file.display())]
+    Body { file: PathBuf, problem: io::Error },
+    #[error("the body in {} is longer than {BODY_MAX_BYTES} bytes", file.display())]
+    LongBody { file: PathBuf },
 }
 
 fn shown(file: &Path, mistakes: &[Mistake]) -> String {
@@ -55,11 +59,14 @@ fn shown(file: &Path, mistakes: &[Mistake]) -> String {
     lines.join("\n")
 }
 
-/// Every file of records that a study or a request names, read.
+/// Every file of records or of a body that a study or a request names, read.
 #[derive(Debug, Default)]
 pub struct RecordFiles {
     folder: PathBuf,
     files: BTreeMap<FileKey, Vec<Record>>,
+    bodies: BTreeMap<String, Vec<u8>>,
+    /// Decides the bytes of random bodies.
+    seed: u64,
 }
 
 /// What decides how a file is read.
@@ -93,7 +100,8 @@ impl RecordFiles {
             .unwrap_or_default();
         let mut files = Self {
             folder,
-            files: BTreeMap::new(),
+            seed: study.seed,
+            ..Self::default()
         };
         for cell in &study.cells {
             if let What::Request(request) = &cell.what {
@@ -114,8 +122,16 @@ impl RecordFiles {
     }
 
     fn add(&mut self, request: &Request) -> Result<(), RecordsError> {
-        let Body::Records(body) = &request.body else {
-            return Ok(());
+        let body = match &request.body {
+            Body::Records(body) => body,
+            Body::File(name) => {
+                if !self.bodies.contains_key(name) {
+                    let bytes = body_in(&self.folder.join(name))?;
+                    self.bodies.insert(name.clone(), bytes);
+                }
+                return Ok(());
+            }
+            Body::None | Body::Text(_) | Body::Random(_) => return Ok(()),
         };
         let key = FileKey::of(body);
         if !self.files.contains_key(&key) {
@@ -171,6 +187,14 @@ impl RecordFiles {
         match &request.body {
             Body::None => Ok(vec![plain(request, host, b"")]),
             Body::Text(text) => Ok(vec![plain(request, host, text.as_bytes())]),
+            Body::File(name) => {
+                let bytes = self.bodies.get(name).map_or(&[][..], Vec::as_slice);
+                Ok(vec![plain(request, host, bytes)])
+            }
+            Body::Random(bytes) => {
+                let bytes = random_bytes(self.seed, *bytes);
+                Ok(vec![plain(request, host, &bytes)])
+            }
             Body::Records(body) => self.of_records(request, body, run, host),
         }
     }
@@ -233,6 +257,37 @@ fn text_of(file: &Path) -> Result<Vec<u8>, RecordsError> {
     Ok(text)
 }
 
+fn body_in(file: &Path) -> Result<Vec<u8>, RecordsError> {
+    let problem = |problem| RecordsError::Body {
+        file: file.to_path_buf(),
+        problem,
+    };
+    let mut bytes = Vec::new();
+    let opened = File::open(file).map_err(problem)?;
+    let mut bounded = opened.take(BODY_MAX_BYTES + 1);
+    bounded.read_to_end(&mut bytes).map_err(problem)?;
+    if bytes.len() as u64 > BODY_MAX_BYTES {
+        return Err(RecordsError::LongBody {
+            file: file.to_path_buf(),
+        });
+    }
+    Ok(bytes)
+}
+
+/// Bytes that nothing makes shorter; the same ones for the same seed (SplitMix64 by Steele, Lea and Flood).
+fn random_bytes(seed: u64, count: u64) -> Vec<u8> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let mut state = seed;
+    let words = std::iter::repeat_with(|| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = state;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (word ^ (word >> 31)).to_le_bytes()
+    });
+    words.flatten().take(count).collect()
+}
+
 /// After so many requests the file's first record is a request's first record again: every record is sent equally often.
 fn requests_per_turn(records: usize, per_request: usize) -> usize {
     let (mut a, mut b) = (records, per_request);
@@ -264,7 +319,7 @@ fn name_of(format: RecordsFormat) -> &'static str {
 mod tests {
     use std::fs::File;
 
-    use super::{RECORDS_FILE_MAX_BYTES, RecordsError, requests_per_turn, text_of};
+    use super::{RECORDS_FILE_MAX_BYTES, RecordsError, random_bytes, requests_per_turn, text_of};
 
     #[test]
     fn every_record_is_sent_equally_often() {
@@ -277,6 +332,15 @@ mod tests {
         check(10, 4, 5);
         check(3, 7, 3);
         check(3, 9, 1);
+    }
+
+    #[test]
+    fn random_bytes_follow_from_the_seed() {
+        // The first words of SplitMix64 from seed 0, as its authors publish them.
+        let expected = [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4].map(u64::to_le_bytes);
+        assert_eq!(random_bytes(0, 16), expected.concat());
+        assert_eq!(random_bytes(0, 3), expected.concat()[..3]);
+        assert_ne!(random_bytes(1, 16), random_bytes(2, 16));
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub enum RunError {
     Awake(#[from] AwakeError),
     #[error(transparent)]
     Records(#[from] crate::records::RecordsError),
+    #[error(transparent)]
+    Transport(#[from] crate::transport::TransportError),
     #[error("the study's {what} \"{name}\" is not in the system")]
     NotInSystem { what: &'static str, name: String },
     #[error("the secret \"{0}\" has no value yet")]

@@ -30,6 +30,7 @@ use crate::{
     info::{self, Found},
     records::RecordFiles,
     schedule::{self, Series},
+    transport,
     trial::Means,
     web::Network,
 };
@@ -104,6 +105,11 @@ async fn prepare_and_run(
 ) -> Result<Ended, RunError> {
     names_exist(request)?;
     let records = RecordFiles::read(&request.study, &request.study_file)?;
+    let folder_of_study = request.study_file.parent().unwrap_or(Path::new(""));
+    let tls = match &request.system.external {
+        Some(server) => transport::tls_of(server, folder_of_study)?,
+        None => None,
+    };
     let path = std::env::var_os("PATH").unwrap_or_default();
     // A system may bring programs of its own, in its folder.
     let mut folders = request.program_folders.clone();
@@ -148,6 +154,7 @@ async fn prepare_and_run(
         plan: &request.plan,
         folder: &folder,
         records: &records,
+        tls: tls.as_ref(),
         shares: &shares,
         calibration: &calibration,
         clocks: Some(&clocks),

@@ -38,6 +38,8 @@ pub(crate) struct Series<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) folder: &'a RunFolder,
     pub(crate) records: &'a RecordFiles,
+    /// For a server that runs already with https.
+    pub(crate) tls: Option<&'a waggle_load::Tls>,
     pub(crate) shares: &'a Shares,
     pub(crate) calibration: &'a Calibration,
     /// Of the CPUs that waggle may use; `None`: nobody looks at them.
@@ -180,6 +182,7 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
         level: task.level,
         seed: seed(series.study.seed, key),
         records: series.records,
+        tls: series.tls,
         shares: series.shares,
         clocks: series.clocks,
         possible_per_s: possible_per_s(series, task),

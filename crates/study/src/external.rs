@@ -52,12 +52,13 @@ impl Address {
 }
 
 impl External {
+    /// Where connections go.
     #[must_use]
     pub fn address(&self) -> Address {
-        Address {
+        self.connect_to.clone().unwrap_or_else(|| Address {
             host: self.host.clone(),
             port: self.port,
-        }
+        })
     }
 }
 

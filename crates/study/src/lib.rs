@@ -28,7 +28,7 @@ mod tree;
 mod uses;
 mod walk;
 
-pub use check::{MIN_STEADY_INTERVALS, read_threshold};
+pub use check::{BODY_MAX_BYTES, MIN_STEADY_INTERVALS, read_threshold};
 pub use environment::{EnvironmentError, GivenSecret};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
@@ -52,6 +52,6 @@ pub use settings::{
 };
 pub use shelf::{Files, no_files};
 pub use system::{
-    Check, CheckExpect, Component, Endpoint, External, Parameter, ParameterKind, ProcessDriver,
-    ReadyCheck, System,
+    Check, CheckExpect, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind,
+    ProcessDriver, ReadyCheck, System,
 };

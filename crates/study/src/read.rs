@@ -372,9 +372,15 @@ fn cell(
     let of_request = load
         .as_ref()
         .and_then(|load| Carries::of_request(checker, load));
-    let what = load
+    let mut what = load
         .as_mut()
         .and_then(|load| what(checker, load, (system, model.as_ref())));
+    if let Some(load) = &load {
+        check::put_keep_alive(checker, load, what.as_mut());
+    }
+    let connect_timeout = load
+        .as_ref()
+        .and_then(|load| check::connect_timeout(checker, load));
     let protocol = load
         .as_ref()
         .and_then(|load| check::protocol(checker, load, what.as_ref()));
@@ -407,6 +413,7 @@ fn cell(
         stages: stages?,
         load_workers,
         protocol: protocol?,
+        connect_timeout: connect_timeout?,
         endpoint,
         what,
         schedule: schedule?,

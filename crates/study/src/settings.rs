@@ -141,6 +141,8 @@ pub struct Cell {
     /// Load worker threads; `None`: one for each CPU given to the load.
     pub load_workers: Option<u32>,
     pub protocol: Protocol,
+    /// How long opening a connection may take.
+    pub connect_timeout: Duration,
     /// Name of the system's endpoint that it goes to.
     pub endpoint: String,
     pub what: What,
@@ -228,7 +230,7 @@ impl Cell {
         match &self.what {
             What::Request(request) => match &request.body {
                 Body::Records(records) => Some(records),
-                Body::None | Body::Text(_) => None,
+                Body::None | Body::Text(_) | Body::File(_) | Body::Random(_) => None,
             },
             What::Scenario(_) => None,
         }
@@ -317,6 +319,10 @@ pub struct Request {
 pub enum Body {
     None,
     Text(String),
+    /// The file's name as written in the study; relative to the study file's folder.
+    File(String),
+    /// So many bytes, which follow from the study's seed.
+    Random(u64),
     Records(RecordsBody),
 }
 

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::{Arguments, ExternalPort, Level, Probe, Server, SetupStep, Watch, When};
+use crate::{Address, Arguments, ExternalPort, Level, Probe, Server, SetupStep, Watch, When};
 
 /// A checked `system.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,32 @@ pub struct External {
     pub is_tls: bool,
     /// Its certificate is taken unchecked.
     pub insecure: bool,
+    pub tls: ExternalTls,
+    /// Where connections go; `None`: to `host` and `port`.
+    pub connect_to: Option<Address>,
+    /// Whether the load's own requests are sent once before the load.
+    pub verify: bool,
+}
+
+/// Certificates and keys for a server: files in PEM, as written in the study, relative to its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalTls {
+    /// The authorities to trust; `None`: this machine's.
+    pub ca: Option<String>,
+    /// The client's certificate and its private key, which may be the same file.
+    pub client: Option<(String, String)>,
+    /// Whether a handshake may resume an earlier session.
+    pub resumes: bool,
+}
+
+impl Default for ExternalTls {
+    fn default() -> Self {
+        Self {
+            ca: None,
+            client: None,
+            resumes: true,
+        }
+    }
 }
 
 /// What a study may set.

@@ -126,7 +126,8 @@ impl Driver for ExternalDriver {
 
     async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         let server = &self.server;
-        let found = find(&server.host, server.port, setup.deadline).await;
+        let at = server.address();
+        let found = find(&at.host, at.port, setup.deadline).await;
         let unreachable = |why| Failure::new(format!("{} cannot be reached: {why}", server.url));
         self.address = Some(found.map_err(unreachable)?);
         Ok(())

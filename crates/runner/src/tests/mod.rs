@@ -152,6 +152,7 @@ impl Bench {
             plan: &self.plan,
             folder: &folder,
             records: &records,
+            tls: None,
             shares: &shares,
             calibration: &calibration,
             clocks: None,

@@ -76,6 +76,8 @@ pub(crate) struct Order<'a> {
     pub(crate) level: Option<f64>,
     pub(crate) seed: u64,
     pub(crate) records: &'a RecordFiles,
+    /// For a server that runs already with https.
+    pub(crate) tls: Option<&'a waggle_load::Tls>,
     pub(crate) shares: &'a Shares,
     /// Of the CPUs that waggle may use; `None`: nobody looks at them.
     pub(crate) clocks: Option<&'a CpuClocks>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use waggle_load as load;
 use waggle_results::LoadStart;
-use waggle_study::{self as study, Delivery as DeliveryAsked, External, LoadModel, Probe, System};
+use waggle_study::{self as study, Delivery as DeliveryAsked, LoadModel, Probe, System};
 
 use crate::{
     clock::Clock,
@@ -157,7 +157,7 @@ pub(crate) fn job_of<D: Driver>(
     };
     let parts = Parts {
         targets,
-        tls: external.map(tls).transpose()?.flatten(),
+        tls: order.tls.cloned(),
         what: what(order, run, &host)?,
         workers: order.shares.workers(order.cell.load_workers),
         seed: order.seed,
@@ -174,26 +174,6 @@ fn given_host(order: Order<'_>) -> Option<String> {
     let mut ports = component.external.iter().flatten();
     let port = ports.find(|known| known.name == endpoint.port)?;
     port.at.first().map(ToString::to_string)
-}
-
-/// For a server whose URL says https.
-fn tls(server: &External) -> Result<Option<load::Tls>, Failure> {
-    if !server.is_tls {
-        return Ok(None);
-    }
-    let roots = if server.insecure {
-        load::Roots::Unchecked
-    } else {
-        load::Roots::System
-    };
-    let tls = load::Tls::new(load::TlsOptions {
-        server_name: server.host.clone(),
-        roots,
-        client: None,
-        resumes: true,
-    });
-    tls.map(Some)
-        .map_err(|problem| Failure::new(format!("{}: {problem}", server.url)))
 }
 
 /// What is sent; `run` marks its records, `host` goes into its heads.

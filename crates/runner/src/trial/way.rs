@@ -162,7 +162,10 @@ impl Trial<'_> {
             expected: None,
             at_most: verify::at_most(system) + SPARE,
         };
-        if system.external.is_some() {
+        if let Some(server) = &system.external {
+            if !server.verify {
+                return Ok(());
+            }
             return self.rehearse(means, phases).await;
         }
         let verify = async {

@@ -2,6 +2,7 @@
 
 mod awake;
 mod disturbed;
+mod external;
 mod faulty_stores;
 mod orphans;
 mod provision;

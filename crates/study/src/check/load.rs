@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use waggle_units::format_duration;
 
-use super::{Checker, shown, stages::highest};
+use super::{Checker, request::TIMEOUT_BOUNDS, shown, stages::highest};
 use crate::{Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, nearest::list, raw};
 
 /// Connections of an open load that names none.
@@ -13,6 +13,7 @@ const OPEN_CONNECTIONS: u32 = 50;
 pub(crate) const MAX_UNDER_WAY: u64 = 1_000_000;
 /// Most connections, and most users, of a load.
 pub(crate) const MAX_CONNECTIONS: u32 = 100_000;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const STAGES: [&str; 2] = ["load", "stages"];
 /// Highest rate of an open load, per second.
 pub(crate) const MAX_RATE_PER_S: f64 = 10_000_000.0;
@@ -278,6 +279,38 @@ pub(crate) fn protocol(
             Some(Protocol::Http2)
         }
     }
+}
+
+/// How long opening a connection may take.
+pub(crate) fn connect_timeout(checker: &mut Checker<'_>, load: &raw::Load) -> Option<Duration> {
+    let path = ["load", "connect_timeout"];
+    let given = load.connect_timeout.map(|raw::Span(time)| time);
+    let time = checker.or(given, &path, CONNECT_TIMEOUT)?;
+    checker.within(time, &path, TIMEOUT_BOUNDS)
+}
+
+/// Makes each request ask for the end of its connection, if the study does not keep connections.
+pub(crate) fn put_keep_alive(
+    checker: &mut Checker<'_>,
+    load: &raw::Load,
+    what: Option<&mut (What, String)>,
+) {
+    if load.keep_alive != Some(false) {
+        return;
+    }
+    let refused = match what {
+        _ if load.pipelining.is_some_and(|requests| requests > 1) => "load.pipelining",
+        _ if load.protocol == Some(raw::Protocol::Http2) => "load.protocol: http2",
+        Some((What::Scenario(_), _)) => "load.scenario",
+        Some((What::Request(request), _)) => {
+            let close = ("Connection".to_owned(), "close".to_owned());
+            return request.headers.push(close);
+        }
+        None => return,
+    };
+    let what = format!("load.keep_alive is false, which does not go with {refused}");
+    let place = checker.key(&["load", "keep_alive"]);
+    checker.report(Finding::new(place, what).expected("one of the two"));
 }
 
 /// A session sends its next request when it has the answer to the one before.

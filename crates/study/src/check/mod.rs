@@ -26,8 +26,11 @@ mod whole;
 pub(crate) use disturb::{Stage, disturb};
 pub(crate) use external::{Outside, outside};
 pub(crate) use find::put_highest;
-pub(crate) use load::{load, load_workers, protocol, refuse_pipelining};
+pub(crate) use load::{
+    connect_timeout, load, load_workers, protocol, put_keep_alive, refuse_pipelining,
+};
 pub(crate) use measure::{Carries, measure};
+pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Around, scenario};
 pub use schedule::MIN_STEADY_INTERVALS;
@@ -206,18 +209,27 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// Header fields, which must not break the request they stand in.
+    /// Header fields, none of which waggle writes itself.
     fn headers(
         &mut self,
         given: Option<indexmap::IndexMap<String, String>>,
         path: &[&str],
     ) -> Vec<(String, String)> {
-        const OWN: [&str; 4] = ["content-length", "transfer-encoding", "connection", "host"];
+        self.headers_but(&OWN_HEADERS, given, path)
+    }
+
+    /// Header fields but for those in `own`, which waggle writes; they must not break the request they stand in.
+    fn headers_but(
+        &mut self,
+        own: &[&str],
+        given: Option<indexmap::IndexMap<String, String>>,
+        path: &[&str],
+    ) -> Vec<(String, String)> {
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let mut fields = Vec::new();
         for (name, value) in given.into_iter().flatten() {
             let here = [path, &[name.as_str()]].concat();
-            if OWN.contains(&name.to_lowercase().as_str()) {
+            if own.contains(&name.to_lowercase().as_str()) {
                 let what = format!("the header {name} is written by waggle itself");
                 self.report(Finding::new(self.key(&here), what).expected("other header fields"));
             } else if name.is_empty() || !name.bytes().all(token) {
@@ -235,6 +247,10 @@ impl<'a> Checker<'a> {
         fields
     }
 }
+
+/// Header fields that waggle writes itself; the last one only where the request does not name its host.
+const OWN_HEADERS: [&str; 4] = ["content-length", "transfer-encoding", "connection", "host"];
+const OWN_HEADERS_BUT_HOST: &[&str] = OWN_HEADERS.split_at(3).0;
 
 /// A path as messages name it: `verify[1].get`, entries of lists counted from 1.
 fn shown(path: &[&str]) -> String {

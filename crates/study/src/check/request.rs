@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Checker, shown};
+use waggle_units::format_size;
+
+use super::{Checker, OWN_HEADERS_BUT_HOST, shown};
 use crate::{
     Body, BodyExpect, Expect, LoadModel, RecordsBody, RecordsFormat, Request, System,
     check::load::MAX_UNDER_WAY,
@@ -12,6 +14,10 @@ use crate::{
 };
 
 const PATH: [&str; 2] = ["load", "request"];
+/// The keys that give a request a body.
+const BODIES: [&str; 4] = ["body", "body_file", "body_random", "records"];
+/// Longest body.
+pub const BODY_MAX_BYTES: u64 = 64 * 1024 * 1024;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Response times are kept from 1 µs to 1 h.
 pub(crate) const TIMEOUT_BOUNDS: (Duration, Duration) =
@@ -53,11 +59,13 @@ pub(crate) fn request(
         &raw,
         method.as_ref().map(|(method, _)| method.as_str()),
     );
-    let wild_body = checker.is_wild(&path("records")) || checker.is_wild(&path("body"));
-    let body = match (raw.records, raw.body) {
-        (Some(records), _) => self::records(checker, records, model).map(Body::Records),
-        (None, Some(text)) => Some(Body::Text(text)),
-        (None, None) => (!wild_body).then_some(Body::None),
+    let is_wild = BODIES.iter().any(|key| checker.is_wild(&path(key)));
+    let body = match (raw.records, raw.body, raw.body_file, raw.body_random) {
+        (Some(records), ..) => self::records(checker, records, model).map(Body::Records),
+        (None, Some(text), ..) => Some(Body::Text(text)),
+        (None, None, Some(file), _) => Some(Body::File(file)),
+        (None, None, None, Some(raw::Size(bytes))) => random_body(checker, bytes),
+        (None, None, None, None) => (!is_wild).then_some(Body::None),
     };
     let expect = expect(
         checker,
@@ -71,7 +79,7 @@ pub(crate) fn request(
         TIMEOUT,
     )?;
     let timeout = checker.within(timeout, &path("timeout"), TIMEOUT_BOUNDS);
-    let headers = checker.headers(raw.headers, &path("headers"));
+    let headers = checker.headers_but(OWN_HEADERS_BUT_HOST, raw.headers, &path("headers"));
     let (method, target) = method?;
     let request = Request {
         name: name?,
@@ -87,23 +95,39 @@ pub(crate) fn request(
 
 fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request, method: Option<&str>) {
     let given = [
-        ("body", raw.body.is_some()),
-        ("records", raw.records.is_some()),
+        raw.body.is_some(),
+        raw.body_file.is_some(),
+        raw.body_random.is_some(),
+        raw.records.is_some(),
     ];
-    for (key, _) in given.into_iter().filter(|(_, given)| *given) {
+    let given: Vec<&str> = BODIES
+        .into_iter()
+        .zip(given)
+        .filter_map(|(key, given)| given.then_some(key))
+        .collect();
+    for key in &given {
         if let Some(method) = method.filter(|method| is_reading(method)) {
             let what = format!("a {method} request carries no {key}");
             let place = checker.key(&["load", "request", key]);
             checker.report(Finding::new(place, what).expected(format!("put or post with {key}")));
         }
     }
-    if raw.body.is_some() && raw.records.is_some() {
-        let what = "load.request has both body and records";
-        checker.report(
-            Finding::new(checker.key(&["load", "request", "records"]), what)
-                .expected("one of the two"),
-        );
+    if let [first, .., last] = given[..] {
+        let what = format!("load.request has both {first} and {last}");
+        let place = checker.key(&["load", "request", last]);
+        checker.report(Finding::new(place, what).expected("one of the two"));
     }
+}
+
+fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {
+    if (1..=BODY_MAX_BYTES).contains(&bytes) {
+        return Some(Body::Random(bytes));
+    }
+    let what = format!("load.request.body_random is {}", format_size(bytes));
+    let expected = format!("a size from 1B to {}", format_size(BODY_MAX_BYTES));
+    let place = checker.at(&["load", "request", "body_random"]);
+    checker.report(Finding::new(place, what).expected(expected));
+    None
 }
 
 /// The endpoint that `to` below `path` names, or the only one.

@@ -2,8 +2,10 @@
 
 use super::Checker;
 use crate::{
-    Address, Component, Endpoint, External, ProcessDriver, ReadyCheck, System, When,
-    external::address, mistake::Finding, raw,
+    Address, Component, Endpoint, External, ExternalTls, ProcessDriver, ReadyCheck, System, When,
+    external::address,
+    mistake::{Finding, Place},
+    raw,
 };
 
 const PATH: [&str; 2] = ["system", "url"];
@@ -23,13 +25,7 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
                     .expected("use: NAME of a system, or url: http://HOST:PORT"),
             );
         }
-        if raw.insecure.is_some() {
-            let what = "system.insecure belongs to system.url";
-            checker.report(
-                Finding::new(checker.key(&["system", "insecure"]), what)
-                    .expected("url: https://HOST"),
-            );
-        }
+        refuse_without_url(checker, raw);
         return None;
     };
     let beside = [
@@ -52,6 +48,9 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
     match parse(url) {
         Ok(external) => Some(system(External {
             insecure: raw.insecure.unwrap_or(false),
+            tls: tls(checker, raw, external.is_tls),
+            connect_to: connect_to(checker, raw),
+            verify: raw.verify.unwrap_or(true),
             ..external
         })),
         Err(why) => {
@@ -60,6 +59,77 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
                 Finding::new(checker.at(&PATH), what)
                     .expected("http://HOST:PORT or https://HOST:PORT"),
             );
+            None
+        }
+    }
+}
+
+/// Keys that say something of a URL's server.
+fn refuse_without_url(checker: &mut Checker<'_>, raw: &raw::UseSystem) {
+    let given = [
+        ("insecure", raw.insecure.is_some()),
+        ("tls", raw.tls.is_some()),
+        ("connect_to", raw.connect_to.is_some()),
+        ("verify", raw.verify.is_some()),
+    ];
+    for (key, _) in given.into_iter().filter(|(_, given)| *given) {
+        let what = format!("system.{key} belongs to system.url");
+        let place = checker.key(&["system", key]);
+        checker.report(Finding::new(place, what).expected("url: https://HOST"));
+    }
+}
+
+fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> ExternalTls {
+    let Some(given) = &raw.tls else {
+        return ExternalTls::default();
+    };
+    let path = |key: &'static str| ["system", "tls", key];
+    if !is_tls {
+        let place = checker.key(&["system", "tls"]);
+        refuse(
+            checker,
+            place,
+            "system.tls is for https",
+            "url: https://HOST",
+        );
+    }
+    if given.key.is_some() && given.cert.is_none() {
+        let place = checker.key(&path("key"));
+        let what = "system.tls has a key and no certificate";
+        refuse(
+            checker,
+            place,
+            what,
+            "cert: the file with the client's certificate",
+        );
+    }
+    if given.ca.is_some() && raw.insecure == Some(true) {
+        let place = checker.key(&path("ca"));
+        let what = "system.tls.ca names whom to trust, and system.insecure trusts anybody";
+        refuse(checker, place, what, "one of the two");
+    }
+    ExternalTls {
+        ca: given.ca.clone(),
+        client: given.cert.clone().map(|cert| {
+            let key = given.key.clone().unwrap_or_else(|| cert.clone());
+            (cert, key)
+        }),
+        resumes: given.session_resumption.unwrap_or(true),
+    }
+}
+
+fn refuse(checker: &mut Checker<'_>, place: Place, what: &str, expected: &str) {
+    checker.report(Finding::new(place, what).expected(expected));
+}
+
+fn connect_to(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<Address> {
+    let text = raw.connect_to.as_deref()?;
+    match address(text, None) {
+        Ok(address) => Some(address),
+        Err(why) => {
+            let what = format!("system.connect_to is {text:?}: {why}");
+            let place = checker.at(&["system", "connect_to"]);
+            checker.report(Finding::new(place, what).expected("HOST:PORT, e.g. 127.0.0.1:8080"));
             None
         }
     }
@@ -129,6 +199,9 @@ fn parse(url: &str) -> Result<External, &'static str> {
         port,
         is_tls,
         insecure: false,
+        tls: ExternalTls::default(),
+        connect_to: None,
+        verify: true,
     })
 }
 

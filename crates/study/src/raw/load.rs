@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{LoadLevel, Name, Rate, Scenario, Span, Status, Think, impl_methods};
+use super::{LoadLevel, Name, Rate, Scenario, Size, Span, Status, Think, impl_methods};
 
 /// How requests come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -69,6 +69,11 @@ pub(crate) struct Load {
     pub workers: Option<u32>,
     /// The version of HTTP; http1 by default. With http2 the system is taken to speak it from the first byte.
     pub protocol: Option<Protocol>,
+    /// Whether a connection is used for more than one request; true by default. With false each request asks the server to close
+    /// the connection after its answer. Not with pipelining, http2 or a scenario.
+    pub keep_alive: Option<bool>,
+    /// How long opening a connection may take; 5s by default.
+    pub connect_timeout: Option<Span>,
     /// What is sent: the same request again and again.
     pub request: Option<Request>,
     /// What is sent, in place of `request`: sessions of several requests.
@@ -114,7 +119,11 @@ pub(crate) struct Request {
     pub headers: Option<IndexMap<String, String>>,
     /// The body as it is sent.
     pub body: Option<String>,
-    /// Records as the body, in place of `body`.
+    /// The file with the body as it is sent, relative to the study's folder.
+    pub body_file: Option<String>,
+    /// So many random bytes as the body, e.g. `10MB`; they follow from the study's seed, and every request has the same.
+    pub body_random: Option<Size>,
+    /// Records as the body.
     pub records: Option<Records>,
     /// Which answers are a success; any 2xx by default.
     pub expect: Option<Expect>,

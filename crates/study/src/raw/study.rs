@@ -147,6 +147,12 @@ pub(crate) struct UseSystem {
     pub url: Option<String>,
     /// Take the server's certificate unchecked. For `url` with https.
     pub insecure: Option<bool>,
+    /// Certificates and keys. For `url` with https.
+    pub tls: Option<Tls>,
+    /// Connect to this `HOST:PORT` in place of the URL's; the Host header and the name in the certificate stay the URL's. For `url`.
+    pub connect_to: Option<String>,
+    /// Send the load's own requests once before the load, and go on only if they are answered as expected; true by default. For `url`.
+    pub verify: Option<bool>,
     /// Values for the system's parameters; the others keep their defaults.
     pub set: Option<IndexMap<String, Level>>,
     /// Components that run already, each with the addresses of its ports, e.g. `kafka: { broker: "10.0.0.7:9092" }`; a list
@@ -174,6 +180,20 @@ pub(crate) struct Disturbance {
     /// How long after that it is started again, with the same ports, folder and files.
     #[schemars(required)]
     pub again_after: Option<Span>,
+}
+
+/// Certificates and keys for a server with https: files in PEM, relative to the study's folder.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tls {
+    /// The certificate authorities to trust in place of this machine's.
+    pub ca: Option<String>,
+    /// The client's certificate.
+    pub cert: Option<String>,
+    /// The private key of `cert`; by default in the same file.
+    pub key: Option<String>,
+    /// Whether a handshake may resume an earlier session; true by default.
+    pub session_resumption: Option<bool>,
 }
 
 /// What is measured besides the answers' times.

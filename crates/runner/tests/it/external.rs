@@ -1,0 +1,170 @@
+//! Studies of a server that runs already: how they reach it, and what they send.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use waggle_results::{Run, TrialEnd};
+use waggle_testkit::{
+    http::{Reply, Request, Server, ok},
+    tls::{Authority, ClientAuth},
+};
+
+use super::Bench;
+
+/// Every request that a server has had.
+#[derive(Debug, Clone, Default)]
+struct Requests(Arc<Mutex<Vec<Request>>>);
+
+impl Requests {
+    fn reply(&self) -> impl Fn(&Request) -> Reply + Send + Sync + use<> {
+        let requests = Arc::clone(&self.0);
+        move |request| {
+            requests.lock().unwrap().push(request.clone());
+            match request.header("connection") {
+                Some("close") => Reply::Last(ok("fine")),
+                _ => Reply::Answer(ok("fine")),
+            }
+        }
+    }
+
+    /// All of them, none of which may be without `expected`.
+    fn each(&self, expected: impl Fn(&Request) -> bool) -> usize {
+        let requests = self.0.lock().unwrap();
+        let wrong = requests.iter().find(|request| !expected(request));
+        let wrong = wrong.map(|request| (&request.head, request.on_connection));
+        assert_eq!(wrong, None);
+        requests.len()
+    }
+}
+
+/// A study of 40 requests.
+fn study(system: &str, load: &str, request: &str) -> Bench {
+    let study = format!(
+        "
+study: trial
+question: Does it work?
+system: {system}
+load:
+  model: closed
+  connections: 2
+{load}
+  request: {{ name: ask, timeout: 5s, {request} }}
+schedule:
+  measure: {{ requests: 40, at_most: 20s }}
+  repeat: 1
+measure: {{ interval: 100ms }}
+"
+    );
+    Bench::new("", &study)
+}
+
+/// The study has run to its end, and each of its 40 requests was answered as expected.
+fn check(run: &Run) {
+    let trial = &run.trials[0].info;
+    assert_eq!(trial.end, TrialEnd::Completed);
+    let totals = &trial.totals;
+    assert_eq!((totals.sent, totals.succeeded), (40, 40), "{totals:?}");
+    assert_eq!(trial.measured.sent, 40);
+}
+
+fn text_in(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            text += &text_in(&path);
+        } else {
+            text += &String::from_utf8_lossy(&fs::read(&path).unwrap());
+        }
+    }
+    text
+}
+
+#[test]
+fn a_server_is_reached_with_certificates_and_secrets_where_it_is_said_to_be() {
+    let authority = Authority::new("ours");
+    let config = authority.server_with(&authority.sign("localhost", 2090), ClientAuth::Required);
+    let seen = Requests::default();
+    let server = Server::start_secure(config, seen.reply());
+    // Nobody listens at the URL's own port.
+    let system = format!(
+        "{{ url: 'https://localhost:1', connect_to: '{}', tls: {{ ca: ca.pem, cert: client.pem, key: client.key }} }}",
+        server.address
+    );
+    let request = "get: /, headers: { Authorization: 'Bearer ${env.WAGGLE_TEST_TOKEN}' }";
+    let bench = study(&system, "", request);
+    let client = authority.sign("client", 2090);
+    fs::write(bench.path("ca.pem"), &authority.pem).unwrap();
+    fs::write(bench.path("client.pem"), client.certificate).unwrap();
+    fs::write(bench.path("client.key"), client.key).unwrap();
+    let mut command = bench.command(&[]);
+    let ran = command
+        .env("WAGGLE_TEST_TOKEN", "hushhush")
+        .output()
+        .unwrap();
+    let told =
+        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{told}");
+    check(&Run::read(&bench.path("run")).unwrap());
+    let requests = seen.each(|request| {
+        request.header("authorization") == Some("Bearer hushhush")
+            && request.header("host") == Some("localhost:1")
+    });
+    // One before the load, to see whether it is answered.
+    assert_eq!(requests, 41);
+    assert!(!told.contains("hushhush"), "{told}");
+    assert!(!text_in(&bench.path("run")).contains("hushhush"));
+}
+
+#[test]
+fn what_tls_needs_is_read_before_anything_is_started() {
+    let system = "{ url: 'https://localhost:1', tls: { ca: none.pem } }";
+    let bench = study(system, "", "get: /");
+    let ran = bench.run(&[]);
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(2), "{told}");
+    assert!(told.contains("none.pem"), "{told}");
+    assert!(!bench.path("run").exists());
+}
+
+#[test]
+fn without_keep_alive_each_request_has_a_connection_of_its_own() {
+    let seen = Requests::default();
+    let server = Server::start(seen.reply());
+    let system = format!("{{ url: 'http://{}', verify: false }}", server.address);
+    let load = "  keep_alive: false\n  connect_timeout: 3s";
+    let bench = study(
+        &system,
+        load,
+        "post: /, body_random: 10kB, headers: { Host: shop }",
+    );
+    check(&bench.results());
+    let first = seen.0.lock().unwrap()[0].body.clone();
+    let requests = seen.each(|request| {
+        request.on_connection == 0
+            && request.header("connection") == Some("close")
+            && request.header("host") == Some("shop")
+            && request.body.len() == 10_000
+            && request.body == first
+    });
+    assert_eq!(requests, 40);
+}
+
+#[test]
+fn a_body_comes_from_a_file_as_it_is() {
+    let seen = Requests::default();
+    let server = Server::start(seen.reply());
+    let system = format!("{{ url: 'http://{}' }}", server.address);
+    let bench = study(&system, "", "put: /, body_file: body.bin");
+    let body = [0, 159, 146, 150, b'\r', b'\n', 255];
+    fs::write(bench.path("body.bin"), body).unwrap();
+    check(&bench.results());
+    assert_eq!(seen.each(|request| request.body == body), 41);
+    let bench = study(&system, "", "put: /, body_file: other.bin");
+    let told = bench.run(&[]);
+    assert_eq!(told.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&told.stdout).contains("other.bin"));
+}
