@@ -32,11 +32,13 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
+    ("waggle-analysis", &["results", "stats"]),
     (
         "waggle-cli",
         &[
-            "record", "study", "load", "stats", "results", "runner", "report", "testkit", "units",
+            "record", "study", "load", "stats", "results", "runner", "analysis", "report",
+            "testkit", "units",
         ],
     ),
     (
@@ -46,11 +48,13 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("waggle-influxdb", &[]),
     ("waggle-load", &["testkit"]),
     ("waggle-record", &[]),
-    ("waggle-report", &["results", "stats"]),
+    ("waggle-report", &["analysis", "results", "stats"]),
     ("waggle-results", &[]),
     (
         "waggle-runner",
-        &["study", "load", "results", "stats", "record", "testkit"],
+        &[
+            "study", "load", "results", "stats", "record", "analysis", "testkit",
+        ],
     ),
     ("waggle-service", &["units"]),
     ("waggle-sink", &["influxdb", "record", "service", "testkit"]),

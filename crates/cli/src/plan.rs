@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use waggle_report::level;
+use waggle_analysis::level;
 use waggle_study::{Cell, Disturbance, Find, Fresh, LoadModel, Order, Study};
 use waggle_units::format_duration;
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use waggle_report::words;
+use waggle_analysis::words;
 use waggle_results::PhaseName;
 use waggle_runner::Event;
 use waggle_study::Study;
@@ -90,7 +90,7 @@ impl State {
                     levels: levels.clone(),
                     level: level.and_then(|level| {
                         let what = self.shape.what?;
-                        Some(waggle_report::level(what, level))
+                        Some(waggle_analysis::level(what, level))
                     }),
                     phase: None,
                     figures: String::new(),
@@ -322,7 +322,7 @@ fn lasting_line(event: &Event, state: &State) -> Option<String> {
         )),
         Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
         Event::Searched { key, tried } => {
-            let level = waggle_report::level(state.shape.what?, tried.level);
+            let level = waggle_analysis::level(state.shape.what?, tried.level);
             let showed = words::evidence(tried.evidence);
             let why = match tried.why.is_empty() {
                 true => String::new(),
@@ -335,7 +335,7 @@ fn lasting_line(event: &Event, state: &State) -> Option<String> {
         }
         Event::Found { cell, answer, .. } => {
             let at = format!("cell {cell}");
-            Some(waggle_report::sentence(state.shape.what?, answer, &at))
+            Some(waggle_analysis::sentence(state.shape.what?, answer, &at))
         }
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use waggle_report::words;
+use waggle_analysis::words;
 use waggle_stats::Answer;
 
 use crate::{arguments::Report, exit::Exit, say, table};
@@ -21,12 +21,12 @@ pub(crate) fn written(run: &Path) -> Result<(String, Exit)> {
     Ok((table::closing(&written), exit_of(&written.model)))
 }
 
-fn exit_of(model: &waggle_report::Model) -> Exit {
+fn exit_of(model: &waggle_analysis::Model) -> Exit {
     if let Some(find) = &model.find {
         return searched(model, find);
     }
     let believed =
-        |cell: &waggle_report::CellModel| cell.verdict.is_none_or(words::may_be_believed);
+        |cell: &waggle_analysis::CellModel| cell.verdict.is_none_or(words::may_be_believed);
     if !model.cells.iter().all(believed) {
         Exit::NotValid
     } else if model.thresholds.iter().any(|threshold| !threshold.holds) {
@@ -37,7 +37,7 @@ fn exit_of(model: &waggle_report::Model) -> Exit {
 }
 
 /// A search that ends without a level: because the system holds none, or because its trials say nothing.
-fn searched(model: &waggle_report::Model, find: &waggle_report::FindModel) -> Exit {
+fn searched(model: &waggle_analysis::Model, find: &waggle_analysis::FindModel) -> Exit {
     let answers = || find.cells.iter().map(|search| &search.answer);
     if answers().any(Answer::says_nothing) {
         Exit::NotValid

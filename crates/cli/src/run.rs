@@ -68,7 +68,6 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
     let program = std::env::current_exe().context("cannot tell where this program lies")?;
     Ok(RunRequest {
         plan: waggle_study::plan(&loaded.study),
-        judge: waggle_report::evidence,
         study: loaded.study,
         study_text: loaded.study_source.text,
         study_file: arguments.choice.study.clone(),

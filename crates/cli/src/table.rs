@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
-use waggle_report::{CellRow, StepRow, ThresholdOutcome, Written, text};
+use waggle_analysis::{ThresholdOutcome, text};
+use waggle_report::{CellRow, StepRow, Written};
 
 /// `45.2k/s`.
 pub(crate) fn rate(per_s: f64) -> String {
@@ -75,7 +76,7 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
     )
 }
 
-fn heads(model: &waggle_report::Model) -> Vec<String> {
+fn heads(model: &waggle_analysis::Model) -> Vec<String> {
     model
         .factors
         .iter()
@@ -84,7 +85,7 @@ fn heads(model: &waggle_report::Model) -> Vec<String> {
 }
 
 /// The answers of a run that searches.
-fn searches(model: &waggle_report::Model) -> Option<String> {
+fn searches(model: &waggle_analysis::Model) -> Option<String> {
     let rows = waggle_report::search_rows(model)?;
     let mut table = plain_table();
     let heads = heads(model);

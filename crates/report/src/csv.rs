@@ -10,10 +10,10 @@ pub use effects::effects;
 use waggle_results::{FailureCount, SessionCounts};
 
 use crate::{
-    model::{CellSearch, Model, TrialModel, TrialNumbers, TrialPercentiles, TrialStep},
     tables::{Align, Field, Head, Table},
     words,
 };
+use waggle_analysis::{CellSearch, Model, TrialModel, TrialNumbers, TrialPercentiles, TrialStep};
 
 /// What a column holds for a trial; empty where there is nothing.
 type Column = fn(&TrialModel) -> String;

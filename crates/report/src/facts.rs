@@ -2,10 +2,8 @@
 
 use waggle_results::{FeedInfo, FindInfo, RunInfo, ScenarioInfo, ScheduleInfo};
 
-use crate::{
-    model::{Model, TrialModel, as_f64, external_components, found, is_external, level},
-    text::{self, Unit},
-};
+use crate::text::{self, Unit};
+use waggle_analysis::{Model, TrialModel, as_f64, external_components, found, is_external, level};
 
 /// One line of "how it was measured".
 pub(crate) type Fact = (&'static str, String);

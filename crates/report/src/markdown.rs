@@ -2,10 +2,10 @@
 
 use crate::{
     facts,
-    model::{Model, comparison_caution},
     tables::{self, Align, Field, FieldKind, Table},
     words,
 };
+use waggle_analysis::{Model, comparison_caution};
 
 /// The report as Markdown.
 #[must_use]

@@ -1,10 +1,10 @@
 //! The rows of the terminal's table, as words; the terminal decides widths and colours.
 
 use crate::{
-    model::{CellModel, Counted, Model, Percentile, StepModel, found},
     text::{self, NONE, Unit},
     words,
 };
+use waggle_analysis::{CellModel, Counted, Model, Percentile, StepModel, found};
 
 /// One cell as a row of text.
 #[derive(Debug, Clone, PartialEq, Eq)]

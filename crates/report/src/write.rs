@@ -8,7 +8,8 @@ use std::{
 use thiserror::Error;
 use waggle_results::{ReadError, Run};
 
-use crate::{Model, csv, effects_csv, html, markdown, model};
+use crate::{csv, effects_csv, html, markdown};
+use waggle_analysis::{Model, model};
 
 /// What was written.
 #[derive(Debug, Clone)]

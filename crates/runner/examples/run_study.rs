@@ -10,9 +10,8 @@ use std::{
 };
 
 use tokio::sync::{mpsc, watch};
-use waggle_results::{PhaseName, ReadError, Run, TrialEnd, TrialKey};
+use waggle_results::PhaseName;
 use waggle_runner::{Ended, Event, RunRequest};
-use waggle_stats::{Evidence, Tried};
 use waggle_study::{Named, Source};
 
 const EVENTS_MAX: usize = 100;
@@ -143,22 +142,5 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         program_folders: folders,
         servers_folder: None,
         supervisor: program,
-        judge,
-    })
-}
-
-/// A level holds where no request failed.
-fn judge(run: &Path, key: TrialKey) -> Result<Tried, ReadError> {
-    let read = Run::read_with_trial(run, key)?;
-    let info = read.trials.first().map(|trial| &trial.info);
-    let failed = info.map_or(0, |info| info.measured.failed);
-    Ok(Tried {
-        level: info.and_then(|info| info.level).unwrap_or_default(),
-        evidence: match info.map(|info| &info.end) {
-            Some(TrialEnd::Completed) if failed == 0 => Evidence::Met,
-            Some(TrialEnd::Completed) => Evidence::NotMet,
-            _ => Evidence::Nothing,
-        },
-        why: vec![format!("{failed} requests failed")],
     })
 }

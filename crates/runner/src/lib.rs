@@ -1,7 +1,8 @@
 //! One trial after another: up, ready, verify, warm-up, measure, finish, drain, collect, down, cool-down.
 //!
-//! Drivers bring components up, probes watch places, the ledger accounts for every record. Judges nothing:
-//! it writes what it saw through `results`. Prints nothing: it tells what happens by [`Event`]s.
+//! Drivers bring components up, probes watch places, the ledger accounts for every record. It judges nothing: it writes
+//! what it saw through `results`, and a search asks `waggle_analysis::evidence` what a trial on disk shows. Prints
+//! nothing: it says what happens by [`Event`]s.
 //!
 //! Public modules are what a load without a study needs too: the bytes of requests, counts as rows, CPUs, the host.
 
@@ -48,7 +49,7 @@ pub use driver::ProgramError;
 pub use event::Event;
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
-pub use request::{Ended, Judge, RunError, RunRequest};
+pub use request::{Ended, RunError, RunRequest};
 pub use run::run;
 pub use scenario::load_scenario;
 pub use servers::{FetchError, Fetching, Place, fetch, servers};

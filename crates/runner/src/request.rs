@@ -1,19 +1,11 @@
 //! What a caller hands in to run a study, and how a run ends.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::PathBuf};
 
-use waggle_results::{ReadError, TrialKey, WriteError};
-use waggle_stats::Tried;
+use waggle_results::{ReadError, WriteError};
 use waggle_study::{Plan, Study, System};
 
 use crate::{awake::AwakeError, driver::ProgramError};
-
-/// What a trial on disk shows of the level it had, in the run of this folder: the runner measures and does not judge,
-/// but what a search tries next hangs on it.
-pub type Judge = fn(&Path, TrialKey) -> Result<Tried, ReadError>;
 
 /// A study that is to be run, or whose run is to be finished.
 #[derive(Debug, Clone)]
@@ -28,8 +20,6 @@ pub struct RunRequest {
     pub system_folder: PathBuf,
     pub run_folder: PathBuf,
     pub plan: Plan,
-    /// Asked after each trial of a study that searches.
-    pub judge: Judge,
     /// The run folder exists and what is left of it is to be done.
     pub resume: bool,
     /// Where the system's programs are looked for before `PATH`.

@@ -158,7 +158,6 @@ async fn prepare_and_run(
         shares: &shares,
         calibration: &calibration,
         clocks: Some(&clocks),
-        judge: request.judge,
     };
     trials(request, programs, series, events, shutdown).await
 }

@@ -18,7 +18,6 @@ use crate::{
     events::{Events, Shutdown},
     load::Load,
     records::RecordFiles,
-    request::Judge,
     search,
     secrets::Secrets,
     trial::{self, Means, Order, Standing},
@@ -44,7 +43,6 @@ pub(crate) struct Series<'a> {
     pub(crate) calibration: &'a Calibration,
     /// Of the CPUs that waggle may use; `None`: nobody looks at them.
     pub(crate) clocks: Option<&'a CpuClocks>,
-    pub(crate) judge: Judge,
 }
 
 /// One trial that is to be run.

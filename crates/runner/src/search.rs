@@ -40,7 +40,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
             if !finished.contains(&key) {
                 break;
             }
-            search.tell((series.judge)(series.folder.path(), key)?);
+            search.tell(waggle_analysis::evidence(series.folder.path(), key)?);
         }
         let answer = loop {
             if shutdown.is_asked() {
@@ -58,7 +58,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
                 trial::Ended::Interrupted => return Ok(Ended::Interrupted),
             }
             let key = schedule::key_of(next);
-            let tried = (series.judge)(series.folder.path(), key)?;
+            let tried = waggle_analysis::evidence(series.folder.path(), key)?;
             search.tell(tried.clone());
             events.tell(Event::Searched { key, tried }).await;
         };

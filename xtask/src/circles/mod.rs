@@ -20,11 +20,12 @@ pub(crate) type Circle = BTreeMap<String, BTreeSet<String>>;
 const FILES_MAX: usize = 3;
 
 /// Crates that have larger circles from before the rule: how many of their files may be in such. The numbers only go down.
-const ALLOWED: [(&str, usize); 8] = [
+const ALLOWED: [(&str, usize); 9] = [
+    ("waggle-analysis", 12),
     ("waggle-cli", 18),
     ("waggle-load", 18),
     ("waggle-record", 9),
-    ("waggle-report", 38),
+    ("waggle-report", 16),
     ("waggle-results", 5),
     ("waggle-runner", 12),
     ("waggle-stats", 4),

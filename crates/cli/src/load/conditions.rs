@@ -1,7 +1,7 @@
 //! Whether the conditions on a load hold. Pure: a result in, words out.
 
 use anyhow::{Result, anyhow};
-use waggle_report::judge;
+use waggle_analysis::judge;
 use waggle_stats::Verdict;
 use waggle_study::{Threshold, ThresholdOp};
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waggle_report::{level, text::plain};
+use waggle_analysis::{level, text::plain};
 use waggle_stats::{End, Tried};
 
 use super::summary::LoadResult;

@@ -4,7 +4,7 @@ mod tables;
 
 use std::{fmt::Write, time::Duration};
 
-use waggle_report::{
+use waggle_analysis::{
     text::{Unit, count, plain, share, time_us},
     words,
 };

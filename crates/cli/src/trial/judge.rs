@@ -1,6 +1,6 @@
 //! Whether a load may be believed. Pure: what its intervals said in, findings out.
 
-use waggle_report::judge::{self, SECOND_BINS_FROM};
+use waggle_analysis::judge::{self, SECOND_BINS_FROM};
 use waggle_results::CountsRow;
 use waggle_stats::{Findings, LoadCourse, LoadModel, RunningTotals, SteadyBins, TrialFacts};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use waggle_analysis::judge::served;
 use waggle_load::{Counts, Failure, HandshakeFailure, Interval};
-use waggle_report::judge::served;
 use waggle_results::{CountsRow, EngineInfo, IntervalRow, MachineInfo};
 use waggle_runner::counts::{Carried, Measured, interval_row, row};
 use waggle_stats::Served;

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Output};
 
-use waggle_report::Model;
+use waggle_analysis::Model;
 use waggle_results::{CalibratedShape, CalibrationFile, Run};
 
 use crate::{
@@ -43,7 +43,7 @@ fn calibrated_in(output: &Output) -> bool {
 fn model(desk: &Desk, runs: &str) -> Model {
     let run = fs::read_dir(desk.path().join(runs)).unwrap().next();
     let run = Run::read(&run.unwrap().unwrap().path()).unwrap();
-    waggle_report::model(&run)
+    waggle_analysis::model(&run)
 }
 
 #[test]

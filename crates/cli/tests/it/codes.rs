@@ -4,7 +4,7 @@
 use std::process::Output;
 
 use serde_json::Value;
-use waggle_report::Model;
+use waggle_analysis::Model;
 
 use crate::desk::shown;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use waggle_report::TrialModel;
+use waggle_analysis::TrialModel;
 use waggle_results::PhaseName;
 use waggle_stats::Verdict;
 

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-use waggle_report::Model;
+use waggle_analysis::Model;
 use waggle_results::Run;
 
 use crate::codes::run_code;
@@ -137,7 +137,7 @@ impl Desk {
     }
 
     pub(crate) fn model(&self) -> Model {
-        waggle_report::model(&Run::read(&self.run_folder()).unwrap())
+        waggle_analysis::model(&Run::read(&self.run_folder()).unwrap())
     }
 
     /// Runs `study.yaml` to its end.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use waggle_report::Model;
+use waggle_analysis::Model;
 use waggle_results::{LedgerInfo, Run, Trial};
 use waggle_stats::Verdict;
 
@@ -102,7 +102,7 @@ fn what_was_forgotten_denied_or_not_answered_is_found_by_key() {
         assert_eq!(ledger.unexpected, 1, "{ledger:?}");
     }
     assert_eq!(trial.info.totals.records_succeeded, ledgers[0].accepted);
-    check_report(&desk, &waggle_report::model(&run));
+    check_report(&desk, &waggle_analysis::model(&run));
 }
 
 fn check_report(desk: &Desk, model: &Model) {

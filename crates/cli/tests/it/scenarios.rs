@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use waggle_report::StepModel;
+use waggle_analysis::StepModel;
 use waggle_results::{Run, Trial};
 use waggle_stats::Verdict;
 
@@ -135,7 +135,7 @@ fn each_step_is_counted_as_the_shop_counts_it() {
     let difference = completed.abs_diff(sessions.completed);
     assert!(difference <= 4, "{sessions:?}\n{books:?}");
 
-    let model = waggle_report::model(&run);
+    let model = waggle_analysis::model(&run);
     let trial = &model.trials[0];
     assert!(trial.verdict < Verdict::Inconsistent, "{:?}", trial.reasons);
     let named = |step: &&StepModel| step.name == "orders";

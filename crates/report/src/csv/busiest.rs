@@ -1,7 +1,7 @@
 //! The columns of the component that used most CPU, in runs in which any was sampled.
 
 use super::number;
-use crate::model::{Model, TrialModel, busiest_of_trial, cpus_of_system};
+use waggle_analysis::{Model, TrialModel, busiest_of_trial, cpus_of_system};
 
 const HEADS: [&str; 3] = [
     "busiest_component",

@@ -1,7 +1,7 @@
 //! The columns of what was killed, in runs where something was.
 
 use super::{kinds, number};
-use crate::model::{Model, TrialDisturbed, TrialModel};
+use waggle_analysis::{Model, TrialDisturbed, TrialModel};
 
 /// What a column holds for a trial that was disturbed.
 type Column = fn(&TrialDisturbed) -> String;

@@ -4,7 +4,7 @@
 use waggle_stats::{Estimate, Source};
 
 use super::line;
-use crate::model::{EffectsModel, OutcomeEffects};
+use waggle_analysis::{EffectsModel, OutcomeEffects};
 
 const HEADS: [&str; 15] = [
     "outcome",

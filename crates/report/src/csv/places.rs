@@ -1,7 +1,7 @@
 //! The columns of places on the records' way, of arrivals and of watches, in runs that have them.
 
 use super::{number, of_times};
-use crate::model::{Model, TrialModel, TrialPlace};
+use waggle_analysis::{Model, TrialModel, TrialPlace};
 
 /// What a column holds for a place on the way.
 type PlaceColumn = fn(&TrialPlace) -> String;

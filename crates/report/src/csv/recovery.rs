@@ -3,7 +3,7 @@
 use waggle_stats::Recovery;
 
 use super::number;
-use crate::model::{Model, TrialModel, TrialRecovery};
+use waggle_analysis::{Model, TrialModel, TrialRecovery};
 
 /// What a column holds for a trial that was looked at.
 type Column = fn(&TrialRecovery) -> String;

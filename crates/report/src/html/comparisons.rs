@@ -8,10 +8,8 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::{
-    model::{Ahead, Better, ComparisonModel, Measure, Model, comparison_caution},
-    tables,
-};
+use crate::tables;
+use waggle_analysis::{Ahead, Better, ComparisonModel, Measure, Model, comparison_caution};
 
 /// Two levels against each other; nothing where no factor has two.
 pub(super) fn section(out: &mut String, model: &Model) {

@@ -9,10 +9,8 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::{
-    model::{Curve, CurvesModel, Kind, Model},
-    tables, words,
-};
+use crate::{tables, words};
+use waggle_analysis::{Curve, CurvesModel, Kind, Model};
 
 /// Each outcome over one factor; nothing where no factor's levels are numbers.
 pub(super) fn section(out: &mut String, model: &Model) {

@@ -7,10 +7,8 @@ use super::{
     sections::{CLOSE, open},
     table,
 };
-use crate::{
-    model::{Model, TrialDisturbed},
-    tables,
-};
+use crate::tables;
+use waggle_analysis::{Model, TrialDisturbed};
 
 /// What was killed; nothing where nothing was.
 pub(super) fn section(out: &mut String, model: &Model) {

@@ -8,10 +8,8 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::{
-    model::{EffectsModel, Model, OutcomeEffects},
-    tables, text,
-};
+use crate::{tables, text};
+use waggle_analysis::{EffectsModel, Model, OutcomeEffects};
 
 /// Digits of a ratio in the page's data.
 const DIGITS: i32 = 6;

@@ -4,12 +4,10 @@ use serde_json::{Value, json};
 use waggle_stats::Estimate;
 
 use super::{comparisons, curves, disturbed, effects, published};
-use crate::{
-    model::{
-        CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
-        TrialModel, kind_of,
-    },
-    rows, text, words,
+use crate::{rows, text, words};
+use waggle_analysis::{
+    CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
+    TrialModel, kind_of,
 };
 
 /// The whole of the page's data.

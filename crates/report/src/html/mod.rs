@@ -15,7 +15,7 @@ mod series_table;
 mod steps;
 mod table;
 
-use crate::model::Model;
+use waggle_analysis::Model;
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
 const SCRIPTS: [&str; 12] = [

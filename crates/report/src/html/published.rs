@@ -7,10 +7,8 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::{
-    model::{Model, PublishedModel, PublishedValue, published_level},
-    tables, text, words,
-};
+use crate::{tables, text, words};
+use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
 
 /// Published figures beside the study's own; nothing where it names none.
 pub(super) fn section(out: &mut String, model: &Model) {

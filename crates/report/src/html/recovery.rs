@@ -4,7 +4,8 @@ use super::{
     sections::{CLOSE, open},
     table,
 };
-use crate::{model::Model, tables};
+use crate::tables;
+use waggle_analysis::Model;
 
 /// Nothing where the load does not fall.
 pub(super) fn section(out: &mut String, model: &Model) {

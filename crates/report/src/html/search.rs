@@ -4,7 +4,8 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::{model::Model, tables};
+use crate::tables;
+use waggle_analysis::Model;
 
 /// What was searched for, cell by cell; nothing where nothing is.
 pub(super) fn section(out: &mut String, model: &Model) {

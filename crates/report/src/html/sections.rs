@@ -7,12 +7,11 @@ use super::{
     series_table, steps, table,
 };
 use crate::{
-    facts,
-    model::{CellModel, Model},
-    tables,
+    facts, tables,
     text::{self, NONE, Unit},
     words,
 };
+use waggle_analysis::{CellModel, Model};
 
 /// Everything between `<body>` and the scripts.
 pub(super) fn body(out: &mut String, model: &Model) {

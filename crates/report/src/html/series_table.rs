@@ -2,10 +2,10 @@
 
 use super::escape;
 use crate::{
-    model::{Counted, TrialModel},
     text::{self, NONE, Unit},
     words,
 };
+use waggle_analysis::{Counted, TrialModel};
 
 /// Writes one trial's table in a box of its own; nothing where nothing was seen.
 pub(super) fn write(out: &mut String, trial: &TrialModel, counted: Counted) {

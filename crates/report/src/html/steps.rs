@@ -4,7 +4,8 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::{model::Model, tables};
+use crate::tables;
+use waggle_analysis::Model;
 
 /// Nothing without a scenario.
 pub(super) fn section(out: &mut String, model: &Model) {

@@ -1,10 +1,8 @@
 //! Which component used most CPU in each cell: where to look for a reason.
 
 use super::{Field, Table, by_cell, heads};
-use crate::{
-    model::{Busiest, Model, cpus_of_system},
-    text::{self, NONE, Unit},
-};
+use crate::text::{self, NONE, Unit};
+use waggle_analysis::{Busiest, Model, cpus_of_system};
 
 /// A row for each cell; `None` where no component's CPU is known.
 pub(crate) fn busiest(model: &Model) -> Option<Table> {

@@ -4,10 +4,10 @@ use waggle_stats::Estimate;
 
 use super::{Align, Field, FieldKind, Head, Table};
 use crate::{
-    model::{Compared, ComparisonModel, Found, Measure, Without},
     text::{self, NONE},
     words,
 };
+use waggle_analysis::{Compared, ComparisonModel, Found, Measure, Without};
 
 /// All comparisons in one table; `None` where there is none.
 pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {

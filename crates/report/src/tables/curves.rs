@@ -1,10 +1,8 @@
 //! Outcomes over one factor, as a table for those without charts.
 
 use super::{Align, Field, FieldKind, Head, Table};
-use crate::{
-    model::{Curve, CurvePoint, CurvesModel, Kind},
-    text::NONE,
-};
+use crate::text::NONE;
+use waggle_analysis::{Curve, CurvePoint, CurvesModel, Kind};
 
 /// A row for each line at each level, a column for each chart.
 pub(crate) fn curves(curves: &CurvesModel) -> Table {

@@ -2,10 +2,10 @@
 
 use super::{Field, Table, heads, place, summed_over};
 use crate::{
-    model::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed},
     text::{self, NONE, Unit},
     words,
 };
+use waggle_analysis::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed};
 
 /// A row for each kill of each cell; what belongs to the cell stands in its first. `None` also where all trials in which something was
 /// killed failed, or no level of a search holds: the table of trials has what was down.

@@ -3,11 +3,9 @@
 use waggle_stats::{Estimate, Source, Variation, is_above};
 
 use super::{Align, Field, FieldKind, Head, Table};
-use crate::{
-    model::{
-        Comparison, ComparisonModel, EffectsModel, Factor, OutcomeEffects, effects::CHANCE_BELOW,
-    },
-    text::{self, NONE},
+use crate::text::{self, NONE};
+use waggle_analysis::{
+    Comparison, ComparisonModel, EffectsModel, Factor, OutcomeEffects, effects::CHANCE_BELOW,
 };
 
 /// Which share of each outcome's variation goes with what; `None` where no outcome has effects.

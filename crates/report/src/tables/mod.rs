@@ -17,10 +17,10 @@ mod trust;
 use waggle_stats::Estimate;
 
 use crate::{
-    model::{CellModel, Model, Percentile},
     rows,
     text::{self, NONE, Unit},
 };
+use waggle_analysis::{CellModel, Model, Percentile};
 
 pub(crate) use busiest::busiest;
 pub(crate) use comparisons::comparisons;

@@ -2,11 +2,11 @@
 
 use super::{Field, Table, by_cell, error_count, heads, place};
 use crate::{
-    model::{CellModel, Counted, Model, SPECTRUM_TICKS, as_f64, failure_kinds},
     rows,
     text::{self, NONE, Unit},
     words,
 };
+use waggle_analysis::{CellModel, Counted, Model, SPECTRUM_TICKS, as_f64, failure_kinds};
 
 /// Goodput, response time, errors, verdict.
 pub(crate) fn cells(model: &Model) -> Table {

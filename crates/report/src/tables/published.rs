@@ -1,11 +1,8 @@
 //! Published figures beside the study's own.
 
 use super::{Align, Field, FieldKind, Head, Table};
-use crate::{
-    model::{Kind, Model, PublishedModel, PublishedValue, published_level},
-    rows,
-    text::NONE,
-};
+use crate::{rows, text::NONE};
+use waggle_analysis::{Kind, Model, PublishedModel, PublishedValue, published_level};
 
 /// `None` where the study names none.
 pub(crate) fn published(model: &Model) -> Option<Table> {

@@ -4,10 +4,10 @@ use waggle_results::LedgerInfo;
 
 use super::{Field, Head, Table, heads, place, summed_over};
 use crate::{
-    model::{CellModel, Distribution, Model, TOLD_APART_FROM},
     tables::Align,
     text::{self, NONE, Unit},
 };
+use waggle_analysis::{CellModel, Distribution, Model, TOLD_APART_FROM};
 
 /// One place of one cell.
 struct AtPlace<'a> {

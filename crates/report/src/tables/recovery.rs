@@ -3,10 +3,8 @@
 use waggle_stats::Recovery;
 
 use super::{Field, FieldKind, Table, by_cell, heads};
-use crate::{
-    model::{CellRecovery, Model, level},
-    text::{self, NONE, Unit},
-};
+use crate::text::{self, NONE, Unit};
+use waggle_analysis::{CellRecovery, Model, level};
 
 /// No interval was bad.
 const AT_ONCE: &str = "at once";

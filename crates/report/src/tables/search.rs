@@ -3,12 +3,8 @@
 use waggle_stats::Evidence;
 
 use super::{Align, Field, FieldKind, Head, Table, heads, place};
-use crate::{
-    model::{CellModel, FindModel, Model, found},
-    rows,
-    text::NONE,
-    words,
-};
+use crate::{rows, text::NONE, words};
+use waggle_analysis::{CellModel, FindModel, Model, found};
 
 /// The answers; `None` where nothing is searched for.
 pub(crate) fn answers(model: &Model) -> Option<Table> {

@@ -2,10 +2,10 @@
 
 use super::{Align, Field, Head, Table, error_count, heads, place};
 use crate::{
-    model::{CellModel, Model, StepModel},
     text::{self, Unit},
     words,
 };
+use waggle_analysis::{CellModel, Model, StepModel};
 
 /// Each step of each cell.
 pub(crate) fn steps(model: &Model) -> Option<Table> {

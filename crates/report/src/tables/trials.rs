@@ -2,10 +2,10 @@
 
 use super::{Field, FieldKind, Table, disturbed, heads, place};
 use crate::{
-    model::{Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles},
     text::{self, NONE, Unit},
     words,
 };
+use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles};
 
 /// One row a trial, the numbers one looks for first.
 pub(crate) fn trials(model: &Model) -> Table {

@@ -2,10 +2,10 @@
 
 use super::{Align, Field, FieldKind, Head, Table, by_cell, heads};
 use crate::{
-    model::{Model, ThresholdCell, is_recovery},
     rows,
     text::{self, NONE},
 };
+use waggle_analysis::{Model, ThresholdCell, is_recovery};
 
 /// Each cell's verdict with its reasons.
 pub(crate) fn verdicts(model: &Model) -> Table {

@@ -6,10 +6,11 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{
+use waggle_analysis::{
     Ahead, Compared, ComparisonModel, Curve, CurvePoint, CurvesModel, Found, Measure, Model,
-    Without, html, markdown,
+    Without,
 };
+use waggle_report::{html, markdown};
 
 /// Made once: many a test looks at it.
 static TRANSPORTS: LazyLock<Model> = LazyLock::new(|| seeded_model(&Seeded::transports()));

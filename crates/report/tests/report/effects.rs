@@ -4,7 +4,7 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{EffectsModel, OutcomeEffects};
+use waggle_analysis::{EffectsModel, OutcomeEffects};
 use waggle_stats::{Source, is_above};
 
 fn effects(study: &Seeded) -> Option<EffectsModel> {

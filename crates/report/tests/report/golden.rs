@@ -8,9 +8,10 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
+use waggle_analysis::Model;
 use waggle_report::{
-    CellRow, Model, SearchRow, cell_columns, cell_rows, csv, effects_csv, html, markdown,
-    search_rows, step_rows,
+    CellRow, SearchRow, cell_columns, cell_rows, csv, effects_csv, html, markdown, search_rows,
+    step_rows,
 };
 
 fn check(written: &str, golden: &str) {

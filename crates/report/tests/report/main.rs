@@ -7,7 +7,7 @@ mod seeded;
 mod verdicts;
 
 use seeded::Seeded;
-use waggle_report::{Model, model};
+use waggle_analysis::{Model, model};
 use waggle_results::Run;
 
 /// What the report says of a made-up study.

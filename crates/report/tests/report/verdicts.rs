@@ -4,7 +4,8 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_report::{CellModel, Model, ThresholdCell, csv, html, markdown};
+use waggle_analysis::{CellModel, Model, ThresholdCell};
+use waggle_report::{csv, html, markdown};
 use waggle_stats::{Recovery, Verdict};
 
 /// One cell with something wrong in it.

@@ -1,4 +1,5 @@
-//! What the fake load knows of its job: the mark of its records, and when it comes to its end by itself.
+//! What the fake load knows of its job: the mark of its records, its connections, and when it comes to its end by itself; and
+//! the times of its requests. Also what the fake store reads from a path.
 
 use std::time::Duration;
 
@@ -7,6 +8,11 @@ use waggle_load::{Job, Model, Rate};
 
 use super::world::PER_INTERVAL;
 
+/// Response time and service time of each request.
+pub(super) const TIME: Duration = Duration::from_millis(1);
+/// How late each of them goes.
+pub(super) const LAG: Duration = Duration::from_micros(10);
+
 /// The run's mark, which stands in every record: `waggle_run=MARK`.
 pub(super) fn mark_in(request: &[u8]) -> String {
     let text = String::from_utf8_lossy(request);
@@ -14,9 +20,20 @@ pub(super) fn mark_in(request: &[u8]) -> String {
     rest.split([',', ' ']).next().unwrap().to_owned()
 }
 
-pub(super) fn latencies(count: u64) -> Histogram<u64> {
+/// How many connections a model has.
+pub(super) fn connections(model: &Model) -> u64 {
+    let connections = match model {
+        Model::Closed { connections, .. } | Model::Open { connections, .. } => connections,
+        Model::Users { users, .. } => users,
+    };
+    *connections as u64
+}
+
+/// So many samples of one time.
+pub(super) fn histogram(time: Duration, count: u64) -> Histogram<u64> {
     let mut histogram = crate::probe::histogram();
-    histogram.record_n(1_000, count).unwrap();
+    let us = u64::try_from(time.as_micros()).unwrap();
+    histogram.record_n(us, count).unwrap();
     histogram
 }
 
@@ -57,4 +74,10 @@ impl LoadEnd {
         let percent = 100 * requests / PER_INTERVAL;
         (requests, u32::try_from(percent).unwrap())
     }
+}
+
+/// `/store/OFFSET/LIMIT`.
+pub(super) fn offset_and_limit(path: &str) -> (usize, usize) {
+    let mut numbers = path.split('/').filter_map(|part| part.parse().ok());
+    (numbers.next().unwrap(), numbers.next().unwrap())
 }

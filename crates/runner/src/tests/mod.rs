@@ -156,7 +156,6 @@ impl Bench {
             shares: &shares,
             calibration: &calibration,
             clocks: None,
-            judge: search::judge,
         };
         let (sender, mut receiver) = mpsc::channel(10);
         let (ask, asked) = watch::channel(false);
@@ -219,7 +218,6 @@ impl Bench {
             supervisor: "none".into(),
             calibration_file: None,
             keep_awake: false,
-            judge: search::judge,
         };
         let found = info::Found {
             host: host::host(&Shares::default()),

@@ -1,33 +1,13 @@
 //! A study that searches: which levels are tried, what is on disk, and how an interrupted search goes on.
 
-use std::path::Path;
-
-use waggle_results::{PhaseName, ReadError, Run, TrialKey};
-use waggle_stats::{End, Evidence, Tried};
+use waggle_results::PhaseName;
+use waggle_stats::End;
 
 use super::{Bench, STUDY, Then, world, world::Fault};
 use crate::{Ended, Event};
 
 /// The fake system holds so many connections.
-const HOLDS: f64 = 5.0;
-
-/// Judges from disk, as every judge must: a search that is gone on with has nothing else.
-pub(super) fn judge(run: &Path, key: TrialKey) -> Result<Tried, ReadError> {
-    let read = Run::read_with_trial(run, key)?;
-    let info = &read.trials[0].info;
-    let level = info.level.expect("the runner writes each trial's level");
-    let failed = !matches!(info.end, waggle_results::TrialEnd::Completed);
-    let evidence = match level {
-        _ if failed => Evidence::Nothing,
-        level if level <= HOLDS => Evidence::Met,
-        _ => Evidence::NotMet,
-    };
-    Ok(Tried {
-        level,
-        evidence,
-        why: Vec::new(),
-    })
-}
+const HOLDS: Option<Fault> = Some(Fault::HoldsAtMost(5));
 
 fn bench() -> Bench {
     let study = STUDY
@@ -61,8 +41,11 @@ const WHOLE: [f64; 7] = [2.0, 4.0, 8.0, 6.0, 5.0, 5.0, 6.0];
 #[tokio::test(start_paused = true)]
 async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
     let bench = bench();
-    let (ended, events) = bench.run(&world(None), Then::Nothing).await;
+    let (ended, events) = bench.run(&world(HOLDS), Then::Nothing).await;
     assert_eq!(ended.unwrap(), Ended::Finished);
+    for event in &events {
+        if let Event::Searched { .. } = event {}
+    }
     assert_eq!(levels(&bench), [WHOLE, WHOLE]);
     let started = events.iter().filter_map(|event| match event {
         Event::TrialStarted { level, .. } => *level,
@@ -104,7 +87,7 @@ async fn an_interrupted_search_goes_on_where_it_stopped() {
     loop {
         runs += 1;
         let (ended, _) = bench
-            .run(&world(None), Then::ShutdownIn(3, PhaseName::Measure))
+            .run(&world(HOLDS), Then::ShutdownIn(3, PhaseName::Measure))
             .await;
         if ended.unwrap() == Ended::Finished {
             break;
@@ -112,7 +95,7 @@ async fn an_interrupted_search_goes_on_where_it_stopped() {
     }
     assert_eq!(levels(&bench), [WHOLE, WHOLE]);
     assert_eq!(runs, 7);
-    let (ended, events) = bench.run(&world(None), Then::Nothing).await;
+    let (ended, events) = bench.run(&world(HOLDS), Then::Nothing).await;
     assert_eq!(ended.unwrap(), Ended::Finished);
     let started = |event: &&Event| matches!(event, Event::TrialStarted { .. });
     assert_eq!(events.iter().filter(started).count(), 0);

@@ -16,7 +16,7 @@ use tokio::{
 use waggle_load::{Account, Counts, Interval, Job, Model, Outcome, State, What, key_of};
 use waggle_results::PhaseName;
 
-use super::fake_load::{LoadEnd, latencies, mark_in};
+use super::fake_load::{LAG, LoadEnd, TIME, connections, histogram, mark_in, offset_and_limit};
 use crate::{
     clock::Clock,
     driver::{Death, Deaths, Driver, Failure, Setup, Usage},
@@ -60,6 +60,8 @@ pub(crate) enum Fault {
     Remembers,
     /// So many intervals of the load are handed over as one, from this one on, counted from 0.
     HandsOverLate(u32, u32),
+    /// With more connections than these every second request is refused by the server.
+    HoldsAtMost(u64),
 }
 
 /// What the fake system is and what has been done to it.
@@ -269,6 +271,7 @@ impl Load for Fake {
             return Err("no threads".to_owned());
         }
         world.load_has_stopped = false;
+        let connections = connections(&job.model);
         world.models.push(job.model.clone());
         if let What::Requests { requests, .. } = &job.what {
             world.mark = mark_in(&requests[0].bytes);
@@ -279,7 +282,9 @@ impl Load for Fake {
             start: Instant::now(),
             clock: Clock::start(),
             interval: job.interval,
+            connections,
             done: 0,
+            failed: 0,
             account: Account::default(),
             end: LoadEnd::of(&job),
             stop: watch::channel(false).0,
@@ -294,16 +299,19 @@ pub(crate) struct FakeRun {
     start: Instant,
     clock: Clock,
     interval: Duration,
+    connections: u64,
     done: u32,
+    failed: u64,
     account: Account,
     end: LoadEnd,
     stop: watch::Sender<bool>,
 }
 
 impl FakeRun {
-    fn send_records(&mut self, requests: u64) -> u64 {
+    fn send_records(&mut self, requests: u64) -> Counts {
         let mut world = self.world.borrow_mut();
         let sent = if world.is_dead { 0 } else { requests };
+        let mut failed = 0;
         for _ in 0..sent {
             let request = self.account.send();
             let stored = (key_of(0, request), self.clock.unix_ns());
@@ -311,6 +319,14 @@ impl FakeRun {
                 && (request + 1).is_multiple_of(nth)
             {
                 world.unanswered.push_back(stored);
+                continue;
+            }
+            if let Some(Fault::HoldsAtMost(most)) = world.fault
+                && self.connections > most
+                && request.is_multiple_of(2)
+            {
+                self.account.note(request, State::Rejected);
+                failed += 1;
                 continue;
             }
             self.account.note(request, State::Accepted);
@@ -322,14 +338,16 @@ impl FakeRun {
                 _ => world.stored.push(stored),
             }
         }
-        sent
-    }
-
-    fn counts(sent: u64) -> Counts {
+        self.failed += failed;
         Counts {
             due: sent,
             sent,
-            succeeded: sent,
+            succeeded: sent - failed,
+            failed,
+            connections_open: self.connections,
+            in_flight_time: TIME * u32::try_from(sent).unwrap(),
+            in_flight_beside_ns: i64::try_from(TIME.as_nanos()).unwrap()
+                * i64::try_from(failed).unwrap(),
             ..Counts::default()
         }
     }
@@ -369,16 +387,17 @@ impl LoadRun for FakeRun {
         let length = self.interval * together * percent / 100;
         sleep_until(self.start + self.interval * index + length).await;
         self.done += together;
-        let sent = self.send_records(requests);
+        let counts = self.send_records(requests);
+        let times = histogram(TIME, counts.succeeded);
         Some(Interval {
             index: u64::from(index),
             start: self.interval * index,
             length,
-            counts: Self::counts(sent),
-            response_time: latencies(sent),
-            service_time: latencies(sent),
+            counts,
+            response_time: times.clone(),
+            service_time: times,
             failed_time: crate::probe::histogram(),
-            lag: latencies(PER_INTERVAL),
+            lag: histogram(LAG, PER_INTERVAL),
             steps: Vec::new(),
             connect_time: crate::probe::histogram(),
             handshake_time: crate::probe::histogram(),
@@ -409,12 +428,13 @@ impl LoadRun for FakeRun {
             totals: Counts {
                 due: sent,
                 sent,
-                succeeded: sent,
+                succeeded: sent - self.failed,
+                failed: self.failed,
                 ..Counts::default()
             },
             started_unix_ns: self.clock.start_unix_ns(),
             ran_for: self.start.elapsed(),
-            connections_asked: 1,
+            connections_asked: self.connections,
             accounts: vec![self.account],
             steps: Vec::new(),
             feeds_used_up: Vec::new(),
@@ -473,10 +493,4 @@ impl Line for FakeLine {
         }
         Ok(200)
     }
-}
-
-/// `/store/OFFSET/LIMIT`.
-fn offset_and_limit(path: &str) -> (usize, usize) {
-    let mut numbers = path.split('/').filter_map(|part| part.parse().ok());
-    (numbers.next().unwrap(), numbers.next().unwrap())
 }

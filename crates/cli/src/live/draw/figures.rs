@@ -1,7 +1,7 @@
 //! Everything that stands there as a number or in words.
 
 use ratatui::style::Style;
-use waggle_report::text::{Unit, count, plain, share, time_us};
+use waggle_analysis::text::{Unit, count, plain, share, time_us};
 use waggle_stats::Verdict;
 
 use super::{

@@ -12,7 +12,7 @@ use crate::{
     live::{history::PERCENTILES, spectrum::whole},
     trial::so_far::ratio,
 };
-use waggle_report::text::count;
+use waggle_analysis::text::count;
 
 /// Columns between the marks of the axis, at least.
 const APART: u16 = 7;

@@ -1,6 +1,6 @@
 //! Numbers as short words for places where every column counts.
 
-use waggle_report::text;
+use waggle_analysis::text;
 
 use crate::trial::gather::as_f64;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use waggle_report::text::{count, time_us};
+use waggle_analysis::text::{count, time_us};
 
 use super::{Colours, LoadResult, ModelName, Times, as_f64};
 

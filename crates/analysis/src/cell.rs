@@ -1,0 +1,288 @@
+//! A cell over its trials: estimates, sums, verdict.
+//!
+//! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
+//! select. The cell's verdict says whether they may be believed.
+
+use waggle_results::{CellInfo, LedgerInfo, PhaseName, RunInfo, Trial};
+use waggle_stats::{Estimate, Reason, Verdict};
+
+use crate::{
+    TrialModel, TrialNumbers,
+    busiest::{self, Busiest, whole_components},
+    distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
+    judge,
+    place::{self, PlaceModel, TrialPlace, TrialWatch, WatchModel},
+    recovery::{self, CellRecovery},
+    step::{self, SessionsModel, StepModel, TrialStep},
+};
+
+/// One combination of levels, over its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellModel {
+    /// Counted from 1.
+    pub cell: u32,
+    pub levels: Vec<(String, String)>,
+    /// Trials that were to run, that ran, and that the estimates rest on.
+    pub planned: u32,
+    pub ran: usize,
+    pub counted: usize,
+    /// It rests on the trials at the highest level that holds.
+    pub is_searched: bool,
+    /// `None`: no trial of it has run, or no level holds.
+    pub verdict: Option<Verdict>,
+    pub reasons: Vec<Reason>,
+    /// Per second, of what [`super::Counted`] says.
+    pub goodput: Option<Estimate>,
+    /// Answered requests per second, failures included.
+    pub throughput: Option<Estimate>,
+    pub response: Distribution,
+    pub service: Distribution,
+    /// From sent until visible.
+    pub delay: Distribution,
+    /// From sent until the place where it must arrive had it.
+    pub arrival: Distribution,
+    /// Places on the records' way, without the last.
+    pub on_the_way: Vec<PlaceModel>,
+    /// Requests over the counted trials.
+    pub succeeded: u64,
+    pub failed: u64,
+    /// Failures by kind, the most frequent first.
+    pub failures: Vec<(String, u64)>,
+    /// Failed ÷ answered, an estimate over trials is of no use for something that should be nothing.
+    pub error_share: Option<f64>,
+    /// Answered ÷ due requests, in the trial that achieved least.
+    pub achieved_share: Option<f64>,
+    /// Most records that were accepted and not yet visible at one look, in any trial; `None` where nobody looked.
+    pub backlog_max: Option<f64>,
+    /// Sum over trials; `None` where no account was kept.
+    pub ledger: Option<LedgerInfo>,
+    /// Largest of the trials' poll intervals.
+    pub delay_resolution_ms: Option<f64>,
+    pub system_cpu_us_per_request: Option<Estimate>,
+    pub engine_cpu_us_per_request: Option<Estimate>,
+    pub system_rss_max_bytes: Option<Estimate>,
+    /// Mean cores of each component replica.
+    pub component_cores: Vec<(String, Estimate)>,
+    /// Cores of all replicas of a component together.
+    pub whole_component_cores: Vec<(String, Estimate)>,
+    /// `None` where the CPU of no component is known.
+    pub busiest: Option<Busiest>,
+    pub watches: Vec<WatchModel>,
+    /// Requests that succeeded in the measured phase of a trial.
+    pub succeeded_per_trial: Option<Estimate>,
+    /// Largest share of its CPU that a worker of the engine used in any trial.
+    pub engine_busy_share: Option<f64>,
+    /// Largest p99 of the engine's lag in any trial.
+    pub engine_lag_p99_us: Option<f64>,
+    /// The largest share of the CPUs' time that the machine's host took in any trial; `None`: not noted.
+    pub stolen_share: Option<f64>,
+    /// The largest share of what the engine can send by its calibration; `None` where it was not calibrated.
+    pub engine_possible_share: Option<f64>,
+    /// Of the histograms of all counted trials together.
+    pub spectrum: Vec<SpectrumPoint>,
+    /// Of a scenario; none where the load is one request.
+    pub steps: Vec<StepModel>,
+    pub sessions: Option<SessionsModel>,
+    /// How soon it had recovered; `None` where the load does not fall.
+    pub recovery: Option<CellRecovery>,
+}
+
+/// How finely delays are known where that was coarsest.
+fn delay_resolution_ms(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<f64> {
+    let known = counted.iter().filter_map(|(trial, _)| {
+        let delivery = trial.delivery.as_ref()?;
+        Some(delivery.resolution_ms)
+    });
+    known.reduce(f64::max)
+}
+
+pub(crate) fn cell(
+    cell: &CellInfo,
+    info: &RunInfo,
+    trials: &[TrialModel],
+    raw: &[Trial],
+) -> CellModel {
+    let ran: Vec<&TrialModel> = trials
+        .iter()
+        .filter(|trial| trial.key.cell == cell.cell)
+        .collect();
+    let counted: Vec<(&TrialModel, &TrialNumbers)> = ran
+        .iter()
+        .filter_map(|trial| Some((*trial, trial.counts()?)))
+        .collect();
+    let of_all = || counted.iter().map(|(_, numbers)| *numbers);
+    let over = |pick: &dyn Fn(&TrialNumbers) -> Option<f64>| {
+        let values: Vec<f64> = of_all().filter_map(pick).collect();
+        judge::estimate(&values)
+    };
+    let times = |pick: fn(&TrialNumbers) -> Option<&TrialPercentiles>| {
+        let found: Vec<_> = of_all().filter_map(pick).collect();
+        distribution::over_trials(&found)
+    };
+    let goodput = over(&|numbers| Some(numbers.goodput_per_s));
+    let (verdict, reasons) = judge::cell(&ran, goodput.as_ref(), info);
+    let whole_component_cores = component_cores(&counted, whole_components);
+    let succeeded: u64 = of_all().map(|numbers| numbers.succeeded).sum();
+    let failed: u64 = of_all().map(|numbers| numbers.failed).sum();
+    CellModel {
+        cell: cell.cell,
+        levels: cell.levels.clone(),
+        planned: planned(info, ran.len()),
+        ran: ran.len(),
+        counted: counted.len(),
+        is_searched: info.find.is_some(),
+        verdict,
+        reasons,
+        goodput,
+        throughput: over(&|numbers| Some(numbers.throughput_per_s)),
+        response: times(|numbers| numbers.response.as_ref()),
+        service: times(|numbers| numbers.service.as_ref()),
+        delay: times(|numbers| numbers.delay.as_ref()),
+        arrival: times(|numbers| numbers.arrival.as_ref()),
+        on_the_way: on_the_way(&counted),
+        succeeded,
+        failed,
+        failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
+        error_share: (succeeded + failed > 0)
+            .then(|| distribution::as_f64(failed) / distribution::as_f64(succeeded + failed)),
+        achieved_share: extreme(&counted, |numbers| numbers.achieved_share, f64::min),
+        backlog_max: extreme(&counted, |numbers| numbers.backlog_max, f64::max),
+        ledger: ledger(&counted),
+        delay_resolution_ms: delay_resolution_ms(&counted),
+        system_cpu_us_per_request: over(&|numbers| numbers.system_cpu_us_per_request),
+        engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
+        system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
+        component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
+        busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
+        watches: watches(&counted),
+        whole_component_cores,
+        succeeded_per_trial: over(&|numbers| Some(distribution::as_f64(numbers.succeeded))),
+        engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
+        engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
+        stolen_share: worst(&counted, |numbers| numbers.cpus_stolen_share),
+        engine_possible_share: worst(&counted, |numbers| numbers.engine_possible_share),
+        spectrum: spectrum(&counted, raw),
+        steps: steps(&counted, raw),
+        sessions: sessions(&counted),
+        recovery: recovery::over_trials(counted.iter().map(|(trial, _)| *trial)),
+    }
+}
+
+/// Every kind of failure in any cell, the most frequent first.
+pub fn failure_kinds(cells: &[CellModel]) -> Vec<&str> {
+    let mut sums: Vec<(&str, u64)> = Vec::new();
+    for (kind, count) in cells.iter().flat_map(|cell| &cell.failures) {
+        match sums.iter_mut().find(|(name, _)| name == kind) {
+            Some((_, sum)) => *sum += count,
+            None => sums.push((kind, *count)),
+        }
+    }
+    sums.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    sums.into_iter().map(|(kind, _)| kind).collect()
+}
+
+/// The largest over the trials that have the number.
+fn worst(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    number: impl Fn(&TrialNumbers) -> Option<f64>,
+) -> Option<f64> {
+    counted
+        .iter()
+        .filter_map(|(_, numbers)| number(numbers))
+        .reduce(f64::max)
+}
+
+fn on_the_way(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<PlaceModel> {
+    let trials: Vec<&[TrialPlace]> = counted
+        .iter()
+        .map(|(trial, _)| &trial.on_the_way[..])
+        .collect();
+    place::over_trials(&trials)
+}
+
+fn watches(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<WatchModel> {
+    let trials: Vec<&[TrialWatch]> = counted
+        .iter()
+        .map(|(_, numbers)| &numbers.watches[..])
+        .collect();
+    place::watches_over_trials(&trials)
+}
+
+fn sessions(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<SessionsModel> {
+    let trials: Vec<_> = counted
+        .iter()
+        .filter_map(|(_, numbers)| Some((numbers.sessions?, numbers.seconds)))
+        .collect();
+    step::sessions(&trials)
+}
+
+fn steps(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<StepModel> {
+    let trials: Vec<&[TrialStep]> = counted
+        .iter()
+        .map(|(_, numbers)| &numbers.steps[..])
+        .collect();
+    let raw: Vec<&Trial> = counted
+        .iter()
+        .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
+        .collect();
+    step::over_trials(&trials, &raw)
+}
+
+/// Of a search as many trials are planned as it needed.
+fn planned(info: &RunInfo, ran: usize) -> u32 {
+    match info.find {
+        Some(_) => u32::try_from(ran).unwrap_or(u32::MAX),
+        None => info.schedule.repeat,
+    }
+}
+
+fn extreme(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    pick: fn(&TrialNumbers) -> Option<f64>,
+    of_two: fn(f64, f64) -> f64,
+) -> Option<f64> {
+    let values = counted.iter().filter_map(|(_, numbers)| pick(numbers));
+    values.reduce(of_two)
+}
+
+fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
+    counted
+        .iter()
+        .filter_map(|(trial, _)| trial.ledger.clone())
+        .reduce(place::sum)
+}
+
+fn component_cores(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    of_trial: impl Fn(&TrialNumbers) -> Vec<(String, f64)>,
+) -> Vec<(String, Estimate)> {
+    let mut all: Vec<(String, Vec<f64>)> = Vec::new();
+    for (component, cores) in counted.iter().flat_map(|(_, numbers)| of_trial(numbers)) {
+        match all.iter_mut().find(|(name, _)| *name == component) {
+            Some((_, values)) => values.push(cores),
+            None => all.push((component, vec![cores])),
+        }
+    }
+    all.into_iter()
+        .filter_map(|(component, values)| Some((component, judge::estimate(&values)?)))
+        .collect()
+}
+
+fn spectrum(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<SpectrumPoint> {
+    let merged = counted
+        .iter()
+        .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
+        .filter_map(|raw| {
+            let measure = raw.info.phase(PhaseName::Measure)?;
+            Some(raw.response_time.merged(measure.start_s, measure.end_s))
+        })
+        .reduce(|mut sum, one| {
+            sum.add(one).expect("a resizing histogram takes any value");
+            sum
+        });
+    merged
+        .filter(|merged| !merged.is_empty())
+        .as_ref()
+        .map(distribution::spectrum)
+        .unwrap_or_default()
+}

@@ -1,0 +1,297 @@
+//! Two levels of a factor against each other, at each level of another: ratios with intervals, and who is ahead where.
+//!
+//! Each ratio is of one cell to another and rests on the trials of these two alone, for near overload cells scatter very
+//! differently. Shares of failed requests are compared as differences: a ratio to nothing says nothing. Where one of the two had no
+//! success, there is no ratio either, and the sentence says which one had none.
+
+mod compared;
+mod sentence;
+
+use waggle_results::RunInfo;
+use waggle_stats::{Verdict, share_difference};
+
+pub use compared::{Ahead, Compared, Found, Measure, NoSuccess, Without};
+
+use crate::words;
+use crate::{
+    CellModel, Factor, TrialModel,
+    curves::failed_parts,
+    layout::{Layout, Line, Over, level_name},
+    outcome::{Better, GOODPUT, Outcome, outcomes},
+};
+
+/// Lines of a comparison: more of them make no sentence that anybody reads.
+const LINES_AT_MOST: usize = 4;
+
+/// Most levels along the axis; of more there is a chart of the outcomes themselves.
+const LEVELS_AT_MOST: usize = 60;
+
+/// Two levels of one factor over another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonModel {
+    pub factor: String,
+    /// The one that is compared with, and the one that is compared, as they are called: `rest`, or `workers 2`.
+    pub levels: [String; 2],
+    pub over: Over,
+    /// Names of the factors that make the lines.
+    pub others: Vec<String>,
+    pub lines: Vec<Line>,
+    pub outcomes: Vec<Compared>,
+    /// Which outcomes show no difference at any level.
+    pub even: Option<String>,
+    /// Of each line, at each level, the cells that are not valid: level and verdict.
+    pub doubtful: Vec<Vec<Vec<(String, Verdict)>>>,
+}
+
+impl ComparisonModel {
+    /// Who is ahead where, outcome by outcome; last those without any difference.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        let told = self.outcomes.iter().flat_map(|outcome| &outcome.sentences);
+        told.chain(&self.even).map(String::as_str)
+    }
+
+    /// Whether it is of this factor at each level of that one.
+    #[must_use]
+    pub fn is_of(&self, factor: &str, over: &str) -> bool {
+        self.factor == factor && self.over.factor == over
+    }
+}
+
+/// Every factor of two levels over `axis`, the factor that charts have along their axis; without one, in a study of two factors,
+/// over the other.
+pub(crate) fn comparisons(
+    info: &RunInfo,
+    factors: &[Factor],
+    cells: &[CellModel],
+    trials: &[TrialModel],
+    axis: Option<&str>,
+) -> Vec<ComparisonModel> {
+    let varying: Vec<&Factor> = factors.iter().filter(|one| one.levels.len() > 1).collect();
+    let mut all = Vec::new();
+    for factor in varying.iter().filter(|one| one.levels.len() == 2) {
+        let beside: Vec<&Factor> = varying
+            .iter()
+            .copied()
+            .filter(|other| other.name != factor.name)
+            .collect();
+        let over = match axis {
+            Some(axis) => beside.iter().find(|other| other.name == axis),
+            None => beside.first().filter(|_| beside.len() == 1),
+        };
+        let Some(over) = over.filter(|over| over.levels.len() <= LEVELS_AT_MOST) else {
+            continue;
+        };
+        let others: Vec<&Factor> = beside
+            .iter()
+            .copied()
+            .filter(|other| other.name != over.name)
+            .collect();
+        let pairs = Pairs::new(factor, over, &others, cells);
+        all.extend(comparison(&pairs, info, cells, trials));
+    }
+    all
+}
+
+/// The cells of the two levels, side by side.
+struct Pairs<'a> {
+    factor: &'a Factor,
+    over: Over,
+    others: Vec<String>,
+    lines: Vec<Line>,
+    /// Of each line, at each level, the places of the two cells.
+    cells: Vec<Vec<Option<(usize, usize)>>>,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(factor: &'a Factor, over: &Factor, others: &[&Factor], cells: &[CellModel]) -> Self {
+        let of_both = [&[factor][..], others].concat();
+        let both = Layout::new(Over::of(over), &of_both, cells);
+        let lines = Layout::new(Over::of(over), others, cells).lines;
+        // The factor's level changes last: its lines stand in two halves.
+        let (first, second) = both.cells.split_at(lines.len());
+        let pair = |(a, b): (&Option<usize>, &Option<usize>)| a.zip(*b);
+        let cells = first.iter().zip(second);
+        Self {
+            cells: cells
+                .map(|(a, b)| a.iter().zip(b).map(pair).collect())
+                .collect(),
+            others: others.iter().map(|other| other.name.clone()).collect(),
+            factor,
+            over: both.over,
+            lines,
+        }
+    }
+
+    fn map<T>(&self, of: impl Fn(usize, usize) -> T) -> Vec<Vec<Option<T>>> {
+        let pair = |pair: &Option<(usize, usize)>| pair.map(|(first, second)| of(first, second));
+        let lines = self.cells.iter();
+        lines.map(|line| line.iter().map(pair).collect()).collect()
+    }
+}
+
+/// `None` where there are too many lines, or nothing to compare.
+fn comparison(
+    pairs: &Pairs<'_>,
+    info: &RunInfo,
+    cells: &[CellModel],
+    trials: &[TrialModel],
+) -> Option<ComparisonModel> {
+    if pairs.lines.len() > LINES_AT_MOST {
+        return None;
+    }
+    let all: Vec<&CellModel> = cells.iter().collect();
+    let levels = [0, 1].map(|at| level_name(&pairs.factor.name, &pairs.factor.levels[at]));
+    let outcomes = outcomes(&all, info.delivery_at.as_deref());
+    let successes = outcomes.iter().find(|outcome| outcome.column == GOODPUT)?;
+    let mut found = Vec::new();
+    for outcome in &outcomes {
+        found.push(ratios(pairs, (cells, trials), outcome, successes));
+        if outcome.path == ["response_time", "p99"] {
+            found.extend(errors(pairs, cells, trials));
+        }
+    }
+    found.retain(is_compared);
+    if found.is_empty() {
+        return None;
+    }
+    let is_even = |one: &Compared| {
+        let mut all = one.at.iter().flatten();
+        all.all(|found| one.ahead(found) == Ahead::Neither)
+    };
+    let even: Vec<&str> = found
+        .iter()
+        .filter(|one| is_even(one))
+        .map(|one| one.name.as_str())
+        .collect();
+    let even = sentence::even(&even);
+    for one in found.iter_mut().filter(|one| !is_even(one)) {
+        let lines = pairs.lines.iter().zip(&one.at);
+        one.sentences = lines
+            .map(|(line, at)| {
+                sentence::of(&sentence::Told {
+                    compared: one,
+                    levels: &levels,
+                    over: &pairs.over,
+                    line: &line.name,
+                    at,
+                })
+            })
+            .collect();
+    }
+    Some(ComparisonModel {
+        factor: pairs.factor.name.clone(),
+        even,
+        doubtful: doubtful(pairs, cells, &levels),
+        levels,
+        over: pairs.over.clone(),
+        others: pairs.others.clone(),
+        lines: pairs.lines.clone(),
+        outcomes: found,
+    })
+}
+
+/// Of each line, at each level, the cells that are not valid.
+fn doubtful(
+    pairs: &Pairs<'_>,
+    cells: &[CellModel],
+    levels: &[String; 2],
+) -> Vec<Vec<Vec<(String, Verdict)>>> {
+    let all = pairs.map(|first, second| {
+        let sides = [first, second].into_iter().zip(levels);
+        let doubtful = sides.filter_map(|(at, level)| {
+            let verdict = cells[at].verdict?;
+            (verdict != Verdict::Valid).then(|| (level.clone(), verdict))
+        });
+        doubtful.collect::<Vec<_>>()
+    });
+    let lines = all.into_iter();
+    lines
+        .map(|line| line.into_iter().map(Option::unwrap_or_default).collect())
+        .collect()
+}
+
+/// Whether there is anything to show: that one of the two had no success is shown once, of what succeeded.
+fn is_compared(one: &Compared) -> bool {
+    let shows = |found: &Found| match found {
+        Found::Number(_) => true,
+        Found::NoSuccess(_) => one.better == Better::Higher,
+        Found::Nothing => false,
+    };
+    one.at.iter().flatten().any(shows)
+}
+
+fn ratios(
+    pairs: &Pairs<'_>,
+    (cells, trials): (&[CellModel], &[TrialModel]),
+    outcome: &Outcome,
+    successes: &Outcome,
+) -> Compared {
+    let of = |first: usize, second: usize| {
+        let values = |of: &Outcome, at: usize| of.of_cell(&cells[at], trials);
+        let none = NoSuccess::of(&values(successes, first), &values(successes, second));
+        // What failed has its cost, too.
+        let none = none.filter(|_| outcome.better != Better::Cheaper);
+        Found::ratio(&values(outcome, second), &values(outcome, first), none)
+    };
+    Compared {
+        name: outcome.name.clone(),
+        better: outcome.better,
+        measure: Measure::Ratio,
+        at: without_holes(pairs.map(of)),
+        sentences: Vec::new(),
+    }
+}
+
+/// `None` where no request failed.
+fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Option<Compared> {
+    let places = pairs.cells.iter().flatten().flatten();
+    let mut both = places.flat_map(|(first, second)| [*first, *second]);
+    if !both.any(|at| cells[at].failed > 0) {
+        return None;
+    }
+    let of = |first: usize, second: usize| {
+        let parts = |at: usize| failed_parts(&cells[at], trials);
+        share_difference(&parts(second), &parts(first)).map_or(Found::Nothing, Found::Number)
+    };
+    Some(Compared {
+        name: "Failed requests".to_owned(),
+        better: Better::FewerErrors,
+        measure: Measure::Difference,
+        at: without_holes(pairs.map(of)),
+        sentences: Vec::new(),
+    })
+}
+
+fn without_holes(lines: Vec<Vec<Option<Found>>>) -> Vec<Vec<Found>> {
+    let line = |line: Vec<Option<Found>>| line.into_iter().map(|of| of.unwrap_or(Found::Nothing));
+    lines.into_iter().map(|of| line(of).collect()).collect()
+}
+
+/// Which cells are in the numbers though they may not be believed, and where there is no interval.
+pub fn caution(comparison: &ComparisonModel) -> Option<String> {
+    let mut named = Vec::new();
+    let mut unsure = Vec::new();
+    for (line, of) in comparison.lines.iter().enumerate() {
+        let with = match of.name.as_str() {
+            "" => String::new(),
+            name => format!(", {name}"),
+        };
+        for (level, name) in comparison.over.levels.iter().enumerate() {
+            let doubtful = comparison.doubtful[line][level].iter();
+            named.extend(doubtful.map(|(which, verdict)| {
+                format!("{which} at {name}{with} ({})", words::verdict(*verdict))
+            }));
+            let mut outcomes = comparison.outcomes.iter();
+            if outcomes.any(|one| one.ahead(&one.at[line][level]) == Ahead::Unsure) {
+                unsure.push(format!("{name}{with}"));
+            }
+        }
+    }
+    let is_sure = comparison.outcomes.iter().any(Compared::is_sure_somewhere);
+    let parts = [
+        sentence::caution(&named),
+        sentence::unsure(&unsure, is_sure),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}

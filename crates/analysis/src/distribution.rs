@@ -1,0 +1,180 @@
+//! Percentiles out of merged histograms: of one trial, and over the trials of a cell.
+//!
+//! Percentiles are never averaged within a trial; over trials each trial's percentile is one observation.
+
+use hdrhistogram::Histogram;
+use waggle_results::FailureCount;
+use waggle_stats::Estimate;
+
+use crate::judge;
+
+/// Points of a spectrum for each factor of ten towards the tail.
+const SPECTRUM_STEPS_PER_DECADE: i32 = 12;
+
+/// The spectrum's ticks, which its table shows.
+pub const SPECTRUM_TICKS: [(&str, f64); 8] = [
+    ("50 %", 0.5),
+    ("75 %", 0.75),
+    ("90 %", 0.9),
+    ("95 %", 0.95),
+    ("99 %", 0.99),
+    ("99.9 %", 0.999),
+    ("99.99 %", 0.9999),
+    ("99.999 %", 0.99999),
+];
+
+/// Quantiles nearer than this are the same one; no run has samples enough to tell them apart.
+const EXACT: f64 = 1e-9;
+
+/// A cell's percentile over its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Percentile {
+    /// µs; `None` where no counted trial has a sample.
+    pub estimate: Option<Estimate>,
+    /// Why it should not be relied on, where too few samples lie beyond it.
+    pub thin: Option<String>,
+}
+
+/// A cell's percentiles, each an estimate over trials, in µs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    pub p50: Percentile,
+    pub p90: Percentile,
+    pub p95: Percentile,
+    pub p99: Percentile,
+    pub p999: Percentile,
+    pub p9999: Percentile,
+    pub max: Percentile,
+    pub mean: Option<Estimate>,
+}
+
+/// One trial's percentile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialPercentile {
+    pub us: f64,
+    /// Why it should not be relied on, where too few samples lie beyond it.
+    pub thin: Option<String>,
+}
+
+/// One trial's percentiles over the measured phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialPercentiles {
+    pub count: u64,
+    pub p50: TrialPercentile,
+    pub p90: TrialPercentile,
+    pub p95: TrialPercentile,
+    pub p99: TrialPercentile,
+    pub p999: TrialPercentile,
+    pub p9999: TrialPercentile,
+    pub max: TrialPercentile,
+    pub mean_us: f64,
+}
+
+/// A point of the percentile spectrum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpectrumPoint {
+    /// 0 to below 1.
+    pub quantile: f64,
+    pub us: f64,
+}
+
+/// The percentiles of one trial; `None` where it has no sample.
+pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
+    if histogram.is_empty() {
+        return None;
+    }
+    let at = |quantile: f64| TrialPercentile {
+        us: as_f64(histogram.value_at_quantile(quantile)),
+        thin: waggle_stats::thin_tail(histogram.len(), quantile),
+    };
+    Some(TrialPercentiles {
+        count: histogram.len(),
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p999: at(0.999),
+        p9999: at(0.9999),
+        max: TrialPercentile {
+            us: as_f64(histogram.max()),
+            thin: None,
+        },
+        mean_us: histogram.mean(),
+    })
+}
+
+/// One estimate for each percentile, over the trials of a cell.
+pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
+    let over = |pick: fn(&TrialPercentiles) -> &TrialPercentile| {
+        let values: Vec<f64> = trials.iter().map(|trial| pick(trial).us).collect();
+        let smallest = trials.iter().min_by_key(|trial| trial.count);
+        Percentile {
+            estimate: judge::estimate(&values),
+            thin: smallest.and_then(|trial| pick(trial).thin.clone()),
+        }
+    };
+    Distribution {
+        p50: over(|trial| &trial.p50),
+        p90: over(|trial| &trial.p90),
+        p95: over(|trial| &trial.p95),
+        p99: over(|trial| &trial.p99),
+        p999: over(|trial| &trial.p999),
+        p9999: over(|trial| &trial.p9999),
+        max: over(|trial| &trial.max),
+        mean: judge::estimate(&trials.iter().map(|trial| trial.mean_us).collect::<Vec<_>>()),
+    }
+}
+
+/// The spectrum up to the last quantile that one sample can stand for: even steps on the tail's log scale, and every
+/// one of [`SPECTRUM_TICKS`] exactly.
+pub(crate) fn spectrum(histogram: &Histogram<u64>) -> Vec<SpectrumPoint> {
+    let samples = as_f64(histogram.len());
+    let steps =
+        (1..).map(|step| 1.0 - 10f64.powf(-f64::from(step) / f64::from(SPECTRUM_STEPS_PER_DECADE)));
+    let reached = |quantile: &f64| samples * (1.0 - quantile) >= 1.0 - EXACT;
+    let mut quantiles: Vec<f64> = steps.take_while(reached).collect();
+    quantiles.extend(
+        SPECTRUM_TICKS
+            .iter()
+            .map(|(_, quantile)| *quantile)
+            .filter(reached),
+    );
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup_by(|a, b| (*a - *b).abs() < EXACT);
+    let point = |quantile| SpectrumPoint {
+        quantile,
+        us: as_f64(histogram.value_at_quantile(quantile)),
+    };
+    let mut points = vec![SpectrumPoint {
+        quantile: 0.0,
+        us: as_f64(histogram.min()),
+    }];
+    points.extend(quantiles.into_iter().map(point));
+    points.push(SpectrumPoint {
+        quantile: 1.0 - 1.0 / samples,
+        us: as_f64(histogram.max()),
+    });
+    points
+}
+
+/// Failures added up by kind, the most frequent first.
+pub(crate) fn by_kind<'a>(failures: impl Iterator<Item = &'a FailureCount>) -> Vec<(String, u64)> {
+    let mut kinds: Vec<(String, u64)> = Vec::new();
+    for failure in failures {
+        match kinds.iter_mut().find(|(kind, _)| *kind == failure.kind) {
+            Some((_, count)) => *count += failure.count,
+            None => kinds.push((failure.kind.clone(), failure.count)),
+        }
+    }
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    kinds
+}
+
+/// Counts and microseconds stay far below 2⁵³, where every integer is exact.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts and microseconds stay far below 2^53"
+)]
+pub fn as_f64(value: u64) -> f64 {
+    value as f64
+}

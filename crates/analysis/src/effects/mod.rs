@@ -1,0 +1,271 @@
+//! What each factor does to each outcome, where the cells form a complete grid: ratios of levels, shares of the variation,
+//! and comparisons at each level of another factor. The arithmetic is `waggle_stats::Factorial`'s.
+//!
+//! The numbers rest on every trial that came to its end, as the cells' do; cells that are not valid are in them and named.
+
+mod sentence;
+
+use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, turns};
+
+use crate::text::{self, Unit};
+use crate::{
+    CellModel, Factor, TrialModel,
+    outcome::{LAST_DELAY, Outcome, RESPONSE_TIME, outcomes},
+};
+
+/// From this share of the variation on two factors together are worth a sentence and a table.
+const PAIR_FROM: f64 = 0.05;
+
+/// Less often than this by chance, and an effect stands out.
+pub const CHANCE_BELOW: f64 = 0.05;
+
+/// The effects of a study's factors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EffectsModel {
+    /// Those with two levels and more, in the study's order.
+    pub factors: Vec<Factor>,
+    /// How many cells, and how many trials they rest on.
+    pub cells: usize,
+    pub trials: usize,
+    pub outcomes: Vec<OutcomeEffects>,
+    /// Outcomes that have no effects, each with why.
+    pub left_out: Vec<(String, String)>,
+    /// Cells that are not valid: levels and verdict.
+    pub doubtful: Vec<(String, Verdict)>,
+    /// Place of the outcome that says most.
+    pub first: usize,
+    /// The answer, of that outcome: of the delay at the last place where it is followed, else of the response time, else of the first outcome.
+    pub headline: String,
+    /// Of the other outcomes.
+    pub sentences: Vec<String>,
+    /// Which cells are in the numbers though they may not be believed.
+    pub caution: Option<String>,
+    /// How it was worked out, and what is not shown.
+    pub notes: Vec<String>,
+}
+
+/// The effects on one outcome.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutcomeEffects {
+    /// `Delivery delay p99 at database`.
+    pub name: String,
+    /// As in `tables.csv`: `delivery_delay_p99_us`, with a place on the way before it.
+    pub column: String,
+    pub unit: Unit,
+    /// The lowest and the highest cell.
+    pub span: (f64, f64),
+    /// Degrees of freedom of the scatter between trials; 0: one trial a cell, and nothing has an interval.
+    pub degrees: usize,
+    pub parts: Vec<Variation>,
+    /// Of each factor, each level but the first as a ratio to the first.
+    pub ratios: Vec<Vec<Estimate>>,
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One level of a factor against the first, at each level of another factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    pub factor: usize,
+    pub level: usize,
+    pub by: usize,
+    /// The two factors together make more of the variation than `factor`, the weaker one, alone.
+    pub is_larger: bool,
+    pub ratios: Vec<Estimate>,
+    /// Between which levels of `by` the ratio changes from one side of 1 to the other.
+    pub turns: Vec<(usize, usize)>,
+}
+
+impl OutcomeEffects {
+    /// The share that goes with something.
+    #[must_use]
+    pub fn part(&self, of: Source) -> Option<&Variation> {
+        self.parts.iter().find(|part| part.of == of)
+    }
+}
+
+/// `None` where fewer than two factors vary, or a combination of their levels has no trial that came to its end.
+pub fn effects(
+    factors: &[Factor],
+    cells: &[CellModel],
+    trials: &[TrialModel],
+    delivery_at: Option<&str>,
+) -> Option<EffectsModel> {
+    let factors: Vec<Factor> = factors
+        .iter()
+        .filter(|factor| factor.levels.len() > 1)
+        .cloned()
+        .collect();
+    let grid = grid(&factors, cells)?;
+    let mut found = Vec::new();
+    let mut left_out = Vec::new();
+    for outcome in outcomes(&grid, delivery_at) {
+        match of_outcome(&factors, &grid, trials, &outcome) {
+            Ok(effects) => found.extend(effects),
+            Err(why) => left_out.push((outcome.name, why)),
+        }
+    }
+    if found.is_empty() && left_out.is_empty() {
+        return None;
+    }
+    let first = first(&found);
+    let told = |place: usize| sentence::of(&factors, &found[place], place == first);
+    let headline = (first < found.len()).then(|| told(first));
+    let others = (0..found.len()).filter(|place| *place != first);
+    let sentences: Vec<String> = others.map(told).collect();
+    let doubtful = grid.iter().filter_map(|cell| {
+        let verdict = cell.verdict.filter(|verdict| *verdict != Verdict::Valid)?;
+        Some((text::levels(&cell.levels), verdict))
+    });
+    let mut model = EffectsModel {
+        cells: grid.len(),
+        trials: grid.iter().map(|cell| cell.counted).sum(),
+        doubtful: doubtful.collect(),
+        outcomes: found,
+        left_out,
+        first,
+        headline: headline.unwrap_or_default(),
+        sentences,
+        caution: None,
+        notes: Vec::new(),
+        factors,
+    };
+    model.caution = sentence::caution(&model);
+    model.notes = sentence::notes(&model);
+    Some(model)
+}
+
+/// Place of the outcome that a study is most often about: how late at the end of the way, else the response time, else any.
+fn first(outcomes: &[OutcomeEffects]) -> usize {
+    let at = |column: &str| outcomes.iter().position(|one| one.column == column);
+    at(LAST_DELAY).or_else(|| at(RESPONSE_TIME)).unwrap_or(0)
+}
+
+/// The cells so that the last factor changes first; `None` where they form no complete grid.
+fn grid<'a>(factors: &[Factor], cells: &'a [CellModel]) -> Option<Vec<&'a CellModel>> {
+    let size = factors.iter().try_fold(1_usize, |size, factor| {
+        size.checked_mul(factor.levels.len())
+    })?;
+    if factors.len() < 2 || cells.len() != size || cells.iter().any(|cell| cell.counted == 0) {
+        return None;
+    }
+    let mut placed: Vec<Option<&CellModel>> = vec![None; size];
+    for cell in cells {
+        let place = factors.iter().try_fold(0, |place, factor| {
+            let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
+            let level = factor.levels.iter().position(|one| one == level)?;
+            Some(place * factor.levels.len() + level)
+        })?;
+        // The second cell of one combination leaves another empty.
+        placed[place] = Some(cell);
+    }
+    placed.into_iter().collect()
+}
+
+/// Nothing where no trial has the outcome; `Err` where it has no effects, with why.
+fn of_outcome(
+    factors: &[Factor],
+    grid: &[&CellModel],
+    trials: &[TrialModel],
+    outcome: &Outcome,
+) -> Result<Option<OutcomeEffects>, String> {
+    let cells = grid.iter();
+    let values: Vec<Vec<f64>> = cells.map(|cell| outcome.of_cell(cell, trials)).collect();
+    if values.iter().all(Vec::is_empty) {
+        return Ok(None);
+    }
+    let levels: Vec<usize> = factors.iter().map(|factor| factor.levels.len()).collect();
+    let design = Factorial::new(&levels, &values).map_err(|none| why(none, grid))?;
+    let parts = design.variation();
+    Ok(Some(OutcomeEffects {
+        name: outcome.name.clone(),
+        column: outcome.column.clone(),
+        unit: outcome.unit,
+        span: design.span(),
+        degrees: design.degrees(),
+        ratios: (0..factors.len())
+            .map(|place| design.ratios(place))
+            .collect(),
+        comparisons: comparisons(&levels, (&design, &values), &parts),
+        parts,
+    }))
+}
+
+fn why(none: NoEffects, grid: &[&CellModel]) -> String {
+    let at = |cell: usize| text::levels(&grid[cell].levels);
+    match none {
+        NoEffects::NoGrid => "the cells form no grid".to_owned(),
+        NoEffects::Empty { cell } => format!("no trial of {} has a value", at(cell)),
+        NoEffects::NotPositive { cell } => format!(
+            "a trial of {} has a value of zero or less, and a ratio to it says nothing",
+            at(cell)
+        ),
+        NoEffects::Constant => "it is the same in every trial".to_owned(),
+    }
+}
+
+/// Of a grid of two factors those with two levels, at each level of the other; of any grid the weaker factor of two that do more
+/// together than it does alone.
+fn comparisons(
+    levels: &[usize],
+    (design, values): (&Factorial, &[Vec<f64>]),
+    parts: &[Variation],
+) -> Vec<Comparison> {
+    let alone = |factor: usize| {
+        let main = parts.iter().find(|part| part.of == Source::Factor(factor));
+        main.map_or(0.0, |main| main.share)
+    };
+    let is_weaker = |factor, by| (alone(factor), factor) < (alone(by), by);
+    let mut found = Vec::new();
+    for part in parts {
+        let Source::Pair(a, b) = part.of else {
+            continue;
+        };
+        // With two factors and one trial a cell what the two do together cannot be told from chance.
+        let tells = part
+            .chance
+            .map_or(levels.len() > 2, |chance| chance < CHANCE_BELOW);
+        for (factor, by) in [(a, b), (b, a)] {
+            let is_larger = tells
+                && part.share >= PAIR_FROM
+                && part.share > alone(factor)
+                && is_weaker(factor, by);
+            let is_asked = levels.len() == 2 && levels[factor] == 2;
+            if !is_larger && !is_asked {
+                continue;
+            }
+            found.extend((1..levels[factor]).map(|level| {
+                let ratios = ratios_at_each(levels, (design, values), (factor, level, by));
+                Comparison {
+                    factor,
+                    level,
+                    by,
+                    is_larger,
+                    turns: turns(&ratios),
+                    ratios,
+                }
+            }));
+        }
+    }
+    found
+}
+
+/// One level of a factor as a ratio to the first, at each level of another. In a grid of two factors that is one cell against
+/// another, whose own scatter says how sure it is, as in the section of comparisons; else it is averaged over all other factors.
+fn ratios_at_each(
+    levels: &[usize],
+    (design, values): (&Factorial, &[Vec<f64>]),
+    (factor, level, by): (usize, usize, usize),
+) -> Vec<Estimate> {
+    let pooled = design.ratios_by(factor, level, by);
+    if levels.len() != 2 {
+        return pooled;
+    }
+    let cell = |of_factor: usize, of_by: usize| match factor {
+        0 => &values[of_factor * levels[1] + of_by],
+        _ => &values[of_by * levels[1] + of_factor],
+    };
+    let own = |(at, pooled): (usize, Estimate)| {
+        waggle_stats::ratio(cell(level, at), cell(0, at)).unwrap_or(pooled)
+    };
+    pooled.into_iter().enumerate().map(own).collect()
+}

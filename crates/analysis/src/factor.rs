@@ -1,0 +1,53 @@
+//! What varied in a run, and what its goodput counts.
+
+use waggle_results::RunInfo;
+
+/// What goodput counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    Records,
+    Requests,
+}
+
+impl Counted {
+    /// `records` or `requests`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Requests => "requests",
+        }
+    }
+}
+
+/// Something that varied, with its values in the order of their first use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    pub name: String,
+    pub levels: Vec<String>,
+}
+
+/// Records where the load sends any, else requests.
+pub(crate) fn counted(info: &RunInfo) -> Counted {
+    if info.records_from.is_some() {
+        Counted::Records
+    } else {
+        Counted::Requests
+    }
+}
+
+/// The factors of a run, in the order of their first use.
+pub(crate) fn factors(info: &RunInfo) -> Vec<Factor> {
+    let mut factors: Vec<Factor> = Vec::new();
+    for (name, level) in info.cells.iter().flat_map(|cell| &cell.levels) {
+        match factors.iter_mut().find(|factor| factor.name == *name) {
+            Some(factor) if factor.levels.contains(level) => {}
+            Some(factor) => factor.levels.push(level.clone()),
+            None => factors.push(Factor {
+                name: name.clone(),
+                levels: vec![level.clone()],
+            }),
+        }
+    }
+    factors
+}

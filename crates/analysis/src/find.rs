@@ -1,0 +1,215 @@
+//! The searches of a run: what each trial showed of the level it had, and the answer of each cell.
+
+use waggle_results::{FindInfo, ReadError, Run, RunInfo, Trial, TrialKey};
+use waggle_stats::{Answer, Evidence, Levels, Search, Settings, Tried};
+
+use crate::text;
+use crate::{CellModel, TrialModel, cell, factor::counted, threshold, trial};
+
+/// What was searched for, and what was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FindModel {
+    pub info: FindInfo,
+    /// In the study's order.
+    pub cells: Vec<CellSearch>,
+}
+
+/// The search of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellSearch {
+    pub cell: u32,
+    pub answer: Answer,
+    /// In the order in which they were made.
+    pub steps: Vec<SearchStep>,
+}
+
+/// One trial of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchStep {
+    pub key: TrialKey,
+    pub level: f64,
+    pub evidence: Evidence,
+    /// Why it is not met, a sentence each.
+    pub why: Vec<String>,
+    /// The number that each condition names, in the order of the conditions; in the unit of the condition's value.
+    pub numbers: Vec<Option<f64>>,
+    /// The same as text.
+    pub shown: Vec<Option<String>>,
+}
+
+impl FindModel {
+    /// A level with its unit: `3,250/s`, `40 users`.
+    #[must_use]
+    pub fn level(&self, level: f64) -> String {
+        self::level(&self.info.what, level)
+    }
+
+    /// The trials of a cell at the highest level that holds.
+    pub fn holding(&self, cell: u32, trials: &[TrialModel]) -> Vec<TrialModel> {
+        trials
+            .iter()
+            .filter(|trial| trial.key.cell == cell && self.is_at_answer(trial.key))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether it is one of the trials that the answer of its cell rests on.
+    pub fn is_at_answer(&self, key: TrialKey) -> bool {
+        let is_one = |search: &CellSearch| {
+            let held = search.answer.holds?;
+            let step = search.steps.iter().find(|step| step.key == key)?;
+            // Read from a text a level may differ in its last digit.
+            let is_near = (step.level - held.level).abs() <= 1e-9 * held.level;
+            Some(is_near && step.evidence == Evidence::Met)
+        };
+        self.of_cell(key.cell).and_then(is_one).unwrap_or(false)
+    }
+
+    pub fn of_cell(&self, number: u32) -> Option<&CellSearch> {
+        self.cells.iter().find(|search| search.cell == number)
+    }
+}
+
+/// A level of what is searched for, with its unit.
+#[must_use]
+pub fn level(what: &str, level: f64) -> String {
+    let number = if level.fract() == 0.0 && level < 1e15 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, not negative and below 10^15"
+        )]
+        let whole = level.max(0.0) as u64;
+        text::count(whole)
+    } else {
+        text::three(level)
+    };
+    match what {
+        "rate" => format!("{number}/s"),
+        "users" if number == "1" => "1 user".to_owned(),
+        "connections" if number == "1" => "1 connection".to_owned(),
+        other => format!("{number} {other}"),
+    }
+}
+
+/// What one trial of a run shows of the level it had; what [`waggle_stats::Search`] is told.
+///
+/// # Errors
+/// Where the run cannot be read, or has no such trial of a search.
+pub fn evidence(run: &std::path::Path, key: TrialKey) -> Result<Tried, ReadError> {
+    let none = |problem: &str| ReadError::Folder {
+        path: run.to_owned(),
+        problem: format!("{key} {problem}"),
+    };
+    let read = Run::read_with_trial(run, key)?;
+    let raw = read.trials.first().ok_or_else(|| none("has no result"))?;
+    let find = read.info.find.as_ref();
+    let find = find.ok_or_else(|| none("is of a run that searches nothing"))?;
+    let model = trial::trial(raw, &read.info, counted(&read.info));
+    let step = step(&read.info, find, &model, raw).ok_or_else(|| none("has no level"))?;
+    Ok(step.tried())
+}
+
+/// The searches of a run, each told its trials in their order.
+pub(crate) fn find(info: &RunInfo, trials: &[TrialModel], raw: &[Trial]) -> Option<FindModel> {
+    let find = info.find.as_ref()?;
+    let cells = info.cells.iter().map(|cell| {
+        let of_cell = trials.iter().filter(|trial| trial.key.cell == cell.cell);
+        let steps: Vec<SearchStep> = of_cell
+            .filter_map(|trial| {
+                let raw = raw.iter().find(|raw| raw.info.key == trial.key)?;
+                step(info, find, trial, raw)
+            })
+            .collect();
+        let mut search = Search::new(settings(find))?;
+        for step in &steps {
+            search.tell(step.tried());
+        }
+        Some(CellSearch {
+            cell: cell.cell,
+            answer: search.answer(),
+            steps,
+        })
+    });
+    // Settings that cannot be searched come from no study of ours.
+    let cells = cells.collect::<Option<Vec<CellSearch>>>()?;
+    Some(FindModel {
+        info: find.clone(),
+        cells,
+    })
+}
+
+impl SearchStep {
+    fn tried(&self) -> Tried {
+        Tried {
+            level: self.level,
+            evidence: self.evidence,
+            why: self.why.clone(),
+        }
+    }
+}
+
+fn settings(find: &FindInfo) -> Settings {
+    Settings {
+        from: find.from,
+        at_least: find.at_least,
+        at_most: find.at_most,
+        precision: find.precision,
+        confirm: find.confirm,
+        trials_at_most: find.trials_at_most,
+        levels: match find.what.as_str() {
+            "rate" => Levels::Fine,
+            _ => Levels::Whole,
+        },
+    }
+}
+
+/// `None` for a trial without a level.
+fn step(info: &RunInfo, find: &FindInfo, trial: &TrialModel, raw: &Trial) -> Option<SearchStep> {
+    let level = trial.level?;
+    let of = info.cell(trial.key.cell)?;
+    let alone: CellModel = cell::cell(
+        of,
+        info,
+        std::slice::from_ref(trial),
+        std::slice::from_ref(raw),
+    );
+    let held: Vec<_> = find
+        .conditions
+        .iter()
+        .map(|condition| threshold::in_cell(condition, &alone))
+        .collect();
+    let evidence = Evidence::of(trial.verdict, held.iter().all(|one| one.holds));
+    let why = if !trial.verdict.counts_for_thresholds() {
+        let reasons = trial.reasons.iter();
+        reasons
+            .filter(|reason| reason.verdict == trial.verdict)
+            .map(|reason| format!("{}: {}", reason.verdict.name(), reason.text))
+            .collect()
+    } else {
+        let failing = find
+            .conditions
+            .iter()
+            .zip(&held)
+            .filter(|(_, one)| !one.holds);
+        failing
+            .map(|(condition, one)| match (&one.observed, &one.reason) {
+                (_, Some(reason)) => format!("{}: {reason}", condition.text),
+                (Some(observed), None) => format!("{}: it was {observed}", condition.text),
+                (None, None) => condition.text.clone(),
+            })
+            .collect()
+    };
+    Some(SearchStep {
+        key: trial.key,
+        level,
+        evidence,
+        why,
+        numbers: find
+            .conditions
+            .iter()
+            .map(|condition| threshold::value(&condition.number, &alone))
+            .collect(),
+        shown: held.into_iter().map(|one| one.observed).collect(),
+    })
+}

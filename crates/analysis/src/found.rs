@@ -1,0 +1,165 @@
+//! What a search found, in a sentence made from its answer and no further than that goes.
+
+use waggle_stats::{Answer, End};
+
+use crate::text;
+use crate::{CellSearch, FindModel};
+
+impl FindModel {
+    /// The answer of one cell as a sentence; `at` names the cell, or nothing.
+    #[must_use]
+    pub fn sentence(&self, search: &CellSearch, at: &str) -> String {
+        sentence(&self.info.what, &search.answer, at)
+    }
+}
+
+/// An answer as a sentence. `what` is `rate`, `users` or `connections`; `at` names the place, or nothing.
+#[must_use]
+pub fn sentence(what: &str, answer: &Answer, at: &str) -> String {
+    let level = |level: f64| super::level(what, level);
+    let trials = trials(answer.trials);
+    let why = because(answer);
+    let stopped = answer.stopped_at.map_or_else(String::new, level);
+    let Some(held) = answer.holds else {
+        return at_place(at, &without_level(answer, &trials, &level));
+    };
+    let holds = format!(
+        "every condition holds at {} (in {})",
+        level(held.level),
+        all_of(held.trials)
+    );
+    let fails = answer
+        .fails
+        .map(|fails| format!(" and not at {}{why}", level(fails)))
+        .unwrap_or_default();
+    let wavering = wavering(answer, held.level, &level);
+    let said = match answer.end {
+        End::Found => format!(
+            "the highest {} lies between {} and {}: {holds}{fails}{wavering}; {trials}",
+            noun(what),
+            level(held.level),
+            answer.fails.map_or_else(String::new, level),
+        ),
+        End::MetUpToMost => format!(
+            "{holds}, the highest that was to be tried, so that the limit lies above it{wavering}; {trials}"
+        ),
+        End::InstrumentLimited => format!(
+            "{holds}; at {stopped} the load generator was the limit{why}, so that the system may hold more{wavering}; {trials}"
+        ),
+        End::Silent => format!(
+            "{holds}; trials at {stopped} say nothing{why}, which is no evidence that the system cannot{wavering}; {trials}"
+        ),
+        End::TrialsSpent => format!(
+            "{holds}{fails}{wavering}; the search ended because its {trials} were all made, so that the answer is wider or \
+             less sure than was asked"
+        ),
+        End::Unfinished | End::NeverMet => {
+            format!("{holds}{fails}{wavering}, so far; {trials}, and the search is not finished")
+        }
+    };
+    at_place(at, &said)
+}
+
+fn without_level(answer: &Answer, trials: &str, level: &dyn Fn(f64) -> String) -> String {
+    let lowest = answer
+        .levels
+        .first()
+        .map_or_else(String::new, |lowest| level(lowest.level));
+    let why = because(answer);
+    match answer.end {
+        End::NeverMet => format!(
+            "no level holds: the conditions are not met even at {lowest}, the lowest that was to be tried{why}; {trials}"
+        ),
+        End::InstrumentLimited => format!(
+            "there is no answer: the load generator was the limit even at {lowest}{why}; {trials}"
+        ),
+        End::Silent => format!(
+            "there is no answer: trials at {lowest} say nothing{why}, which is no evidence that the system cannot; {trials}"
+        ),
+        End::Unfinished if answer.trials == 0 => {
+            "there is no answer: no trial of it has run".to_owned()
+        }
+        End::Unfinished => format!(
+            "no level holds so far, down to {lowest}{why}; {trials}, and the search is not finished"
+        ),
+        End::TrialsSpent | End::Found | End::MetUpToMost => format!(
+            "no level was found that holds, down to {lowest}{why}; the search ended because its {trials} were all made"
+        ),
+    }
+}
+
+/// Levels above the one that holds at which some trials held and some did not.
+fn wavering(answer: &Answer, above: f64, level: &dyn Fn(f64) -> String) -> String {
+    let between = answer.levels.iter().filter(|seen| {
+        seen.level > above
+            && seen.met > 0
+            && seen.not_met > 0
+            && answer.fails.is_none_or(|fails| seen.level < fails)
+    });
+    between
+        .map(|seen| {
+            let spoke = seen.met + seen.not_met;
+            format!("; {} held in {} of {spoke}", level(seen.level), seen.met)
+        })
+        .collect()
+}
+
+fn at_place(at: &str, said: &str) -> String {
+    let whole = if at.is_empty() {
+        said.to_owned()
+    } else {
+        format!("at {at} {said}")
+    };
+    let mut letters = whole.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first
+        .into_iter()
+        .flatten()
+        .chain(letters)
+        .collect::<String>()
+        + "."
+}
+
+/// `rate`, `number of users`.
+pub fn noun(what: &str) -> String {
+    match what {
+        "rate" => "rate".to_owned(),
+        other => format!("number of {other}"),
+    }
+}
+
+/// Why a search ended, in a few words for a table.
+pub fn end(end: End) -> &'static str {
+    match end {
+        End::Found => "found",
+        End::MetUpToMost => "held at the most that was to be tried",
+        End::NeverMet => "not met even at the least",
+        End::InstrumentLimited => "the load generator was the limit",
+        End::Silent => "trials higher up say nothing",
+        End::TrialsSpent => "all trials made",
+        End::Unfinished => "not finished",
+    }
+}
+
+/// The first reason is enough for a sentence; the table has them all.
+fn because(answer: &Answer) -> String {
+    answer
+        .why
+        .first()
+        .map(|why| format!(" ({why})"))
+        .unwrap_or_default()
+}
+
+fn trials(count: u32) -> String {
+    match count {
+        1 => "1 trial".to_owned(),
+        other => format!("{} trials", text::count(other.into())),
+    }
+}
+
+fn all_of(count: u32) -> String {
+    match count {
+        1 => "one trial".to_owned(),
+        other => format!("all of {other} trials"),
+    }
+}

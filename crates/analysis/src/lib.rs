@@ -1,0 +1,64 @@
+//! Results → what they show: facts, estimates, steadiness, verdicts, thresholds, evidence for a search, effects, comparisons,
+//! curves, and the answer. Pure but for one reader: a run in, numbers and verdicts out.
+//!
+//! It knows neither how a number is laid out nor who asks: the report, the terminal and the search of a running study take
+//! the same numbers from here, so that no two of them compute one twice.
+
+mod account;
+mod answer;
+mod busiest;
+mod cell;
+mod comparisons;
+mod curves;
+mod distribution;
+mod disturbed;
+pub mod effects;
+mod factor;
+mod find;
+pub mod found;
+pub mod judge;
+mod layout;
+mod levels;
+mod outcome;
+mod place;
+mod published;
+mod recovery;
+mod remark;
+mod run_model;
+mod series;
+mod step;
+pub mod text;
+mod threshold;
+mod trial;
+pub mod words;
+
+pub use account::TOLD_APART_FROM;
+pub use answer::Answer;
+pub use busiest::Busiest;
+pub use busiest::{cpus_of_system, of_trial as busiest_of_trial};
+pub use cell::CellModel;
+pub use cell::failure_kinds;
+pub use comparisons::caution as comparison_caution;
+pub use comparisons::{Ahead, Compared, ComparisonModel, Found, Measure, NoSuccess, Without};
+pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
+pub use distribution::{
+    Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,
+};
+pub use distribution::{SPECTRUM_TICKS, as_f64};
+pub use disturbed::{CellDisturbed, Kill, Silence, TrialDisturbed};
+pub use effects::{Comparison, EffectsModel, OutcomeEffects};
+pub use factor::{Counted, Factor};
+pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
+pub use found::sentence;
+pub use layout::{Line, Over};
+pub use outcome::Better;
+pub use place::{PlaceModel, TrialPlace, TrialWatch, WatchModel, Watched};
+pub use published::{PublishedModel, PublishedValue, level as published_level};
+pub use recovery::{CellRecovery, TrialRecovery};
+pub use remark::{external_components, is_external};
+pub use run_model::{Model, model};
+pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
+pub use step::{SessionsModel, StepModel, TrialStep};
+pub use threshold::{Kind, is_recovery, kind_of};
+pub use threshold::{ThresholdCell, ThresholdOutcome};
+pub use trial::{Failure, TrialModel, TrialNumbers};

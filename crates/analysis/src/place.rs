@@ -1,0 +1,192 @@
+//! Places on the records' way to where they must arrive, and watches: of one trial, and over the trials of a cell.
+
+use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs, Trial, WatchRow};
+use waggle_stats::Estimate;
+
+use crate::{
+    distribution::{self, Distribution, TrialPercentiles, as_f64},
+    judge, series,
+};
+
+/// One place on the way, in one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialPlace {
+    pub name: String,
+    pub ledger: LedgerInfo,
+    pub delivery: DeliveryInfo,
+    /// From sent until visible there.
+    pub delay: Option<TrialPercentiles>,
+    /// From sent until the place itself had it; `None` where the probe does not know that.
+    pub arrival: Option<TrialPercentiles>,
+    /// Most records that were accepted and not yet visible there at one look of the measured phase.
+    pub backlog_max: Option<f64>,
+}
+
+/// One place on the way, over the trials of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlaceModel {
+    pub name: String,
+    /// Sum over trials.
+    pub ledger: LedgerInfo,
+    pub delay: Distribution,
+    pub arrival: Distribution,
+    /// Largest of the trials' resolutions.
+    pub resolution_ms: f64,
+}
+
+/// One watch in one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialWatch {
+    pub name: String,
+    /// Over the measured phase; `None` where it was not read there.
+    pub measured: Option<Watched>,
+    /// What was read last, after the drain where there is one.
+    pub end: f64,
+}
+
+/// A watch over a stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Watched {
+    pub mean: f64,
+    pub max: f64,
+}
+
+/// One watch over the trials of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchModel {
+    pub name: String,
+    /// Of the trials' means.
+    pub mean: Option<Estimate>,
+    /// The largest in any trial.
+    pub max: Option<f64>,
+    /// What was read last, in the trial where it was largest.
+    pub end: f64,
+}
+
+/// The places on the way of one trial; backlogs within a stretch of time.
+pub(crate) fn of_trial(trial: &Trial, (from_s, to_s): (f64, f64)) -> Vec<TrialPlace> {
+    let place = |(info, logs): (&PlaceInfo, &PlaceLogs)| {
+        let looks: Vec<BacklogRow> = logs
+            .backlog
+            .iter()
+            .filter(|look| (from_s..=to_s).contains(&look.at_s))
+            .cloned()
+            .collect();
+        TrialPlace {
+            name: info.delivery.probe.clone(),
+            ledger: info.ledger.clone(),
+            delivery: info.delivery.clone(),
+            delay: logs
+                .delivery_delay
+                .as_ref()
+                .and_then(distribution::of_trial),
+            arrival: logs.arrival_delay.as_ref().and_then(distribution::of_trial),
+            backlog_max: series::backlog(trial, &looks, usize::MAX)
+                .into_iter()
+                .map(|(_, waiting)| waiting)
+                .reduce(f64::max),
+        }
+    };
+    let places = trial.info.on_the_way.iter().zip(&trial.on_the_way);
+    places.map(place).collect()
+}
+
+/// The places on the way over the trials that count, in their order.
+pub(crate) fn over_trials(trials: &[&[TrialPlace]]) -> Vec<PlaceModel> {
+    let Some(first) = trials.first() else {
+        return Vec::new();
+    };
+    let model = |place: &TrialPlace| {
+        let same: Vec<&TrialPlace> = trials
+            .iter()
+            .filter_map(|places| places.iter().find(|other| other.name == place.name))
+            .collect();
+        let times = |pick: fn(&TrialPlace) -> Option<&TrialPercentiles>| {
+            let found: Vec<_> = same.iter().filter_map(|place| pick(place)).collect();
+            distribution::over_trials(&found)
+        };
+        let resolutions = same.iter().map(|place| place.delivery.resolution_ms);
+        PlaceModel {
+            name: place.name.clone(),
+            ledger: same
+                .iter()
+                .map(|place| place.ledger.clone())
+                .reduce(sum)
+                .unwrap_or_default(),
+            delay: times(|place| place.delay.as_ref()),
+            arrival: times(|place| place.arrival.as_ref()),
+            resolution_ms: resolutions.fold(0.0, f64::max),
+        }
+    };
+    first.iter().map(model).collect()
+}
+
+/// Two accounts as one.
+pub(crate) fn sum(mut sum: LedgerInfo, one: LedgerInfo) -> LedgerInfo {
+    sum.sent += one.sent;
+    sum.accepted += one.accepted;
+    sum.rejected += one.rejected;
+    sum.unknown += one.unknown;
+    sum.delivered += one.delivered;
+    sum.missing += one.missing;
+    sum.rejected_delivered += one.rejected_delivered;
+    sum.unknown_delivered += one.unknown_delivered;
+    sum.unexpected += one.unexpected;
+    sum.duplicates += one.duplicates;
+    sum.late += one.late;
+    sum.out_of_order += one.out_of_order;
+    sum.missing_keys.extend(one.missing_keys);
+    sum
+}
+
+/// Every watch of a trial whose measured phase is given, in the order in which they were first read.
+pub(crate) fn watches(rows: &[WatchRow], (from_s, to_s): (f64, f64)) -> Vec<TrialWatch> {
+    let mut all: Vec<(&str, Vec<&WatchRow>)> = Vec::new();
+    for row in rows {
+        match all.iter_mut().find(|(name, _)| *name == row.watch) {
+            Some((_, rows)) => rows.push(row),
+            None => all.push((&row.watch, vec![row])),
+        }
+    }
+    let of_one = |(name, rows): (&str, Vec<&WatchRow>)| {
+        let within = rows
+            .iter()
+            .filter(|row| (from_s..=to_s).contains(&row.at_s));
+        Some(TrialWatch {
+            name: name.to_owned(),
+            measured: watched(within.map(|row| row.value)),
+            end: rows.last()?.value,
+        })
+    };
+    all.into_iter().filter_map(of_one).collect()
+}
+
+/// `None` where nothing was read.
+fn watched(values: impl Iterator<Item = f64>) -> Option<Watched> {
+    let values: Vec<f64> = values.collect();
+    Some(Watched {
+        max: values.iter().copied().reduce(f64::max)?,
+        mean: values.iter().sum::<f64>() / as_f64(values.len() as u64),
+    })
+}
+
+/// The watches over the trials that count, in their order.
+pub(crate) fn watches_over_trials(trials: &[&[TrialWatch]]) -> Vec<WatchModel> {
+    let mut all: Vec<(&str, Vec<&TrialWatch>)> = Vec::new();
+    for watch in trials.iter().copied().flatten() {
+        match all.iter_mut().find(|(name, _)| *name == watch.name) {
+            Some((_, watches)) => watches.push(watch),
+            None => all.push((&watch.name, vec![watch])),
+        }
+    }
+    let model = |(name, watches): (&str, Vec<&TrialWatch>)| {
+        let measured = || watches.iter().filter_map(|watch| watch.measured);
+        Some(WatchModel {
+            name: name.to_owned(),
+            mean: judge::estimate(&measured().map(|watched| watched.mean).collect::<Vec<_>>()),
+            max: measured().map(|watched| watched.max).reduce(f64::max),
+            end: watches.iter().map(|watch| watch.end).reduce(f64::max)?,
+        })
+    };
+    all.into_iter().filter_map(model).collect()
+}

@@ -1,0 +1,143 @@
+//! Everything that a run shows, as one value. Puts the parts together; each part is computed in a module of its own.
+
+use waggle_results::{Run, RunInfo};
+use waggle_stats::Verdict;
+
+use crate::{
+    Answer, CellDisturbed, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel, Factor,
+    FindModel, PublishedModel, ThresholdOutcome, TrialModel, account, answer, cell, comparisons,
+    curves, disturbed, effects,
+    factor::{counted, factors},
+    find, published, remark, threshold, trial,
+};
+
+/// Everything a report says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// What was planned, on which machine, with which versions.
+    pub info: RunInfo,
+    pub study_text: String,
+    /// What goodput counts.
+    pub counted: Counted,
+    /// In the study's order.
+    pub factors: Vec<Factor>,
+    /// In the study's order.
+    pub cells: Vec<CellModel>,
+    /// By cell, then by repetition; only trials that have run.
+    pub trials: Vec<TrialModel>,
+    pub thresholds: Vec<ThresholdOutcome>,
+    /// Cells in whose trials something was killed on purpose; none in most studies.
+    pub disturbed: Vec<CellDisturbed>,
+    /// Where a level is searched for; the cells then rest on the trials at the highest level that holds.
+    pub find: Option<FindModel>,
+    /// What each factor does, where the cells form a complete grid of two factors and more, and nothing is searched for.
+    pub effects: Option<EffectsModel>,
+    /// Outcomes over a factor whose levels are numbers; nothing where something is searched for.
+    pub curves: Option<CurvesModel>,
+    /// Two levels of a factor against each other, at each level of another; none where something is searched for.
+    pub comparisons: Vec<ComparisonModel>,
+    /// Figures that somebody published beside the study's own.
+    pub published: Option<PublishedModel>,
+    pub answer: Answer,
+    /// What became of records, a sentence each; none where no account was kept.
+    pub account: Vec<String>,
+    /// What a reader must know before believing a number.
+    pub warnings: Vec<String>,
+}
+
+impl Model {
+    /// How many cells have each verdict, mildest first; a verdict no cell has is left out.
+    #[must_use]
+    pub fn verdict_counts(&self) -> Vec<(Verdict, usize)> {
+        let mut verdicts: Vec<Verdict> =
+            self.cells.iter().filter_map(|cell| cell.verdict).collect();
+        verdicts.sort_unstable();
+        verdicts
+            .chunk_by(|a, b| a == b)
+            .map(|same| (same[0], same.len()))
+            .collect()
+    }
+
+    /// The trials of one cell, by repetition.
+    pub fn trials_of(&self, cell: u32) -> impl Iterator<Item = &TrialModel> {
+        self.trials
+            .iter()
+            .filter(move |trial| trial.key.cell == cell)
+    }
+}
+
+/// A run's results → everything the report says of them.
+#[must_use]
+pub fn model(run: &Run) -> Model {
+    let info = &run.info;
+    let counted = counted(info);
+    let mut trials: Vec<TrialModel> = run
+        .trials
+        .iter()
+        .map(|trial| trial::trial(trial, info, counted))
+        .collect();
+    trials.sort_by_key(|trial| trial.key);
+    let find = find::find(info, &trials, &run.trials);
+    let cells: Vec<CellModel> = info
+        .cells
+        .iter()
+        .map(|of| match &find {
+            Some(find) => cell::cell(of, info, &find.holding(of.cell, &trials), &run.trials),
+            None => cell::cell(of, info, &trials, &run.trials),
+        })
+        .collect();
+    let thresholds = info
+        .thresholds
+        .iter()
+        .map(|text| threshold::outcome(text, &cells))
+        .collect();
+    let factors = factors(info);
+    let published = published::published(info, &cells);
+    let over = match find {
+        // Cells at levels that were found differ by more than their factors.
+        Some(_) => OverFactors::default(),
+        None => over_factors(info, &factors, &cells, &trials, published.as_ref()),
+    };
+    Model {
+        study_text: run.study_text.clone(),
+        counted,
+        factors,
+        effects: over.effects,
+        curves: over.curves,
+        comparisons: over.comparisons,
+        disturbed: disturbed::cells(&trials, find.as_ref()),
+        answer: answer::answer(info, counted, &cells, find.as_ref()),
+        account: account::sentences(info, &cells),
+        warnings: remark::warnings(info, &trials, find.as_ref()),
+        info: info.clone(),
+        published,
+        cells,
+        trials,
+        thresholds,
+        find,
+    }
+}
+
+/// What the factors do to the outcomes.
+#[derive(Default)]
+struct OverFactors {
+    effects: Option<EffectsModel>,
+    curves: Option<CurvesModel>,
+    comparisons: Vec<ComparisonModel>,
+}
+
+fn over_factors(
+    info: &RunInfo,
+    factors: &[Factor],
+    cells: &[CellModel],
+    trials: &[TrialModel],
+    published: Option<&PublishedModel>,
+) -> OverFactors {
+    let curves = curves::curves(info, factors, cells, trials, published);
+    let axis = curves.as_ref().map(|curves| curves.over.factor.as_str());
+    OverFactors {
+        effects: effects::effects(factors, cells, trials, info.delivery_at.as_deref()),
+        comparisons: comparisons::comparisons(info, factors, cells, trials, axis),
+        curves,
+    }
+}

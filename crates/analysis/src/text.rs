@@ -1,0 +1,372 @@
+//! Numbers as people read them: three significant digits, a unit always. Decides no wording beyond that.
+
+use waggle_stats::Estimate;
+
+/// What a missing number looks like in every writer.
+pub const NONE: &str = "–";
+
+/// Wider than this an interval is shown by its ends, since "± 80 %" hides that it is lopsided.
+const PLUS_MINUS_AT_MOST: f64 = 0.5;
+
+/// How a quantity is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// `12.3k`, per second or bare.
+    Plain,
+    /// Given in µs; shown in µs, ms, s or min.
+    Time,
+    /// Given in bytes; shown in binary multiples.
+    Bytes,
+}
+
+impl Unit {
+    /// One value with its unit.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Plain => plain(value),
+            Self::Time => time_us(value),
+            Self::Bytes => bytes(value),
+        }
+    }
+}
+
+/// Three significant digits, without trailing zeros behind the point being cut: `12.3`, `1.24`, `812`, `0`.
+pub fn three(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = match size {
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        s if s >= 0.9995 => 2,
+        s if s >= 0.0995 => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A count that may be an estimate: whole where it is whole.
+pub fn three_or_whole(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        three(value)
+    }
+}
+
+/// `812`, `12.3k`, `4.56M`.
+#[must_use]
+pub fn plain(value: f64) -> String {
+    match value.abs() {
+        s if s >= 999.5e6 => format!("{}G", three(value / 1e9)),
+        s if s >= 999.5e3 => format!("{}M", three(value / 1e6)),
+        s if s >= 999.5 => format!("{}k", three(value / 1e3)),
+        _ => three(value),
+    }
+}
+
+/// `812 µs`, `1.24 ms`, `1.03 s`, `2.5 min`.
+#[must_use]
+pub fn time_us(us: f64) -> String {
+    match us.abs() {
+        s if s >= 600e6 => format!("{} min", three(us / 60e6)),
+        s if s >= 999.5e3 => format!("{} s", three(us / 1e6)),
+        s if s >= 999.5 => format!("{} ms", three(us / 1e3)),
+        _ => format!("{} µs", three(us)),
+    }
+}
+
+/// A length of time as a person set it: `2 s`, `250 ms`.
+pub fn set_time_s(seconds: f64) -> String {
+    let shown = time_us(seconds * 1e6);
+    match shown.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!(
+                "{} {unit}",
+                number.trim_end_matches('0').trim_end_matches('.')
+            )
+        }
+        _ => shown,
+    }
+}
+
+/// Which level of a load can rise and fall, by its model, as levels are named.
+pub fn load_level(load_model: &str) -> &'static str {
+    match load_model {
+        "open" => "rate",
+        _ => "users",
+    }
+}
+
+/// `512 B`, `12.3 MiB`.
+pub fn bytes(value: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled.abs() >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", three(scaled), UNITS[unit])
+}
+
+/// A count in full, in groups of three: `1,234,567`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A share of 1 as `12.3 %`; anything above nothing is never shown as nothing.
+#[must_use]
+pub fn share(value: f64) -> String {
+    let percent = value * 100.0;
+    if percent > 0.0 && percent < 0.001 {
+        "< 0.001 %".to_owned()
+    } else {
+        format!("{} %", three(percent))
+    }
+}
+
+/// A part of a whole in a sentence: `71 %`, `3.2 %`, `0.05 %`.
+pub fn percent(value: f64) -> String {
+    match value * 100.0 {
+        p if p > 0.0 && p < 0.01 => "< 0.01 %".to_owned(),
+        p => format!("{} %", two(p)),
+    }
+}
+
+/// A ratio as a factor of what it is compared with: `0.12×`, `2.5×`, `38×`.
+pub fn times(ratio: f64) -> String {
+    format!("{}×", factor(ratio))
+}
+
+/// `0.12× (0.10 – 0.15)`, or the point alone.
+pub fn ratio(ratio: &Estimate) -> String {
+    let range = ratio
+        .interval
+        .map(|ends| format!(" ({})", ratio_ends(ends)));
+    format!("{}{}", times(ratio.point), range.unwrap_or_default())
+}
+
+/// The ends of a ratio's interval: `0.10 – 0.15`; `1.25 or more` where what it is compared with may be nothing.
+pub fn ratio_ends((low, high): (f64, f64)) -> String {
+    if high.is_finite() {
+        format!("{} – {}", factor(low), factor(high))
+    } else {
+        format!("{} or more", factor(low))
+    }
+}
+
+/// A difference of shares in points of a hundred: `28.0 points (25.1 – 30.9)`.
+pub fn points(difference: &Estimate) -> String {
+    let range = difference
+        .interval
+        .map(|ends| format!(" ({})", point_ends(ends)));
+    format!(
+        "{} points{}",
+        three(100.0 * difference.point),
+        range.unwrap_or_default()
+    )
+}
+
+/// The ends of its interval: `25.1 – 30.9`.
+pub fn point_ends((low, high): (f64, f64)) -> String {
+    format!("{} – {}", three(100.0 * low), three(100.0 * high))
+}
+
+/// Two decimals around 1, two digits where it is small.
+fn factor(ratio: f64) -> String {
+    match ratio {
+        r if r >= 99.5 => format!("{r:.0}"),
+        r if r >= 9.95 => format!("{r:.1}"),
+        r if r >= 0.0995 => format!("{r:.2}"),
+        r if r >= 0.009_95 => format!("{r:.3}"),
+        r if r >= 0.000_995 => format!("{r:.4}"),
+        r if r > 0.0 => format!("{r:.1e}"),
+        _ => "0".to_owned(),
+    }
+}
+
+/// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` where the interval is wide, or the point alone.
+pub fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
+    let Some(estimate) = estimate else {
+        return NONE.to_owned();
+    };
+    let point = unit.show(estimate.point);
+    let Some((low, high)) = estimate.interval else {
+        return point;
+    };
+    let spread = (high - estimate.point).max(estimate.point - low) / estimate.point.abs();
+    if spread.is_finite() && spread <= PLUS_MINUS_AT_MOST {
+        format!("{point} ± {} %", two(spread * 100.0))
+    } else {
+        format!("{point} ({})", ends(low, high, unit))
+    }
+}
+
+/// The interval's ends: `11.9k – 12.8k`; [`NONE`] where there is no interval.
+pub fn interval(estimate: &Estimate, unit: Unit) -> String {
+    estimate
+        .interval
+        .map_or_else(|| NONE.to_owned(), |(low, high)| ends(low, high, unit))
+}
+
+/// `12.3k (11.9k – 12.8k)`, or the point alone.
+pub fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
+    let Some(estimate) = estimate else {
+        return NONE.to_owned();
+    };
+    match estimate.interval {
+        Some((low, high)) => format!("{} ({})", unit.show(estimate.point), ends(low, high, unit)),
+        None => unit.show(estimate.point),
+    }
+}
+
+/// Where the ends lie further apart than this, they say only that the trials are too few; the tables in CSV have them all the same.
+const ENDS_APART_AT_MOST: f64 = 1_000.0;
+
+fn ends(low: f64, high: f64, unit: Unit) -> String {
+    if low > 0.0 && high / low > ENDS_APART_AT_MOST {
+        return "more than 1000-fold".to_owned();
+    }
+    let (low, high) = (unit.show(low), unit.show(high));
+    // A unit stands once where both ends have the same.
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, one)), Some((_, other))) if one == other => format!("{number} – {high}"),
+        _ => format!("{low} – {high}"),
+    }
+}
+
+/// Two significant digits for a percentage of spread.
+fn two(percent: f64) -> String {
+    match percent {
+        p if p >= 9.95 => format!("{p:.0}"),
+        p if p >= 0.95 => format!("{p:.1}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// `connections=10 pipelining=50`, or `the only cell` where nothing varies.
+pub fn levels(levels: &[(String, String)]) -> String {
+    if levels.is_empty() {
+        return "the only cell".to_owned();
+    }
+    levels
+        .iter()
+        .map(|(factor, level)| format!("{factor}={level}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(shown: &str, expected: &str) {
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit() {
+        check(&plain(12_345.0), "12.3k");
+        check(&plain(999.7), "1.00k");
+        check(&plain(0.0), "0");
+        check(&time_us(812.0), "812 µs");
+        check(&time_us(1_240.0), "1.24 ms");
+        check(&time_us(999_700.0), "1.00 s");
+        check(&time_us(900e6), "15.0 min");
+        check(&bytes(512.0), "512 B");
+        check(&bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
+        check(&set_time_s(2.0), "2 s");
+        check(&set_time_s(0.25), "250 ms");
+        check(&count(1_234_567), "1,234,567");
+        check(&count(12), "12");
+        check(&share(0.000_001), "< 0.001 %");
+        check(&share(0.25), "25.0 %");
+    }
+
+    #[test]
+    fn ratios_are_factors() {
+        check(&times(0.124), "0.12×");
+        check(&times(2.5), "2.50×");
+        check(&times(38.44), "38.4×");
+        check(&times(1_234.0), "1234×");
+        check(&times(0.001_24), "0.0012×");
+        check(&times(0.000_012), "1.2e-5×");
+        check(&ratio_ends((0.096, 14.0)), "0.096 – 14.0");
+        check(&ratio_ends((0.0, 0.5)), "0 – 0.50");
+        check(&ratio_ends((1.25, f64::INFINITY)), "1.25 or more");
+        check(&percent(0.712), "71 %");
+        check(&percent(0.032), "3.2 %");
+        check(&percent(0.000_01), "< 0.01 %");
+        check(&percent(0.0), "0.00 %");
+    }
+
+    #[test]
+    fn differences_of_shares_are_points() {
+        let difference = Estimate {
+            point: -0.28,
+            interval: Some((-0.305, -0.25)),
+            count: 6,
+        };
+        check(&points(&difference), "-28.0 points (-30.5 – -25.0)");
+        let alone = Estimate {
+            interval: None,
+            ..difference
+        };
+        check(&points(&alone), "-28.0 points");
+    }
+
+    #[test]
+    fn an_interval_is_short_where_it_can_be() {
+        let narrow = Estimate {
+            point: 12_300.0,
+            interval: Some((11_900.0, 12_800.0)),
+            count: 3,
+        };
+        check(&short(Some(&narrow), Unit::Plain), "12.3k ± 4.1 %");
+        check(&long(Some(&narrow), Unit::Plain), "12.3k (11.9k – 12.8k)");
+        let wide = Estimate {
+            point: 1_000.0,
+            interval: Some((500.0, 2_000.0)),
+            count: 3,
+        };
+        check(
+            &short(Some(&wide), Unit::Time),
+            "1.00 ms (500 µs – 2.00 ms)",
+        );
+        let slow = Estimate {
+            point: 1_200.0,
+            interval: Some((1_100.0, 1_300.0)),
+            count: 3,
+        };
+        check(&long(Some(&slow), Unit::Time), "1.20 ms (1.10 – 1.30 ms)");
+        let single = Estimate {
+            point: 1_000.0,
+            interval: None,
+            count: 1,
+        };
+        check(&short(Some(&single), Unit::Time), "1.00 ms");
+        // Two trials of which one was a hundred times the other.
+        let unknown = Estimate {
+            point: 1_000.0,
+            interval: Some((1e-4, 3e15)),
+            count: 2,
+        };
+        check(
+            &long(Some(&unknown), Unit::Time),
+            "1.00 ms (more than 1000-fold)",
+        );
+        check(&short(None, Unit::Time), "–");
+    }
+}

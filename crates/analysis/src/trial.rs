@@ -1,0 +1,299 @@
+//! One trial's numbers, verdict and reasons.
+
+use waggle_results::{
+    DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial,
+    TrialEnd, TrialHistograms, TrialKey,
+};
+use waggle_stats::{Reason, Verdict};
+
+use crate::{
+    Counted,
+    distribution::{self, TrialPercentiles, as_f64},
+    disturbed::{self, TrialDisturbed},
+    judge,
+    place::{self, TrialPlace, TrialWatch},
+    recovery::{self, TrialRecovery},
+    series::{self, Series},
+    step::{self, TrialStep},
+};
+
+/// The name under which the engine's own resources are written.
+pub(crate) const INSTRUMENT: &str = "waggle";
+
+/// One run of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialModel {
+    pub key: TrialKey,
+    /// Place in the order of execution, counted from 1.
+    pub position: u32,
+    pub started_utc: String,
+    pub levels: Vec<(String, String)>,
+    /// Of the load, in a run that searches for one.
+    pub level: Option<f64>,
+    pub verdict: Verdict,
+    pub reasons: Vec<Reason>,
+    pub failure: Option<Failure>,
+    /// `None` where nothing was measured.
+    pub numbers: Option<TrialNumbers>,
+    pub ledger: Option<LedgerInfo>,
+    pub delivery: Option<DeliveryInfo>,
+    /// In the order of the records' way, without the last.
+    pub on_the_way: Vec<TrialPlace>,
+    pub phases: Vec<PhaseInfo>,
+    /// `None` where the load did not fall, or the trial did not come to its end.
+    pub recovery: Option<TrialRecovery>,
+    /// What the runner saw, then what the checks found worth a line.
+    pub remarks: Vec<String>,
+    /// The generator came late, and CPUs that are kept awake may help it.
+    pub awake_may_help: bool,
+    /// What was killed on purpose; `None`: nothing.
+    pub disturbed: Option<TrialDisturbed>,
+    pub series: Series,
+}
+
+/// Why a trial did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub phase: PhaseName,
+    pub reason: String,
+    pub log_tail: Vec<String>,
+}
+
+/// The measured phase in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialNumbers {
+    pub seconds: f64,
+    /// Succeeded records (or requests) per second.
+    pub goodput_per_s: f64,
+    /// Answered requests per second, failures included.
+    pub throughput_per_s: f64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub failures: Vec<FailureCount>,
+    /// From due to done, of successes.
+    pub response: Option<TrialPercentiles>,
+    /// From sent to done, of successes.
+    pub service: Option<TrialPercentiles>,
+    /// From due to the failure.
+    pub failed_times: Option<TrialPercentiles>,
+    /// From sent until visible, over the whole load.
+    pub delay: Option<TrialPercentiles>,
+    /// From sent until the place where it must arrive had it; `None` where the probe does not know that.
+    pub arrival: Option<TrialPercentiles>,
+    /// `None` where resources were not sampled.
+    pub system_cpu_us_per_request: Option<f64>,
+    pub engine_cpu_us_per_request: f64,
+    pub engine_busy_share: f64,
+    pub engine_lag_p99_us: f64,
+    /// What the machine's host took of the CPUs' time; `None`: not noted.
+    pub cpus_stolen_share: Option<f64>,
+    pub cpus_idle_share: Option<f64>,
+    /// What the engine can send with this shape of load, by its calibration.
+    pub engine_possible_per_s: Option<f64>,
+    /// Requests sent, as a share of that.
+    pub engine_possible_share: Option<f64>,
+    /// Mean cores of each component replica.
+    pub component_cores: Vec<(String, f64)>,
+    /// Largest sum over the system's components at one instant.
+    pub system_rss_max_bytes: Option<f64>,
+    pub offered_per_s: Option<f64>,
+    /// Answered ÷ due requests; `None` where none was due.
+    pub achieved_share: Option<f64>,
+    /// Most records that were accepted and not yet visible at one look; `None` where nobody looked.
+    pub backlog_max: Option<f64>,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// Of a scenario; none where the load is one request.
+    pub steps: Vec<TrialStep>,
+    pub sessions: Option<SessionCounts>,
+    pub watches: Vec<TrialWatch>,
+}
+
+impl TrialModel {
+    /// Whether the cell's estimates rest on it too: it came to its end and measured something.
+    #[must_use]
+    pub fn counts(&self) -> Option<&TrialNumbers> {
+        if self.failure.is_some() {
+            None
+        } else {
+            self.numbers.as_ref()
+        }
+    }
+}
+
+pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
+    // Histograms lie compressed; the measured phase is decoded once.
+    let measured = trial.measured();
+    let numbers = numbers(trial, &measured, counted);
+    let findings = judge::trial(trial, &measured, info);
+    let failure = match &trial.info.end {
+        TrialEnd::Completed => None,
+        TrialEnd::Failed {
+            phase,
+            reason,
+            log_tail,
+        } => Some(Failure {
+            phase: *phase,
+            reason: reason.clone(),
+            log_tail: log_tail.clone(),
+        }),
+    };
+    TrialModel {
+        key: trial.info.key,
+        position: trial.info.position,
+        started_utc: trial.info.started_utc.clone(),
+        levels: info
+            .cell(trial.info.key.cell)
+            .map(|cell| cell.levels.clone())
+            .unwrap_or_default(),
+        level: trial.info.level,
+        verdict: waggle_stats::verdict_of(&findings.reasons),
+        reasons: findings.reasons,
+        awake_may_help: findings.awake_may_help,
+        failure,
+        numbers,
+        ledger: trial.info.ledger.clone(),
+        delivery: trial.info.delivery.clone(),
+        on_the_way: place::of_trial(trial, measured_within(trial)),
+        phases: trial.info.phases.clone(),
+        recovery: recovery::of_trial(trial),
+        remarks: trial
+            .info
+            .remarks
+            .iter()
+            .cloned()
+            .chain(findings.remarks)
+            .collect(),
+        disturbed: disturbed::of_trial(trial),
+        series: series::series(trial, counted, series::points_max(info.order.len())),
+    }
+}
+
+fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Option<TrialNumbers> {
+    let measured = &trial.info.measured;
+    let measure = trial.info.phase(PhaseName::Measure)?;
+    let (from, to) = (measure.start_s, measure.end_s);
+    if measured.seconds <= 0.0 {
+        return None;
+    }
+    let good = match counted {
+        Counted::Records => measured.records_succeeded,
+        Counted::Requests => measured.succeeded,
+    };
+    let answered = as_f64(measured.succeeded + measured.failed);
+    let component_cores = component_cores(trial, from, to);
+    let system_cores: f64 = component_cores
+        .iter()
+        .filter(|(component, _)| component != INSTRUMENT)
+        .map(|(_, cores)| cores)
+        .sum();
+    let sampled = component_cores
+        .iter()
+        .any(|(component, _)| component != INSTRUMENT);
+    Some(TrialNumbers {
+        seconds: measured.seconds,
+        goodput_per_s: as_f64(good) / measured.seconds,
+        throughput_per_s: answered / measured.seconds,
+        succeeded: measured.succeeded,
+        failed: measured.failed,
+        skipped: measured.skipped,
+        failures: measured.failures.clone(),
+        response: distribution::of_trial(&histograms.response_time),
+        service: distribution::of_trial(&histograms.service_time),
+        failed_times: distribution::of_trial(&histograms.failed_time),
+        delay: trial
+            .delivery_delay
+            .as_ref()
+            .and_then(distribution::of_trial),
+        arrival: trial
+            .arrival_delay
+            .as_ref()
+            .and_then(distribution::of_trial),
+        system_cpu_us_per_request: (sampled && answered > 0.0)
+            .then(|| system_cores * measured.seconds * 1e6 / answered),
+        engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
+        engine_busy_share: trial.info.engine.busy_share,
+        engine_lag_p99_us: trial.info.engine.lag_p99_us,
+        cpus_stolen_share: trial.info.machine.map(|machine| machine.stolen_share),
+        cpus_idle_share: trial.info.machine.map(|machine| machine.idle_share),
+        engine_possible_per_s: trial.info.engine.possible_per_s,
+        engine_possible_share: trial
+            .info
+            .engine
+            .possible_per_s
+            .filter(|possible| *possible > 0.0)
+            .map(|possible| as_f64(measured.sent) / measured.seconds / possible),
+        component_cores,
+        system_rss_max_bytes: system_rss_max(trial, from, to),
+        offered_per_s: trial.info.engine.offered_per_s,
+        achieved_share: (measured.due > 0).then(|| answered / as_f64(measured.due)),
+        backlog_max: series::backlog_max(trial, from, to),
+        bytes_sent: measured.bytes_sent,
+        bytes_received: measured.bytes_received,
+        steps: step::of_trial(trial),
+        sessions: trial
+            .info
+            .sessions
+            .as_ref()
+            .map(|sessions| sessions.measured),
+        watches: place::watches(&trial.watches, (from, to)),
+    })
+}
+
+/// Start and end of the measured phase.
+fn measured_within(trial: &Trial) -> (f64, f64) {
+    trial
+        .info
+        .phase(PhaseName::Measure)
+        .map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s))
+}
+
+/// Mean cores of each component over the measured phase, in the order the components were first sampled.
+fn component_cores(trial: &Trial, from: f64, to: f64) -> Vec<(String, f64)> {
+    let mut sums: Vec<(String, f64, f64)> = Vec::new();
+    for row in trial
+        .resources
+        .iter()
+        .filter(|row| row.at_s > from && row.at_s <= to)
+    {
+        match sums
+            .iter_mut()
+            .find(|(component, ..)| *component == row.component)
+        {
+            Some((_, cores, samples)) => {
+                *cores += row.cpu_cores;
+                *samples += 1.0;
+            }
+            None => sums.push((row.component.clone(), row.cpu_cores, 1.0)),
+        }
+    }
+    sums.into_iter()
+        .map(|(component, cores, samples)| (component, cores / samples))
+        .collect()
+}
+
+/// Memory of all the system's components together, at its highest within the measured phase.
+fn system_rss_max(trial: &Trial, from: f64, to: f64) -> Option<f64> {
+    let mut rows: Vec<_> = trial
+        .resources
+        .iter()
+        .filter(|row| row.at_s > from && row.at_s <= to && row.component != INSTRUMENT)
+        .collect();
+    // Components are sampled one after another, so each is carried at its last value.
+    rows.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    let mut last: Vec<(&str, u64)> = Vec::new();
+    let mut highest = None;
+    for row in rows {
+        match last
+            .iter_mut()
+            .find(|(component, _)| *component == row.component)
+        {
+            Some((_, rss)) => *rss = row.rss_bytes,
+            None => last.push((&row.component, row.rss_bytes)),
+        }
+        let sum: u64 = last.iter().map(|(_, rss)| rss).sum();
+        highest = highest.max(Some(sum));
+    }
+    highest.map(as_f64)
+}

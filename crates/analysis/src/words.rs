@@ -1,0 +1,72 @@
+//! The words for verdicts, phases and kinds of failure, the same in every writer.
+
+use waggle_results::PhaseName;
+use waggle_stats::{Evidence, Verdict};
+
+/// The verdict as it is shown.
+#[must_use]
+pub fn verdict(verdict: Verdict) -> &'static str {
+    verdict.name()
+}
+
+/// What the verdict means, for a reader who sees it for the first time.
+pub fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "every check passed",
+        Verdict::Noisy => "the interval over trials is wider than the study allows",
+        Verdict::Unsteady => "it never became steady, or changed its level while it was measured",
+        Verdict::Overloaded => "a backlog or queue grew: the system did not keep up",
+        Verdict::Incomplete => "accepted records were missing at the end",
+        Verdict::InstrumentLimited => {
+            "the load generator or the probe, not the system, was the limit"
+        }
+        Verdict::Inconsistent => "the account does not add up",
+        Verdict::Failed => "the trial did not come to its end",
+    }
+}
+
+/// Whether a number under this verdict counts.
+#[must_use]
+pub fn may_be_believed(verdict: Verdict) -> bool {
+    verdict.counts_for_thresholds()
+}
+
+/// What a trial of a search showed.
+#[must_use]
+pub fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Met => "met",
+        Evidence::NotMet => "not met",
+        Evidence::InstrumentLimited => "generator was the limit",
+        Evidence::Nothing => "says nothing",
+    }
+}
+
+/// The phase as it is shown.
+#[must_use]
+pub fn phase(phase: PhaseName) -> &'static str {
+    match phase {
+        PhaseName::Up => "up",
+        PhaseName::Ready => "ready",
+        PhaseName::Verify => "verify",
+        PhaseName::WarmUp => "warm-up",
+        PhaseName::Measure => "measure",
+        PhaseName::Recovery => "recovery",
+        PhaseName::Finish => "finish",
+        PhaseName::Drain => "drain",
+        PhaseName::Collect => "collect",
+        PhaseName::Down => "down",
+        PhaseName::CoolDown => "cool-down",
+    }
+}
+
+/// Whether a kind of failure counts attempts to connect and not requests.
+#[must_use]
+pub fn is_attempt(kind: &str) -> bool {
+    matches!(kind, "refused" | "connect_failed" | "no_port") || kind.starts_with("handshake_")
+}
+
+/// `status_503` → `status 503`, `timed_out` → `timed out`.
+pub fn failure(kind: &str) -> String {
+    kind.replace('_', " ")
+}
