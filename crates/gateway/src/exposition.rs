@@ -1,18 +1,20 @@
 //! The page of metrics: what workers, the log and the latest readings count.
 
+use waggle_service::metrics::Page;
+
 use crate::backend::Backend;
-use crate::metrics::{requests, singles, write_singles};
+use crate::metrics::write_workers;
 use crate::shared::Shared;
 
-/// Everything as Prometheus text.
+/// Everything that the gateway counts.
 pub(crate) fn exposition(shared: &Shared) -> String {
-    let mut page = String::with_capacity(8 * 1024);
-    requests(&mut page, &shared.workers);
-    write_singles(&mut page, &singles(&shared.workers, &shared.gauges));
-    write_singles(&mut page, &shared.backend.latest().counts());
+    let mut page = Page::new("waggle_gateway");
+    write_workers(&mut page, &shared.workers);
+    shared.gauges.write(&mut page);
+    shared.backend.latest().write_metrics(&mut page);
     match &shared.backend {
         Backend::Embedded(store) => store.metrics.write(&mut page),
         Backend::Kafka(log) => log.write_metrics(&mut page),
     }
-    page
+    page.into_text()
 }

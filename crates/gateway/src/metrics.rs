@@ -1,9 +1,10 @@
 //! What the gateway counts about itself, and how Prometheus reads it. Each worker has its own counters.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
+
+use waggle_service::metrics::{Histogram, Page};
 
 /// The calls told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,83 +57,70 @@ pub(crate) fn add(counter: &AtomicU64, amount: u64) {
 }
 
 /// Upper bounds of the batch size histogram, in records.
-const BATCH_BOUNDS: [u64; 8] = [1, 4, 16, 64, 256, 1024, 4096, 16384];
+static BATCH_BOUNDS: [u64; 8] = [1, 4, 16, 64, 256, 1024, 4096, 16384];
 /// Upper bounds of the commit time histogram, in microseconds.
-const COMMIT_BOUNDS_US: [u64; 10] = [
+static COMMIT_BOUNDS_US: [u64; 10] = [
     100, 250, 500, 1000, 2500, 5000, 10_000, 50_000, 250_000, 1_000_000,
 ];
 
 /// What the committer counts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CommitMetrics {
-    commits: AtomicU64,
     records: AtomicU64,
     bytes: AtomicU64,
-    micros: AtomicU64,
-    batch: [AtomicU64; BATCH_BOUNDS.len()],
-    commit: [AtomicU64; COMMIT_BOUNDS_US.len()],
+    batch: Histogram<{ BATCH_BOUNDS.len() }>,
+    commit: Histogram<{ COMMIT_BOUNDS_US.len() }>,
     pub(crate) failures: AtomicU64,
+}
+
+impl Default for CommitMetrics {
+    fn default() -> Self {
+        Self {
+            records: AtomicU64::default(),
+            bytes: AtomicU64::default(),
+            batch: Histogram::new(&BATCH_BOUNDS, 1.0),
+            commit: Histogram::new(&COMMIT_BOUNDS_US, 1e6),
+            failures: AtomicU64::default(),
+        }
+    }
 }
 
 impl CommitMetrics {
     pub(crate) fn note(&self, records: usize, bytes: usize, took: Duration) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        add(&self.commits, 1);
         add(&self.records, records as u64);
         add(&self.bytes, bytes as u64);
-        add(&self.micros, micros);
-        if let Some(at) = BATCH_BOUNDS
-            .iter()
-            .position(|bound| records as u64 <= *bound)
-        {
-            add(&self.batch[at], 1);
-        }
-        if let Some(at) = COMMIT_BOUNDS_US.iter().position(|bound| micros <= *bound) {
-            add(&self.commit[at], 1);
-        }
+        self.batch.note(records as u64);
+        self.commit.note(micros(took));
     }
 
-    pub(crate) fn write(&self, page: &mut String) {
-        write_singles(
-            page,
-            &[
-                counter(
-                    "stored_records_total",
-                    "Records made durable.",
-                    load(&self.records),
-                ),
-                counter(
-                    "stored_bytes_total",
-                    "Bytes of records made durable.",
-                    load(&self.bytes),
-                ),
-                counter(
-                    "commit_failures_total",
-                    "Commits that failed.",
-                    load(&self.failures),
-                ),
-            ],
+    pub(crate) fn write(&self, page: &mut Page) {
+        page.counter(
+            "stored_records_total",
+            "Records made durable",
+            load(&self.records),
         );
-        let count = load(&self.commits);
-        let batches = Histogram {
-            name: "waggle_gateway_batch_records",
-            help: "Records in a commit.",
-            buckets: &self.batch,
-            bounds: &BATCH_BOUNDS,
-            per_unit: 1.0,
-            sum: load(&self.records),
-        };
-        batches.write(page, count);
-        let times = Histogram {
-            name: "waggle_gateway_commit_seconds",
-            help: "Time a commit took, sync included.",
-            buckets: &self.commit,
-            bounds: &COMMIT_BOUNDS_US,
-            per_unit: 1e6,
-            sum: load(&self.micros),
-        };
-        times.write(page, count);
+        page.counter(
+            "stored_bytes_total",
+            "Bytes of records made durable",
+            load(&self.bytes),
+        );
+        page.counter(
+            "commit_failures_total",
+            "Commits that failed",
+            load(&self.failures),
+        );
+        page.histogram("batch_records", "Records in a commit", &self.batch);
+        page.histogram(
+            "commit_seconds",
+            "Time a commit took, sync included",
+            &self.commit,
+        );
     }
+}
+
+/// A time in whole microseconds.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// What all workers share.
@@ -149,133 +137,71 @@ pub(crate) struct Gauges {
     pub(crate) records_looked_at: AtomicU64,
 }
 
-pub(crate) fn write_singles(page: &mut String, singles: &[Single]) {
-    for (name, kind, help, value) in singles {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            page,
-            "# HELP waggle_gateway_{name} {help}\n# TYPE waggle_gateway_{name} {kind}\nwaggle_gateway_{name} {value}"
+impl Gauges {
+    pub(crate) fn write(&self, page: &mut Page) {
+        let now = |gauge: &AtomicUsize| gauge.load(Ordering::Relaxed) as u64;
+        page.counter(
+            "records_read_total",
+            "Records given to readers",
+            load(&self.records_read),
+        );
+        page.counter(
+            "records_looked_at_total",
+            "Records that queries looked at",
+            load(&self.records_looked_at),
+        );
+        page.gauge(
+            "in_flight_bytes",
+            "Bytes of bodies not yet answered",
+            now(&self.in_flight_bytes),
+        );
+        page.gauge(
+            "answer_bytes",
+            "Bytes of answers to reads and queries not yet taken, or reserved for one",
+            now(&self.answer_bytes),
+        );
+        page.gauge("connections", "Open connections", now(&self.connections));
+        page.counter(
+            "connections_refused_total",
+            "Connections over the limit",
+            load(&self.connections_refused),
         );
     }
 }
 
-/// Name without its prefix, kind, help, value.
-pub(crate) type Single = (&'static str, &'static str, &'static str, u64);
-
-pub(crate) fn singles(workers: &[Arc<WorkerMetrics>], gauges: &Gauges) -> [Single; 8] {
-    let sum = |pick: fn(&WorkerMetrics) -> &AtomicU64| {
+/// What the workers count, added up.
+pub(crate) fn write_workers(page: &mut Page, workers: &[Arc<WorkerMetrics>]) {
+    let sum = |pick: &dyn Fn(&WorkerMetrics) -> &AtomicU64| {
         workers.iter().map(|worker| load(pick(worker))).sum::<u64>()
     };
-    let (records, body_bytes) = (
-        sum(|worker| &worker.records),
-        sum(|worker| &worker.body_bytes),
+    let statuses = || STATUSES.iter().enumerate();
+    let calls = CALLS.iter().enumerate();
+    let series = calls.flat_map(|(call, name)| {
+        statuses().filter_map(move |(at, status)| {
+            let count = sum(&|worker| &worker.requests[call][at]);
+            let status = match status {
+                0 => "other".to_owned(),
+                known => known.to_string(),
+            };
+            let labels = vec![("call", (*name).to_owned()), ("status", status)];
+            (count > 0).then_some((labels, count))
+        })
+    });
+    page.counters(
+        "requests_total",
+        "Requests answered, by call and status",
+        series,
     );
-    let in_flight = gauges.in_flight_bytes.load(Ordering::Relaxed) as u64;
-    let answers = gauges.answer_bytes.load(Ordering::Relaxed) as u64;
-    let connections = gauges.connections.load(Ordering::Relaxed) as u64;
-    let refused = load(&gauges.connections_refused);
-    let (read, looked_at) = (load(&gauges.records_read), load(&gauges.records_looked_at));
-    [
-        counter(
-            "records_accepted_total",
-            "Records answered with 204.",
-            records,
-        ),
-        counter(
-            "body_bytes_total",
-            "Bytes of bodies with records.",
-            body_bytes,
-        ),
-        counter("records_read_total", "Records given to readers.", read),
-        counter(
-            "records_looked_at_total",
-            "Records that queries looked at.",
-            looked_at,
-        ),
-        gauge(
-            "in_flight_bytes",
-            "Bytes of bodies not yet answered.",
-            in_flight,
-        ),
-        gauge(
-            "answer_bytes",
-            "Bytes of answers to reads and queries not yet taken, or reserved for one.",
-            answers,
-        ),
-        gauge("connections", "Open connections.", connections),
-        counter(
-            "connections_refused_total",
-            "Connections over the limit.",
-            refused,
-        ),
-    ]
-}
-
-pub(crate) fn counter(name: &'static str, help: &'static str, value: u64) -> Single {
-    (name, "counter", help, value)
-}
-
-pub(crate) fn gauge(name: &'static str, help: &'static str, value: u64) -> Single {
-    (name, "gauge", help, value)
-}
-
-pub(crate) fn requests(page: &mut String, workers: &[Arc<WorkerMetrics>]) {
-    let name = "waggle_gateway_requests_total";
-    let _ = writeln!(
-        page,
-        "# HELP {name} Requests answered, by call and status.\n# TYPE {name} counter"
+    page.counter(
+        "records_accepted_total",
+        "Records answered with 204",
+        sum(&|worker| &worker.records),
     );
-    for (call, call_name) in CALLS.iter().enumerate() {
-        for (at, status) in STATUSES.iter().enumerate() {
-            let count: u64 = workers
-                .iter()
-                .map(|worker| load(&worker.requests[call][at]))
-                .sum();
-            if count > 0 {
-                let status = if *status == 0 {
-                    "other".to_owned()
-                } else {
-                    status.to_string()
-                };
-                let _ = writeln!(
-                    page,
-                    "{name}{{call=\"{call_name}\",status=\"{status}\"}} {count}"
-                );
-            }
-        }
-    }
-}
-
-pub(crate) struct Histogram<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) help: &'a str,
-    pub(crate) buckets: &'a [AtomicU64],
-    pub(crate) bounds: &'a [u64],
-    /// How many units of bounds and sum make one of the unit shown.
-    pub(crate) per_unit: f64,
-    pub(crate) sum: u64,
-}
-
-impl Histogram<'_> {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "sums beyond 2^53 µs or records may lose their last digits on this page"
-    )]
-    pub(crate) fn write(&self, page: &mut String, count: u64) {
-        let Self { name, help, .. } = self;
-        let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} histogram");
-        let mut below = 0;
-        for (bucket, bound) in self.buckets.iter().zip(self.bounds) {
-            below += load(bucket);
-            let bound = *bound as f64 / self.per_unit;
-            let _ = writeln!(page, "{name}_bucket{{le=\"{bound}\"}} {below}");
-        }
-        // The committer may have noted more since the count was taken.
-        let count = count.max(below);
-        let sum = self.sum as f64 / self.per_unit;
-        let _ = writeln!(page, "{name}_bucket{{le=\"+Inf\"}} {count}");
-        let _ = writeln!(page, "{name}_sum {sum}\n{name}_count {count}");
-    }
+    page.counter(
+        "body_bytes_total",
+        "Bytes of bodies with records",
+        sum(&|worker| &worker.body_bytes),
+    );
 }
 
 fn load(counter: &AtomicU64) -> u64 {

@@ -1,7 +1,8 @@
-//! What every server of ours needs and none of them is about: values of flags, log lines, the operators' listener, signals
-//! and exit codes. It knows no record, no protocol of a client and no other server.
+//! What every server of ours needs and none of them is about: values of flags, log lines, pages of metrics, the operators'
+//! listener, signals and exit codes. It knows no record, no protocol of a client and no other server.
 
 pub mod flags;
 pub mod log;
+pub mod metrics;
 pub mod operators;
 pub mod program;

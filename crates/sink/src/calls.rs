@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
+use waggle_service::metrics::MEDIA_TYPE;
 
 use crate::shared::Shared;
 
@@ -33,6 +34,5 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let page = shared
         .metrics
         .exposition(fill, shared.health.problem().is_none());
-    let content_type = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, content_type)], page).into_response()
+    ([(header::CONTENT_TYPE, MEDIA_TYPE)], page).into_response()
 }

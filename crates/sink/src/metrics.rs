@@ -1,10 +1,11 @@
 //! What the sink counts about itself, as Prometheus reads it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use waggle_service::metrics::{Histogram, Page};
 
 use crate::backlog::Fill;
 use crate::batch::Batch;
@@ -33,15 +34,15 @@ const RETRIES: [&str; 3] = ["database", "access", "dead_letters"];
 /// Statuses told apart; the last stands for others.
 const STATUSES: [u16; 12] = [204, 400, 401, 403, 404, 413, 422, 429, 500, 503, 504, 0];
 /// Upper bounds of the time a write took, in microseconds.
-const WRITE_BOUNDS_US: [u64; 12] = [
+static WRITE_BOUNDS_US: [u64; 12] = [
     1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 5_000_000,
     30_000_000,
 ];
 /// Upper bounds of the lines of a batch.
-const BATCH_BOUNDS: [u64; 9] = [1, 10, 50, 100, 500, 1_000, 2_500, 5_000, 10_000];
+static BATCH_BOUNDS: [u64; 9] = [1, 10, 50, 100, 500, 1_000, 2_500, 5_000, 10_000];
 
 /// Counters of everything; threads add to them as they go.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Metrics {
     messages_read: AtomicU64,
     bytes_read: AtomicU64,
@@ -53,38 +54,34 @@ pub(crate) struct Metrics {
     retries: [AtomicU64; RETRIES.len()],
     answers: [AtomicU64; STATUSES.len()],
     writing: AtomicU64,
-    write: Buckets<{ WRITE_BOUNDS_US.len() }>,
-    batch: Buckets<{ BATCH_BOUNDS.len() }>,
+    write: Histogram<{ WRITE_BOUNDS_US.len() }>,
+    batch: Histogram<{ BATCH_BOUNDS.len() }>,
     pub(crate) commits: AtomicU64,
     pub(crate) commit_failures: AtomicU64,
     pub(crate) rebalances: AtomicU64,
     lags: Mutex<BTreeMap<(Arc<str>, i32), i64>>,
 }
 
-#[derive(Debug)]
-struct Buckets<const N: usize> {
-    buckets: [AtomicU64; N],
-    count: AtomicU64,
-    sum: AtomicU64,
-}
-
-impl<const N: usize> Default for Buckets<N> {
+impl Default for Metrics {
     fn default() -> Self {
         Self {
-            buckets: std::array::from_fn(|_| AtomicU64::default()),
-            count: AtomicU64::default(),
-            sum: AtomicU64::default(),
+            messages_read: AtomicU64::default(),
+            bytes_read: AtomicU64::default(),
+            lines_read: AtomicU64::default(),
+            lines_written: AtomicU64::default(),
+            bytes_written: AtomicU64::default(),
+            bytes_sent: AtomicU64::default(),
+            dead: Default::default(),
+            retries: Default::default(),
+            answers: Default::default(),
+            writing: AtomicU64::default(),
+            write: Histogram::new(&WRITE_BOUNDS_US, 1e6),
+            batch: Histogram::new(&BATCH_BOUNDS, 1.0),
+            commits: AtomicU64::default(),
+            commit_failures: AtomicU64::default(),
+            rebalances: AtomicU64::default(),
+            lags: Mutex::default(),
         }
-    }
-}
-
-impl<const N: usize> Buckets<N> {
-    fn note(&self, value: u64, bounds: &[u64; N]) {
-        if let Some(at) = bounds.iter().position(|bound| value <= *bound) {
-            add(&self.buckets[at], 1);
-        }
-        add(&self.count, 1);
-        add(&self.sum, value);
     }
 }
 
@@ -113,7 +110,7 @@ impl Metrics {
         let at = STATUSES.iter().position(|known| *known == status);
         add(&self.answers[at.unwrap_or(STATUSES.len() - 1)], 1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.write.note(micros, &WRITE_BOUNDS_US);
+        self.write.note(micros);
     }
 
     /// Lines that the database has; `sent` is what their bytes were on the wire.
@@ -124,7 +121,7 @@ impl Metrics {
     }
 
     pub(crate) fn batch_done(&self, batch: &Batch) {
-        self.batch.note(batch.lines() as u64, &BATCH_BOUNDS);
+        self.batch.note(batch.lines() as u64);
     }
 
     pub(crate) fn put_aside(&self, dead: Dead, lines: usize) {
@@ -140,200 +137,126 @@ impl Metrics {
         *self.lags.lock().unwrap_or_else(PoisonError::into_inner) = lags;
     }
 
-    /// Everything as Prometheus text.
+    /// Everything that the sink counts.
     pub(crate) fn exposition(&self, fill: Fill, is_ready: bool) -> String {
-        let mut page = Page(String::with_capacity(8 * 1024));
-        self.counters(&mut page);
-        self.labelled(&mut page);
-        page.gauge(
-            "writes_in_flight",
-            "Writes under way.",
-            load(&self.writing) as f64,
-        );
+        let mut page = Page::new("waggle_sink");
+        self.write_counters(&mut page);
+        self.write_labelled(&mut page);
+        page.gauge("writes_in_flight", "Writes under way", load(&self.writing));
         page.gauge(
             "unwritten_bytes",
-            "Bytes of what was read and is not written.",
-            fill.bytes as f64,
+            "Bytes of what was read and is not written",
+            fill.bytes,
         );
         page.gauge(
             "unwritten_batches",
-            "Batches that wait or are being written.",
-            fill.batches as f64,
+            "Batches that wait or are being written",
+            fill.batches,
         );
         page.gauge(
             "oldest_unwritten_seconds",
-            "Time since the oldest message was read that is not written; 0 where all are.",
+            "Time since the oldest message was read that is not written; 0 if all are",
             fill.oldest.as_secs_f64(),
         );
         page.gauge(
             "ready",
-            "1 where /readyz says 200, else 0.",
-            f64::from(u8::from(is_ready)),
+            "1 if /readyz says 200, else 0",
+            u64::from(is_ready),
         );
         page.histogram(
             "write_seconds",
-            "Time of a write until its answer.",
+            "Time of a write until its answer",
             &self.write,
-            &WRITE_BOUNDS_US,
-            1e6,
         );
-        page.histogram(
-            "batch_records",
-            "Lines of a batch.",
-            &self.batch,
-            &BATCH_BOUNDS,
-            1.0,
-        );
-        page.0
+        page.histogram("batch_records", "Lines of a batch", &self.batch);
+        page.into_text()
     }
 
-    fn counters(&self, page: &mut Page) {
+    fn write_counters(&self, page: &mut Page) {
         let counters = [
             (
                 "messages_read_total",
-                "Messages read from Kafka.",
+                "Messages read from Kafka",
                 &self.messages_read,
             ),
             (
                 "read_bytes_total",
-                "Bytes of messages read from Kafka.",
+                "Bytes of messages read from Kafka",
                 &self.bytes_read,
             ),
             (
                 "records_read_total",
-                "Lines read from Kafka that can be written.",
+                "Lines read from Kafka that can be written",
                 &self.lines_read,
             ),
             (
                 "records_written_total",
-                "Lines that the database has taken.",
+                "Lines that the database has taken",
                 &self.lines_written,
             ),
             (
                 "written_bytes_total",
-                "Bytes of lines that the database has taken.",
+                "Bytes of lines that the database has taken",
                 &self.bytes_written,
             ),
             (
                 "sent_bytes_total",
-                "Bytes of bodies that the database has taken, as sent.",
+                "Bytes of bodies that the database has taken, as sent",
                 &self.bytes_sent,
             ),
             (
                 "commits_total",
-                "Commits that Kafka has confirmed.",
+                "Commits that Kafka has confirmed",
                 &self.commits,
             ),
             (
                 "commit_failures_total",
-                "Commits that failed.",
+                "Commits that failed",
                 &self.commit_failures,
             ),
             (
                 "rebalances_total",
-                "Times that partitions were given or taken.",
+                "Times that partitions were given or taken",
                 &self.rebalances,
             ),
         ];
         for (name, help, counter) in counters {
-            page.head(name, "counter", help);
-            page.line(name, "", load(counter));
+            page.counter(name, help, load(counter));
         }
     }
 
-    fn labelled(&self, page: &mut Page) {
-        let families = [
-            (
-                "records_dead_total",
-                "Lines put into the dead-letter topic.",
-                "reason",
-                DEAD,
-                &self.dead,
-            ),
-            (
-                "retries_total",
-                "What was tried again.",
-                "of",
-                RETRIES,
-                &self.retries,
-            ),
-        ];
-        for (name, help, label, values, counters) in families {
-            page.head(name, "counter", help);
-            for (value, counter) in values.iter().zip(counters) {
-                page.line(name, &format!("{{{label}=\"{value}\"}}"), load(counter));
-            }
-        }
-        page.head(
-            "answers_total",
-            "counter",
-            "Answers of the database, by status; 0 is any other.",
+    fn write_labelled(&self, page: &mut Page) {
+        let series = |label: &'static str, value: &str, counter: &AtomicU64| {
+            (vec![(label, value.to_owned())], load(counter))
+        };
+        let dead = DEAD.iter().zip(&self.dead);
+        page.counters(
+            "records_dead_total",
+            "Lines put into the dead-letter topic",
+            dead.map(|(reason, counter)| series("reason", reason, counter)),
         );
-        for (status, counter) in STATUSES.iter().zip(&self.answers) {
-            page.line(
-                "answers_total",
-                &format!("{{status=\"{status}\"}}"),
-                load(counter),
-            );
-        }
-        page.head(
-            "lag_messages",
-            "gauge",
-            "Messages of our partitions that are not committed.",
+        let retries = RETRIES.iter().zip(&self.retries);
+        page.counters(
+            "retries_total",
+            "What was tried again",
+            retries.map(|(what, counter)| series("of", what, counter)),
+        );
+        let answers = STATUSES.iter().zip(&self.answers);
+        page.counters(
+            "answers_total",
+            "Answers of the database, by status; 0 is any other",
+            answers.map(|(status, counter)| series("status", &status.to_string(), counter)),
         );
         let lags = self.lags.lock().unwrap_or_else(PoisonError::into_inner);
-        for ((topic, partition), lag) in lags.iter() {
-            let labels = format!("{{topic=\"{topic}\",partition=\"{partition}\"}}");
-            page.line("lag_messages", &labels, lag);
-        }
-    }
-}
-
-/// A page as it grows.
-struct Page(String);
-
-impl Page {
-    // Writing to a String cannot fail.
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(
-            self.0,
-            "# HELP waggle_sink_{name} {help}\n# TYPE waggle_sink_{name} {kind}"
+        let lags = lags.iter().map(|((topic, partition), lag)| {
+            let (topic, partition) = (topic.to_string(), partition.to_string());
+            (vec![("topic", topic), ("partition", partition)], *lag)
+        });
+        page.gauges(
+            "lag_messages",
+            "Messages of our partitions that are not committed",
+            lags,
         );
-    }
-
-    fn line(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
-        let _ = writeln!(self.0, "waggle_sink_{name}{labels} {value}");
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: f64) {
-        self.head(name, "gauge", help);
-        self.line(name, "", value);
-    }
-
-    fn histogram<const N: usize>(
-        &mut self,
-        name: &str,
-        help: &str,
-        of: &Buckets<N>,
-        bounds: &[u64; N],
-        per_unit: f64,
-    ) {
-        self.head(name, "histogram", help);
-        let mut below = 0;
-        for (bucket, bound) in of.buckets.iter().zip(bounds) {
-            below += load(bucket);
-            let bound = *bound as f64 / per_unit;
-            self.line(
-                &format!("{name}_bucket"),
-                &format!("{{le=\"{bound}\"}}"),
-                below,
-            );
-        }
-        // More may have been noted since the buckets were read.
-        let count = load(&of.count).max(below);
-        self.line(&format!("{name}_bucket"), "{le=\"+Inf\"}", count);
-        self.line(&format!("{name}_sum"), "", load(&of.sum) as f64 / per_unit);
-        self.line(&format!("{name}_count"), "", count);
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
+use waggle_service::metrics::MEDIA_TYPE;
 
 use crate::exposition::exposition;
 use crate::problem::Problem;
@@ -47,16 +48,8 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<&'static
     get,
     path = "/metrics",
     tag = "operators",
-    responses((status = 200, description = "Prometheus text format 0.0.4", body = String, content_type = "text/plain"))
+    responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text"))
 )]
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
-    let page = exposition(&shared);
-    (
-        [(
-            header::CONTENT_TYPE,
-            "text/plain; version=0.0.4; charset=utf-8",
-        )],
-        page,
-    )
-        .into_response()
+    ([(header::CONTENT_TYPE, MEDIA_TYPE)], exposition(&shared)).into_response()
 }

@@ -1,13 +1,14 @@
 //! What is counted of the way to Kafka, and how Prometheus reads it.
 
-use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+
+use waggle_service::metrics::{Histogram, Page};
 
 use super::flight::Flight;
+use crate::metrics::micros;
 
 /// Upper bounds of the histogram of acknowledgement times, in microseconds.
-const BOUNDS_US: [u64; 12] = [
+static BOUNDS_US: [u64; 12] = [
     250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
 ];
 
@@ -27,15 +28,25 @@ pub(crate) enum Failure {
 
 const FAILURES: [&str; 4] = ["timeout", "away", "full", "broker"];
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct KafkaMetrics {
     records: AtomicU64,
     bytes: AtomicU64,
     messages: AtomicU64,
-    batches: AtomicU64,
-    micros: AtomicU64,
-    acknowledged: [AtomicU64; BOUNDS_US.len()],
+    acknowledged: Histogram<{ BOUNDS_US.len() }>,
     failed: [AtomicU64; FAILURES.len()],
+}
+
+impl Default for KafkaMetrics {
+    fn default() -> Self {
+        Self {
+            records: AtomicU64::default(),
+            bytes: AtomicU64::default(),
+            messages: AtomicU64::default(),
+            acknowledged: Histogram::new(&BOUNDS_US, 1e6),
+            failed: std::array::from_fn(|_| AtomicU64::default()),
+        }
+    }
 }
 
 /// What is counted elsewhere.
@@ -50,91 +61,65 @@ pub(super) struct Now {
 impl KafkaMetrics {
     /// A batch was acknowledged whole.
     pub(super) fn note(&self, flight: &Flight) {
-        let took = flight.sent.elapsed();
-        let micros = micros(took);
         add(&self.records, flight.records as u64);
         add(&self.bytes, flight.bytes as u64);
         add(&self.messages, u64::from(flight.messages));
-        add(&self.batches, 1);
-        add(&self.micros, micros);
-        if let Some(at) = BOUNDS_US.iter().position(|bound| micros <= *bound) {
-            add(&self.acknowledged[at], 1);
-        }
+        self.acknowledged.note(micros(flight.sent.elapsed()));
     }
 
     pub(super) fn failed(&self, failure: Failure, records: usize) {
         add(&self.failed[failure as usize], records as u64);
     }
 
-    pub(super) fn write(&self, page: &mut String, now: Now) {
+    pub(super) fn write(&self, page: &mut Page, now: Now) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let singles = [
-            (
-                "stored_records_total",
-                "counter",
-                "Records of batches acknowledged whole.",
-                load(&self.records),
-            ),
-            (
-                "stored_bytes_total",
-                "counter",
-                "Bytes of these records.",
-                load(&self.bytes),
-            ),
-            (
-                "kafka_messages_total",
-                "counter",
-                "Messages of these batches.",
-                load(&self.messages),
-            ),
-            (
-                "kafka_batches_in_flight",
-                "gauge",
-                "Batches sent and not acknowledged.",
-                now.batches_in_flight as u64,
-            ),
-            (
-                "kafka_records_gathering",
-                "gauge",
-                "Records that wait for the next batch.",
-                now.records_gathering as u64,
-            ),
-            (
-                "kafka_client_queue",
-                "gauge",
-                "Messages and requests in librdkafka's queue.",
-                now.client_queue as u64,
-            ),
-            (
-                "kafka_away",
-                "gauge",
-                "1 while the cluster does not answer.",
-                u64::from(now.is_away),
-            ),
-        ];
-        crate::metrics::write_singles(page, &singles);
-        let name = "waggle_gateway_kafka_failed_records_total";
-        let _ = writeln!(
-            page,
-            "# HELP {name} Records of batches that were not acknowledged whole, or not taken in, by reason.\n# TYPE {name} counter"
+        page.counter(
+            "stored_records_total",
+            "Records of batches acknowledged whole",
+            load(&self.records),
         );
-        for (reason, count) in FAILURES.iter().zip(&self.failed) {
-            let _ = writeln!(page, "{name}{{reason=\"{reason}\"}} {}", load(count));
-        }
-        crate::metrics::Histogram {
-            name: "waggle_gateway_kafka_acknowledge_seconds",
-            help: "Time from sending a batch to its last acknowledgement.",
-            buckets: &self.acknowledged,
-            bounds: &BOUNDS_US,
-            per_unit: 1e6,
-            sum: load(&self.micros),
-        }
-        .write(page, load(&self.batches));
+        page.counter(
+            "stored_bytes_total",
+            "Bytes of these records",
+            load(&self.bytes),
+        );
+        page.counter(
+            "kafka_messages_total",
+            "Messages of these batches",
+            load(&self.messages),
+        );
+        page.gauge(
+            "kafka_batches_in_flight",
+            "Batches sent and not acknowledged",
+            now.batches_in_flight,
+        );
+        page.gauge(
+            "kafka_records_gathering",
+            "Records that wait for the next batch",
+            now.records_gathering,
+        );
+        page.gauge(
+            "kafka_client_queue",
+            "Messages and requests in librdkafka's queue",
+            now.client_queue,
+        );
+        page.gauge(
+            "kafka_away",
+            "1 while the cluster does not answer",
+            u64::from(now.is_away),
+        );
+        let failed = FAILURES.iter().zip(&self.failed);
+        page.counters(
+            "kafka_failed_records_total",
+            "Records of batches that were not acknowledged whole, or not taken in, by reason",
+            failed.map(|(reason, count)| (vec![("reason", (*reason).to_owned())], load(count))),
+        );
+        page.histogram(
+            "kafka_acknowledge_seconds",
+            "Time from sending a batch to its last acknowledgement",
+            &self.acknowledged,
+        );
     }
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Several threads may count.

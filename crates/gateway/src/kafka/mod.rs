@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use tokio::sync::Notify;
+use waggle_service::metrics::Page;
 
 use crate::latest::{Latest, LatestLimits};
 use crate::problem::Problem;
@@ -413,7 +414,7 @@ impl Inner {
     }
 
     /// What it counts, as Prometheus reads it.
-    pub(crate) fn write_metrics(&self, page: &mut String) {
+    pub(crate) fn write_metrics(&self, page: &mut Page) {
         let now = Now {
             batches_in_flight: self.flights.count(),
             records_gathering: self.sender().gathering.records(),

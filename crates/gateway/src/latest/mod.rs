@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::DefaultHashBuilder;
+use waggle_service::metrics::Page;
 
-use crate::metrics::{Single, counter, gauge};
 use crate::store::Entries;
 use shard::{Origin, Shard};
 
@@ -63,6 +63,15 @@ pub(crate) struct Latest {
     is_filling: AtomicBool,
     /// Readings that had to go, or that there was no room for.
     left_out: AtomicU64,
+}
+
+/// How much is kept.
+#[derive(Debug)]
+struct Counts {
+    series: u64,
+    bytes: u64,
+    /// Readings that were let go since the start.
+    left_out: u64,
 }
 
 /// Where a page of readings ended.
@@ -194,27 +203,34 @@ impl Latest {
         (shard < self.shards.len()).then(|| Place::of(shard, slot))
     }
 
-    /// What it counts.
-    pub(crate) fn counts(&self) -> [Single; 3] {
+    fn counts(&self) -> Counts {
         let (mut series, mut bytes) = (0, 0);
         for shard in 0..self.shards.len() {
             let shard = self.lock(shard);
             series += shard.series() as u64;
             bytes += shard.bytes() as u64;
         }
-        [
-            gauge(
-                "last_series",
-                "Series whose latest reading is kept.",
-                series,
-            ),
-            gauge("last_bytes", "Bytes that these readings take.", bytes),
-            counter(
-                "last_left_out_total",
-                "Readings let go for want of room (--last-series, --last-max-bytes).",
-                self.left_out.load(Ordering::Relaxed),
-            ),
-        ]
+        Counts {
+            series,
+            bytes,
+            left_out: self.left_out.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Writes what it counts.
+    pub(crate) fn write_metrics(&self, page: &mut Page) {
+        let counts = self.counts();
+        page.gauge(
+            "last_series",
+            "Series whose latest reading is kept",
+            counts.series,
+        );
+        page.gauge("last_bytes", "Bytes that these readings take", counts.bytes);
+        page.counter(
+            "last_left_out_total",
+            "Readings let go for want of room (--last-series, --last-max-bytes)",
+            counts.left_out,
+        );
     }
 
     fn hash(&self, topic: u32, series: &[u8]) -> u64 {

@@ -279,7 +279,7 @@ fn operators_see_how_it_is() {
         "waggle_gateway_requests_total{call=\"put_records\",status=\"204\"} 1",
         "waggle_gateway_records_accepted_total 2",
         "waggle_gateway_stored_records_total 2",
-        "waggle_gateway_batch_records_bucket{le=\"4\"} 1",
+        "waggle_gateway_batch_records_bucket{le=\"4.0\"} 1",
         "waggle_gateway_commit_seconds_bucket{le=\"0.0001\"}",
         "waggle_gateway_in_flight_bytes 0",
     ] {
