@@ -1,7 +1,12 @@
 //! Annotated CSV as InfluxDB 2 answers queries, read as it comes. Pure.
 
+use csv_core::{ReadRecordResult, Reader};
+
 /// The longest row; a field's text is far shorter.
 const ROW_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Room for a first row, which grows when it is needed.
+const ROW_BYTES: usize = 512;
+const ROW_CELLS: usize = 16;
 
 /// Why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,13 +27,18 @@ pub struct Column {
 }
 
 /// The rows of one answer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Csv {
-    /// What has come of a row that is not whole.
-    rest: Vec<u8>,
-    /// Of `rest`, bytes in which the row's end was looked for, and whether a quote is open there.
-    scanned: usize,
-    is_quoted: bool,
+    reader: Reader,
+    /// The row that is being read: the texts of its cells one after the other, where each ends, and how many there are of both.
+    text: Vec<u8>,
+    text_length: usize,
+    ends: Vec<usize>,
+    ends_length: usize,
+    /// A part of a row has come.
+    is_partial: bool,
+    /// The row before ended in a carriage return: a line feed after it is no empty row.
+    after_return: bool,
     datatypes: Vec<String>,
     columns: Vec<Column>,
     cells: Vec<String>,
@@ -52,41 +62,114 @@ pub trait Rows {
     fn row(&mut self, cells: &[String]) -> Result<bool, &'static str>;
 }
 
+impl Default for Csv {
+    fn default() -> Self {
+        Self {
+            // Its default has no table of states.
+            reader: Reader::new(),
+            text: Vec::new(),
+            text_length: 0,
+            ends: Vec::new(),
+            ends_length: 0,
+            is_partial: false,
+            after_return: false,
+            datatypes: Vec::new(),
+            columns: Vec::new(),
+            cells: Vec::new(),
+            row: 0,
+            state: State::default(),
+        }
+    }
+}
+
 impl Csv {
     /// Takes what has come; false when no more is wanted.
-    pub fn feed(&mut self, piece: &[u8], rows: &mut impl Rows) -> Result<bool, CsvError> {
-        self.rest.extend_from_slice(piece);
-        let mut start = 0;
-        while let Some(end) = self.row_end() {
-            let line = &self.rest[start..end];
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            self.row += 1;
-            let cells = cells(line, &mut self.cells);
-            cells.map_err(|problem| self.unreadable(problem))?;
-            start = end + 1;
-            self.scanned = start;
-            if !self.take(rows)? {
-                return Ok(false);
+    ///
+    /// # Errors
+    /// If it is no table, or the database reports an error in place of rows.
+    pub fn feed(&mut self, mut piece: &[u8], rows: &mut impl Rows) -> Result<bool, CsvError> {
+        loop {
+            piece = self.skip_breaks(piece);
+            if piece.is_empty() {
+                return Ok(true);
+            }
+            self.is_partial = true;
+            let (result, read, written, ended) = self.reader.read_record(
+                piece,
+                &mut self.text[self.text_length..],
+                &mut self.ends[self.ends_length..],
+            );
+            self.after_return = read > 0 && piece[read - 1] == b'\r';
+            piece = &piece[read..];
+            self.text_length += written;
+            self.ends_length += ended;
+            match result {
+                ReadRecordResult::OutputFull => {
+                    if self.text.len() >= ROW_MAX_BYTES {
+                        return Err(self.unreadable("it is longer than any record"));
+                    }
+                    self.text.resize((2 * self.text.len()).max(ROW_BYTES), 0);
+                }
+                ReadRecordResult::OutputEndsFull => {
+                    self.ends.resize((2 * self.ends.len()).max(ROW_CELLS), 0);
+                }
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::Record => {
+                    if !self.end_row(rows)? {
+                        return Ok(false);
+                    }
+                }
+                // It comes after an empty input only.
+                ReadRecordResult::End => return Ok(true),
             }
         }
-        self.rest.drain(..start);
-        self.scanned -= start;
-        if self.rest.len() > ROW_MAX_BYTES {
-            return Err(self.unreadable("it is longer than any record"));
-        }
-        Ok(true)
     }
 
     /// The answer has ended.
-    pub fn end(mut self, rows: &mut impl Rows) -> Result<(), CsvError> {
-        if self.rest.is_empty() {
-            return Ok(());
-        }
-        self.feed(b"\n", rows)?;
-        if self.is_quoted {
+    ///
+    /// # Errors
+    /// If it ended within a row.
+    pub fn end(self) -> Result<(), CsvError> {
+        if self.is_partial {
             return Err(self.unreadable("it ends in the middle"));
         }
         Ok(())
+    }
+
+    /// Between rows: skips line breaks. One that is an empty row ends the table.
+    fn skip_breaks<'a>(&mut self, mut piece: &'a [u8]) -> &'a [u8] {
+        while !self.is_partial
+            && let Some((first @ (b'\r' | b'\n'), rest)) = piece.split_first()
+        {
+            if !(*first == b'\n' && std::mem::take(&mut self.after_return)) {
+                self.after_return = *first == b'\r';
+                self.row += 1;
+                self.state = State::Header;
+                self.datatypes.clear();
+            }
+            piece = rest;
+        }
+        piece
+    }
+
+    /// A row is whole; false when no more is wanted.
+    fn end_row(&mut self, rows: &mut impl Rows) -> Result<bool, CsvError> {
+        self.row += 1;
+        self.is_partial = false;
+        let ends = &self.ends[..self.ends_length];
+        self.cells.resize_with(ends.len(), String::new);
+        let mut start = 0;
+        for (cell, end) in self.cells.iter_mut().zip(ends) {
+            let text = std::str::from_utf8(&self.text[start..*end]);
+            let Ok(text) = text else {
+                return Err(self.unreadable("it is not UTF-8"));
+            };
+            cell.clear();
+            cell.push_str(text);
+            start = *end;
+        }
+        (self.text_length, self.ends_length) = (0, 0);
+        self.take(rows)
     }
 
     fn unreadable(&self, problem: &'static str) -> CsvError {
@@ -96,27 +179,9 @@ impl Csv {
         }
     }
 
-    /// Where the row that begins the rest ends; a line break between quotes does not end it.
-    fn row_end(&mut self) -> Option<usize> {
-        while let Some(found) = memchr::memchr2(b'"', b'\n', &self.rest[self.scanned..]) {
-            let at = self.scanned + found;
-            self.scanned = at + 1;
-            if self.rest[at] == b'"' {
-                self.is_quoted = !self.is_quoted;
-            } else if !self.is_quoted {
-                return Some(at);
-            }
-        }
-        self.scanned = self.rest.len();
-        None
-    }
-
     fn take(&mut self, rows: &mut impl Rows) -> Result<bool, CsvError> {
         let first = &self.cells[0];
-        if self.cells.len() == 1 && first.is_empty() {
-            self.state = State::Header;
-            self.datatypes.clear();
-        } else if let Some(annotation) = first.strip_prefix('#') {
+        if let Some(annotation) = first.strip_prefix('#') {
             self.state = State::Header;
             if annotation == "datatype" {
                 std::mem::swap(&mut self.datatypes, &mut self.cells);
@@ -158,53 +223,6 @@ impl Csv {
     }
 }
 
-/// The cells of a row, into buffers that are used again.
-fn cells(line: &[u8], cells: &mut Vec<String>) -> Result<(), &'static str> {
-    let mut used = 0;
-    let mut rest = line;
-    loop {
-        if cells.len() == used {
-            cells.push(String::new());
-        }
-        let cell = &mut cells[used];
-        used += 1;
-        cell.clear();
-        rest = if rest.first() == Some(&b'"') {
-            quoted(&rest[1..], cell)?
-        } else {
-            let end = memchr::memchr(b',', rest).unwrap_or(rest.len());
-            push(&rest[..end], cell)?;
-            &rest[end..]
-        };
-        match rest.split_first() {
-            None => break,
-            Some((b',', more)) => rest = more,
-            Some(_) => return Err("something follows a quoted cell"),
-        }
-    }
-    cells.truncate(used);
-    Ok(())
-}
-
-/// Reads a cell up to its last quote, where two are one; what follows it.
-fn quoted<'a>(mut rest: &'a [u8], cell: &mut String) -> Result<&'a [u8], &'static str> {
-    loop {
-        let end = memchr::memchr(b'"', rest).ok_or("a quote is not closed")?;
-        push(&rest[..end], cell)?;
-        rest = &rest[end + 1..];
-        if rest.first() != Some(&b'"') {
-            return Ok(rest);
-        }
-        cell.push('"');
-        rest = &rest[1..];
-    }
-}
-
-fn push(bytes: &[u8], cell: &mut String) -> Result<(), &'static str> {
-    cell.push_str(std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?);
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,7 +251,7 @@ mod tests {
                 return (seen.0, Err(error));
             }
         }
-        let ended = csv.end(&mut seen);
+        let ended = csv.end();
         (seen.0, ended)
     }
 
@@ -290,9 +308,9 @@ mod tests {
             unreadable(2, "it has other columns than its table"),
         );
         check(
-            ",a\n\"x\"y,1\n",
+            ",a\n,x",
             &["[:|a:]"],
-            unreadable(2, "something follows a quoted cell"),
+            unreadable(1, "it ends in the middle"),
         );
         check(
             ",a\n,\"x",

@@ -226,7 +226,7 @@ impl Asking {
                 return Ok(gathering.into_gathered());
             }
         }
-        csv.end(&mut gathering)?;
+        csv.end()?;
         Ok(gathering.into_gathered())
     }
 
