@@ -218,7 +218,7 @@ enum Number {
 }
 
 impl Number {
-    fn of(value: RawValue<'_>) -> Option<Self> {
+    fn from_raw(value: RawValue<'_>) -> Option<Self> {
         match value {
             RawValue::Float(value) => Some(Self::Float(value)),
             RawValue::Integer(value) => Some(Self::Whole(value.into())),
@@ -227,7 +227,7 @@ impl Number {
         }
     }
 
-    fn of_value(value: &FieldValue) -> Option<Self> {
+    fn from_value(value: &FieldValue) -> Option<Self> {
         match value {
             FieldValue::Float(value) => Some(Self::Float(*value)),
             FieldValue::Integer(value) => Some(Self::Whole((*value).into())),
@@ -278,10 +278,12 @@ impl Value {
         Some(match aggregate {
             Aggregate::Count => Self::Count(1),
             Aggregate::Mean => Self::Mean {
-                sum: Number::of(value)?.as_float(),
+                sum: Number::from_raw(value)?.as_float(),
                 count: 1,
             },
-            Aggregate::Sum | Aggregate::Min | Aggregate::Max => Self::Number(Number::of(value)?),
+            Aggregate::Sum | Aggregate::Min | Aggregate::Max => {
+                Self::Number(Number::from_raw(value)?)
+            }
             Aggregate::First | Aggregate::Last => Self::Edge {
                 time,
                 value: value.to_value(),
@@ -293,13 +295,13 @@ impl Value {
         match self {
             Self::Count(count) => *count += 1,
             Self::Mean { sum, count } => {
-                if let Some(number) = Number::of(raw) {
+                if let Some(number) = Number::from_raw(raw) {
                     *sum += number.as_float();
                     *count += 1;
                 }
             }
             Self::Number(kept) => {
-                if let Some(number) = Number::of(raw) {
+                if let Some(number) = Number::from_raw(raw) {
                     *kept = kept.and(aggregate, number);
                 }
             }
@@ -318,10 +320,10 @@ impl Value {
             Part::Count(count) if aggregate == Aggregate::Mean => Self::Mean { sum: 0.0, count },
             Part::Count(count) => Self::Count(count),
             Part::Sum(sum) => Self::Mean {
-                sum: Number::of_value(&sum)?.as_float(),
+                sum: Number::from_value(&sum)?.as_float(),
                 count: 0,
             },
-            Part::Number(number) => Self::Number(Number::of_value(&number)?),
+            Part::Number(number) => Self::Number(Number::from_value(&number)?),
             Part::At(time, value) => Self::Edge { time, value },
         })
     }
@@ -330,10 +332,10 @@ impl Value {
         match (self, part) {
             (Self::Count(count) | Self::Mean { count, .. }, Part::Count(more)) => *count += more,
             (Self::Mean { sum, .. }, Part::Sum(more)) => {
-                *sum += Number::of_value(&more).map_or(0.0, Number::as_float);
+                *sum += Number::from_value(&more).map_or(0.0, Number::as_float);
             }
             (Self::Number(kept), Part::Number(number)) => {
-                if let Some(number) = Number::of_value(&number) {
+                if let Some(number) = Number::from_value(&number) {
                     *kept = kept.and(aggregate, number);
                 }
             }

@@ -32,7 +32,7 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    pub(crate) fn of(request: &http1::Request<'_, '_>, shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(request: &http1::Request<'_, '_>, shared: &Arc<Shared>) -> Self {
         let head = &request.head;
         let mut converted = convert(head);
         let mut in_flight = None;

@@ -64,8 +64,8 @@ impl Turn {
         *self.handed.borrow_mut() = Some(handed);
     }
 
-    /// Wakes those who wait if something was settled since the last look; whether something is still pending.
-    pub(crate) fn look(&self) -> bool {
+    /// Wakes those who wait if something was settled since the last call. Returns true while something is pending.
+    pub(crate) fn poll_settled(&self) -> bool {
         let (settled, all) = match &*self.handed.borrow() {
             None => (0, 1),
             Some(Handed::Whole(ticket)) => (usize::from(is_settled(ticket)), 1),

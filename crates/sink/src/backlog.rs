@@ -225,7 +225,7 @@ impl Backlog {
     /// What can be committed and is not confirmed yet.
     pub(crate) fn to_commit(&self) -> Vec<(Arc<Source>, i64)> {
         let inner = self.lock();
-        let of = |(slot, offset)| Some((inner.sources.of_slot(slot)?, offset));
+        let of = |(slot, offset)| Some((inner.sources.by_slot(slot)?, offset));
         inner.offsets.to_commit().filter_map(of).collect()
     }
 
@@ -240,7 +240,7 @@ impl Backlog {
     /// The partitions that are ours, each with the last offset confirmed to us.
     pub(crate) fn partitions(&self) -> Vec<Owned> {
         let inner = self.lock();
-        let sources = inner.sources.all();
+        let sources = inner.sources.iter();
         sources
             .map(|source| {
                 (
@@ -338,11 +338,11 @@ impl Sources {
         })
     }
 
-    fn of_slot(&self, slot: Slot) -> Option<Arc<Source>> {
-        self.all().find(|source| source.slot == slot).cloned()
+    fn by_slot(&self, slot: Slot) -> Option<Arc<Source>> {
+        self.iter().find(|source| source.slot == slot).cloned()
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<Source>> {
+    fn iter(&self) -> impl Iterator<Item = &Arc<Source>> {
         self.by_topic.values().flat_map(BTreeMap::values)
     }
 }

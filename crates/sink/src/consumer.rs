@@ -14,7 +14,7 @@ use crate::backlog::Arrived;
 use crate::error::{SinkError, kafka_error};
 use crate::health::Place;
 use crate::reading::Reading;
-use crate::settings::{From, SinkSettings};
+use crate::settings::{SinkSettings, StartOffset};
 use crate::shared::Shared;
 
 /// One look for a message, and how soon a stop is noticed.
@@ -55,8 +55,8 @@ fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
         .as_millis();
     let fetched_kbytes = settings.fetched_max_bytes / 1024;
     let from = match settings.from {
-        From::Earliest => "earliest",
-        From::Latest => "latest",
+        StartOffset::Earliest => "earliest",
+        StartOffset::Latest => "latest",
     };
     let mut config = ClientConfig::new();
     config

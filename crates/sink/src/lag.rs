@@ -12,7 +12,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use crate::backlog::Owned;
 use crate::consumer::Group;
 use crate::health::Place;
-use crate::settings::From;
+use crate::settings::StartOffset;
 use crate::shared::Shared;
 
 /// Between two rounds.
@@ -53,8 +53,8 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
         let (low, high) = group.fetch_watermarks(&source.topic, source.partition, ANSWER_WITHIN)?;
         let key = (Arc::clone(&source.topic), source.partition);
         let begin = match shared.settings.from {
-            From::Earliest => low,
-            From::Latest => high,
+            StartOffset::Earliest => low,
+            StartOffset::Latest => high,
         };
         let at = committed.or(known.get(&key).copied()).unwrap_or(begin);
         lags.insert(key, (high - at.max(low)).max(0));

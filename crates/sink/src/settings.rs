@@ -26,8 +26,8 @@ pub struct SinkSettings {
     #[arg(long, value_name = "NAME")]
     pub instance: Option<String>,
     /// Where to begin in partitions that the group has not read yet
-    #[arg(long, value_enum, default_value_t = From::Earliest)]
-    pub from: From,
+    #[arg(long, value_enum, default_value_t = StartOffset::Earliest)]
+    pub from: StartOffset,
     /// The database, e.g. <http://influxdb:8086>
     #[arg(long, value_name = "URL")]
     pub influxdb_url: String,
@@ -97,7 +97,7 @@ pub struct SinkSettings {
 
 /// Where reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum From {
+pub enum StartOffset {
     Earliest,
     Latest,
 }

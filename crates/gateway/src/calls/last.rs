@@ -73,9 +73,9 @@ pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<
     let form = Form::accepted(accepts);
     body.clear();
     let is_found = match form {
-        Form::Lines => latest.look(topic, series, |reading| reading.write_line(body)),
+        Form::Lines => latest.read(topic, series, |reading| reading.write_line(body)),
         Form::Json => {
-            let time = latest.look(topic, series, |reading| copy(reading, line));
+            let time = latest.read(topic, series, |reading| copy(reading, line));
             time.and_then(|time| json(time, line, body))
         }
     };
@@ -167,7 +167,7 @@ pub(super) async fn last(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
-    let asked = Asked::of(&uri)?;
+    let asked = Asked::parse(&uri)?;
     let accepts = headers.get_all(header::ACCEPT);
     let form = Form::accepted(accepts.iter().map(HeaderValue::as_bytes));
     let latest = shared.backend.latest();
@@ -185,8 +185,8 @@ pub(super) async fn last(
     }
     let number = shared.backend.topic_number(&topic);
     match asked {
-        Asked::One(series) => one(&shared, number, &series, form),
-        Asked::All { limit, after } => all(&shared, number, limit, after, form).await,
+        Asked::One(series) => answer_series(&shared, number, &series, form),
+        Asked::All { limit, after } => answer_page(&shared, number, limit, after, form).await,
     }
 }
 
@@ -196,8 +196,8 @@ enum Asked {
 }
 
 impl Asked {
-    fn of(uri: &Uri) -> Result<Self, Problem> {
-        let mut parameters = Parameters::of(uri)?;
+    fn parse(uri: &Uri) -> Result<Self, Problem> {
+        let mut parameters = Parameters::parse(uri)?;
         if let Some(series) = parameters.text("series")? {
             parameters.finish()?;
             return Ok(Self::One(series));
@@ -215,11 +215,16 @@ impl Asked {
     }
 }
 
-fn one(shared: &Shared, topic: Option<u32>, series: &str, form: Form) -> Result<Response, Problem> {
+fn answer_series(
+    shared: &Shared,
+    topic: Option<u32>,
+    series: &str,
+    form: Form,
+) -> Result<Response, Problem> {
     let mut body = Vec::new();
     let found = topic.and_then(|topic| {
         let latest = shared.backend.latest();
-        latest.look(topic, series.as_bytes(), |reading| {
+        latest.read(topic, series.as_bytes(), |reading| {
             write(reading, form, &mut body);
         })
     });
@@ -251,7 +256,7 @@ fn write(reading: Reading<'_>, form: Form, out: &mut Vec<u8>) {
     }
 }
 
-async fn all(
+async fn answer_page(
     shared: &Arc<Shared>,
     topic: Option<u32>,
     limit: usize,

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    pub(crate) fn of(uri: &Uri) -> Result<Self, Problem> {
+    pub(crate) fn parse(uri: &Uri) -> Result<Self, Problem> {
         Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map(|Query(pairs)| Self(pairs))
             .map_err(|rejection| Problem::new(400, rejection.body_text()))

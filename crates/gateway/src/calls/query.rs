@@ -68,7 +68,7 @@ pub(super) async fn query(
     State(shared): State<Arc<Shared>>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(&uri, &shared)?;
+    let asked = Asked::parse(&uri, &shared)?;
     let (answer, held) = match &shared.database {
         Some(database) => asked.ask(&shared, database).await?,
         None => read(&shared, move |connection| asked.answer(connection)).await?,
@@ -199,9 +199,9 @@ impl Rows {
 }
 
 impl Asked {
-    fn of(uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
+    fn parse(uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
         let settings = &shared.settings;
-        let mut parameters = Parameters::of(uri)?;
+        let mut parameters = Parameters::parse(uri)?;
         let topic = parameters.required("topic")?;
         check_topic(&topic)?;
         let measurement = parameters.required("measurement")?;

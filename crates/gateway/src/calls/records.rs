@@ -101,7 +101,7 @@ pub(super) async fn read_records(
     uri: Uri,
 ) -> Result<Response, Problem> {
     check_topic(&topic)?;
-    let asked = Asked::of(topic, &uri, &shared)?;
+    let asked = Asked::parse(topic, &uri, &shared)?;
     let limit = asked.limit;
     let (page, held) = read(&shared, move |connection| asked.page(connection)).await?;
     shared
@@ -134,8 +134,8 @@ struct Found {
 }
 
 impl Asked {
-    fn of(topic: String, uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
-        let mut parameters = Parameters::of(uri)?;
+    fn parse(topic: String, uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
+        let mut parameters = Parameters::parse(uri)?;
         let offset = parameters.integer("offset")?.unwrap_or(0);
         if offset < 0 {
             return Err(Problem::new(400, "offsets start at 0"));

@@ -52,7 +52,7 @@ pub(super) fn take(
     };
     let Some(target) = target else {
         worker.shared.release(announced);
-        return Taken::Call(Box::new(call::Owned::of(request, &worker.shared)));
+        return Taken::Call(Box::new(call::Owned::new(request, &worker.shared)));
     };
     let taken = |answer, body_bytes, records| {
         Taken::Records(Due {

@@ -110,7 +110,7 @@ impl Gathering {
 
 impl Rows for Gathering {
     fn columns(&mut self, columns: &[Column]) {
-        self.places = Places::of(columns);
+        self.places = Places::new(columns);
     }
 
     fn row(&mut self, cells: &[String]) -> Result<bool, &'static str> {
@@ -160,7 +160,7 @@ impl Rows for Gathering {
 }
 
 impl Places {
-    fn of(columns: &[Column]) -> Self {
+    fn new(columns: &[Column]) -> Self {
         let mut places = Self::default();
         // The first three are the annotations', the result's and the table's, whatever tags are called.
         for (at, column) in columns.iter().enumerate().skip(1) {

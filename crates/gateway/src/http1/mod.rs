@@ -115,7 +115,7 @@ impl Reader {
         }
         // Read once more, now that nothing will be added: borrowing across calls would cost more than this.
         let head = head::read(&input[self.scan.start..start], slots)?.0;
-        Ok(self.whole(input, start, framing, head))
+        Ok(self.complete(input, start, framing, head))
     }
 
     fn first_look<'a, 'slots>(
@@ -138,7 +138,7 @@ impl Reader {
         self.body = Some((start, framing));
         self.expects_continue = head.expects_continue;
         if self.body_is_whole(input, start, framing)? {
-            return Ok(self.whole(input, start, framing, head));
+            return Ok(self.complete(input, start, framing, head));
         }
         Ok(self.unfinished(input, start, framing))
     }
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    fn whole<'a, 'slots>(
+    fn complete<'a, 'slots>(
         &'a mut self,
         input: &'a [u8],
         start: usize,

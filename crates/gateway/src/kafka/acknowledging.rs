@@ -32,12 +32,12 @@ impl ClientContext for Acknowledging {
     /// Errors come by [`Self::error`] too; what is only logged is worth a warning, not one for each.
     fn log(&self, level: RDKafkaLogLevel, _: &str, text: &str) {
         if level as i32 <= RDKafkaLogLevel::Warning as i32 {
-            self.health.told(text);
+            self.health.note_message(text);
         }
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        self.health.told(reason);
+        self.health.note_message(reason);
         match error.rdkafka_error_code() {
             Some(RDKafkaErrorCode::Fatal) => {
                 if let Some(inner) = self.inner() {
@@ -64,7 +64,7 @@ impl ProducerContext for Acknowledging {
                 message.partition()
             }
             Err((error, message)) => {
-                self.health.told(&format!(
+                self.health.note_message(&format!(
                     "a message for partition {} of topic {} was not acknowledged: {error}",
                     message.partition(),
                     message.topic()

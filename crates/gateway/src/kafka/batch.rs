@@ -179,7 +179,7 @@ impl Batch {
         place
     }
 
-    pub(super) fn at(&mut self, place: usize) -> &mut Lines {
+    pub(super) fn lines_mut(&mut self, place: usize) -> &mut Lines {
         &mut self.topics[place]
     }
 

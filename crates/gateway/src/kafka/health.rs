@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Between two warnings of the same kind.
 const WARN_EVERY: Duration = Duration::from_secs(1);
 /// What was said longer ago explains nothing.
-const TOLD_FOR: Duration = Duration::from_secs(5);
+const MESSAGE_AGE_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Health {
@@ -27,7 +27,7 @@ struct State {
     /// Why it is away.
     reason: String,
     /// What librdkafka said last, and when.
-    told: Option<(String, Instant)>,
+    message: Option<(String, Instant)>,
     warned: Option<Instant>,
     /// Why nothing can be sent any more, ever.
     fallen: Option<String>,
@@ -71,8 +71,8 @@ impl Health {
 
     pub(super) fn set_away(&self, reason: &str) {
         let mut state = self.lock();
-        state.reason = match state.told() {
-            Some(told) => format!("{reason}; {told}"),
+        state.reason = match state.recent_message() {
+            Some(message) => format!("{reason}; {message}"),
             None => reason.to_owned(),
         };
         if !self.is_away.swap(true, Ordering::Relaxed) {
@@ -83,7 +83,7 @@ impl Health {
     pub(super) fn set_back(&self) {
         self.was_reached.store(true, Ordering::Relaxed);
         self.is_doubted.store(false, Ordering::Relaxed);
-        self.lock().told = None;
+        self.lock().message = None;
         if self.is_away.swap(false, Ordering::Relaxed) {
             waggle_service::log::note(format_args!("Kafka answers again"));
         }
@@ -104,10 +104,10 @@ impl Health {
         self.is_doubted.swap(false, Ordering::Relaxed) || self.is_away() || !self.was_reached()
     }
 
-    /// What librdkafka says: kept as the reason, and told of now and then.
-    pub(super) fn told(&self, text: &str) {
+    /// What librdkafka says: kept as the reason, and logged now and then.
+    pub(super) fn note_message(&self, text: &str) {
         let mut state = self.lock();
-        state.told = Some((text.to_owned(), Instant::now()));
+        state.message = Some((text.to_owned(), Instant::now()));
         if state.warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
             return;
         }
@@ -125,8 +125,8 @@ impl Health {
     }
 
     /// What librdkafka said last, if it was not long ago.
-    pub(super) fn last_told(&self) -> Option<String> {
-        self.lock().told().map(str::to_owned)
+    pub(super) fn last_message(&self) -> Option<String> {
+        self.lock().recent_message().map(str::to_owned)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -135,8 +135,8 @@ impl Health {
 }
 
 impl State {
-    fn told(&self) -> Option<&str> {
-        let (text, at) = self.told.as_ref()?;
-        (at.elapsed() < TOLD_FOR).then_some(text)
+    fn recent_message(&self) -> Option<&str> {
+        let (text, at) = self.message.as_ref()?;
+        (at.elapsed() < MESSAGE_AGE_MAX).then_some(text)
     }
 }

@@ -62,7 +62,7 @@ impl Keeper {
                     let kafka_name = format!("{}{name}", self.inner.settings.kafka_topic_prefix);
                     let found = self.find(&kafka_name);
                     if let Err(problem) = &found {
-                        self.inner.health.told(&problem.detail);
+                        self.inner.health.note_message(&problem.detail);
                     }
                     self.inner.topics.note(&name, kafka_name, found);
                 }
@@ -91,7 +91,7 @@ impl Keeper {
             return Err(away(&reason));
         }
         let begun = Instant::now();
-        let mut look = self.look(name)?;
+        let mut look = self.inspect(name)?;
         if matches!(look, Look::Absent) {
             self.make(name)?;
         }
@@ -105,7 +105,7 @@ impl Keeper {
                 }
                 Look::NotYet | Look::Absent => std::thread::sleep(LOOK_EVERY),
             }
-            look = self.look(name)?;
+            look = self.inspect(name)?;
         };
         Ok(Found {
             partitions,
@@ -118,7 +118,7 @@ impl Keeper {
         client.fetch_metadata(topic, self.inner.settings.kafka_timeout)
     }
 
-    fn look(&self, name: &str) -> Result<Look, Problem> {
+    fn inspect(&self, name: &str) -> Result<Look, Problem> {
         let metadata = self.metadata(Some(name)).map_err(|error| {
             self.inner.health.doubt();
             away(&format!("asking for topic {name}: {error}"))
@@ -241,7 +241,7 @@ impl Keeper {
     fn refresh(&mut self) {
         self.refreshed = Instant::now();
         for (name, topic) in self.inner.topics.all_ready() {
-            match self.look(&topic.name) {
+            match self.inspect(&topic.name) {
                 Ok(Look::Here(partitions)) if partitions != topic.partitions() => {
                     waggle_service::log::note(format_args!(
                         "topic {} has {partitions} partitions now",
@@ -251,11 +251,11 @@ impl Keeper {
                 }
                 Ok(Look::Absent) => {
                     waggle_service::log::warning(format_args!("topic {} is gone", topic.name));
-                    self.inner.topics.forget(&name);
+                    self.inner.topics.remove(&name);
                 }
                 Ok(Look::Here(_) | Look::NotYet) => {}
                 Err(problem) => {
-                    self.inner.health.told(&problem.detail);
+                    self.inner.health.note_message(&problem.detail);
                     return;
                 }
             }

@@ -278,7 +278,7 @@ impl Inner {
             .partition(partition)
             .payload(lines);
         if let Err((error, _)) = self.producer.send(record) {
-            self.health.told(&format!(
+            self.health.note_message(&format!(
                 "a message for partition {partition} of topic {topic} could not be queued: {error}"
             ));
             if flight.heard(message.partition, false) {
@@ -369,8 +369,8 @@ impl Inner {
 
     /// What is said of records that were not acknowledged.
     pub(crate) fn failed(&self) -> Problem {
-        let told = self.health.last_told();
-        let reason = told.map_or_else(String::new, |told| format!(": {told}"));
+        let message = self.health.last_message();
+        let reason = message.map_or_else(String::new, |message| format!(": {message}"));
         Problem::new(
             503,
             format!(

@@ -87,7 +87,7 @@ impl Staging {
         let Some(place) = self.open.take() else {
             return;
         };
-        let lines = self.batch.at(place);
+        let lines = self.batch.lines_mut(place);
         for (place, records, bytes) in self.touched.drain(..) {
             let message = lines.message(place);
             let (more, longer) = (message.records - records, message.bytes.len() - bytes);
@@ -129,7 +129,7 @@ impl<'a> Intake<'a> for Adding<'_> {
             touched,
             ..
         } = &mut *self.staging;
-        let lines = batch.at(self.place);
+        let lines = batch.lines_mut(self.place);
         let (series, fields) = (line.series(), line.fields_raw());
         let room = series.len() + 1 + fields.len() + TIME_MAX_BYTES;
         if room > lines.topic.record_max_bytes() {

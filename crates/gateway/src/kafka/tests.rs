@@ -44,7 +44,7 @@ fn values(lines: &Lines) -> Vec<(u32, String)> {
         .collect()
 }
 
-fn all(batch: &Batch) -> Vec<(u32, String)> {
+fn all_lines(batch: &Batch) -> Vec<(u32, String)> {
     batch.topics().flat_map(values).collect()
 }
 
@@ -66,7 +66,7 @@ fn messages_end_at_their_limits_and_lines_stay_in_order() {
         "m f=1 9\n",
     ];
     assert_eq!(
-        all(&staging.batch),
+        all_lines(&staging.batch),
         expected.map(|text| (0, text.to_owned()))
     );
 }
@@ -78,7 +78,7 @@ fn nothing_of_a_request_that_is_refused_stays() {
     for s in 0..8 {
         stage(&mut staging, &topic, &format!("m,s={s} f=1 {s}")).unwrap();
     }
-    let before = (all(&staging.batch), staging.batch.records());
+    let before = (all_lines(&staging.batch), staging.batch.records());
     let lines: String = (0..8).map(|s| format!("m,s={s} f=2 9\n")).collect();
     let refused = stage(
         &mut staging,
@@ -86,11 +86,11 @@ fn nothing_of_a_request_that_is_refused_stays() {
         &format!("{lines}m f=\"{}\" 9", "x".repeat(60)),
     );
     assert_eq!(refused.unwrap_err().status, 413);
-    assert_eq!((all(&staging.batch), staging.batch.records()), before);
+    assert_eq!((all_lines(&staging.batch), staging.batch.records()), before);
     // One that was only begun, as by a panic.
     let _ = std::mem::ManuallyDrop::new(staging.add_to(&topic));
     staging.take_back();
-    assert_eq!((all(&staging.batch), staging.batch.records()), before);
+    assert_eq!((all_lines(&staging.batch), staging.batch.records()), before);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_gathers_is_in_messages_as_if_it_had_come_at_once() {
     assert!(gathering.is_empty());
     stage(&mut staging, &other, "m f=1 9").unwrap();
     gathering.take_in(&mut staging.batch, 0, LIMITS);
-    assert_eq!(all(&gathering), [(0, "m f=1 9\n".to_owned())]);
+    assert_eq!(all_lines(&gathering), [(0, "m f=1 9\n".to_owned())]);
 }
 
 /// A batch for partitions 0 and 1, two messages and one.
@@ -219,7 +219,7 @@ fn topics_are_looked_for_once_and_have_a_limit() {
     assert_eq!(topics_asked.ask("late").unwrap_err().detail, "away");
     topics_asked.note("late", "late".to_owned(), Ok(found));
     assert!(topics_asked.ready("late").is_some());
-    topics.forget("a");
+    topics.remove("a");
     assert!(ready.is_gone() && topics.ready("a").is_none());
     topics.close();
     assert_eq!(topics.ask("a").unwrap_err().status, 503);

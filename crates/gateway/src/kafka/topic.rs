@@ -211,7 +211,7 @@ impl Topics {
     }
 
     /// The topic is not there any more.
-    pub(super) fn forget(&self, name: &str) {
+    pub(super) fn remove(&self, name: &str) {
         if let Some(Entry::Ready(topic)) = self.lock().entries.remove(name) {
             topic.is_gone.store(true, Ordering::Relaxed);
         }

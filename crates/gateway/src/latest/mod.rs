@@ -158,7 +158,7 @@ impl Latest {
     }
 
     /// What `give` makes of the latest reading of a series; it is called under a lock.
-    pub(crate) fn look<T>(
+    pub(crate) fn read<T>(
         &self,
         topic: u32,
         series: &[u8],
@@ -168,7 +168,7 @@ impl Latest {
             return None;
         }
         let hash = self.hash(topic, series);
-        self.shard(hash).look(hash, topic, series).map(give)
+        self.shard(hash).find(hash, topic, series).map(give)
     }
 
     /// Gives readings of a topic from a place on, in no particular order, as long as `give` returns true and not many places
@@ -185,10 +185,10 @@ impl Latest {
             let locked = self.lock(shard);
             let end = (slot + RUN).min(locked.places());
             while slot < end {
-                if let Some(reading) = locked.at(slot, topic)
+                if let Some(reading) = locked.reading_at(slot, topic)
                     && !give(reading)
                 {
-                    return Some(Place::of(shard, slot));
+                    return Some(Place::new(shard, slot));
                 }
                 slot += 1;
                 looked_at += 1;
@@ -200,7 +200,7 @@ impl Latest {
                 break;
             }
         }
-        (shard < self.shards.len()).then(|| Place::of(shard, slot))
+        (shard < self.shards.len()).then(|| Place::new(shard, slot))
     }
 
     fn counts(&self) -> Counts {
@@ -253,7 +253,7 @@ impl Latest {
 impl Place {
     pub(crate) const START: Self = Self(0);
 
-    fn of(shard: usize, slot: usize) -> Self {
+    fn new(shard: usize, slot: usize) -> Self {
         Self(((shard as u64) << 32) | slot as u64)
     }
 

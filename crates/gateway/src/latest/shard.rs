@@ -111,12 +111,12 @@ impl Shard {
     }
 
     /// The reading in a place, if it is one of the topic's.
-    pub(super) fn at(&self, place: usize, topic: u32) -> Option<Reading<'_>> {
+    pub(super) fn reading_at(&self, place: usize, topic: u32) -> Option<Reading<'_>> {
         let slot = self.slots.get(place)?;
         (slot.topic == topic && !slot.is_free()).then(|| slot.reading())
     }
 
-    pub(super) fn look(&self, hash: u64, topic: u32, series: &[u8]) -> Option<Reading<'_>> {
+    pub(super) fn find(&self, hash: u64, topic: u32, series: &[u8]) -> Option<Reading<'_>> {
         let slots = &self.slots;
         let found = self
             .index

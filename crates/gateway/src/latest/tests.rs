@@ -7,7 +7,7 @@ fn latest(series: usize, bytes: usize) -> Latest {
 }
 
 fn line(latest: &Latest, topic: u32, series: &str) -> Option<String> {
-    latest.look(topic, series.as_bytes(), |reading| {
+    latest.read(topic, series.as_bytes(), |reading| {
         let mut line = Vec::new();
         reading.write_line(&mut line);
         String::from_utf8(line).unwrap()
@@ -15,7 +15,7 @@ fn line(latest: &Latest, topic: u32, series: &str) -> Option<String> {
 }
 
 /// Every reading of a topic, by pages of `size`.
-fn all(latest: &Latest, topic: u32, size: usize) -> Vec<String> {
+fn all_lines(latest: &Latest, topic: u32, size: usize) -> Vec<String> {
     let (mut found, mut place) = (Vec::new(), Some(Place::START));
     while let Some(from) = place {
         let mut on_page = 0;
@@ -96,7 +96,7 @@ fn of_more_series_than_may_be_those_go_that_were_longest_without_a_record() {
             0,
             format!("m,s={time} f=1 {time}\nstays f=1 {time}").as_bytes(),
         );
-        assert!(all(&latest, 0, 5).len() <= 16);
+        assert!(all_lines(&latest, 0, 5).len() <= 16);
     }
     assert_eq!(line(&latest, 0, "stays").unwrap(), "stays f=1 199\n");
     assert_eq!(line(&latest, 0, "m,s=199").unwrap(), "m,s=199 f=1 199\n");
@@ -130,7 +130,7 @@ fn pages_give_every_series_of_a_topic_once() {
         latest.note_lines(s % 2, format!("m,s={s} f=1 1").as_bytes());
     }
     for size in [1, 7, 64, 5000] {
-        let mut found = all(&latest, 1, size);
+        let mut found = all_lines(&latest, 1, size);
         found.sort_by_key(|series| series[4..].parse::<u32>().unwrap());
         let expected: Vec<String> = (0..3000)
             .filter(|s| s % 2 == 1)
@@ -138,7 +138,7 @@ fn pages_give_every_series_of_a_topic_once() {
             .collect();
         assert_eq!(found, expected, "by {size}");
     }
-    assert!(all(&latest, 2, 10).is_empty());
+    assert!(all_lines(&latest, 2, 10).is_empty());
     let nothing = latest.page(0, Place(u64::MAX), |_| true);
     assert_eq!(nothing, None);
 }
@@ -148,5 +148,5 @@ fn without_series_nothing_is_kept() {
     let latest = latest(0, 1 << 20);
     latest.note_lines(0, b"m f=1 1");
     assert!(!latest.is_on() && line(&latest, 0, "m").is_none());
-    assert!(all(&latest, 0, 10).is_empty());
+    assert!(all_lines(&latest, 0, 10).is_empty());
 }

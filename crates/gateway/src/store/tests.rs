@@ -78,7 +78,7 @@ fn read(store: &Store, span: Span, limit: usize) -> (Vec<(i64, i64)>, i64) {
     runtime.block_on(store.readers.read(work)).unwrap()
 }
 
-fn whole(topic: &str, offset: i64) -> Span {
+fn whole_topic(topic: &str, offset: i64) -> Span {
     Span {
         topic: topic.to_owned(),
         offset,
@@ -111,17 +111,17 @@ fn what_is_handed_in_comes_out_in_order() {
         let pairs: Vec<(i64, i64)> = expected.map(|number| (number, number)).collect();
         assert_eq!(read(&store, span, limit), (pairs, next));
     };
-    check(whole("t", 0), 10_000, 0..600, 600);
-    check(whole("t", 0), 250, 0..250, 250);
-    check(whole("t", 250), 300, 250..550, 550);
-    check(whole("t", 599), 10, 599..600, 600);
-    check(whole("t", 600), 10, 0..0, 600);
-    check(whole("t", 9_000), 10, 0..0, 600);
+    check(whole_topic("t", 0), 10_000, 0..600, 600);
+    check(whole_topic("t", 0), 250, 0..250, 250);
+    check(whole_topic("t", 250), 300, 250..550, 550);
+    check(whole_topic("t", 599), 10, 599..600, 600);
+    check(whole_topic("t", 600), 10, 0..0, 600);
+    check(whole_topic("t", 9_000), 10, 0..0, 600);
     check(
         Span {
             from: 100,
             until: 199,
-            ..whole("t", 0)
+            ..whole_topic("t", 0)
         },
         10_000,
         100..200,
@@ -131,7 +131,7 @@ fn what_is_handed_in_comes_out_in_order() {
         Span {
             from: 100,
             until: 199,
-            ..whole("t", 0)
+            ..whole_topic("t", 0)
         },
         50,
         100..150,
@@ -140,7 +140,7 @@ fn what_is_handed_in_comes_out_in_order() {
     check(
         Span {
             measurements: measurement_bit("m"),
-            ..whole("t", 0)
+            ..whole_topic("t", 0)
         },
         10_000,
         0..600,
@@ -149,14 +149,14 @@ fn what_is_handed_in_comes_out_in_order() {
     check(
         Span {
             measurements: !measurement_bit("m"),
-            ..whole("t", 0)
+            ..whole_topic("t", 0)
         },
         10_000,
         0..0,
         600,
     );
-    check(whole("nothing", 0), 10, 0..0, 0);
-    assert_eq!(read(&store, whole("u", 0), 10_000).1, 200);
+    check(whole_topic("nothing", 0), 10, 0..0, 0);
+    assert_eq!(read(&store, whole_topic("u", 0), 10_000).1, 200);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_read_that_panics_gives_its_connection_back() {
             .read::<()>(|_| panic!("as this test wants it")),
     );
     assert!(matches!(lost, Err(super::ReadError::Lost)));
-    assert_eq!(read(&store, whole("t", 0), 1), (Vec::new(), 0));
+    assert_eq!(read(&store, whole_topic("t", 0), 1), (Vec::new(), 0));
 }
 
 #[test]
@@ -320,12 +320,15 @@ fn check_merged(records: &[i64], remaining: usize) {
     drop(connection);
     let (store, _writer) = open(&file);
     let all: Vec<(i64, i64)> = (0..next).map(|number| (number, number)).collect();
-    assert_eq!(read(&store, whole("t", 0), usize::MAX), (all, next));
+    assert_eq!(read(&store, whole_topic("t", 0), usize::MAX), (all, next));
     let middle = next / 2;
-    assert_eq!(read(&store, whole("t", middle), 1).0, [(middle, middle)]);
+    assert_eq!(
+        read(&store, whole_topic("t", middle), 1).0,
+        [(middle, middle)]
+    );
     assert_eq!(settled(&submit(&store, "t", next..next + 1)), Fate::Durable);
     assert_eq!(
-        read(&store, whole("t", next), 10),
+        read(&store, whole_topic("t", next), 10),
         (vec![(next, next)], next + 1)
     );
 }
@@ -359,7 +362,7 @@ fn check_read_while_merged(at: i64) {
     let merging = rusqlite::Connection::open(&file).unwrap();
     let reading = rusqlite::Connection::open(&file).unwrap();
     let (mut seen, mut is_merged) = (Vec::new(), false);
-    let next = scan(&reading, &whole("t", 0), |block| {
+    let next = scan(&reading, &whole_topic("t", 0), |block| {
         for (offset, entry) in (block.offset..).zip(Entries::new(block.bytes)) {
             assert_eq!(offset, entry.time);
             seen.push(offset);

@@ -64,7 +64,7 @@ impl Worker {
             .backend
             .submit(&mut self.staged.borrow_mut(), self.number);
         turn.hand_over(handed);
-        if turn.look() {
+        if turn.poll_settled() {
             self.waiting.borrow_mut().push(turn);
         }
     }
@@ -72,7 +72,7 @@ impl Worker {
     /// Has those answered whose records are settled; then hands over what came meanwhile, and has sent what waited. Who is
     /// answered often comes again at once, and so goes with the others in one batch.
     async fn answer_settled(&self) {
-        self.waiting.borrow_mut().retain(|turn| turn.look());
+        self.waiting.borrow_mut().retain(|turn| turn.poll_settled());
         for _ in 0..ROUNDS_BEFORE_SENDING {
             tokio::task::yield_now().await;
         }
