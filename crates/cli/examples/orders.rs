@@ -12,15 +12,9 @@
     reason = "a test's program: any surprise should end it, loudly; its log is what it prints"
 )]
 
-mod wire;
+use std::sync::Mutex;
 
-use std::{
-    io::{BufReader, Write},
-    net::{Shutdown, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
-};
-
-use wire::{between, request};
+use waggle_testkit::http::{Reply, Request, Server, answer, between};
 
 /// Which orders, counted from 1, the faults are about.
 const FORGOTTEN: usize = 10;
@@ -33,14 +27,14 @@ fn main() {
     if listen == "--version" {
         return;
     }
-    let desk = Arc::new(Mutex::new(Desk {
+    let desk = Mutex::new(Desk {
         has_faults: arguments.next().unwrap() == "three",
         ..Desk::default()
-    }));
-    for stream in TcpListener::bind(listen).unwrap().incoming() {
-        let desk = Arc::clone(&desk);
-        std::thread::spawn(move || serve(stream.unwrap(), &desk));
-    }
+    });
+    Server::start_at(listen.parse().unwrap(), move |request| {
+        reply(&mut desk.lock().unwrap(), request)
+    })
+    .serve_forever()
 }
 
 #[derive(Default)]
@@ -56,28 +50,14 @@ struct Order {
     time: u64,
 }
 
-fn serve(stream: TcpStream, desk: &Mutex<Desk>) {
-    stream.set_nodelay(true).unwrap();
-    let mut writer = stream.try_clone().unwrap();
-    let mut reader = BufReader::new(stream);
-    while let Some((line, body)) = request(&mut reader) {
-        let mut words = line.split(' ');
-        let (method, path) = (words.next().unwrap(), words.next().unwrap());
-        let answer = match method {
-            "POST" => desk.lock().unwrap().order(&body),
-            _ => Some(desk.lock().unwrap().show(path)),
-        };
-        let Some((status, body)) = answer else {
-            writer.shutdown(Shutdown::Both).unwrap();
-            return;
-        };
-        let head = format!(
-            "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        if writer.write_all((head + &body).as_bytes()).is_err() {
-            return;
-        }
+fn reply(desk: &mut Desk, request: &Request) -> Reply {
+    let given = match request.method.as_str() {
+        "POST" => desk.order(request.text()),
+        _ => Some(desk.show(&request.path)),
+    };
+    match given {
+        Some((status, body)) => Reply::Answer(answer(status, "", &body)),
+        None => Reply::Last(Vec::new()),
     }
 }
 

@@ -73,7 +73,7 @@ fn every_study_that_ships_can_be_planned() {
 fn mistakes_are_shown_together_and_nothing_starts() {
     let desk = Desk::new();
     desk.study(&Parts {
-        fault: "dropp",
+        fault: "dise",
         load: "model: closed, conections: 3",
         ..Parts::default()
     });

@@ -19,10 +19,8 @@ pub(crate) struct Desk {
 pub(crate) struct Parts<'a> {
     pub(crate) fault: &'a str,
     pub(crate) load: &'a str,
-    pub(crate) per_request: u32,
     pub(crate) measure: &'a str,
     pub(crate) repeat: u32,
-    pub(crate) noisy_above: f64,
     /// The keys of a search, which then takes the place of `repeat`.
     pub(crate) find: Option<&'a str>,
 }
@@ -32,10 +30,8 @@ impl Default for Parts<'_> {
         Self {
             fault: "none",
             load: "model: open, rate: 1000/s, arrivals: uniform, connections: 8",
-            per_request: 1,
             measure: "3s",
             repeat: 1,
-            noisy_above: 10.0,
             find: None,
         }
     }
@@ -82,10 +78,8 @@ impl Desk {
         let Parts {
             fault,
             load,
-            per_request,
             measure,
             repeat,
-            noisy_above,
             find,
         } = parts;
         let (repeat, find) = match find {
@@ -97,9 +91,9 @@ impl Desk {
              question: Does the report say what went wrong?\n\
              system: {{ use: faulty, set: {{ fault: {fault} }} }}\n\
              load:\n  {}\n  request:\n    name: put-readings\n    put: /records\n    \
-             records: {{ from: readings.lp, per_request: {per_request} }}\n    expect: {{ status: 204 }}\n\
+             records: {{ from: readings.lp, per_request: 1 }}\n    expect: {{ status: 204 }}\n\
              schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: {measure}\n  drain: {{ at_most: 10s }}\n\
-             {repeat}{find}noisy_above: {noisy_above}\n\
+             {repeat}{find}noisy_above: 10\n\
              measure:\n  interval: 250ms\n  resources: 250ms\n  delivery: {{ at: store, poll: 50ms, late_after: 3s }}\n",
             load.split(", ").collect::<Vec<_>>().join("\n  ")
         );
