@@ -133,6 +133,20 @@ pub struct Prepared {
     pub is_head: bool,
 }
 
+impl Prepared {
+    /// Whether its head has `Connection: close`, after which no other request may go over the connection (RFC 9112, 9.6).
+    pub(crate) fn asks_to_close(&self) -> bool {
+        let lines = self.bytes.split(|byte| *byte == b'\n');
+        let mut head = lines.take_while(|line| !line.trim_ascii().is_empty());
+        head.any(|line| {
+            let mut parts = line.splitn(2, |byte| *byte == b':');
+            let name = parts.next().unwrap_or_default().trim_ascii();
+            let value = parts.next().unwrap_or_default().trim_ascii();
+            name.eq_ignore_ascii_case(b"connection") && value.eq_ignore_ascii_case(b"close")
+        })
+    }
+}
+
 /// A place in a request's bytes that is written anew each time it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {

@@ -25,7 +25,7 @@ use rustix::{
 use timers::Timers;
 
 use crate::{
-    Account, Expect, Job, ScenarioError, StartError, What,
+    Account, Expect, Job, Prepared, ScenarioError, StartError, What,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
     engine::{Shared, unconnected_at_most},
@@ -70,6 +70,8 @@ pub(crate) struct Worker {
     layering: Option<Box<Layering>>,
     account: Option<Account>,
     account_at_most: u64,
+    /// A connection ends with its answer even if the server would keep it: the request has asked for that.
+    closes: bool,
     sent: u64,
     requests_at_most: u64,
     /// When which closed connection is to be opened; each stands in it once at most.
@@ -166,6 +168,10 @@ impl Worker {
             ),
             account: job.account_at_most.map(Account::with_capacity),
             account_at_most: job.account_at_most.unwrap_or(u64::MAX),
+            closes: match &job.what {
+                What::Requests { requests, .. } => requests.iter().any(Prepared::asks_to_close),
+                What::Scenario(_) => false,
+            },
             sent: 0,
             requests_at_most: share.requests_at_most,
             to_open: links::first_openings(connections.len()),

@@ -141,7 +141,7 @@ impl Worker {
                         }
                     };
                     note(&mut self.recorder, &mut self.account, flight, judged, done);
-                    if !answer.keep_alive {
+                    if !answer.keep_alive || self.closes {
                         return Err(Ending::Agreed);
                     }
                 }
