@@ -24,6 +24,7 @@ mod listener;
 mod process;
 mod programs;
 mod proxy;
+pub mod random;
 mod small_disk;
 mod stream;
 mod telegraf;

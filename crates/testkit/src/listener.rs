@@ -152,6 +152,11 @@ impl Write for Socket {
         (&*self.0).write(bytes)
     }
 
+    // rustls sends its last alert in one such call; the default would write the first of its buffers only.
+    fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        (&*self.0).write_vectored(parts)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         (&*self.0).flush()
     }

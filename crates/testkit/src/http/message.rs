@@ -51,7 +51,7 @@ pub fn between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
 }
 
 /// The value of a field of a head, by its name in any case.
-pub(super) fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().skip(1).find_map(|line| {
         let (found, value) = line.split_once(':')?;
         found.eq_ignore_ascii_case(name).then(|| value.trim())

@@ -5,5 +5,5 @@ mod message;
 mod server;
 
 pub use client::{Answer, Connection, get, put};
-pub use message::{Request, answer, between, ok};
+pub use message::{Request, answer, between, field, ok};
 pub use server::{Reply, Server};

@@ -174,7 +174,8 @@ fn serve(mut stream: Stream, connection: u64, seen: &Seen, reply: &impl Fn(&Requ
                 seen.closed_in_order.fetch_add(1, Ordering::SeqCst);
                 return;
             }
-            Err(_) => return,
+            // After a handshake that failed the alert must arrive, which a reset would overtake.
+            Err(_) => return stream.cut(),
             Ok(length) => bytes.extend_from_slice(&buffer[..length]),
         }
     }

@@ -1,12 +1,8 @@
 //! Starting, listening, stopping.
 
-#![allow(clippy::unwrap_used, reason = "a test file")]
-
-mod support;
-
 use std::time::Duration;
 
-use support::{Ended, OK, Reply, Server, closed, expect, get, job, requests, take_all};
+use crate::support::{OK, Reply, Server, closed, expect, get, job, requests, run_until, take_all};
 use waggle_load::{
     Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, Think, UserStage, start,
 };
@@ -271,7 +267,7 @@ fn large_requests_and_answers_go_through_small_buffers() {
     *requests(&mut job) = vec![request];
     expect(&mut job).body = waggle_load::BodyCheck::Equals(body.into_bytes());
     job.requests_at_most = Some(20);
-    let ended = support::run(job);
+    let ended = crate::support::run(job);
     ended.check_sums();
     assert_eq!((ended.counts().succeeded, server.received()), (20, 20));
 }
@@ -280,21 +276,7 @@ fn large_requests_and_answers_go_through_small_buffers() {
 fn a_thousand_connections_are_all_opened() {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
     let job = job(server.address(), closed(1_000, 1));
-    let running = start(job).unwrap();
-    let mut taken = Vec::new();
-    while !running.has_ended() {
-        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
-            continue;
-        };
-        if interval.counts.connections_open == 1_000 {
-            running.stop();
-        }
-        taken.push(interval);
-    }
-    let ended = Ended {
-        outcome: running.join(),
-        intervals: taken,
-    };
+    let ended = run_until(job, |counts| counts.connections_open == 1_000);
     ended.check_sums();
     assert_eq!(
         (ended.counts().connects, ended.counts().connections_open),

@@ -1,23 +1,18 @@
 //! HTTP/2: every request on a stream of its own, counted as the server counts.
 
-#![allow(clippy::unwrap_used, reason = "a test file")]
-
-mod support;
-
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use h2::Reason;
-use support::{
-    Ended,
-    certificates::Authority,
-    closed, expect, get, job, requests, run,
+use crate::support::{
+    Ended, closed, expect, get, job, requests, run, run_until,
     streams::{Reply, Seen, Settings, StreamServer},
 };
+use bytes::Bytes;
+use h2::Reason;
 use waggle_load::{
     Arrivals, BodyCheck, Failure, HandshakeFailure, Job, Model, Prepared, Protocol, Rate, Roots,
     Slot, Stamp, Think, Tls, TlsOptions, key_of, start,
 };
+use waggle_testkit::{http::Server, tls::Authority};
 
 const REQUESTS: u64 = 1_000;
 
@@ -243,21 +238,7 @@ fn a_request_that_is_not_answered_times_out_alone() {
     let mut job = http2_job(&server, closed(1, 5));
     job.requests_at_most = None;
     job.limits.request_timeout = Duration::from_secs(3);
-    let running = start(job).unwrap();
-    let mut intervals = Vec::new();
-    while !running.has_ended() {
-        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
-            continue;
-        };
-        if !interval.counts.failures.0.is_empty() {
-            running.stop();
-        }
-        intervals.push(interval);
-    }
-    let ended = Ended {
-        outcome: running.join(),
-        intervals,
-    };
+    let ended = run_until(job, |counts| !counts.failures.0.is_empty());
     ended.check_sums();
     assert_eq!(ended.failures(), [(Failure::TimedOut, 1)]);
     assert_eq!(ended.counts().connects, 1);
@@ -425,20 +406,13 @@ fn http2_goes_over_tls_where_the_server_agrees() {
 
 #[test]
 fn a_server_that_does_not_speak_it_is_refused() {
-    let server = support::Server::start(|_| support::Reply::Last(support::OK.to_vec()));
+    let server = Server::start(|_| panic!("no request of HTTP/1.1"));
     let mut job = job(server.address, closed(1, 1));
     job.transport.protocol = Protocol::Http2;
-    let running = start(job).unwrap();
-    while !running.has_ended() {
-        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
-            continue;
-        };
-        if let Some((kind, _)) = interval.counts.failures.0.first() {
-            assert_eq!(*kind, Failure::Handshake(HandshakeFailure::NoProtocol));
-            running.stop();
-        }
-    }
-    assert_eq!(running.join().totals.sent, 0);
+    let ended = run_until(job, |counts| !counts.failures.0.is_empty());
+    let kinds: Vec<Failure> = ended.failures().iter().map(|(kind, _)| *kind).collect();
+    let expected = Failure::Handshake(HandshakeFailure::NoProtocol);
+    assert_eq!((kinds, ended.counts().sent), (vec![expected], 0));
 }
 
 #[test]

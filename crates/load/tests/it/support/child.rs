@@ -1,11 +1,5 @@
 //! A test that needs a process of its own: the test's own binary, started again for this one test in another role.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file uses its own part of it"
-)]
-
 use std::{
     collections::HashMap,
     fmt::Display,
@@ -19,12 +13,12 @@ const ROLE: &str = "WAGGLE_TEST_ROLE";
 const MARK: &str = "told: ";
 
 /// The role of this process; `None`: it is the test itself.
-pub fn role() -> Option<String> {
+pub(crate) fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
 /// Tells the test something, from a role.
-pub fn tell(name: &str, value: impl Display) {
+pub(crate) fn tell(name: &str, value: impl Display) {
     let mut out = std::io::stdout().lock();
     // On a line of its own, whatever the test runner has begun to write.
     write!(out, "\n{MARK}{name}={value}\n").unwrap();
@@ -32,7 +26,7 @@ pub fn tell(name: &str, value: impl Display) {
 }
 
 /// A command that runs `test` of this binary in `role`, behind the words of `before`.
-pub fn command(test: &str, role: &str, before: &[&str]) -> Command {
+pub(crate) fn command(test: &str, role: &str, before: &[&str]) -> Command {
     let own = std::env::current_exe().unwrap();
     let mut words = before
         .iter()
@@ -50,7 +44,7 @@ pub fn command(test: &str, role: &str, before: &[&str]) -> Command {
 }
 
 /// Runs it to its end; gives what it told.
-pub fn told(mut command: Command) -> HashMap<String, String> {
+pub(crate) fn told(mut command: Command) -> HashMap<String, String> {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -64,20 +58,20 @@ fn fact(line: &str) -> Option<(String, String)> {
 }
 
 /// A role that goes on until it is dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     out: std::io::Lines<std::io::BufReader<ChildStdout>>,
 }
 
 impl Server {
-    pub fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
         let out = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
         Self { child, out }
     }
 
     /// The next thing it tells, which must be this.
-    pub fn hear(&mut self, name: &str) -> String {
+    pub(crate) fn hear(&mut self, name: &str) -> String {
         let (found, value) = self
             .out
             .by_ref()
@@ -97,7 +91,7 @@ impl Drop for Server {
 }
 
 /// The most memory that this process has had at once, in bytes.
-pub fn memory_peak() -> u64 {
+pub(crate) fn memory_peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
         .lines()

@@ -1,20 +1,18 @@
 //! HTTP/1.1 over TLS: who is trusted, what is counted, and how connections end.
 
-#![allow(clippy::unwrap_used, reason = "a test file")]
-
-mod support;
-
-use std::{io::Read, net::TcpListener, time::Duration};
-
-use support::{
-    Ended, OK,
-    certificates::{Authority, Signed},
-    closed, job, run,
-    secure::{Reply, SecureServer},
+use std::{
+    io::{Read, Write},
+    time::Duration,
 };
+
+use crate::support::{OK, Reply, Server, closed, job, run, run_until};
 use waggle_load::{
     BodyCheck, Failure, HandshakeFailure, Job, Protocol, Roots, Tls, TlsError, TlsOptions,
-    Transport, start,
+    Transport,
+};
+use waggle_testkit::{
+    Listener, Socket,
+    tls::{Authority, ClientAuth, Signed},
 };
 
 const REQUESTS: u64 = 300;
@@ -27,11 +25,7 @@ fn options(authority: &Authority) -> TlsOptions {
     }
 }
 
-fn tls_job(
-    server: &SecureServer,
-    (connections, pipelining): (usize, usize),
-    options: TlsOptions,
-) -> Job {
+fn tls_job(server: &Server, (connections, pipelining): (usize, usize), options: TlsOptions) -> Job {
     let mut job = job(server.address, closed(connections, pipelining));
     job.transport = Transport {
         protocol: Protocol::Http1,
@@ -46,27 +40,13 @@ fn tls_job(
 fn kinds_of_failures(mut job: Job) -> Vec<Failure> {
     job.requests_at_most = None;
     job.limits.reconnect_first = Duration::from_millis(5);
-    let running = start(job).unwrap();
-    let mut intervals = Vec::new();
-    while !running.has_ended() {
-        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
-            continue;
-        };
-        if !interval.counts.failures.0.is_empty() {
-            running.stop();
-        }
-        intervals.push(interval);
-    }
-    let ended = Ended {
-        outcome: running.join(),
-        intervals,
-    };
+    let ended = run_until(job, |counts| !counts.failures.0.is_empty());
     ended.check_sums();
     assert_eq!(ended.counts().succeeded, 0);
     ended.failures().iter().map(|(kind, _)| *kind).collect()
 }
 
-fn check_refused(server: &SecureServer, options: TlsOptions, expected: HandshakeFailure) {
+fn check_refused(server: &Server, options: TlsOptions, expected: HandshakeFailure) {
     let found = kinds_of_failures(tls_job(server, (2, 1), options));
     assert_eq!(found, [Failure::Handshake(expected)]);
 }
@@ -79,9 +59,9 @@ fn requests_go_over_tls_and_every_one_is_counted() {
         // One version of TLS only.
         let signed = authority.sign("localhost", 2090);
         config = only(version, &authority, &signed, config);
-        let server = SecureServer::start(config, |_| Reply::Answer(OK.to_vec()));
+        let server = Server::start_secure(config, |_| Reply::Answer(OK.to_vec()));
         let mut job = tls_job(&server, (3, 4), options(&authority));
-        support::expect(&mut job).body = BodyCheck::Equals(b"ok".to_vec());
+        crate::support::expect(&mut job).body = BodyCheck::Equals(b"ok".to_vec());
         let ended = run(job);
         ended.check_sums();
         let counts = ended.counts();
@@ -111,7 +91,12 @@ fn only(
         .with_protocol_versions(&[version])
         .unwrap()
         .with_no_client_auth()
-        .with_cert_resolver(authority.server_with(signed, false).cert_resolver.clone());
+        .with_cert_resolver(
+            authority
+                .server_with(signed, ClientAuth::None)
+                .cert_resolver
+                .clone(),
+        );
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config
 }
@@ -120,7 +105,7 @@ fn only(
 fn servers_that_are_not_trusted_are_refused_with_the_reason() {
     let (ours, other) = (Authority::new("ours"), Authority::new("other"));
     let server = |signed: &Signed| {
-        SecureServer::start(ours.server_with(signed, false), |_| {
+        Server::start_secure(ours.server_with(signed, ClientAuth::None), |_| {
             Reply::Answer(OK.to_vec())
         })
     };
@@ -135,8 +120,8 @@ fn servers_that_are_not_trusted_are_refused_with_the_reason() {
 #[test]
 fn unchecked_takes_any_server() {
     let ours = Authority::new("ours");
-    let config = ours.server_with(&ours.sign("elsewhere", 2021), false);
-    let server = SecureServer::start(config, |_| Reply::Answer(OK.to_vec()));
+    let config = ours.server_with(&ours.sign("elsewhere", 2021), ClientAuth::None);
+    let server = Server::start_secure(config, |_| Reply::Answer(OK.to_vec()));
     let unchecked = TlsOptions {
         roots: Roots::Unchecked,
         ..TlsOptions::default()
@@ -149,8 +134,8 @@ fn unchecked_takes_any_server() {
 #[test]
 fn a_client_certificate_is_given_where_it_is_asked_for() {
     let ours = Authority::new("ours");
-    let config = || ours.server_with(&ours.sign("localhost", 2090), true);
-    let server = SecureServer::start(config(), |_| Reply::Answer(OK.to_vec()));
+    let config = || ours.server_with(&ours.sign("localhost", 2090), ClientAuth::Required);
+    let server = Server::start_secure(config(), |_| Reply::Answer(OK.to_vec()));
     let client = ours.sign("client", 2090);
     let with = TlsOptions {
         client: Some((client.certificate.into_bytes(), client.key.into_bytes())),
@@ -167,10 +152,10 @@ fn a_server_of_another_protocol_is_refused() {
     let ours = Authority::new("ours");
     let mut config = ours.server();
     config.alpn_protocols = vec![b"h2".to_vec()];
-    let server = SecureServer::start(config, |_| Reply::Answer(OK.to_vec()));
+    let server = Server::start_secure(config, |_| Reply::Answer(OK.to_vec()));
     check_refused(&server, options(&ours), HandshakeFailure::NoProtocol);
     // A server that knows nothing of the negotiation speaks HTTP/1.1, and no HTTP/2.
-    let server = SecureServer::start(ours.server(), |_| Reply::Answer(OK.to_vec()));
+    let server = Server::start_secure(ours.server(), |_| Reply::Answer(OK.to_vec()));
     let mut job = tls_job(&server, (2, 1), options(&ours));
     job.transport.protocol = Protocol::Http2;
     let found = kinds_of_failures(job);
@@ -183,7 +168,7 @@ fn check_resumed(resumes: bool, version: &'static rustls::SupportedProtocolVersi
     let signed = ours.sign("localhost", 2090);
     let config = only(version, &ours, &signed, ours.server());
     let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
-    let server = SecureServer::start(config, |_| Reply::Last(last.to_vec()));
+    let server = Server::start_secure(config, |_| Reply::Last(last.to_vec()));
     let options = TlsOptions {
         resumes,
         ..options(&ours)
@@ -218,7 +203,7 @@ fn sessions_are_resumed_and_counted() {
 /// One answer of this kind, then good ones: how the first request ends.
 fn check_first(reply: Reply, expected: Option<Failure>) {
     let ours = Authority::new("ours");
-    let server = SecureServer::start(ours.server(), move |number| match number {
+    let server = Server::start_secure(ours.server(), move |request| match request.number {
         0 => reply.clone(),
         _ => Reply::Answer(OK.to_vec()),
     });
@@ -246,22 +231,11 @@ fn an_end_that_was_told_is_told_from_a_cut() {
     check_first(Reply::Cut(Vec::new()), Some(Failure::Reset));
 }
 
-/// A server that is none of TLS: takes connections and does this with each of them.
-fn raw_server(serve: impl Fn(std::net::TcpStream) + Send + 'static) -> std::net::SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    // Ends with the test's process.
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            serve(stream.unwrap());
-        }
-    });
-    address
-}
-
-fn check_raw(serve: impl Fn(std::net::TcpStream) + Send + 'static, expected: HandshakeFailure) {
+/// A server that does this with each connection, and knows nothing of TLS.
+fn check_raw(serve: impl Fn(Socket) + Send + Sync + 'static, expected: HandshakeFailure) {
     let ours = Authority::new("ours");
-    let mut job = job(raw_server(serve), closed(1, 1));
+    let server = Listener::start(move |socket, _| serve(socket));
+    let mut job = job(server.address, closed(1, 1));
     job.transport.tls = Some(Tls::new(options(&ours)).unwrap());
     job.limits.connect_timeout = Duration::from_millis(100);
     assert_eq!(kinds_of_failures(job), [Failure::Handshake(expected)]);
@@ -269,7 +243,6 @@ fn check_raw(serve: impl Fn(std::net::TcpStream) + Send + 'static, expected: Han
 
 #[test]
 fn handshakes_that_come_to_nothing() {
-    use std::io::Write;
     let kept = std::sync::Mutex::new(Vec::new());
     check_raw(
         move |stream| kept.lock().unwrap().push(stream),
@@ -294,17 +267,17 @@ fn large_bodies_go_over_tls_both_ways() {
     let mut answer =
         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
     answer.extend_from_slice(&body);
-    let server = SecureServer::start(ours.server(), move |_| Reply::Answer(answer.clone()));
+    let server = Server::start_secure(ours.server(), move |_| Reply::Answer(answer.clone()));
     let mut job = tls_job(&server, (2, 2), options(&ours));
-    let mut request = support::get();
+    let mut request = crate::support::get();
     request.bytes = format!(
         "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n\r\n",
         body.len()
     )
     .into_bytes();
     request.bytes.extend_from_slice(&body);
-    *support::requests(&mut job) = vec![request];
-    support::expect(&mut job).body = BodyCheck::Equals(body);
+    *crate::support::requests(&mut job) = vec![request];
+    crate::support::expect(&mut job).body = BodyCheck::Equals(body);
     job.requests_at_most = Some(8);
     let ended = run(job);
     ended.check_sums();

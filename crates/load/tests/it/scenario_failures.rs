@@ -1,10 +1,8 @@
 //! Sessions that go wrong: what fails, what becomes of the session, and that every count stays the server's.
 
-mod support;
-
 use std::time::Duration;
 
-use support::{
+use crate::support::{
     Ended, Reply, closed, run,
     scenarios::{
         capture, check_of, feed, flow, job, json, plain, request, scenario, shopping, step, text,

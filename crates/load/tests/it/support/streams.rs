@@ -23,7 +23,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// What the server does with one request, once it has come whole.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     Answer {
         status: u16,
         body: Bytes,
@@ -55,39 +55,39 @@ pub enum Reply {
 
 /// The server's settings.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
-    pub streams_max: Option<u32>,
-    pub window: Option<u32>,
-    pub tls: Option<Arc<ServerConfig>>,
+pub(crate) struct Settings {
+    pub(crate) streams_max: Option<u32>,
+    pub(crate) window: Option<u32>,
+    pub(crate) tls: Option<Arc<ServerConfig>>,
 }
 
 /// A request as the server saw it.
 #[derive(Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Counted over all connections.
-    pub number: u64,
-    pub head: Request<()>,
+    pub(crate) number: u64,
+    pub(crate) head: Request<()>,
 }
 
 #[derive(Debug, Default)]
-pub struct Counted {
-    pub received: AtomicU64,
-    pub answered: AtomicU64,
-    pub body_bytes: AtomicU64,
-    pub connections: AtomicU64,
+pub(crate) struct Counted {
+    pub(crate) received: AtomicU64,
+    pub(crate) answered: AtomicU64,
+    pub(crate) body_bytes: AtomicU64,
+    pub(crate) connections: AtomicU64,
     under_way: AtomicU64,
-    pub most_under_way: AtomicU64,
+    pub(crate) most_under_way: AtomicU64,
 }
 
-pub struct StreamServer {
-    pub address: SocketAddr,
+pub(crate) struct StreamServer {
+    pub(crate) address: SocketAddr,
     counted: Arc<Counted>,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StreamServer {
-    pub fn start(
+    pub(crate) fn start(
         settings: Settings,
         reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -119,7 +119,7 @@ impl StreamServer {
         }
     }
 
-    pub fn get(&self, count: impl Fn(&Counted) -> &AtomicU64) -> u64 {
+    pub(crate) fn get(&self, count: impl Fn(&Counted) -> &AtomicU64) -> u64 {
         count(&self.counted).load(Ordering::SeqCst)
     }
 }

@@ -1,34 +1,22 @@
 //! A server that cuts connections at places drawn from a seed, and keeps its own account of every request by its key.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file uses its own part of it"
-)]
-
 use std::{
     collections::BTreeMap,
     io::{Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::JoinHandle,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use rustix::net::sockopt::set_socket_linger;
 use waggle_load::{KEY_DIGITS, TIME_DIGITS};
+use waggle_testkit::{Listener, Socket, random::random};
 
-use super::{
-    OK,
-    delays::{random, stamped},
-};
+use super::{OK, stamped::stamped};
 
 /// How a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Close {
+pub(crate) enum Close {
     /// In order: what was written arrives.
     Fin,
     /// By a reset, on which what was written may be thrown away.
@@ -39,7 +27,7 @@ pub enum Close {
 
 /// What the server did with a request that it had read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
+pub(crate) enum Done {
     Answered,
     Cut,
 }
@@ -53,62 +41,43 @@ enum Cut {
     AfterAnswer,
 }
 
-pub struct Cutter {
-    pub address: SocketAddr,
+pub(crate) struct Cutter {
+    pub(crate) address: SocketAddr,
     rules: Arc<Rules>,
-    thread: Option<JoinHandle<Vec<JoinHandle<()>>>>,
+    listener: Listener,
 }
 
 struct Rules {
     close: Close,
     seed: u64,
     done: Mutex<BTreeMap<u64, Done>>,
-    stop: AtomicBool,
 }
 
 impl Cutter {
-    pub fn start(close: Close, seed: u64) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+    pub(crate) fn start(close: Close, seed: u64) -> Self {
         let rules = Arc::new(Rules {
             close,
             seed,
             done: Mutex::default(),
-            stop: AtomicBool::new(false),
         });
         let theirs = Arc::clone(&rules);
-        let thread = std::thread::spawn(move || {
-            let mut connections = Vec::new();
-            for (number, stream) in (0..).zip(listener.incoming()) {
-                if theirs.stop.load(Ordering::SeqCst) {
-                    break;
-                }
-                let (stream, rules) = (stream.unwrap(), Arc::clone(&theirs));
-                connections.push(std::thread::spawn(move || rules.serve(stream, number)));
-            }
-            connections
-        });
+        let listener = Listener::start(move |socket, number| theirs.serve(socket, number));
         Self {
-            address,
+            address: listener.address,
             rules,
-            thread: Some(thread),
+            listener,
         }
     }
 
     /// Ends it, once the other side has closed its connections; gives what was done with each request, by its key.
-    pub fn stop(mut self) -> BTreeMap<u64, Done> {
-        self.rules.stop.store(true, Ordering::SeqCst);
-        drop(TcpStream::connect(self.address));
-        for connection in self.thread.take().unwrap().join().unwrap() {
-            connection.join().unwrap();
-        }
+    pub(crate) fn stop(self) -> BTreeMap<u64, Done> {
+        self.listener.finish();
         std::mem::take(&mut *self.rules.done.lock().unwrap())
     }
 }
 
 impl Rules {
-    fn serve(&self, mut stream: TcpStream, number: u64) {
-        stream.set_nodelay(true).unwrap();
+    fn serve(&self, mut stream: Socket, number: u64) {
         let chance = random(self.seed, number);
         if chance.is_multiple_of(8) {
             return self.close(stream, chance);
@@ -149,7 +118,7 @@ impl Rules {
         }
     }
 
-    fn close(&self, mut stream: TcpStream, chance: u64) {
+    fn close(&self, stream: Socket, chance: u64) {
         let is_reset = match self.close {
             Close::Fin => false,
             Close::Rst => true,
@@ -157,11 +126,9 @@ impl Rules {
         };
         if is_reset {
             // To linger for no time at all is to reset.
-            set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+            set_socket_linger(&*stream, Some(Duration::ZERO)).unwrap();
         } else {
-            // A close with bytes unread would be a reset.
-            let _ = stream.shutdown(Shutdown::Write);
-            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+            stream.close_in_order();
         }
     }
 }

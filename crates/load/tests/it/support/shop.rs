@@ -6,36 +6,41 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use waggle_testkit::http::answer;
+
 use super::{Reply, Request, Server};
 
 /// A request as the shop understood it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    pub connection: u64,
-    pub method: String,
-    pub path: String,
+pub(crate) struct Asked {
+    pub(crate) connection: u64,
+    pub(crate) method: String,
+    pub(crate) path: String,
     /// The session of the cookie, if there was one.
-    pub cookie: Option<String>,
-    pub head: String,
-    pub body: String,
-    pub status: u16,
+    pub(crate) cookie: Option<String>,
+    pub(crate) head: String,
+    pub(crate) body: String,
+    pub(crate) status: u16,
 }
 
 /// The server and its memory.
-pub struct Shop {
-    pub server: Server,
+pub(crate) struct Shop {
+    pub(crate) server: Server,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Shop {
     /// `change` may answer in the shop's place.
-    pub fn start(change: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(
+        change: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static,
+    ) -> Self {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let memory = Arc::clone(&asked);
         let logins = Mutex::new(0_u64);
         let server = Server::start(move |request| {
-            let (method, path) = first_line(&request.head);
-            let cookie = header(&request.head, "cookie")
+            let (method, path) = (&*request.method, &*request.path);
+            let cookie = request
+                .header("cookie")
                 .and_then(|cookies| cookies.split("; ").find_map(|one| one.strip_prefix("sid=")))
                 .map(str::to_owned);
             let (status, answer) = respond(request, (method, path), cookie.as_deref(), &logins);
@@ -46,7 +51,7 @@ impl Shop {
                 path: path.to_owned(),
                 cookie,
                 head: request.head.clone(),
-                body: request.body.clone(),
+                body: request.text().to_owned(),
                 status: if changed.is_some() { 0 } else { status },
             });
             changed.unwrap_or(Reply::Answer(answer))
@@ -54,12 +59,12 @@ impl Shop {
         Self { server, asked }
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
     /// How often each path was asked for.
-    pub fn paths(&self) -> HashMap<String, u64> {
+    pub(crate) fn paths(&self) -> HashMap<String, u64> {
         let mut paths = HashMap::new();
         for asked in self.asked() {
             *paths.entry(asked.path).or_default() += 1;
@@ -68,26 +73,13 @@ impl Shop {
     }
 }
 
-/// The value of a header, whose name is given in lower case.
-pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    head.lines().skip(1).find_map(|line| {
-        let (found, value) = line.split_once(": ")?;
-        found.eq_ignore_ascii_case(name).then_some(value)
-    })
-}
-
-fn first_line(head: &str) -> (&str, &str) {
-    let mut words = head.split(' ');
-    (words.next().unwrap(), words.next().unwrap())
-}
-
 fn respond(
     request: &Request,
     (method, path): (&str, &str),
     cookie: Option<&str>,
     logins: &Mutex<u64>,
 ) -> (u16, Vec<u8>) {
-    let bearer = header(&request.head, "authorization");
+    let bearer = request.header("authorization");
     let is_known = |sid: &str| bearer == Some(&format!("Bearer t-{sid}"));
     match (method, path, cookie) {
         ("POST", "/login", _) => {
@@ -114,9 +106,4 @@ fn respond(
         (_, path, _) if path.starts_with("/open") => (200, answer(200, "", path)),
         _ => (401, answer(401, "", "")),
     }
-}
-
-fn answer(status: u16, lines: &str, body: &str) -> Vec<u8> {
-    let length = body.len();
-    format!("HTTP/1.1 {status} X\r\n{lines}Content-Length: {length}\r\n\r\n{body}").into_bytes()
 }

@@ -1,25 +1,19 @@
 //! Records that steps of a scenario carry: keys and times that no two requests share, and what the account says of each.
 
-#![allow(clippy::unwrap_used, reason = "a test file")]
-
-mod support;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
-use support::{
-    Ended, Reply, Request, Server,
-    certificates::Authority,
-    closed, run,
+use crate::support::{
+    Ended, Reply, Request, Server, closed, run,
     scenarios::{capture, check_of, flow, job, json, plain, request, scenario, step, text},
-    secure::{self, SecureServer},
 };
 use waggle_load::{
     BodyCheck, Condition, Failure, Job, Model, Protocol, Roots, Scenario, Source, State,
     StepRequest, Subject, Think, Tls, TlsOptions, Transport, worker_and_sequence,
 };
+use waggle_testkit::{http::answer, tls::Authority};
 
 const WORKERS: usize = 2;
 const REQUESTS: u64 = 2_000;
@@ -41,11 +35,6 @@ fn ordering() -> Scenario {
     order.expect.body = BodyCheck::Contains(b"key".to_vec());
     let actions = vec![request(order), plain(1, "GET /look/{{record.time}}/{{id}}")];
     scenario(2, vec![flow("order", 1, actions)], Vec::new())
-}
-
-fn answer(status: u16, lines: &str, body: &str) -> Vec<u8> {
-    let length = body.len();
-    format!("HTTP/1.1 {status} X\r\n{lines}Content-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
 /// Which way the order with this number is answered, and what the account must say then.
@@ -73,7 +62,7 @@ fn reply(request: &Request) -> Reply {
     if request.head.starts_with("GET /look/") {
         return Reply::Answer(answer(200, "", ""));
     }
-    let key = request.body.split(' ').next().unwrap();
+    let key = request.text().split(' ').next().unwrap();
     let lines: Vec<&str> = request.head.lines().collect();
     assert_eq!(lines[0], format!("PUT /orders/{key} HTTP/1.1"));
     assert!(lines.contains(&format!("X-Order: r1-{key}").as_str()));
@@ -190,10 +179,10 @@ fn a_body_that_was_not_kept_was_accepted() {
 fn over_tls_it_is_the_same() {
     let authority = Authority::new("ours");
     let config = authority.server();
-    let server = SecureServer::start(config, |number| match number % 3 {
-        0 => secure::Reply::Answer(answer(200, "", "")),
-        1 => secure::Reply::Answer(answer(503, "", "")),
-        _ => secure::Reply::Cut(Vec::new()),
+    let server = Server::start_secure(config, |request| match request.number % 3 {
+        0 => Reply::Answer(answer(200, "", "")),
+        1 => Reply::Answer(answer(503, "", "")),
+        _ => Reply::Cut(Vec::new()),
     });
     let scenario = scenario(
         1,

@@ -7,12 +7,12 @@ use waggle_load::{
     Repeat, Scenario, Source, StepRequest, Subject, Template, What,
 };
 
-pub fn text(text: &str) -> Template {
+pub(crate) fn text(text: &str) -> Template {
     Template::parse(text).unwrap()
 }
 
 /// A step: its number, and method and path.
-pub fn step(step: usize, line: &str) -> StepRequest {
+pub(crate) fn step(step: usize, line: &str) -> StepRequest {
     let (method, path) = line.split_once(' ').unwrap();
     StepRequest {
         step,
@@ -28,35 +28,35 @@ pub fn step(step: usize, line: &str) -> StepRequest {
     }
 }
 
-pub fn request(step: StepRequest) -> Action {
+pub(crate) fn request(step: StepRequest) -> Action {
     Action::Request(Box::new(step))
 }
 
 /// A step with nothing special.
-pub fn plain(number: usize, line: &str) -> Action {
+pub(crate) fn plain(number: usize, line: &str) -> Action {
     request(step(number, line))
 }
 
-pub fn repeat(times: u32, actions: Vec<Action>) -> Action {
+pub(crate) fn repeat(times: u32, actions: Vec<Action>) -> Action {
     Action::Repeat(Repeat { times, actions })
 }
 
-pub fn capture(variable: &str, from: Source) -> Capture {
+pub(crate) fn capture(variable: &str, from: Source) -> Capture {
     Capture {
         variable: variable.to_owned(),
         from,
     }
 }
 
-pub fn json(path: &str) -> Source {
+pub(crate) fn json(path: &str) -> Source {
     Source::Json(Query::parse(path).unwrap())
 }
 
-pub fn check_of(of: Subject, holds: Condition) -> Check {
+pub(crate) fn check_of(of: Subject, holds: Condition) -> Check {
     Check { of, holds }
 }
 
-pub fn flow(name: &str, weight: u32, actions: Vec<Action>) -> Flow {
+pub(crate) fn flow(name: &str, weight: u32, actions: Vec<Action>) -> Flow {
     Flow {
         name: name.to_owned(),
         weight,
@@ -65,7 +65,7 @@ pub fn flow(name: &str, weight: u32, actions: Vec<Action>) -> Flow {
 }
 
 /// A feed with one column `name`, whose rows are `r0`, `r1` and so on.
-pub fn feed(name: &str, rows: usize, order: FeedOrder) -> Feed {
+pub(crate) fn feed(name: &str, rows: usize, order: FeedOrder) -> Feed {
     Feed {
         name: name.to_owned(),
         columns: vec!["name".to_owned()],
@@ -75,7 +75,7 @@ pub fn feed(name: &str, rows: usize, order: FeedOrder) -> Feed {
 }
 
 /// Steps are called `s0`, `s1` and so on.
-pub fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scenario {
+pub(crate) fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scenario {
     Scenario {
         host: "shop".to_owned(),
         steps: (0..steps).map(|step| format!("s{step}")).collect(),
@@ -86,7 +86,7 @@ pub fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scenario {
 }
 
 /// Logs in, lists its orders and looks at the first of them.
-pub fn shopping() -> Scenario {
+pub(crate) fn shopping() -> Scenario {
     let login = StepRequest {
         body: text(r#"{"name": "u{{user}}", "session": {{session}}}"#),
         captures: vec![
@@ -116,7 +116,7 @@ pub fn shopping() -> Scenario {
 }
 
 /// A job that runs a scenario.
-pub fn job(address: SocketAddr, model: Model, scenario: Scenario) -> Job {
+pub(crate) fn job(address: SocketAddr, model: Model, scenario: Scenario) -> Job {
     Job {
         what: What::Scenario(Arc::new(scenario)),
         interval: Duration::from_millis(200),

@@ -4,12 +4,6 @@
 //! instants are of the monotonic clock, told as nanoseconds since 1970 so that they can be laid beside the stamps that
 //! the engine writes into its requests.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file uses its own part of it"
-)]
-
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
@@ -33,9 +27,12 @@ use rustix::{
         timerfd_settime,
     },
 };
-use waggle_load::{KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS};
+use waggle_load::{KEY_DIGITS, TIME_DIGITS};
+use waggle_testkit::random::fraction;
 
-use super::OK;
+use crate::stamped::stamped;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 const LISTENER: u64 = u64::MAX;
 const ALARM: u64 = u64::MAX - 1;
@@ -46,56 +43,22 @@ const MS: f64 = 1e6;
 
 /// What the server noted of one request.
 #[derive(Debug, Clone, Copy)]
-pub struct Note {
+pub(crate) struct Note {
     /// As [`waggle_load::key_of`] has made it.
-    pub key: u64,
-    pub connection: usize,
+    pub(crate) key: u64,
+    pub(crate) connection: usize,
     /// What the engine says: when it sent it.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// When the server had read it.
-    pub read: u64,
+    pub(crate) read: u64,
     /// When the server meant to answer it.
-    pub meant: u64,
+    pub(crate) meant: u64,
     /// When it began to write the answer, so that nobody can have had it sooner.
-    pub written: u64,
-}
-
-/// A request that tells its number and its sending instant.
-pub fn stamped() -> Prepared {
-    let length = KEY_DIGITS + TIME_DIGITS;
-    let head = format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
-    let slots = vec![
-        Slot {
-            at: head.len(),
-            stamp: Stamp::Key { record: 0 },
-        },
-        Slot {
-            at: head.len() + KEY_DIGITS,
-            stamp: Stamp::Time,
-        },
-    ];
-    Prepared {
-        bytes: (head + &"0".repeat(length)).into_bytes(),
-        slots,
-        records: 1,
-        is_head: false,
-    }
-}
-
-/// Number `n` of a stream of evenly spread 64-bit numbers (splitmix64, Steele, Lea and Flood 2014).
-pub fn random(seed: u64, n: u64) -> u64 {
-    let mut z = seed.wrapping_add((n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-pub fn fraction(seed: u64, n: u64) -> f64 {
-    (random(seed, n) >> 11) as f64 / (1_u64 << 53) as f64
+    pub(crate) written: u64,
 }
 
 /// Lognormal around 5 ms, one in two hundred from 30 to 50 ms; never under 0.2 ms or above 50 ms.
-pub fn delay(seed: u64, n: u64) -> Duration {
+pub(crate) fn delay(seed: u64, n: u64) -> Duration {
     let draw = |part| fraction(seed ^ part, n);
     let ns = if draw(1) < 0.005 {
         (30.0 + 20.0 * draw(2)) * MS
@@ -108,14 +71,14 @@ pub fn delay(seed: u64, n: u64) -> Duration {
 }
 
 /// A server that runs until it is stopped.
-pub struct DelayServer {
-    pub address: SocketAddr,
+pub(crate) struct DelayServer {
+    pub(crate) address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Vec<Note>>>,
 }
 
 impl DelayServer {
-    pub fn start(seed: u64) -> Self {
+    pub(crate) fn start(seed: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -130,7 +93,7 @@ impl DelayServer {
     }
 
     /// Ends it; gives what it noted, in the order of the answers.
-    pub fn stop(mut self) -> Vec<Note> {
+    pub(crate) fn stop(mut self) -> Vec<Note> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
@@ -144,13 +107,13 @@ impl Drop for DelayServer {
 
 /// The monotonic clock, tied to the other one at one instant: the one of many at which they were read closest together.
 #[derive(Clone, Copy)]
-pub struct Wall {
+pub(crate) struct Wall {
     at: Instant,
     unix: u64,
 }
 
 impl Wall {
-    pub fn tie() -> Self {
+    pub(crate) fn tie() -> Self {
         (0..50)
             .map(|_| {
                 let before = Instant::now();
@@ -164,7 +127,7 @@ impl Wall {
             .1
     }
 
-    pub fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.unix + u64::try_from(self.at.elapsed().as_nanos()).unwrap()
     }
 }

@@ -1,10 +1,8 @@
 //! Calibration: a job's own requests against the null server, and nothing sent to the job's targets.
 
-mod support;
-
 use std::net::TcpListener;
 
-use support::job;
+use crate::support::job;
 use waggle_load::{Model, calibrate};
 
 fn closed(pipelining: usize) -> Model {

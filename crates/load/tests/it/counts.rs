@@ -1,11 +1,13 @@
 //! The engine's counts are the server's counts, in every model, also where connections are cut.
 
-mod support;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use std::time::Duration;
-
-use support::{OK, Reply, Server, closed, job, run};
-use waggle_load::{Arrivals, Failure, Model, Rate, Stage, Think, UserStage};
+use crate::support::{OK, Reply, Server, closed, job, requests, run, run_until, stamped::stamped};
+use waggle_load::{Arrivals, Failure, KEY_DIGITS, Model, Rate, Stage, Think, UserStage};
 
 const REQUESTS: u64 = 2_000;
 
@@ -44,7 +46,7 @@ fn models() -> Vec<Model> {
     ]
 }
 
-fn check(model: Model, workers: usize, reply: fn(u64) -> Reply) -> (Server, support::Ended) {
+fn check(model: Model, workers: usize, reply: fn(u64) -> Reply) -> (Server, crate::support::Ended) {
     let server = Server::start(move |request| reply(request.number));
     let mut job = job(server.address, model);
     job.workers = vec![None; workers];
@@ -164,51 +166,68 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
         (0.0, 100),
         (500.0, 0),
         (500.0, 100),
-        // What is due when the end has come is skipped: time for a machine that has paused.
         (0.0, 0),
-        (0.0, 1_500),
+        (0.0, 10),
     ];
+    let due = 200 + 400 + 1_000 + 50;
     for workers in [1, 2] {
         let server = Server::start(|_| Reply::Answer(OK.to_vec()));
         let stages = stages.map(|(to_per_s, ms)| Stage {
             to_per_s,
             over: Duration::from_millis(ms),
         });
-        let model = Model::Open {
-            rate: Rate::Stages(stages.to_vec()),
+        let stages_of = |rest| [&stages[..], &[rest]].concat();
+        let model = |stages| Model::Open {
+            rate: Rate::Stages(stages),
             arrivals: Arrivals::Uniform,
             connections: 8,
             // Room for all, however slow the server: what is due is sent.
             pipelining: 1_000,
         };
-        let mut job = job(server.address, model);
+        let rest = |seconds| Stage {
+            to_per_s: 0.0,
+            over: Duration::from_secs(seconds),
+        };
+        // A rest that is long enough for any machine to send what is due.
+        let mut job = job(server.address, model(stages_of(rest(3_600))));
         job.workers = vec![None; workers];
+        let ended = run_until(job.clone(), |counts| counts.succeeded == due);
+        ended.check_sums();
+        let counts = ended.counts();
+        let found = (counts.due, counts.succeeded, counts.skipped);
+        assert_eq!(found, (due, due, 0), "{workers} workers");
+        assert_eq!(server.received(), due, "{workers} workers");
+        // Without a rest: what is due when the end has come is skipped.
+        job.model = model(stages_of(rest(0)));
         let ended = run(job);
         ended.check_sums();
         let counts = ended.counts();
-        let due = 200 + 400 + 1_000 + 50;
+        assert_eq!(counts.due, due, "{workers} workers");
         assert_eq!(
-            (
-                counts.due,
-                counts.succeeded,
-                counts.skipped,
-                server.received()
-            ),
-            (due, due, 0, due),
+            server.received() - due,
+            counts.succeeded,
             "{workers} workers"
         );
-        assert!(ended.outcome.ran_for >= Duration::from_millis(1_950));
+        assert!(ended.outcome.ran_for >= Duration::from_millis(460));
     }
 }
 
 #[test]
 fn users_come_and_go_by_stages() {
-    // Each user has a connection of its own, so that the server sees who was there.
+    const SECOND_STAGE: Duration = Duration::from_millis(200);
+    const LAST_STAGE: Duration = Duration::from_millis(400);
+    // Each user has a connection of its own, so that the server sees who sent; when, the engine writes into each request.
     for workers in [1, 2] {
-        let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-        let stage = |to, ms| UserStage {
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let notes = Arc::clone(&sent);
+        let server = Server::start(move |request| {
+            let time: u64 = request.text()[KEY_DIGITS..].parse().unwrap();
+            notes.lock().unwrap().push((request.connection, time));
+            Reply::Answer(OK.to_vec())
+        });
+        let stage = |to, seconds| UserStage {
             to,
-            over: Duration::from_millis(ms),
+            over: Duration::from_millis(seconds),
         };
         let model = Model::Users {
             users: 6,
@@ -219,29 +238,56 @@ fn users_come_and_go_by_stages() {
                 stage(6, 0),
                 stage(6, 200),
                 stage(0, 0),
-                stage(0, 200),
+                stage(0, 3_600_000),
             ],
         };
         let mut job = job(server.address, model);
+        *requests(&mut job) = vec![stamped()];
         job.workers = vec![None; workers];
-        let ended = run(job);
-        ended.check_sums();
-        assert!(ended.outcome.ran_for >= Duration::from_millis(600));
-        let sent = |from: u64, to: u64| -> u64 {
-            let is_in = |interval: &&waggle_load::Interval| (from..to).contains(&interval.index);
-            ended
-                .intervals
-                .iter()
-                .filter(is_in)
-                .map(|interval| interval.counts.sent)
-                .sum()
+        let users = || -> BTreeSet<u64> {
+            let sent = sent.lock().unwrap();
+            sent.iter().map(|(connection, _)| *connection).collect()
         };
-        // Intervals of 50 ms; those after the last change may have what a busy machine held up.
-        assert!(sent(0, 4) > 0, "{workers} workers");
-        assert!(
-            sent(4, 8) > sent(0, 4),
-            "{workers} workers: more users send more"
-        );
-        assert_eq!(sent(11, 100), 0, "{workers} workers: all rest");
+        let mut intervals = 0;
+        let ended = run_until(job, |_| {
+            intervals += 1;
+            // Intervals of 50 ms: some of the last stage, in which nobody is needed.
+            intervals > 12 && users().len() == 6
+        });
+        ended.check_sums();
+        let start = ended.outcome.started_unix_ns;
+        let sent = sent.lock().unwrap();
+        let since = |from: Duration| -> Vec<u64> {
+            let from = start + u64::try_from(from.as_nanos()).unwrap();
+            let late = sent.iter().filter(|(_, time)| *time >= from);
+            late.map(|(connection, _)| *connection).collect()
+        };
+        let early = sent.len() - since(SECOND_STAGE).len();
+        let early: BTreeSet<u64> = {
+            let mut times = sent.clone();
+            times.sort_unstable_by_key(|(_, time)| *time);
+            times[..early].iter().map(|(user, _)| *user).collect()
+        };
+        assert!(early.len() <= 2, "{workers} workers: {early:?} came first");
+        // What was due before the last stage may go late; after that a user rests.
+        let late = since(LAST_STAGE);
+        let users: BTreeSet<&u64> = late.iter().collect();
+        assert_eq!(late.len(), users.len(), "{workers} workers: {late:?}");
     }
+}
+
+#[test]
+fn users_end_with_their_stages() {
+    let server = Server::start(|_| Reply::Answer(OK.to_vec()));
+    let model = Model::Users {
+        users: 2,
+        think: Think::Fixed(Duration::from_millis(10)),
+        stages: vec![UserStage {
+            to: 2,
+            over: Duration::from_millis(100),
+        }],
+    };
+    let ended = run(job(server.address, model));
+    ended.check_sums();
+    assert!(ended.outcome.ran_for >= Duration::from_millis(100));
 }

@@ -1,10 +1,8 @@
 //! Keys and times in requests: unique over all workers, and what the account says of each.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use support::{OK, Reply, Server, closed, job, requests, run};
+use crate::support::{OK, Reply, Server, closed, job, requests, run};
 use waggle_load::{KEY_DIGITS, Prepared, Slot, Stamp, State, TIME_DIGITS, worker_and_sequence};
 
 const RECORDS: u32 = 3;
@@ -43,7 +41,7 @@ fn request() -> Prepared {
 fn no_two_records_share_a_key_or_a_time() {
     // The body decides, so that the account can be checked against what was said to each request.
     let server = Server::start(|request| {
-        let key: u64 = request.body[..KEY_DIGITS].parse().unwrap();
+        let key: u64 = request.text()[..KEY_DIGITS].parse().unwrap();
         let (_, sequence) = worker_and_sequence(key).unwrap();
         match sequence / u64::from(RECORDS) % 3 {
             0 => Reply::Answer(b"HTTP/1.1 429 Later\r\nContent-Length: 0\r\n\r\n".to_vec()),

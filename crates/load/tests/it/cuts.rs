@@ -1,17 +1,14 @@
 //! Request by request, the engine's account agrees with the server's own, however connections are cut and however the
 //! run ends.
 
-#![allow(clippy::unwrap_used, reason = "a test file")]
-
-mod support;
-
 use std::{collections::BTreeMap, time::Duration};
 
-use support::{
+use crate::support::{
     Ended, closed,
     cutter::{Close, Cutter, Done},
-    delays::stamped,
-    job, requests, take_all,
+    job, requests,
+    stamped::stamped,
+    take_all,
 };
 use waggle_load::{Arrivals, Failure, Interval, Model, Rate, State, Think, key_of, start};
 

@@ -1,10 +1,6 @@
 //! TLS and HTTP/2 against servers that share no line with the engine: those of Node (18 or newer, which `scripts/test`
 //! sees to).
 
-#![allow(clippy::unwrap_used, reason = "a test file")]
-
-mod support;
-
 use std::{
     io::{BufRead, BufReader, Write},
     net::SocketAddr,
@@ -12,8 +8,9 @@ use std::{
     time::Duration,
 };
 
-use support::{Ended, certificates::Authority, closed, expect, get, job, requests, run};
+use crate::support::{Ended, closed, expect, get, job, requests, run};
 use waggle_load::{BodyCheck, Job, Prepared, Protocol, Roots, Tls, TlsOptions};
+use waggle_testkit::tls::Authority;
 
 const REQUESTS: u64 = 500;
 
@@ -38,7 +35,10 @@ impl Node {
     fn start(mode: &str, close_after: u64) -> Self {
         let authority = Authority::new("ours");
         let signed = authority.sign("localhost", 2090);
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/node_server.mjs");
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/it/support/node_server.mjs"
+        );
         let mut child = Command::new("node")
             .args([script, mode])
             .stdin(Stdio::piped())

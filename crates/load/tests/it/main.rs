@@ -1,0 +1,22 @@
+//! The load engine from outside: jobs against servers that do as a test asks.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+mod answers;
+mod calibrate;
+mod counts;
+mod cuts;
+mod foreign;
+mod http2;
+mod limits;
+mod machine;
+mod running;
+mod scenario_failures;
+mod scenario_records;
+mod scenarios;
+mod stamps;
+mod starved;
+mod times;
+mod tls;

@@ -1,0 +1,224 @@
+//! What the engine's tests share: a job to begin with, and what must hold after every run.
+
+pub(crate) mod child;
+pub(crate) mod cutter;
+pub(crate) mod scenarios;
+pub(crate) mod shop;
+pub(crate) mod stamped;
+pub(crate) mod streams;
+
+use std::{net::SocketAddr, time::Duration};
+
+use hdrhistogram::Histogram;
+use waggle_load::{
+    BodyCheck, Counts, Expect, Failure, Interval, Job, Limits, Model, Outcome, Prepared, Running,
+    StepCounts, Target, Transport, What, start,
+};
+pub(crate) use waggle_testkit::http::{Reply, Request, Server};
+
+pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+pub(crate) fn get() -> Prepared {
+    Prepared {
+        bytes: b"GET / HTTP/1.1\r\nHost: test\r\n\r\n".to_vec(),
+        slots: Vec::new(),
+        records: 0,
+        is_head: false,
+    }
+}
+
+/// A job of GETs that ends after half a minute at the latest.
+pub(crate) fn job(address: SocketAddr, model: Model) -> Job {
+    Job {
+        name: "get".to_owned(),
+        targets: vec![Target { address }],
+        transport: Transport::default(),
+        model,
+        what: What::Requests {
+            requests: vec![get()],
+            expect: Expect {
+                status: Vec::new(),
+                body: BodyCheck::Any,
+            },
+        },
+        limits: Limits::default(),
+        workers: vec![None],
+        interval: Duration::from_millis(50),
+        at_most: Duration::from_secs(30),
+        requests_at_most: None,
+        account_at_most: None,
+        seed: 7,
+    }
+}
+
+/// The requests of a job that has some.
+pub(crate) fn requests(job: &mut Job) -> &mut Vec<Prepared> {
+    match &mut job.what {
+        What::Requests { requests, .. } => requests,
+        What::Scenario(_) => panic!("a scenario has no requests made ahead"),
+    }
+}
+
+/// What the answers of such a job must be.
+pub(crate) fn expect(job: &mut Job) -> &mut Expect {
+    match &mut job.what {
+        What::Requests { expect, .. } => expect,
+        What::Scenario(_) => panic!("a scenario expects by step"),
+    }
+}
+
+pub(crate) fn closed(connections: usize, pipelining: usize) -> Model {
+    Model::Closed {
+        connections,
+        pipelining,
+    }
+}
+
+/// A run that has ended.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) intervals: Vec<Interval>,
+}
+
+pub(crate) fn run(job: Job) -> Ended {
+    take_all(start(job).unwrap())
+}
+
+pub(crate) fn take_all(running: Running) -> Ended {
+    let mut intervals = Vec::new();
+    while !running.has_ended() {
+        intervals.extend(running.next_interval(Duration::from_millis(100)));
+    }
+    Ended {
+        outcome: running.join(),
+        intervals,
+    }
+}
+
+/// Failures of all kinds, those to connect among them.
+pub(crate) fn count_failures(counts: &Counts) -> u64 {
+    counts.failures.0.iter().map(|(_, count)| count).sum()
+}
+
+/// Stops a run as soon as what it has counted is as wished; it may also end by itself.
+pub(crate) fn run_until(job: Job, is_enough: impl FnMut(&Counts) -> bool) -> Ended {
+    stop_when(start(job).unwrap(), is_enough)
+}
+
+/// The same, of one that was started.
+pub(crate) fn stop_when(running: Running, mut is_enough: impl FnMut(&Counts) -> bool) -> Ended {
+    let (mut counted, mut intervals) = (Counts::default(), Vec::new());
+    while !running.has_ended() {
+        let Some(interval) = running.next_interval(Duration::from_millis(100)) else {
+            continue;
+        };
+        counted.follow(&interval.counts);
+        if is_enough(&counted) {
+            running.stop();
+        }
+        intervals.push(interval);
+    }
+    Ended {
+        outcome: running.join(),
+        intervals,
+    }
+}
+
+impl Ended {
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.outcome.totals
+    }
+
+    pub(crate) fn failures(&self) -> Vec<(Failure, u64)> {
+        self.outcome.totals.failures.0.clone()
+    }
+
+    pub(crate) fn merged(
+        &self,
+        histogram: impl Fn(&Interval) -> &Histogram<u64>,
+    ) -> Histogram<u64> {
+        let mut sum = histogram(&self.intervals[0]).clone();
+        for interval in &self.intervals[1..] {
+            sum.add(histogram(interval)).unwrap();
+        }
+        sum
+    }
+
+    /// What must hold after every run, whatever happened in it.
+    pub(crate) fn check_sums(&self) {
+        let totals = self.counts();
+        assert_eq!(
+            totals.sent,
+            totals.succeeded + totals.failed + totals.in_flight,
+            "{totals:?}"
+        );
+        assert_eq!(totals.due, totals.sent + totals.skipped, "{totals:?}");
+        let mut sum = Counts::default();
+        for (place, interval) in self.intervals.iter().enumerate() {
+            sum.follow(&interval.counts);
+            let start = self.intervals[..place]
+                .last()
+                .map_or(Duration::ZERO, |last| last.start + last.length);
+            assert_eq!(interval.start, start, "intervals must follow each other");
+            check_littles_law(interval);
+        }
+        sum.engine_cpu_busiest = totals.engine_cpu_busiest;
+        sum.engine_wanted_busiest = totals.engine_wanted_busiest;
+        assert_eq!(&sum, totals, "the intervals must add up to the totals");
+        assert_eq!(
+            self.merged(|interval| &interval.response_time).len(),
+            totals.succeeded
+        );
+        assert_eq!(
+            self.merged(|interval| &interval.service_time).len(),
+            totals.succeeded
+        );
+        assert_eq!(self.merged(|interval| &interval.lag).len(), totals.sent);
+        self.check_steps();
+    }
+
+    /// The steps of a scenario are all of it.
+    fn check_steps(&self) {
+        let totals = self.counts();
+        let mut all = StepCounts::default();
+        for (number, step) in self.outcome.steps.iter().enumerate() {
+            all.join(step);
+            let mut sum = StepCounts::default();
+            for interval in &self.intervals {
+                sum.join(&interval.steps[number].counts);
+            }
+            assert_eq!(&sum, step, "the intervals of step {number} must add up");
+            let response_time = self.merged(|interval| &interval.steps[number].response_time);
+            let service_time = self.merged(|interval| &interval.steps[number].service_time);
+            assert_eq!(response_time.len(), step.succeeded, "step {number}");
+            assert_eq!(service_time.len(), step.succeeded, "step {number}");
+        }
+        if !self.outcome.steps.is_empty() {
+            let found = (all.sent, all.succeeded, all.failed);
+            assert_eq!(found, (totals.sent, totals.succeeded, totals.failed));
+        }
+        let sessions = totals.sessions;
+        let under_way = sessions.started - sessions.completed - sessions.failed;
+        assert!(under_way <= self.outcome.connections_asked, "{sessions:?}");
+    }
+}
+
+/// The time in flight is that of the successes and what is told to lie beside it, over any stretch and whatever happens
+/// at its ends: but for half a microsecond a request and the three digits of a histogram there is nothing between.
+fn check_littles_law(interval: &Interval) {
+    let counts = &interval.counts;
+    let succeeded = counts.succeeded as f64;
+    let service_time = &interval.service_time;
+    let served_us = if service_time.is_empty() {
+        0.0
+    } else {
+        service_time.mean() * succeeded
+    };
+    let in_flight_us = counts.in_flight_time.as_secs_f64() * 1e6;
+    let landed_us = served_us + counts.in_flight_beside_ns as f64 / 1e3;
+    let allowed_us = succeeded + served_us / 1e3 + 1.0;
+    assert!(
+        (in_flight_us - landed_us).abs() <= allowed_us,
+        "{in_flight_us} µs in flight, {landed_us} µs landed: {counts:?}"
+    );
+}
