@@ -1,6 +1,6 @@
 //! The answer to the study's question, in sentences made from the numbers and no further than they go.
 
-use waggle_results::RunInfo;
+use waggle_results::{LoadModel, RunInfo};
 use waggle_stats::{Estimate, Verdict};
 
 use crate::{
@@ -373,11 +373,13 @@ fn beside_cpus(cell: &CellModel, info: &RunInfo) -> &'static str {
     let answered = cell
         .achieved_share
         .is_some_and(|share| share >= ALL_ANSWERED);
-    match info.load_model.as_str() {
-        "open" if answered => "so that no more was asked for is the likelier limit",
-        "users" => {
+    match info.load_model {
+        LoadModel::Open if answered => "so that no more was asked for is the likelier limit",
+        LoadModel::Users => {
             "so that what the users asked for, or waiting, for disk, locks or answers, is the likelier limit"
         }
-        _ => "so that waiting, for disk, locks or answers, is the likelier limit",
+        LoadModel::Open | LoadModel::Closed => {
+            "so that waiting, for disk, locks or answers, is the likelier limit"
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
 //! select. The cell's verdict says whether they may be believed.
 
-use waggle_results::{CellInfo, LedgerInfo, PhaseName, RunInfo, Trial};
+use waggle_results::{CellInfo, FailureKind, LedgerInfo, PhaseName, RunInfo, Trial};
 use waggle_stats::{Estimate, Reason, Verdict};
 
 use crate::{
@@ -47,7 +47,7 @@ pub struct CellModel {
     pub succeeded: u64,
     pub failed: u64,
     /// Failures by kind, the most frequent first.
-    pub failures: Vec<(String, u64)>,
+    pub failures: Vec<(FailureKind, u64)>,
     /// Failed ÷ answered, an estimate over trials is of no use for something that should be nothing.
     pub error_share: Option<f64>,
     /// Answered ÷ due requests, in the trial that achieved least.
@@ -169,15 +169,15 @@ pub(crate) fn cell(
 }
 
 /// Every kind of failure in any cell, the most frequent first.
-pub fn failure_kinds(cells: &[CellModel]) -> Vec<&str> {
-    let mut sums: Vec<(&str, u64)> = Vec::new();
-    for (kind, count) in cells.iter().flat_map(|cell| &cell.failures) {
-        match sums.iter_mut().find(|(name, _)| name == kind) {
+pub fn failure_kinds(cells: &[CellModel]) -> Vec<FailureKind> {
+    let mut sums: Vec<(FailureKind, u64)> = Vec::new();
+    for &(kind, count) in cells.iter().flat_map(|cell| &cell.failures) {
+        match sums.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, sum)) => *sum += count,
-            None => sums.push((kind, *count)),
+            None => sums.push((kind, count)),
         }
     }
-    sums.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    sums.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     sums.into_iter().map(|(kind, _)| kind).collect()
 }
 

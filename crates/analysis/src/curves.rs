@@ -1,9 +1,10 @@
 //! Outcomes over the levels of a factor that are numbers: a chart for each outcome, a line for each combination of the other factors'
 //! levels, with what somebody published where it is the same number. The numbers are those of the tables.
 
-use waggle_results::{PublishedInfo, RunInfo};
+use waggle_results::{FailureKind, PublishedInfo, RunInfo};
 use waggle_stats::{Estimate, Part};
 
+use crate::text::Unit;
 use crate::{
     CellModel, Factor, Kind, PublishedModel, TrialModel, as_f64,
     cell::failure_kinds,
@@ -12,7 +13,6 @@ use crate::{
     outcome::{Outcome, outcomes},
     threshold::{Number, is_recovery, number},
 };
-use crate::{text::Unit, words};
 
 /// A line through two points says nothing of a course.
 const LEVELS_AT_LEAST: usize = 3;
@@ -63,7 +63,7 @@ pub struct CurvePoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedOver {
     /// The most frequent first.
-    pub kinds: Vec<String>,
+    pub kinds: Vec<FailureKind>,
     /// Line, level, and the share of each kind.
     pub shares: Vec<(usize, usize, Vec<f64>)>,
 }
@@ -260,23 +260,21 @@ fn recovery(layout: &Layout, cells: &[CellModel], beside: &Beside<'_>) -> Option
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
     // Attempts to connect are no requests, and no share of them.
-    let kinds: Vec<&str> = failure_kinds(cells)
+    let kinds: Vec<FailureKind> = failure_kinds(cells)
         .into_iter()
-        .filter(|kind| !words::is_attempt(kind))
+        .filter(|kind| !kind.is_connect_attempt())
         .collect();
     let shares = layout.places().map(|(line, level, at)| {
         let cell = &cells[at];
         let answered = as_f64((cell.succeeded + cell.failed).max(1));
-        let share = |kind: &&str| {
+        let share = |kind: &FailureKind| {
             let found = cell.failures.iter().find(|(name, _)| name == kind);
             found.map_or(0.0, |(_, count)| as_f64(*count) / answered)
         };
         (line, level, kinds.iter().map(share).collect())
     });
-    (!kinds.is_empty()).then(|| FailedOver {
-        shares: shares.collect(),
-        kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
-    })
+    let shares = shares.collect();
+    (!kinds.is_empty()).then_some(FailedOver { shares, kinds })
 }
 
 /// Published figures, and how a study names their numbers.

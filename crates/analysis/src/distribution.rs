@@ -3,7 +3,7 @@
 //! Percentiles are never averaged within a trial; over trials each trial's percentile is one observation.
 
 use hdrhistogram::Histogram;
-use waggle_results::FailureCount;
+use waggle_results::{FailureCount, FailureKind};
 use waggle_stats::Estimate;
 
 use crate::judge;
@@ -158,12 +158,14 @@ pub(crate) fn spectrum(histogram: &Histogram<u64>) -> Vec<SpectrumPoint> {
 }
 
 /// Failures added up by kind, the most frequent first.
-pub(crate) fn by_kind<'a>(failures: impl Iterator<Item = &'a FailureCount>) -> Vec<(String, u64)> {
-    let mut kinds: Vec<(String, u64)> = Vec::new();
+pub(crate) fn by_kind<'a>(
+    failures: impl Iterator<Item = &'a FailureCount>,
+) -> Vec<(FailureKind, u64)> {
+    let mut kinds: Vec<(FailureKind, u64)> = Vec::new();
     for failure in failures {
         match kinds.iter_mut().find(|(kind, _)| *kind == failure.kind) {
             Some((_, count)) => *count += failure.count,
-            None => kinds.push((failure.kind.clone(), failure.count)),
+            None => kinds.push((failure.kind, failure.count)),
         }
     }
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -1,6 +1,6 @@
 //! What was killed in mid-trial, how long that took, and what it cost: a trial's own figures, and a cell's over its trials.
 
-use waggle_results::{DisturbanceInfo, FailureCount, PhaseName, Trial};
+use waggle_results::{DisturbanceInfo, FailureCount, FailureKind, PhaseName, Trial};
 use waggle_stats::Estimate;
 
 use crate::{FindModel, TrialModel, distribution::by_kind, judge};
@@ -38,7 +38,7 @@ pub struct CellDisturbed {
     pub silence_to_the_end: bool,
     /// Failed requests of the whole load, over the counted trials, the most frequent kind first.
     pub failed: u64,
-    pub failures: Vec<(String, u64)>,
+    pub failures: Vec<(FailureKind, u64)>,
 }
 
 /// One kill over the trials of a cell.

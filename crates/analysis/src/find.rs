@@ -1,6 +1,6 @@
 //! The searches of a run: what each trial showed of the level it had, and the answer of each cell.
 
-use waggle_results::{FindInfo, ReadError, Run, RunInfo, Trial, TrialKey};
+use waggle_results::{FindInfo, LevelKind, ReadError, Run, RunInfo, Trial, TrialKey};
 use waggle_stats::{Answer, Evidence, Levels, Search, Settings, Tried};
 
 use crate::text;
@@ -41,7 +41,7 @@ impl FindModel {
     /// A level with its unit: `3,250/s`, `40 users`.
     #[must_use]
     pub fn level(&self, level: f64) -> String {
-        self::level(&self.info.what, level)
+        self::level(self.info.what, level)
     }
 
     /// The trials of a cell at the highest level that holds.
@@ -72,7 +72,7 @@ impl FindModel {
 
 /// A level of what is searched for, with its unit.
 #[must_use]
-pub fn level(what: &str, level: f64) -> String {
+pub fn level(kind: LevelKind, level: f64) -> String {
     let number = if level.fract() == 0.0 && level < 1e15 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -84,11 +84,11 @@ pub fn level(what: &str, level: f64) -> String {
     } else {
         text::three(level)
     };
-    match what {
-        "rate" => format!("{number}/s"),
-        "users" if number == "1" => "1 user".to_owned(),
-        "connections" if number == "1" => "1 connection".to_owned(),
-        other => format!("{number} {other}"),
+    match kind {
+        LevelKind::Rate => format!("{number}/s"),
+        LevelKind::Users if number == "1" => "1 user".to_owned(),
+        LevelKind::Connections if number == "1" => "1 connection".to_owned(),
+        LevelKind::Users | LevelKind::Connections => format!("{number} {kind}"),
     }
 }
 
@@ -157,9 +157,9 @@ fn settings(find: &FindInfo) -> Settings {
         precision: find.precision,
         confirm: find.confirm,
         trials_at_most: find.trials_at_most,
-        levels: match find.what.as_str() {
-            "rate" => Levels::Fine,
-            _ => Levels::Whole,
+        levels: match find.what {
+            LevelKind::Rate => Levels::Fine,
+            LevelKind::Users | LevelKind::Connections => Levels::Whole,
         },
     }
 }

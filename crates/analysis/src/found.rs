@@ -1,5 +1,6 @@
 //! What a search found, in a sentence made from its answer and no further than that goes.
 
+use waggle_results::LevelKind;
 use waggle_stats::{Answer, End};
 
 use crate::text;
@@ -9,13 +10,13 @@ impl FindModel {
     /// The answer of one cell as a sentence; `at` names the cell, or nothing.
     #[must_use]
     pub fn sentence(&self, search: &CellSearch, at: &str) -> String {
-        sentence(&self.info.what, &search.answer, at)
+        sentence(self.info.what, &search.answer, at)
     }
 }
 
-/// An answer as a sentence. `what` is `rate`, `users` or `connections`; `at` names the place, or nothing.
+/// An answer as a sentence; `at` names the place, or nothing.
 #[must_use]
-pub fn sentence(what: &str, answer: &Answer, at: &str) -> String {
+pub fn sentence(what: LevelKind, answer: &Answer, at: &str) -> String {
     let level = |level: f64| super::level(what, level);
     let trials = trials(answer.trials);
     let why = because(answer);
@@ -121,10 +122,12 @@ fn at_place(at: &str, said: &str) -> String {
 }
 
 /// `rate`, `number of users`.
-pub fn noun(what: &str) -> String {
-    match what {
-        "rate" => "rate".to_owned(),
-        other => format!("number of {other}"),
+#[must_use]
+pub fn noun(kind: LevelKind) -> &'static str {
+    match kind {
+        LevelKind::Rate => "rate",
+        LevelKind::Users => "number of users",
+        LevelKind::Connections => "number of connections",
     }
 }
 

@@ -1,8 +1,8 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
 use waggle_results::{
-    CountsRow, EngineInfo, IntervalRow, LedgerInfo, MachineInfo, PhaseName, RunInfo, Trial,
-    TrialEnd, TrialHistograms,
+    self as results, CountsRow, EngineInfo, IntervalRow, LedgerInfo, MachineInfo, PhaseName,
+    RunInfo, Trial, TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
     Counts, Engine, Estimate, Findings, Ledger, LoadCourse, LoadModel, Machine, Reason,
@@ -50,7 +50,7 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         time_bound_us: info.find.as_ref().and_then(|find| {
             time_bound_us(find.conditions.iter().map(|condition| Bound {
                 number: &condition.number,
-                is_upper: matches!(condition.op.as_str(), "<" | "<="),
+                is_upper: condition.op.is_upper_bound(),
                 value: condition.value,
             }))
         }),
@@ -143,10 +143,10 @@ pub(crate) fn cell(
 }
 
 fn load_model(info: &RunInfo) -> LoadModel {
-    match info.load_model.as_str() {
-        "open" => LoadModel::Open,
-        "users" => LoadModel::Users,
-        _ => LoadModel::Closed,
+    match info.load_model {
+        results::LoadModel::Closed => LoadModel::Closed,
+        results::LoadModel::Open => LoadModel::Open,
+        results::LoadModel::Users => LoadModel::Users,
     }
 }
 

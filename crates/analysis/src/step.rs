@@ -1,6 +1,6 @@
 //! The steps and sessions of a scenario: of one trial, and over the trials of a cell.
 
-use waggle_results::{FailureCount, PhaseName, SessionCounts, Trial};
+use waggle_results::{FailureCount, FailureKind, PhaseName, SessionCounts, Trial};
 use waggle_stats::Estimate;
 
 use crate::{
@@ -36,7 +36,7 @@ pub struct StepModel {
     pub succeeded: u64,
     pub failed: u64,
     /// Failures by kind, the most frequent first.
-    pub failures: Vec<(String, u64)>,
+    pub failures: Vec<(FailureKind, u64)>,
     /// Failed ÷ answered.
     pub error_share: Option<f64>,
     /// Of the histograms of all counted trials together.

@@ -92,14 +92,6 @@ pub fn set_time_s(seconds: f64) -> String {
     }
 }
 
-/// Which level of a load can rise and fall, by its model, as levels are named.
-pub fn load_level(load_model: &str) -> &'static str {
-    match load_model {
-        "open" => "rate",
-        _ => "users",
-    }
-}
-
 /// `512 B`, `12.3 MiB`.
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -61,15 +61,10 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
             "the run has no number {}",
             threshold.number.join(".")
         )),
-        (Some(_), Some(value)) if compare(value, &threshold.op, threshold.value).is_none() => {
-            Some(format!("{} is not a comparison", threshold.op))
-        }
         _ => None,
     };
     let holds = reason.is_none()
-        && number
-            .and_then(|value| compare(value, &threshold.op, threshold.value))
-            .unwrap_or(false);
+        && number.is_some_and(|number| threshold.op.holds(number, threshold.value));
     ThresholdCell {
         cell: cell.cell,
         holds,
@@ -93,22 +88,6 @@ fn not_recovered(cell: &CellModel) -> String {
             text::set_time_s(recovery.not_within_s().unwrap_or(recovery.asked.at_most_s))
         ),
         None => "no trial of it came to the end of its recovery".to_owned(),
-    }
-}
-
-/// `None`: no such comparison.
-fn compare(value: f64, op: &str, limit: f64) -> Option<bool> {
-    match op {
-        "<" => Some(value < limit),
-        "<=" => Some(value <= limit),
-        ">" => Some(value > limit),
-        ">=" => Some(value >= limit),
-        #[expect(
-            clippy::float_cmp,
-            reason = "equality is asked of counts, which are whole and exact"
-        )]
-        "==" => Some(value == limit),
-        _ => None,
     }
 }
 

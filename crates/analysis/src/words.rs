@@ -59,14 +59,3 @@ pub fn phase(phase: PhaseName) -> &'static str {
         PhaseName::CoolDown => "cool-down",
     }
 }
-
-/// Whether a kind of failure counts attempts to connect and not requests.
-#[must_use]
-pub fn is_attempt(kind: &str) -> bool {
-    matches!(kind, "refused" | "connect_failed" | "no_port") || kind.starts_with("handshake_")
-}
-
-/// `status_503` → `status 503`, `timed_out` → `timed out`.
-pub fn failure(kind: &str) -> String {
-    kind.replace('_', " ")
-}

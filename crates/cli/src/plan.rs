@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use waggle_analysis::level;
+use waggle_results::LevelKind;
+use waggle_runner::level_kind;
 use waggle_study::{Cell, Disturbance, Find, Fresh, LoadModel, Order, Study};
 use waggle_units::format_duration;
 
@@ -73,7 +75,7 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
 
 /// Which trials a search makes hangs on what they show, so that only their number can be told.
 fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Plan) {
-    let level = |of: f64| level(find.what.name(), of);
+    let level = |of: f64| level(level_kind(find.what), of);
     let conditions: Vec<&str> = find
         .conditions
         .iter()
@@ -150,8 +152,9 @@ fn fall(cell: &Cell) -> String {
         return String::new();
     };
     let what = match cell.load {
-        LoadModel::Open { .. } => "rate",
-        LoadModel::Closed { .. } | LoadModel::Users { .. } => "users",
+        LoadModel::Open { .. } => LevelKind::Rate,
+        LoadModel::Closed { .. } => LevelKind::Connections,
+        LoadModel::Users { .. } => LevelKind::Users,
     };
     format!(
         ", then {} for {}",

@@ -7,8 +7,8 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waggle_analysis::words;
-use waggle_results::PhaseName;
-use waggle_runner::Event;
+use waggle_results::{LevelKind, PhaseName};
+use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
 
 use crate::{
@@ -24,7 +24,7 @@ pub(crate) struct Shape {
     pub(crate) cells: Vec<u32>,
     pub(crate) repeat: u32,
     /// What is searched for: `rate`, `users`, `connections`.
-    pub(crate) what: Option<&'static str>,
+    pub(crate) what: Option<LevelKind>,
 }
 
 impl Shape {
@@ -32,7 +32,7 @@ impl Shape {
         Self {
             cells: study.cells.iter().map(|cell| cell.number).collect(),
             repeat: study.repeat,
-            what: study.find.as_ref().map(|find| find.what.name()),
+            what: study.find.as_ref().map(|find| level_kind(find.what)),
         }
     }
 }
@@ -358,7 +358,7 @@ mod tests {
         let shape = Shape {
             cells: (1..=12).collect(),
             repeat: 3,
-            what: Some("rate"),
+            what: Some(LevelKind::Rate),
         };
         let mut progress = Progress::new(shape, true);
         for event in events {

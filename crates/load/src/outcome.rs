@@ -60,45 +60,6 @@ pub enum HandshakeFailure {
     Malformed,
 }
 
-impl Failure {
-    /// The name of its kind in files and on screens: lower case, words joined by underscores.
-    #[must_use]
-    pub fn name(self) -> String {
-        let name = match self {
-            Self::Refused => "refused",
-            Self::ConnectFailed => "connect_failed",
-            Self::NoPort => "no_port",
-            Self::Reset => "reset",
-            Self::TimedOut => "timed_out",
-            Self::Status(status) => return format!("status_{status}"),
-            Self::Malformed => "malformed",
-            Self::WrongBody => "wrong_body",
-            Self::Handshake(failure) => failure.name(),
-            Self::Protocol => "protocol",
-            Self::CheckFailed => "check_failed",
-            Self::NotCaptured => "not_captured",
-            Self::BodyNotKept => "body_not_kept",
-        };
-        name.to_owned()
-    }
-}
-
-impl HandshakeFailure {
-    fn name(self) -> &'static str {
-        match self {
-            Self::UnknownIssuer => "handshake_unknown_issuer",
-            Self::Expired => "handshake_expired",
-            Self::WrongName => "handshake_wrong_name",
-            Self::Certificate => "handshake_certificate",
-            Self::NoProtocol => "handshake_no_protocol",
-            Self::Refused => "handshake_refused",
-            Self::Cut => "handshake_cut",
-            Self::TimedOut => "handshake_timed_out",
-            Self::Malformed => "handshake_malformed",
-        }
-    }
-}
-
 /// Failures by kind; few kinds, so a sorted list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failures(pub Vec<(Failure, u64)>);

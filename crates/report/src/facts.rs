@@ -1,6 +1,9 @@
 //! How it was measured, as pairs of term and text: what another must know to repeat it.
 
-use waggle_results::{FeedInfo, FindInfo, RunInfo, ScenarioInfo, ScheduleInfo};
+use waggle_results::{
+    FeedInfo, FindInfo, Fresh, LoadModel, RunInfo, ScenarioInfo, ScheduleInfo, TrialOrder,
+    WarmUpUntil,
+};
 
 use crate::text::{self, Unit};
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, found, is_external, level};
@@ -23,7 +26,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
             format!("{}: {}", info.system, info.system_summary),
         ),
         ("Components", components(info)),
-        ("Load model", load_model(&info.load_model)),
+        ("Load model", load_model(info.load_model).to_owned()),
         ("Response time", response_time(info).to_owned()),
         ("Schedule", schedule(info)),
         ("Order", order(info)),
@@ -112,13 +115,13 @@ fn search(find: &FindInfo) -> String {
         .iter()
         .map(|condition| condition.text.as_str())
         .collect();
-    let level = |of: f64| level(&find.what, of);
+    let level = |of: f64| level(find.what, of);
     format!(
         "the highest {} with {}; from {}, doubled or halved between {} and {}, then halfway on the log scale to within {}; \
          confirmed in {} trials, at most {} trials a cell; a trial that is overloaded, incomplete or unsteady is not met, one \
          that failed, is inconsistent or was limited by the instrument is no evidence; each cell's numbers are those at the \
          highest level that holds",
-        found::noun(&find.what),
+        found::noun(find.what),
         conditions.join(" and "),
         level(find.from),
         level(find.at_least),
@@ -158,11 +161,7 @@ fn scenario(told: &ScenarioInfo) -> String {
     let feed = |feed: &FeedInfo| {
         let from = feed.from.as_deref().unwrap_or("the study");
         let rows = text::count(feed.rows);
-        format!(
-            "{} ({rows} rows from {from}, {})",
-            feed.name,
-            feed.order.replace('_', " ")
-        )
+        format!("{} ({rows} rows from {from}, {})", feed.name, feed.order)
     };
     let feeds: Vec<String> = told.feeds.iter().map(feed).collect();
     let mut text = format!(
@@ -176,29 +175,28 @@ fn scenario(told: &ScenarioInfo) -> String {
     text
 }
 
-fn load_model(model: &str) -> String {
+fn load_model(model: LoadModel) -> &'static str {
     match model {
-        "closed" => {
-            "closed: each connection sends its next request when an answer has made room".to_owned()
+        LoadModel::Closed => {
+            "closed: each connection sends its next request when an answer has made room"
         }
-        "open" => {
-            "open: requests fall due at the rate asked for, whether answers come or not".to_owned()
+        LoadModel::Open => {
+            "open: requests fall due at the rate asked for, whether answers come or not"
         }
-        "users" => "users: each user thinks between an answer and the next request".to_owned(),
-        other => other.to_owned(),
+        LoadModel::Users => "users: each user thinks between an answer and the next request",
     }
 }
 
 fn response_time(info: &RunInfo) -> &'static str {
-    match info.load_model.as_str() {
+    match info.load_model {
         _ if info.scenario.is_some() => {
             "from due to the whole answer; a session's first request is due when the session is, each later one when the answer before \
              it has come and the pause between them is over"
         }
-        "open" => {
+        LoadModel::Open => {
             "from the instant a request was due to the instant its answer was whole; waiting in the client counts"
         }
-        _ => {
+        LoadModel::Closed | LoadModel::Users => {
             "from due to the whole answer; in this load model a request is due when it is sent, and no sample is made up"
         }
     }
@@ -206,7 +204,7 @@ fn response_time(info: &RunInfo) -> &'static str {
 
 fn schedule(info: &RunInfo) -> String {
     let schedule = &info.schedule;
-    let is_kept_up = schedule.fresh.as_deref() == Some("cell");
+    let is_kept_up = schedule.fresh == Fresh::Cell;
     let external = external_components(info);
     let on = if is_external(info) {
         "on the server that ran already".to_owned()
@@ -230,12 +228,12 @@ fn schedule(info: &RunInfo) -> String {
         (None, 1) => format!("1 repetition {on}"),
         (None, repeat) => format!("{repeat} repetitions {on}"),
     };
-    let warm_up = match schedule.warm_up_until.as_str() {
-        "steady" => format!(
+    let warm_up = match schedule.warm_up_until {
+        WarmUpUntil::Steady => format!(
             "until steady, at most {}",
             text::set_time_s(schedule.warm_up_at_most_s)
         ),
-        _ => text::set_time_s(schedule.warm_up_at_most_s),
+        WarmUpUntil::Time | WarmUpUntil::Requests => text::set_time_s(schedule.warm_up_at_most_s),
     };
     let warm_up = match schedule.warm_up_requests {
         Some(requests) => format!("{} requests, at most {warm_up}", text::count(requests)),
@@ -253,11 +251,11 @@ fn schedule(info: &RunInfo) -> String {
         format!(
             ", the first {} at most {}",
             text::set_time_s(first.time_s),
-            level(text::load_level(&info.load_model), first.level)
+            level(info.load_model.level_kind(), first.level)
         )
     });
     let fall = schedule.recovery.map(|recovery| {
-        let what = text::load_level(&info.load_model);
+        let what = info.load_model.level_kind();
         format!(
             "then {} for {} (left out), recovered with the last interval in which a request failed, no answer came, or the \
              p99 of response time was above {}; ",
@@ -276,20 +274,19 @@ fn schedule(info: &RunInfo) -> String {
 
 fn order(info: &RunInfo) -> String {
     let seed = info.seed;
-    match (info.schedule.order.as_str(), &info.find) {
-        (order, Some(_)) => format!(
-            "cell by cell, {}; within a cell each level follows from the trials before it",
-            match order {
-                "shuffled" => format!("shuffled by seed {seed}"),
-                _ => "as listed".to_owned(),
-            }
-        ),
-        (order, None) if info.schedule.fresh.is_some() => match order {
-            "shuffled" => format!("cell by cell, shuffled by seed {seed}"),
-            _ => "cell by cell, as listed".to_owned(),
-        },
-        ("shuffled", None) => format!("shuffled within each repetition by seed {seed}"),
-        _ => "as listed, in each repetition".to_owned(),
+    let cells = match info.schedule.order {
+        TrialOrder::Shuffled => format!("cell by cell, shuffled by seed {seed}"),
+        TrialOrder::AsListed => "cell by cell, as listed".to_owned(),
+    };
+    match (&info.find, info.schedule.fresh, info.schedule.order) {
+        (Some(_), ..) => {
+            format!("{cells}; within a cell each level follows from the trials before it")
+        }
+        (None, Fresh::Cell, _) => cells,
+        (None, Fresh::Trial, TrialOrder::Shuffled) => {
+            format!("shuffled within each repetition by seed {seed}")
+        }
+        (None, Fresh::Trial, TrialOrder::AsListed) => "as listed, in each repetition".to_owned(),
     }
 }
 

@@ -16,8 +16,10 @@
 
 mod calibration;
 mod encoded;
+mod failure;
 mod folder;
 mod hlog;
+mod kinds;
 mod on_the_way;
 mod out;
 mod read;
@@ -27,10 +29,12 @@ mod trial;
 mod writer;
 
 pub use calibration::{CalibratedShape, CalibrationFile};
+pub use failure::{FailureKind, UnknownFailure};
 pub use folder::{RunFolder, WriteError};
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
 };
+pub use kinds::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder, WarmUpUntil};
 pub use on_the_way::PlaceLogs;
 pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
@@ -54,5 +58,6 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// records' way (`on_the_way`), the time until a place itself had a record (`arrival_delay.hlog`), the watches and published figures;
 /// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`), added what was
 /// killed in mid-trial (`disturbances`) and the load after the measured phase (`recovery`, `fall`), lets several factors name the rows of published
-/// figures, and notes what the CPUs did (`kept_awake`, `machine`).
-pub const FORMAT: u32 = 4;
+/// figures, and notes what the CPUs did (`kept_awake`, `machine`); 5 refuses words that are not in a closed set (models of load,
+/// orders, comparisons, kinds of failures) and always says how often the system was started anew (`fresh`).
+pub const FORMAT: u32 = 5;

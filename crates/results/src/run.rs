@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder, WarmUpUntil};
+
 /// The whole of `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,8 +29,7 @@ pub struct RunInfo {
     pub order: Vec<TrialKey>,
     pub schedule: ScheduleInfo,
     pub thresholds: Vec<ThresholdInfo>,
-    /// `closed`, `open` or `users`.
-    pub load_model: String,
+    pub load_model: LoadModel,
     pub host: Host,
     /// Where the records come from (file name, count), if records are sent.
     pub records_from: Option<String>,
@@ -112,8 +113,8 @@ pub struct WatchInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FindInfo {
-    /// `rate`, `users` or `connections`.
-    pub what: String,
+    /// Which number is searched for.
+    pub what: LevelKind,
     /// All must hold in a trial.
     pub conditions: Vec<ThresholdInfo>,
     /// The first level, and the bounds of those that are tried.
@@ -163,8 +164,7 @@ pub struct FlowInfo {
 #[serde(deny_unknown_fields)]
 pub struct FeedInfo {
     pub name: String,
-    /// `cycle`, `random`, `once` or `per_user`.
-    pub order: String,
+    pub order: FeedOrder,
     pub rows: u64,
     /// The file as the study names it; `None`: the rows stand in the study.
     pub from: Option<String>,
@@ -178,8 +178,7 @@ pub struct ThresholdInfo {
     pub text: String,
     /// The number's path, e.g. `["put-readings", "response_time", "p99"]`.
     pub number: Vec<String>,
-    /// `<`, `<=`, `>`, `>=` or `==`.
-    pub op: String,
+    pub op: Comparison,
     /// In the number's own unit: µs for times, 1/s for rates, a share of 1 for shares, else a count.
     pub value: f64,
 }
@@ -240,10 +239,8 @@ impl RunInfo {
 #[serde(deny_unknown_fields)]
 pub struct ScheduleInfo {
     pub repeat: u32,
-    /// `shuffled` or `as-listed`.
-    pub order: String,
-    /// `steady` or `time`.
-    pub warm_up_until: String,
+    pub order: TrialOrder,
+    pub warm_up_until: WarmUpUntil,
     pub warm_up_at_most_s: f64,
     /// With `measure_requests` the longest that it may take.
     pub measure_s: f64,
@@ -257,9 +254,9 @@ pub struct ScheduleInfo {
     pub interval_s: f64,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`.
     pub noisy_above: f64,
-    /// `cell`: the system was kept up over the trials of a cell; `None`: it was started anew for each. Since format 2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fresh: Option<String>,
+    /// How often the system was started anew. In formats up to 4 left out for each trial.
+    #[serde(default)]
+    pub fresh: Fresh,
     /// The load after the measured phase, in the first cell; `None`: it ends with that. Since format 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryInfo>,

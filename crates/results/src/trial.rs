@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-use crate::{RecoveryInfo, TrialKey};
+use crate::{FailureKind, RecoveryInfo, TrialKey};
 
 /// The largest count that is read: exact as a floating-point number, and a thousand of them add up in 64 bits.
 const COUNT_MAX: u64 = 1 << 53;
@@ -271,8 +271,7 @@ pub struct CountsRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailureCount {
-    /// `refused`, `connect_failed`, `reset`, `timed_out`, `status_503`, `malformed`, `wrong_body`, …
-    pub kind: String,
+    pub kind: FailureKind,
     #[serde(deserialize_with = "count")]
     pub count: u64,
 }

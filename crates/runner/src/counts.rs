@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
-use waggle_load::{self as load, Counts, Interval, State};
-use waggle_results::{CountsRow, EngineInfo, FailureCount, IntervalRow, SessionCounts, StepCounts};
+use waggle_load::{self as load, Counts, Failure, HandshakeFailure, Interval, State};
+use waggle_results::{
+    CountsRow, EngineInfo, FailureCount, FailureKind, IntervalRow, SessionCounts, StepCounts,
+};
 
 /// Which requests carry records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,18 +117,51 @@ pub(crate) fn session_counts(counts: load::SessionCounts) -> SessionCounts {
 }
 
 fn failures(failures: &load::Failures) -> Vec<FailureCount> {
-    let one = |(failure, count): &(load::Failure, u64)| FailureCount {
-        kind: failure.name(),
+    let count = |(failure, count): &(Failure, u64)| FailureCount {
+        kind: failure_kind(*failure),
         count: *count,
     };
-    failures.0.iter().map(one).collect()
+    failures.0.iter().map(count).collect()
+}
+
+/// A failure of the engine as results have it.
+pub(crate) fn failure_kind(failure: Failure) -> FailureKind {
+    match failure {
+        Failure::Refused => FailureKind::Refused,
+        Failure::ConnectFailed => FailureKind::ConnectFailed,
+        Failure::NoPort => FailureKind::NoPort,
+        Failure::Reset => FailureKind::Reset,
+        Failure::TimedOut => FailureKind::TimedOut,
+        Failure::Status(status) => FailureKind::Status(status),
+        Failure::Malformed => FailureKind::Malformed,
+        Failure::WrongBody => FailureKind::WrongBody,
+        Failure::Handshake(failure) => handshake_failure_kind(failure),
+        Failure::Protocol => FailureKind::Protocol,
+        Failure::CheckFailed => FailureKind::CheckFailed,
+        Failure::NotCaptured => FailureKind::NotCaptured,
+        Failure::BodyNotKept => FailureKind::BodyNotKept,
+    }
+}
+
+fn handshake_failure_kind(failure: HandshakeFailure) -> FailureKind {
+    match failure {
+        HandshakeFailure::UnknownIssuer => FailureKind::HandshakeUnknownIssuer,
+        HandshakeFailure::Expired => FailureKind::HandshakeExpired,
+        HandshakeFailure::WrongName => FailureKind::HandshakeWrongName,
+        HandshakeFailure::Certificate => FailureKind::HandshakeCertificate,
+        HandshakeFailure::NoProtocol => FailureKind::HandshakeNoProtocol,
+        HandshakeFailure::Refused => FailureKind::HandshakeRefused,
+        HandshakeFailure::Cut => FailureKind::HandshakeCut,
+        HandshakeFailure::TimedOut => FailureKind::HandshakeTimedOut,
+        HandshakeFailure::Malformed => FailureKind::HandshakeMalformed,
+    }
 }
 
 /// Counts and the engine's own figures over the measured phase, interval by interval.
 #[derive(Debug)]
 pub struct Measured {
     row: CountsRow,
-    failures: BTreeMap<String, u64>,
+    failures: BTreeMap<FailureKind, u64>,
     lag: Histogram<u64>,
     engine_cpu: Duration,
     engine_cpu_busiest: Duration,
@@ -181,7 +216,7 @@ impl Measured {
         sum.bytes_sent += row.bytes_sent;
         sum.bytes_received += row.bytes_received;
         for failure in &row.failures {
-            *self.failures.entry(failure.kind.clone()).or_default() += failure.count;
+            *self.failures.entry(failure.kind).or_default() += failure.count;
         }
         // A value beyond the bounds cannot come from a histogram of the same bounds.
         self.lag.add(&interval.lag).ok();
@@ -211,10 +246,10 @@ impl Measured {
     /// The counts of all intervals together.
     #[must_use]
     pub fn counts(&self) -> CountsRow {
-        let failures = self.failures.iter().map(|(kind, count)| FailureCount {
-            kind: kind.clone(),
-            count: *count,
-        });
+        let failures = self
+            .failures
+            .iter()
+            .map(|(&kind, &count)| FailureCount { kind, count });
         CountsRow {
             failures: failures.collect(),
             ..self.row.clone()

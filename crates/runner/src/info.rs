@@ -1,12 +1,13 @@
 //! `run.json` from the request: what is planned, on which machine, with which versions.
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FirstInfo, FlowInfo, Host, NamedText,
-    PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,
-    ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
+    self as results, CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FindInfo, FirstInfo,
+    FlowInfo, Host, LevelKind, NamedText, PublishedColumnInfo, PublishedInfo, PublishedRowInfo,
+    RecoveryInfo, RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, TrialOrder,
+    WatchInfo,
 };
 use waggle_study::{
-    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Published, Recovery, Scenario, Study,
+    Cell, FeedOrder, Fresh, LoadModel, Order, Plan, Published, Recovery, Scenario, Sought, Study,
     Threshold, ThresholdOp, WarmUpUntil,
 };
 
@@ -40,7 +41,7 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
         order: order(&request.plan),
         schedule: schedule(study, first),
         thresholds: thresholds(&study.thresholds),
-        load_model: load_model(&first.load).to_owned(),
+        load_model: load_model(&first.load),
         host: found.host,
         records_from: first
             .records()
@@ -86,12 +87,11 @@ fn scenario(scenario: &Scenario, study: &Study) -> ScenarioInfo {
     let feed = |feed: &waggle_study::Feed| FeedInfo {
         name: feed.name.clone(),
         order: match feed.order {
-            FeedOrder::Cycle => "cycle",
-            FeedOrder::Random => "random",
-            FeedOrder::Once => "once",
-            FeedOrder::PerUser => "per_user",
-        }
-        .to_owned(),
+            FeedOrder::Cycle => results::FeedOrder::Cycle,
+            FeedOrder::Random => results::FeedOrder::Random,
+            FeedOrder::Once => results::FeedOrder::Once,
+            FeedOrder::PerUser => results::FeedOrder::PerUser,
+        },
         rows: feed.table.rows.len() as u64,
         from: feed.from.clone(),
     };
@@ -148,16 +148,14 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
     ScheduleInfo {
         repeat: study.repeat,
         order: match study.order {
-            Order::Shuffled => "shuffled",
-            Order::AsListed => "as-listed",
-        }
-        .to_owned(),
+            Order::Shuffled => TrialOrder::Shuffled,
+            Order::AsListed => TrialOrder::AsListed,
+        },
         warm_up_until: match schedule.warm_up_until {
-            WarmUpUntil::Steady => "steady",
-            WarmUpUntil::Time => "time",
-            WarmUpUntil::Requests(_) => "requests",
-        }
-        .to_owned(),
+            WarmUpUntil::Steady => results::WarmUpUntil::Steady,
+            WarmUpUntil::Time => results::WarmUpUntil::Time,
+            WarmUpUntil::Requests(_) => results::WarmUpUntil::Requests,
+        },
         warm_up_at_most_s: schedule.warm_up_at_most.as_secs_f64(),
         measure_s: schedule.measure.as_secs_f64(),
         measure_requests: schedule.requests,
@@ -169,8 +167,8 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
         interval_s: first.measure.interval.as_secs_f64(),
         noisy_above: study.noisy_above,
         fresh: match study.fresh {
-            Fresh::Trial => None,
-            Fresh::Cell => Some("cell".to_owned()),
+            Fresh::Trial => results::Fresh::Trial,
+            Fresh::Cell => results::Fresh::Cell,
         },
         recovery: schedule.recovery.as_ref().map(recovery),
         first: schedule.first.map(|first| FirstInfo {
@@ -191,7 +189,7 @@ pub(crate) fn recovery(recovery: &Recovery) -> RecoveryInfo {
 
 pub(crate) fn find(study: &Study) -> Option<FindInfo> {
     study.find.as_ref().map(|find| FindInfo {
-        what: find.what.name().to_owned(),
+        what: level_kind(find.what),
         conditions: thresholds(&find.conditions),
         from: find.from,
         at_least: find.at_least,
@@ -204,25 +202,35 @@ pub(crate) fn find(study: &Study) -> Option<FindInfo> {
 
 fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdInfo> {
     let op = |op: ThresholdOp| match op {
-        ThresholdOp::Less => "<",
-        ThresholdOp::LessOrEqual => "<=",
-        ThresholdOp::Greater => ">",
-        ThresholdOp::GreaterOrEqual => ">=",
-        ThresholdOp::Equal => "==",
+        ThresholdOp::Less => Comparison::Less,
+        ThresholdOp::LessOrEqual => Comparison::LessOrEqual,
+        ThresholdOp::Greater => Comparison::Greater,
+        ThresholdOp::GreaterOrEqual => Comparison::GreaterOrEqual,
+        ThresholdOp::Equal => Comparison::Equal,
     };
     let told = |threshold: &Threshold| ThresholdInfo {
         text: threshold.text.clone(),
         number: threshold.number.clone(),
-        op: op(threshold.op).to_owned(),
+        op: op(threshold.op),
         value: threshold.value,
     };
     thresholds.iter().map(told).collect()
 }
 
-fn load_model(model: &LoadModel) -> &'static str {
+fn load_model(model: &LoadModel) -> results::LoadModel {
     match model {
-        LoadModel::Closed { .. } => "closed",
-        LoadModel::Open { .. } => "open",
-        LoadModel::Users { .. } => "users",
+        LoadModel::Closed { .. } => results::LoadModel::Closed,
+        LoadModel::Open { .. } => results::LoadModel::Open,
+        LoadModel::Users { .. } => results::LoadModel::Users,
+    }
+}
+
+/// What a study searches for, as results have it.
+#[must_use]
+pub fn level_kind(sought: Sought) -> LevelKind {
+    match sought {
+        Sought::Rate => LevelKind::Rate,
+        Sought::Users => LevelKind::Users,
+        Sought::Connections => LevelKind::Connections,
     }
 }

@@ -47,6 +47,7 @@ mod tests;
 pub use awake::{Awake, AwakeError, keep_awake};
 pub use driver::ProgramError;
 pub use event::Event;
+pub use info::level_kind;
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{Ended, RunError, RunRequest};

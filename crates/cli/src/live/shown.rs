@@ -248,7 +248,7 @@ fn failures(row: &CountsRow) -> Vec<(String, u64)> {
     let mut failures: Vec<(String, u64)> = row
         .failures
         .iter()
-        .map(|failure| (failure.kind.replace('_', " "), failure.count))
+        .map(|failure| (failure.kind.in_words(), failure.count))
         .collect();
     failures.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     failures

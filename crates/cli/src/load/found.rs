@@ -5,6 +5,7 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 use waggle_analysis::{level, text::plain};
+use waggle_results::LevelKind;
 use waggle_stats::{End, Tried};
 
 use super::summary::LoadResult;
@@ -24,7 +25,8 @@ pub(crate) struct FindResult {
     /// Where requests went, without name and password.
     pub(crate) url: String,
     /// What was searched for: `rate` (requests per second), `users` or `connections`.
-    pub(crate) find: String,
+    #[schemars(with = "String")]
+    pub(crate) find: LevelKind,
     /// The conditions; all must hold.
     pub(crate) conditions: Vec<String>,
     /// The first level.
@@ -80,7 +82,7 @@ pub(crate) struct FindStep {
 }
 
 /// One step in a line: `rate 2,000/s  met  1.99k/s  p50 820 µs  p99 12.4 ms`.
-pub(super) fn line(what: &str, step: &FindStep) -> String {
+pub(super) fn line(what: LevelKind, step: &FindStep) -> String {
     let time = |us: Option<u64>| us.map_or_else(|| "–".to_owned(), microseconds);
     let result = &step.result;
     let mut line = format!(
@@ -111,7 +113,7 @@ pub(super) fn text(found: &FindResult, steps: &[FindStep]) -> String {
         found.conditions.join(" and ")
     );
     for step in steps {
-        let _ = writeln!(out, "{}", line(&found.find, step));
+        let _ = writeln!(out, "{}", line(found.find, step));
     }
     let _ = writeln!(out, "{}", found.answer);
     out

@@ -125,7 +125,7 @@ fn find(
     let quiet = flags.output.quiet;
     let found = search::run(flags, (what, conditions), to, |step| {
         if !quiet {
-            say::aside(&found::line(what.noun(), step));
+            say::aside(&found::line(what.level_kind(), step));
         }
     })?;
     let text = if flags.output.json {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use waggle_load::Think;
+use waggle_results::LevelKind;
 use waggle_study::RecordsFormat;
 use waggle_units::{parse_duration, parse_rate, parse_share};
 
@@ -29,11 +30,11 @@ pub(crate) enum SoughtName {
 }
 
 impl SoughtName {
-    pub(crate) fn noun(self) -> &'static str {
+    pub(crate) fn level_kind(self) -> LevelKind {
         match self {
-            Self::Rate => "rate",
-            Self::Users => "users",
-            Self::Connections => "connections",
+            Self::Rate => LevelKind::Rate,
+            Self::Users => LevelKind::Users,
+            Self::Connections => LevelKind::Connections,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::SystemTime};
 
 use hdrhistogram::Histogram;
-use waggle_results::CountsRow;
+use waggle_results::{CountsRow, FailureKind};
 use waggle_runner::{cpus::Shares, host::host};
 use waggle_study::Threshold;
 
@@ -116,10 +116,10 @@ fn utc(instant: SystemTime) -> String {
         .unwrap_or_default()
 }
 
-fn failures(row: &CountsRow) -> BTreeMap<String, u64> {
+fn failures(row: &CountsRow) -> BTreeMap<FailureKind, u64> {
     row.failures
         .iter()
-        .map(|failure| (failure.kind.clone(), failure.count))
+        .map(|failure| (failure.kind, failure.count))
         .collect()
 }
 

@@ -53,7 +53,7 @@ pub(super) fn run(
             settings.at_least,
             settings.from,
             settings.at_most,
-            what.noun()
+            what.level_kind()
         );
     };
     let interrupts = super::interrupts()?;
@@ -97,7 +97,7 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
     if let Some(flag) = given {
         bail!(
             "{flag} is what --find {} searches for; --from says where it begins",
-            what.noun()
+            what.level_kind()
         );
     }
     let other = match what {
@@ -112,7 +112,7 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
     if let Some(flag) = other {
         bail!(
             "{flag} makes another load than the one of which --find {} searches the highest",
-            what.noun()
+            what.level_kind()
         );
     }
     let ignored = match what {
@@ -255,7 +255,7 @@ fn found(
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         url: target.url.clone(),
-        find: what.noun().to_owned(),
+        find: what.level_kind(),
         conditions: conditions.iter().map(|one| one.text.clone()).collect(),
         from: settings.from,
         at_least: settings.at_least,
@@ -263,7 +263,7 @@ fn found(
         precision: settings.precision,
         confirm: settings.confirm,
         trials_at_most: settings.trials_at_most,
-        answer: waggle_analysis::sentence(what.noun(), &answer, ""),
+        answer: waggle_analysis::sentence(what.level_kind(), &answer, ""),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),
         holds_trials: answer.holds.map_or(0, |held| held.trials),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use waggle_results::FailureKind;
 
 use crate::trial::phase::Phase;
 
@@ -53,7 +54,8 @@ pub(crate) struct LoadResult {
     /// Of those that succeeded or failed: after the measured time was over.
     pub(crate) answered_after_end: u64,
     /// Failures by kind. `refused`, `connect_failed`, `no_port` and `handshake_…` count attempts to connect, which are no requests.
-    pub(crate) failures: BTreeMap<String, u64>,
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub(crate) failures: BTreeMap<FailureKind, u64>,
     /// Answers by status. Of one that was as expected only that is known, so it stands under the status that was expected:
     /// `201`, `200/204` where several were, `2xx` where any was, `expected` where requests of one step expect different ones.
     pub(crate) statuses: BTreeMap<String, u64>,
@@ -251,7 +253,8 @@ pub(crate) struct StepResult {
     /// Requests that were sent and failed.
     pub(crate) failed: u64,
     /// Failures by kind.
-    pub(crate) failures: BTreeMap<String, u64>,
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub(crate) failures: BTreeMap<FailureKind, u64>,
     /// Requests that succeeded within the measured time, per second.
     pub(crate) rate_per_s: f64,
     /// Requests that succeeded or failed within the measured time, per second.

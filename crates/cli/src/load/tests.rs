@@ -7,6 +7,7 @@ use std::{
 
 use clap::Parser;
 use waggle_load::{Counts, Failure, Failures, Interval};
+use waggle_results::FailureKind;
 
 use super::{
     arguments::Load,
@@ -230,7 +231,7 @@ fn a_threshold_that_does_not_hold_is_code_3() {
         "{:?}",
         result.verdict_reasons
     );
-    assert_eq!(result.failures["status_503"], 1_200);
+    assert_eq!(result.failures[&FailureKind::Status(503)], 1_200);
     assert_eq!(result.statuses["2xx"], 24_000);
     golden("load-thresholds.txt", &text(&result, Colours::Off));
 }

@@ -4,10 +4,7 @@ mod tables;
 
 use std::{fmt::Write, time::Duration};
 
-use waggle_analysis::{
-    text::{Unit, count, plain, share, time_us},
-    words,
-};
+use waggle_analysis::text::{Unit, count, plain, share, time_us};
 
 use super::summary::{LoadResult, ModelName, Settings, Times};
 use crate::{table::duration, trial::gather::as_f64};
@@ -309,7 +306,7 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
         .max()
         .unwrap_or(0);
     for (kind, number) in &result.failures {
-        let of = if words::is_attempt(kind) {
+        let of = if kind.is_connect_attempt() {
             "attempts to connect".to_owned()
         } else if ended > 0 {
             share(as_f64(*number) / as_f64(ended))
@@ -319,7 +316,7 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
         let _ = writeln!(
             out,
             "    {:<22}{:>width$}  {of}",
-            kind.replace('_', " "),
+            kind.in_words(),
             count(*number)
         );
     }

@@ -90,7 +90,7 @@ fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
     };
     let kinds: Vec<String> = failures
         .iter()
-        .map(|failure| format!("{} × {}", failure.count, failure.kind.replace('_', " ")))
+        .map(|failure| format!("{} × {}", failure.count, failure.kind.in_words()))
         .collect();
     let why = match kinds.as_slice() {
         [] => String::new(),

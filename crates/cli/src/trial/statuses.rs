@@ -3,17 +3,9 @@
 use std::collections::BTreeMap;
 
 use waggle_load::{Action, What};
-use waggle_results::{CountsRow, FailureCount, StepCounts};
+use waggle_results::{CountsRow, FailureCount, FailureKind, StepCounts};
 
 use super::shape::Shape;
-
-/// Failures of answers that had the status expected of them.
-const WITH_GOOD_STATUS: [&str; 4] = [
-    "wrong_body",
-    "check_failed",
-    "not_captured",
-    "body_not_kept",
-];
 
 /// What good answers are called: of the request, or of each step of a scenario.
 pub(crate) fn good(what: &What) -> Vec<String> {
@@ -55,13 +47,16 @@ fn add(
 ) {
     *statuses.entry(good.clone()).or_default() += succeeded;
     for failure in failures {
-        let kind = failure.kind.as_str();
-        let status = match kind.strip_prefix("status_") {
-            Some(status) => status,
-            None if WITH_GOOD_STATUS.contains(&kind) => &good,
-            None => continue,
+        let status = match failure.kind {
+            FailureKind::Status(status) => status.to_string(),
+            // The status was the expected one.
+            FailureKind::WrongBody
+            | FailureKind::CheckFailed
+            | FailureKind::NotCaptured
+            | FailureKind::BodyNotKept => good.clone(),
+            _ => continue,
         };
-        *statuses.entry(status.to_owned()).or_default() += failure.count;
+        *statuses.entry(status).or_default() += failure.count;
     }
 }
 

@@ -146,7 +146,7 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
         tell("succeeded", counts.succeeded);
         tell("answered", server.stop());
         for (failure, count) in ended.failures() {
-            tell(&failure.name(), count);
+            tell(&format!("{failure:?}"), count);
         }
         return;
     }
@@ -173,12 +173,8 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
         told("open")
     );
     assert_eq!(told("connects"), told("open"));
-    assert!(
-        told(&Failure::NoPort.name()) >= 30 - PORTS,
-        "{}",
-        told("no_port")
-    );
-    assert_eq!(told(&Failure::ConnectFailed.name()), 0);
+    assert!(told("NoPort") >= 30 - PORTS, "{}", told("NoPort"));
+    assert_eq!(told("ConnectFailed"), 0);
     assert_eq!(told("sent"), told("succeeded"));
     assert_eq!(told("answered"), told("sent"));
     assert!(told("sent") > told("open"), "those that are open work on");

@@ -9,7 +9,7 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::{tables, words};
+use crate::tables;
 use waggle_analysis::{Curve, CurvesModel, Kind, Model};
 
 /// Each outcome over one factor; nothing where no factor's levels are numbers.
@@ -74,7 +74,7 @@ pub(super) fn data(curves: &CurvesModel) -> Value {
         "lines": lines.collect::<Vec<_>>(),
         "charts": curves.charts.iter().map(one).collect::<Vec<_>>(),
         "kinds": curves.kinds.as_ref().map(|failed| json!({
-            "names": failed.kinds.iter().map(|kind| words::failure(kind)).collect::<Vec<_>>(),
+            "names": failed.kinds.iter().map(|kind| kind.in_words()).collect::<Vec<_>>(),
             "shares": failed.shares,
         })),
     })

@@ -1,10 +1,9 @@
 //! What was killed, and what came of it. The table is not there where nothing was.
 
+use waggle_results::FailureKind;
+
 use super::{Field, Table, heads, place, summed_over};
-use crate::{
-    text::{self, NONE, Unit},
-    words,
-};
+use crate::text::{self, NONE, Unit};
 use waggle_analysis::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed};
 
 /// A row for each kill of each cell; what belongs to the cell stands in its first. `None` also where all trials in which something was
@@ -79,7 +78,8 @@ fn of_cell(cell: &CellModel, disturbed: &CellDisturbed) -> Vec<Field> {
     let (connecting, requests): (Vec<_>, Vec<_>) = disturbed
         .failures
         .iter()
-        .partition(|(kind, _)| words::is_attempt(kind));
+        .copied()
+        .partition(|(kind, _)| kind.is_connect_attempt());
     let attempts = connecting.iter().map(|(_, count)| count).sum();
     let mut fields = vec![
         silence,
@@ -101,10 +101,10 @@ fn of_cell(cell: &CellModel, disturbed: &CellDisturbed) -> Vec<Field> {
 }
 
 /// A count, and in small letters what it is made of.
-fn by_kind(all: u64, kinds: &[&(String, u64)]) -> Field {
+fn by_kind(all: u64, kinds: &[(FailureKind, u64)]) -> Field {
     let kinds: Vec<String> = kinds
         .iter()
-        .map(|(kind, count)| format!("{} {}", text::count(*count), words::failure(kind)))
+        .map(|(kind, count)| format!("{} {}", text::count(*count), kind.in_words()))
         .collect();
     Field {
         range: (!kinds.is_empty()).then(|| kinds.join(", ")),

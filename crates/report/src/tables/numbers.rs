@@ -1,10 +1,11 @@
 //! What each cell reached and what it cost.
 
+use waggle_results::FailureKind;
+
 use super::{Field, Table, by_cell, error_count, heads, place};
 use crate::{
     rows,
     text::{self, NONE, Unit},
-    words,
 };
 use waggle_analysis::{CellModel, Counted, Model, SPECTRUM_TICKS, as_f64, failure_kinds};
 
@@ -153,13 +154,13 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
 /// Failures by kind, a row for each cell that has any; `None` where there are none.
 pub(crate) fn failures(model: &Model) -> Option<Table> {
     let kinds = failure_kinds(&model.cells);
-    let names: Vec<String> = kinds.iter().map(|kind| words::failure(kind)).collect();
+    let names: Vec<String> = kinds.iter().map(|kind| kind.in_words()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let of_cell = |cell: &CellModel| {
-        let count = |kind: &&str| {
+        let count = |kind: &FailureKind| {
             let found = cell.failures.iter().find(|(name, _)| name == kind);
             let count = found.map_or(0, |(_, count)| *count);
-            if words::is_attempt(kind) {
+            if kind.is_connect_attempt() {
                 return Field::nothing_expected(count);
             }
             let answered = as_f64(cell.succeeded + cell.failed);
@@ -176,7 +177,7 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
     });
     (!kinds.is_empty()).then(|| Table {
         id: "failures",
-        caption: if kinds.iter().any(|kind| words::is_attempt(kind)) {
+        caption: if kinds.iter().any(|kind| kind.is_connect_attempt()) {
             "Failed requests by kind, summed over trials, with their share of all answered; attempts to connect are no requests and have none"
         } else {
             "Failed requests by kind, summed over trials, with their share of all answered"

@@ -1,5 +1,6 @@
 //! How soon each cell had recovered after its load fell.
 
+use waggle_results::LevelKind;
 use waggle_stats::Recovery;
 
 use super::{Field, FieldKind, Table, by_cell, heads};
@@ -12,7 +13,7 @@ const AT_ONCE: &str = "at once";
 /// `None` where the load falls in no cell.
 pub(crate) fn recovery(model: &Model) -> Option<Table> {
     model.info.schedule.recovery?;
-    let what = text::load_level(&model.info.load_model);
+    let what = model.info.load_model.level_kind();
     let columns = [
         "load falls to",
         "good p99",
@@ -34,7 +35,7 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
     })
 }
 
-fn fields(recovery: &CellRecovery, what: &str) -> Vec<Field> {
+fn fields(recovery: &CellRecovery, what: LevelKind) -> Vec<Field> {
     let asked = &recovery.asked;
     let all = recovery.trials.len();
     let kind = if recovery.recovered < all {

@@ -17,7 +17,7 @@ pub(crate) fn answers(model: &Model) -> Option<Table> {
         id: "search",
         caption: format!(
             "The highest {} at which every condition holds, as an interval",
-            found::noun(&model.find.as_ref()?.info.what)
+            found::noun(model.find.as_ref()?.info.what)
         ),
         heads,
         rows: model

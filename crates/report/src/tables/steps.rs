@@ -1,10 +1,7 @@
 //! The steps and sessions of a scenario. None of these tables is there without one.
 
 use super::{Align, Field, Head, Table, error_count, heads, place};
-use crate::{
-    text::{self, Unit},
-    words,
-};
+use crate::text::{self, Unit};
 use waggle_analysis::{CellModel, Model, StepModel};
 
 /// Each step of each cell.
@@ -67,7 +64,7 @@ pub(crate) fn step_failures(model: &Model) -> Option<Table> {
             let mut row = place(model, cell);
             row.extend([
                 Field::plain(&step.name),
-                Field::plain(words::failure(kind)),
+                Field::plain(kind.in_words()),
                 Field::nothing_expected(*count),
             ]);
             row

@@ -11,6 +11,7 @@ use waggle_analysis::{
     Without,
 };
 use waggle_report::{html, markdown};
+use waggle_results::FailureKind;
 
 /// Made once: many a test looks at it.
 static TRANSPORTS: LazyLock<Model> = LazyLock::new(|| seeded_model(&Seeded::transports()));
@@ -120,7 +121,14 @@ fn what_was_published_stands_beside_the_same_number() {
 fn failures_go_by_kind() {
     let model = &*TRANSPORTS;
     let failed = curves(model).kinds.as_ref().expect("some requests failed");
-    assert_eq!(failed.kinds, ["timed_out", "status_503", "reset"]);
+    assert_eq!(
+        failed.kinds,
+        [
+            FailureKind::TimedOut,
+            FailureKind::Status(503),
+            FailureKind::Reset
+        ]
+    );
     for (line, level, shares) in &failed.shares {
         let sum: f64 = shares.iter().sum();
         let chart = curve(model, "Failed requests");

@@ -6,6 +6,7 @@ use crate::{
 };
 use waggle_analysis::{CellModel, Model, ThresholdCell};
 use waggle_report::{csv, html, markdown};
+use waggle_results::FailureKind;
 use waggle_stats::{Recovery, Verdict};
 
 /// One cell with something wrong in it.
@@ -86,7 +87,7 @@ fn what_is_counted_is_not_a_verdict() {
     let errors = check(Some(Wrong::Errors), Verdict::Valid, "");
     assert_eq!(
         errors.failures,
-        [("status_503".to_owned(), 48), ("reset".to_owned(), 12)]
+        [(FailureKind::Status(503), 48), (FailureKind::Reset, 12)]
     );
     assert_eq!(errors.failed, 60);
 }

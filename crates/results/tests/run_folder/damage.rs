@@ -58,22 +58,22 @@ fn run_json() {
     );
     check(
         "run.json",
-        replaced("\"format\": 4", "\"format\": 5"),
-        "written in format 5; this waggle reads formats up to 4",
+        replaced("\"format\": 5", "\"format\": 6"),
+        "written in format 6; this waggle reads formats up to 5",
     );
     check(
         "run.json",
-        replaced("\"format\": 4", "\"format\": 99, \"new\": {}"),
+        replaced("\"format\": 5", "\"format\": 99, \"new\": {}"),
         "use a newer waggle",
     );
     check(
         "run.json",
-        replaced("\"format\": 4", "\"format\": 0"),
+        replaced("\"format\": 5", "\"format\": 0"),
         "format 0 does not exist",
     );
     check(
         "run.json",
-        replaced("\"format\": 4", "\"format\": \"1\""),
+        replaced("\"format\": 5", "\"format\": \"1\""),
         "invalid type: string",
     );
     check(
@@ -114,13 +114,32 @@ fn run_json() {
 }
 
 #[test]
+fn words_of_closed_sets() {
+    check(
+        "run.json",
+        replaced("\"shuffled\"", "\"sorted\""),
+        "unknown variant `sorted`, expected `shuffled` or `as-listed`",
+    );
+    check(
+        "run.json",
+        replaced("\"==\"", "\"!=\""),
+        "unknown variant `!=`, expected one of `<`, `<=`, `>`, `>=`, `==`",
+    );
+}
+
+#[test]
 fn trial_json() {
     let file = "trials/0001-c02-r1/trial.json";
     check(file, |_| "{}".into(), "missing field `format`");
     check(
         file,
-        replaced("\"format\": 4", "\"format\": 5"),
-        "written in format 5",
+        replaced("\"format\": 5", "\"format\": 6"),
+        "written in format 6",
+    );
+    check(
+        file,
+        replaced("\"status_503\"", "\"status_of_503\""),
+        "\"status_of_503\" is not a kind of failure",
     );
     check(
         file,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use waggle_results::{Run, RunInfo, TrialInfo};
+use waggle_results::{FORMAT, Run, RunInfo, TrialInfo};
 
 use crate::sample;
 
@@ -12,6 +12,7 @@ const GOLDEN_SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden
 const FORMAT_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-1");
 const FORMAT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-2");
 const FORMAT_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-3");
+const FORMAT_4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-format-4");
 
 #[test]
 fn the_folder_is_the_golden_one() {
@@ -27,6 +28,7 @@ fn older_formats_say_what_they_said() {
     older(1, FORMAT_1, GOLDEN);
     older(2, FORMAT_2, GOLDEN_SCENARIO);
     older(3, FORMAT_3, GOLDEN);
+    older(4, FORMAT_4, GOLDEN);
 }
 
 fn older(format: u32, old: &str, new: &str) {
@@ -34,7 +36,7 @@ fn older(format: u32, old: &str, new: &str) {
         Run::read(Path::new(old)).unwrap(),
         Run::read(Path::new(new)).unwrap(),
     );
-    assert_eq!((old.info.format, new.info.format), (format, 4));
+    assert_eq!((old.info.format, new.info.format), (format, FORMAT));
     assert_eq!(old.info, RunInfo { format, ..new.info });
     assert_eq!(old.trials.len(), new.trials.len());
     for (old, new) in old.trials.iter().zip(&new.trials) {

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use hdrhistogram::Histogram;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use waggle_results::{
-    BacklogRow, CellInfo, ComponentInfo, ConnectingInfo, CountsRow, DeliveryInfo, EngineInfo,
-    FORMAT, FailureCount, FeedInfo, FindInfo, FlowInfo, Host, IntervalHistograms, IntervalRow,
-    LedgerInfo, LoadStart, NamedText, PhaseInfo, PhaseName, ResourceRow, RunFolder, RunInfo,
-    ScenarioInfo, ScheduleInfo, SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo,
-    ThresholdInfo, Trial, TrialEnd, TrialInfo, TrialKey, TrialWriter,
+    BacklogRow, CellInfo, Comparison, ComponentInfo, ConnectingInfo, CountsRow, DeliveryInfo,
+    EngineInfo, FORMAT, FailureCount, FailureKind, FeedInfo, FeedOrder, FindInfo, FlowInfo, Fresh,
+    Host, IntervalHistograms, IntervalRow, LedgerInfo, LevelKind, LoadModel, LoadStart, NamedText,
+    PhaseInfo, PhaseName, ResourceRow, RunFolder, RunInfo, ScenarioInfo, ScheduleInfo,
+    SessionCounts, SessionsInfo, StepCounts, StepHistograms, StepInfo, ThresholdInfo, Trial,
+    TrialEnd, TrialInfo, TrialKey, TrialOrder, TrialWriter, WarmUpUntil,
 };
 
 pub(crate) const STUDY: &str = "study: ingest\n";
@@ -54,8 +55,8 @@ pub(crate) fn run_info() -> RunInfo {
         order: vec![key(2, 1), key(1, 1), key(1, 2), key(2, 2)],
         schedule: ScheduleInfo {
             repeat: 2,
-            order: "shuffled".into(),
-            warm_up_until: "steady".into(),
+            order: TrialOrder::Shuffled,
+            warm_up_until: WarmUpUntil::Steady,
             warm_up_at_most_s: 2.0,
             measure_s: 1.0,
             measure_requests: None,
@@ -63,17 +64,17 @@ pub(crate) fn run_info() -> RunInfo {
             drain_at_most_s: 10.0,
             interval_s: INTERVAL_S,
             noisy_above: 0.1,
-            fresh: None,
+            fresh: Fresh::Trial,
             recovery: None,
             first: None,
         },
         thresholds: vec![ThresholdInfo {
             text: "delivery.missing == 0".into(),
             number: vec!["delivery".into(), "missing".into()],
-            op: "==".into(),
+            op: Comparison::Equal,
             value: 0.0,
         }],
-        load_model: "closed".into(),
+        load_model: LoadModel::Closed,
         host: host(),
         records_from: Some("data/host-metrics.lp (1,000 records)".into()),
         delivery_at: Some("store".into()),
@@ -182,7 +183,7 @@ fn counts(sent: u64) -> CountsRow {
         bytes_sent: 200 * sent,
         bytes_received: 80 * sent,
         failures: vec![FailureCount {
-            kind: "status_503".into(),
+            kind: FailureKind::Status(503),
             count: 3,
         }],
         ..CountsRow::default()
@@ -306,19 +307,19 @@ pub(crate) fn scenario_run_info() -> RunInfo {
             }],
             feeds: vec![FeedInfo {
                 name: "users".into(),
-                order: "once".into(),
+                order: FeedOrder::Once,
                 rows: 1_000,
                 from: Some("users.csv".into()),
             }],
         }),
         find: Some(FindInfo {
-            what: "rate".into(),
+            what: LevelKind::Rate,
             conditions: vec![ThresholdInfo {
                 text: "login.response_time.p99 < 50ms".into(),
                 number: ["login", "response_time", "p99"]
                     .map(str::to_owned)
                     .to_vec(),
-                op: "<".into(),
+                op: Comparison::Less,
                 value: 50_000.0,
             }],
             from: 1_000.0,
@@ -338,7 +339,7 @@ fn step_counts(sent: u64) -> StepCounts {
         succeeded: sent - 1,
         failed: 1,
         failures: vec![FailureCount {
-            kind: "not_captured".into(),
+            kind: FailureKind::NotCaptured,
             count: 1,
         }],
     }

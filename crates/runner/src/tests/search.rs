@@ -1,6 +1,6 @@
 //! A study that searches: which levels are tried, what is on disk, and how an interrupted search goes on.
 
-use waggle_results::PhaseName;
+use waggle_results::{LevelKind, PhaseName};
 use waggle_stats::End;
 
 use super::{Bench, STUDY, Then, world, world::Fault};
@@ -66,8 +66,8 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
     assert_eq!(found, [(1, End::Found, 5.0, 2), (2, End::Found, 5.0, 2)]);
     let find = bench.results().info.find.unwrap();
     assert_eq!(
-        (find.what.as_str(), find.trials_at_most),
-        ("connections", 9)
+        (find.what, find.trials_at_most),
+        (LevelKind::Connections, 9)
     );
     // The load had the level: the engine was asked for as many connections.
     for trial in &bench.results().trials {

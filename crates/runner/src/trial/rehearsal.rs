@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use waggle_load::{Action, Flow, Job, Model, Outcome, Scenario, StepCounts, What};
 
 use crate::{
+    counts::failure_kind,
     driver::Failure,
     load::{Load, LoadRun},
 };
@@ -112,7 +113,7 @@ fn kinds(failures: &waggle_load::Failures) -> Option<String> {
     let kinds: Vec<String> = failures
         .0
         .iter()
-        .map(|(failure, count)| format!("{count} × {}", failure.name()))
+        .map(|(failure, count)| format!("{count} × {}", failure_kind(*failure)))
         .collect();
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use waggle_results::{PhaseName, Run, TrialEnd};
+use waggle_results::{Fresh, PhaseName, Run, TrialEnd};
 
 use super::{Bench, example, read, study};
 
@@ -120,7 +120,7 @@ fn a_cell_s_trials_can_follow_one_another_on_one_system() {
     let study = study.replace("connections: [2]", "connections: [1, 2]");
     let bench = bench(&system(), &study);
     let run = bench.results();
-    assert_eq!(run.info.schedule.fresh.as_deref(), Some("cell"));
+    assert_eq!(run.info.schedule.fresh, Fresh::Cell);
     let process = |trial: usize| {
         let told = log(&run, trial, "store-0").unwrap();
         let line = told.lines().find(|line| line.starts_with("process "));

@@ -108,7 +108,7 @@ pub(super) fn steps(out: &mut String, result: &LoadResult) {
             let kinds: Vec<String> = step
                 .failures
                 .iter()
-                .map(|(kind, number)| format!("{} × {}", count(*number), kind.replace('_', " ")))
+                .map(|(kind, number)| format!("{} × {}", count(*number), kind.in_words()))
                 .collect();
             let _ = writeln!(out, "  {:<width$}    failed: {}", "", kinds.join(", "));
         }

@@ -20,8 +20,9 @@ mod trial;
 use std::path::Path;
 
 use waggle_results::{
-    CellInfo, ComponentInfo, FORMAT, FeedInfo, FindInfo, FlowInfo, Host, NamedText, PublishedInfo,
-    RunFolder, RunInfo, ScenarioInfo, ScheduleInfo, ThresholdInfo, TrialKey, WatchInfo,
+    CellInfo, Comparison, ComponentInfo, FORMAT, FeedInfo, FeedOrder, FindInfo, FlowInfo, Fresh,
+    Host, LevelKind, LoadModel, NamedText, PublishedInfo, RunFolder, RunInfo, ScenarioInfo,
+    ScheduleInfo, ThresholdInfo, TrialKey, TrialOrder, WarmUpUntil, WatchInfo,
 };
 use waggle_stats::{Levels, Search, Settings};
 
@@ -262,17 +263,27 @@ impl Seeded {
     }
 
     fn find(&self) -> Option<FindInfo> {
-        let condition = |number: &str, op: &str, value: f64, shown: &str| ThresholdInfo {
+        let condition = |number: &str, op: Comparison, value: f64, shown: &str| ThresholdInfo {
             text: format!("{number} {op} {shown}"),
             number: number.split('.').map(str::to_owned).collect(),
-            op: op.to_owned(),
+            op,
             value,
         };
         self.is_searched.then(|| FindInfo {
-            what: "connections".to_owned(),
+            what: LevelKind::Connections,
             conditions: vec![
-                condition("put-readings.response_time.p99", "<", 10e3, "10ms"),
-                condition("delivery.missing_share", "<=", 0.01, "1%"),
+                condition(
+                    "put-readings.response_time.p99",
+                    Comparison::Less,
+                    10e3,
+                    "10ms",
+                ),
+                condition(
+                    "delivery.missing_share",
+                    Comparison::LessOrEqual,
+                    0.01,
+                    "1%",
+                ),
             ],
             from: 16.0,
             at_least: 8.0,
@@ -345,8 +356,8 @@ impl Seeded {
             cells,
             schedule: ScheduleInfo {
                 repeat: self.repeat,
-                order: "shuffled".to_owned(),
-                warm_up_until: "steady".to_owned(),
+                order: TrialOrder::Shuffled,
+                warm_up_until: WarmUpUntil::Steady,
                 warm_up_at_most_s: 2.0,
                 measure_s: 3.0,
                 measure_requests: None,
@@ -354,12 +365,16 @@ impl Seeded {
                 drain_at_most_s: 10.0,
                 interval_s: 0.25,
                 noisy_above: 0.2,
-                fresh: None,
+                fresh: Fresh::Trial,
                 recovery: self.falls.then_some(fall::RECOVERY),
                 first: self.falls.then_some(fall::FIRST),
             },
             thresholds: self.thresholds(),
-            load_model: if self.falls { "open" } else { "closed" }.to_owned(),
+            load_model: if self.falls {
+                LoadModel::Open
+            } else {
+                LoadModel::Closed
+            },
             host: Host {
                 kept_awake: self.kept_awake,
                 ..host()
@@ -404,7 +419,7 @@ impl Seeded {
             ],
             feeds: vec![FeedInfo {
                 name: "users".to_owned(),
-                order: "per_user".to_owned(),
+                order: FeedOrder::PerUser,
                 rows: 1_000,
                 from: Some("users.csv".to_owned()),
             }],
@@ -419,25 +434,30 @@ impl Seeded {
     }
 
     fn thresholds(&self) -> Vec<ThresholdInfo> {
-        let threshold = |number: &str, op: &str, value: f64, shown: &str| ThresholdInfo {
+        let threshold = |number: &str, op: Comparison, value: f64, shown: &str| ThresholdInfo {
             text: format!("{number} {op} {shown}"),
             number: number.split('.').map(str::to_owned).collect(),
-            op: op.to_owned(),
+            op,
             value,
         };
         let asked = self.thresholds.iter();
         let asked = asked.map(|text| match text.strip_suffix(" == 0") {
-            Some(number) => threshold(number, "==", 0.0, "0"),
-            None => threshold(text, ">=", 0.0, "0"),
+            Some(number) => threshold(number, Comparison::Equal, 0.0, "0"),
+            None => threshold(text, Comparison::GreaterOrEqual, 0.0, "0"),
         });
         if !self.steps.is_empty() {
-            let own = threshold("orders.response_time.p99", "<", 1e3, "1ms");
+            let own = threshold("orders.response_time.p99", Comparison::Less, 1e3, "1ms");
             return asked.chain([own]).collect();
         }
         asked
             .chain([
-                threshold("delivery.missing", "==", 0.0, "0"),
-                threshold("put-readings.response_time.p99", "<", 500e3, "500ms"),
+                threshold("delivery.missing", Comparison::Equal, 0.0, "0"),
+                threshold(
+                    "put-readings.response_time.p99",
+                    Comparison::Less,
+                    500e3,
+                    "500ms",
+                ),
             ])
             .collect()
     }

@@ -1,7 +1,7 @@
 //! A shop that talks in two ways: one is quicker, up to a number of users that it does not bear.
 
 use waggle_results::{
-    CellInfo, FailureCount, PublishedColumnInfo, PublishedInfo, PublishedRowInfo,
+    CellInfo, FailureCount, FailureKind, PublishedColumnInfo, PublishedInfo, PublishedRowInfo,
 };
 
 use super::{Seeded, Wrong, published::column};
@@ -60,16 +60,13 @@ pub(super) fn pace(cell: &CellInfo) -> (f64, f64) {
 pub(super) fn failures(failed: u64) -> Vec<FailureCount> {
     let (timed_out, refused) = (failed * 7 / 10, failed / 5);
     let all = [
-        ("timed_out", timed_out),
-        ("status_503", refused),
-        ("reset", failed - timed_out - refused),
+        (FailureKind::TimedOut, timed_out),
+        (FailureKind::Status(503), refused),
+        (FailureKind::Reset, failed - timed_out - refused),
     ];
     let kinds = all.into_iter().filter(|(_, count)| *count > 0);
     kinds
-        .map(|(kind, count)| FailureCount {
-            kind: kind.to_owned(),
-            count,
-        })
+        .map(|(kind, count)| FailureCount { kind, count })
         .collect()
 }
 

@@ -4,9 +4,9 @@
 use hdrhistogram::Histogram;
 use waggle_results::{
     BacklogRow, CellInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT,
-    FailureCount, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, MachineInfo, PhaseInfo,
-    PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, TrialKey,
-    TrialWriter,
+    FailureCount, FailureKind, IntervalHistograms, IntervalRow, LedgerInfo, LoadStart, MachineInfo,
+    PhaseInfo, PhaseName, ResourceRow, SessionsInfo, StepCounts, StepInfo, TrialEnd, TrialInfo,
+    TrialKey, TrialWriter,
 };
 
 use super::{
@@ -187,16 +187,13 @@ fn is_away(made: &Made, place: usize) -> bool {
 
 /// Of so many requests those that fail.
 fn failures(made: &Made, place: usize, answered: u64) -> Vec<FailureCount> {
-    let of = |kind: &str, count| FailureCount {
-        kind: kind.to_owned(),
-        count,
-    };
+    let of = |kind, count| FailureCount { kind, count };
     if made.is(Wrong::Errors) && place.is_multiple_of(3) {
-        vec![of("status_503", 4), of("reset", 1)]
+        vec![of(FailureKind::Status(503), 4), of(FailureKind::Reset, 1)]
     } else if made.is(Wrong::Refuses) {
-        vec![of("status_503", answered)]
+        vec![of(FailureKind::Status(503), answered)]
     } else if is_away(made, place) {
-        vec![of("refused", 30), of("reset", 10)]
+        vec![of(FailureKind::Refused, 30), of(FailureKind::Reset, 10)]
     } else {
         // A little more in each repetition.
         let scatter = 0.9 + 0.05 * f64::from(made.key.repetition);
@@ -215,7 +212,9 @@ fn interval(
     let share = if is_away { 0.0 } else { 1.0 };
     let answered = (rate * INTERVAL_S * share).round() as u64;
     let failures = failures(made, place, answered);
-    let requests = failures.iter().filter(|failure| failure.kind != "refused");
+    let requests = failures
+        .iter()
+        .filter(|failure| failure.kind != FailureKind::Refused);
     let failed: u64 = requests.map(|failure| failure.count).sum();
     let succeeded = answered.saturating_sub(failed);
     let typical_us = made.typical_us(place, rate);
