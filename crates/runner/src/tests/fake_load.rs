@@ -1,5 +1,5 @@
 //! What the fake load knows of its job: the mark of its records, its connections, and when it comes to its end by itself; and
-//! the times of its requests. Also what the fake store reads from a path.
+//! what it sends when.
 
 use std::time::Duration;
 
@@ -8,10 +8,37 @@ use waggle_load::{Job, Model, Rate};
 
 use super::world::PER_INTERVAL;
 
-/// Response time and service time of each request.
-pub(super) const TIME: Duration = Duration::from_millis(1);
-/// How late each of them goes.
-pub(super) const LAG: Duration = Duration::from_micros(10);
+/// What a load does, interval by interval; intervals are counted from 0.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Course {
+    /// Requests that are due in an interval.
+    pub(super) requests: fn(u32) -> u64,
+    /// Service time in an interval.
+    pub(super) time: fn(u32) -> Duration,
+    /// The system answers so many requests in an interval. More of them wait.
+    pub(super) answers_at_most: u64,
+    /// How late the generator sends each request.
+    pub(super) lag: Duration,
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Self {
+            requests: |_| PER_INTERVAL,
+            time: |_| Duration::from_millis(1),
+            answers_at_most: u64::MAX,
+            lag: Duration::from_micros(10),
+        }
+    }
+}
+
+impl Course {
+    /// How long a request waits behind so many others.
+    pub(super) fn wait(&self, waiting: u64, interval: Duration) -> Duration {
+        let intervals = waiting as f64 / self.answers_at_most as f64;
+        interval.mul_f64(intervals)
+    }
+}
 
 /// The run's mark, which stands in every record: `waggle_run=MARK`.
 pub(super) fn mark_in(request: &[u8]) -> String {
@@ -67,17 +94,11 @@ impl LoadEnd {
         self.requests_left == 0 || self.at.is_some_and(|at| time >= at)
     }
 
-    /// The requests of the next interval, and the share of it that they take.
-    pub(super) fn take(&mut self) -> (u64, u32) {
-        let requests = self.requests_left.min(PER_INTERVAL);
+    /// The requests of the next interval, in which so many are due, and the share of it that they take.
+    pub(super) fn take(&mut self, due: u64) -> (u64, u32) {
+        let requests = self.requests_left.min(due);
         self.requests_left -= requests;
-        let percent = 100 * requests / PER_INTERVAL;
+        let percent = 100 * requests / due;
         (requests, u32::try_from(percent).unwrap())
     }
-}
-
-/// `/store/OFFSET/LIMIT`.
-pub(super) fn offset_and_limit(path: &str) -> (usize, usize) {
-    let mut numbers = path.split('/').filter_map(|part| part.parse().ok());
-    (numbers.next().unwrap(), numbers.next().unwrap())
 }

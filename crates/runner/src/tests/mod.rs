@@ -4,10 +4,12 @@
 mod disturbed;
 mod ends;
 mod fake_load;
+mod fake_web;
 mod faults;
 mod order;
 mod recovery;
 mod search;
+mod verdicts;
 mod world;
 
 use std::{cell::RefCell, path::Path, rc::Rc};

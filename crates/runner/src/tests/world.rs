@@ -1,13 +1,7 @@
 //! A fake system with its load and its network, under whatever clock the test has. It keeps records in memory,
 //! serves them as a store would, and can go wrong in each phase.
 
-use std::{
-    cell::RefCell,
-    collections::VecDeque,
-    net::{Ipv4Addr, SocketAddr},
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::RefCell, collections::VecDeque, net::SocketAddr, rc::Rc, time::Duration};
 
 use tokio::{
     sync::watch,
@@ -16,20 +10,21 @@ use tokio::{
 use waggle_load::{Account, Counts, Interval, Job, Model, Outcome, State, What, key_of};
 use waggle_results::PhaseName;
 
-use super::fake_load::{LAG, LoadEnd, TIME, connections, histogram, mark_in, offset_and_limit};
+use super::{
+    fake_load::{Course, LoadEnd, connections, histogram, mark_in},
+    fake_web::ADDRESS,
+};
 use crate::{
     clock::Clock,
     driver::{Death, Deaths, Driver, Failure, Setup, Usage},
     load::{Load, LoadRun},
     trial::Means,
-    web::{Ask, Line, Web, WebError},
 };
 
 /// How long a step of the fake system takes.
 const STEP: Duration = Duration::from_millis(10);
 /// Requests of one interval, a record each.
 pub(crate) const PER_INTERVAL: u64 = 100;
-const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
 /// What goes wrong, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,17 +63,19 @@ pub(crate) enum Fault {
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) fault: Option<Fault>,
+    /// What each load does, where nothing goes wrong.
+    pub(super) course: Course,
     pub(crate) done: Vec<String>,
     pub(crate) is_up: bool,
     /// It was killed: it has forgotten everything, and answers nobody.
-    is_dead: bool,
+    pub(super) is_dead: bool,
     /// Of each load that was started.
     pub(crate) models: Vec<Model>,
     stored: Vec<(u64, u64)>,
     mark: String,
     deaths: watch::Sender<Vec<Death>>,
     looks_at_rest: u32,
-    load_has_stopped: bool,
+    pub(super) load_has_stopped: bool,
     /// Records of requests without an answer: those that the store has not taken, and when it is to take the next one.
     unanswered: VecDeque<(u64, u64)>,
     takes_next_at: Option<Instant>,
@@ -90,6 +87,7 @@ impl World {
     pub(crate) fn new(fault: Option<Fault>) -> Shared {
         Rc::new(RefCell::new(Self {
             fault,
+            course: Course::default(),
             done: Vec::new(),
             is_up: false,
             is_dead: false,
@@ -104,7 +102,7 @@ impl World {
         }))
     }
 
-    fn take_unanswered(&mut self) {
+    pub(super) fn take_unanswered(&mut self) {
         let Some(Fault::LeavesUnanswered(_, each_ms)) = self.fault else {
             return;
         };
@@ -116,8 +114,8 @@ impl World {
         }
     }
 
-    /// The one component ends from itself.
-    fn show(&self, offset: usize, limit: usize, chunk: &mut dyn FnMut(&[u8])) {
+    /// Writes what stands in the store from this offset on.
+    pub(super) fn show(&self, offset: usize, limit: usize, chunk: &mut dyn FnMut(&[u8])) {
         for (offset, (key, time)) in self.stored.iter().enumerate().skip(offset).take(limit) {
             let mark = &self.mark;
             let line = format!(
@@ -127,6 +125,7 @@ impl World {
         }
     }
 
+    /// The one component ends from itself.
     pub(crate) fn die(&self) {
         let death = Death {
             replica: "fake-0".to_owned(),
@@ -148,11 +147,11 @@ pub(crate) fn means(world: &Shared) -> Means<Fake, Fake, Fake> {
 
 /// The driver, the load and the network of a fake system.
 #[derive(Debug)]
-pub(crate) struct Fake(Shared);
+pub(crate) struct Fake(pub(super) Shared);
 
 impl Fake {
     /// Takes its time, and goes wrong where it is told to.
-    async fn step(&self, phase: PhaseName, what: &str) -> Result<(), Failure> {
+    pub(super) async fn step(&self, phase: PhaseName, what: &str) -> Result<(), Failure> {
         self.0.borrow_mut().done.push(what.to_owned());
         sleep(STEP).await;
         let fault = self.0.borrow().fault;
@@ -276,6 +275,7 @@ impl Load for Fake {
         if let What::Requests { requests, .. } = &job.what {
             world.mark = mark_in(&requests[0].bytes);
         }
+        let course = world.course;
         drop(world);
         Ok(FakeRun {
             world: Rc::clone(&self.0),
@@ -283,7 +283,10 @@ impl Load for Fake {
             clock: Clock::start(),
             interval: job.interval,
             connections,
+            course,
             done: 0,
+            due: 0,
+            waiting: 0,
             failed: 0,
             account: Account::default(),
             end: LoadEnd::of(&job),
@@ -292,7 +295,7 @@ impl Load for Fake {
     }
 }
 
-/// A load that sends a fixed number of records in each interval.
+/// A load that sends records as its course says.
 #[derive(Debug)]
 pub(crate) struct FakeRun {
     world: Shared,
@@ -300,7 +303,11 @@ pub(crate) struct FakeRun {
     clock: Clock,
     interval: Duration,
     connections: u64,
+    course: Course,
     done: u32,
+    due: u64,
+    /// Requests that are due and wait to be sent.
+    waiting: u64,
     failed: u64,
     account: Account,
     end: LoadEnd,
@@ -308,9 +315,12 @@ pub(crate) struct FakeRun {
 }
 
 impl FakeRun {
-    fn send_records(&mut self, requests: u64) -> Counts {
+    fn send_records(&mut self, requests: u64, time: Duration) -> Counts {
         let mut world = self.world.borrow_mut();
-        let sent = if world.is_dead { 0 } else { requests };
+        let due = if world.is_dead { 0 } else { requests };
+        let sent = (self.waiting + due).min(self.course.answers_at_most);
+        self.due += due;
+        self.waiting = self.waiting + due - sent;
         let mut failed = 0;
         for _ in 0..sent {
             let request = self.account.send();
@@ -340,13 +350,13 @@ impl FakeRun {
         }
         self.failed += failed;
         Counts {
-            due: sent,
+            due,
             sent,
             succeeded: sent - failed,
             failed,
             connections_open: self.connections,
-            in_flight_time: TIME * u32::try_from(sent).unwrap(),
-            in_flight_beside_ns: i64::try_from(TIME.as_nanos()).unwrap()
+            in_flight_time: time * u32::try_from(sent).unwrap(),
+            in_flight_beside_ns: i64::try_from(time.as_nanos()).unwrap()
                 * i64::try_from(failed).unwrap(),
             ..Counts::default()
         }
@@ -383,21 +393,25 @@ impl LoadRun for FakeRun {
             Some(Fault::HandsOverLate(intervals, from)) if from == index => intervals,
             _ => 1,
         };
-        let (requests, percent) = self.end.take();
+        let requests = (self.course.requests)(index);
+        let (requests, percent) = self.end.take(requests);
+        let time = (self.course.time)(index);
         let length = self.interval * together * percent / 100;
         sleep_until(self.start + self.interval * index + length).await;
         self.done += together;
-        let counts = self.send_records(requests);
-        let times = histogram(TIME, counts.succeeded);
+        let counts = self.send_records(requests, time);
+        let waited = self.course.wait(self.waiting, self.interval);
+        let response_time = histogram(time + waited, counts.succeeded);
+        let service_time = histogram(time, counts.succeeded);
         Some(Interval {
             index: u64::from(index),
             start: self.interval * index,
             length,
             counts,
-            response_time: times.clone(),
-            service_time: times,
+            response_time,
+            service_time,
             failed_time: crate::probe::histogram(),
-            lag: histogram(LAG, PER_INTERVAL),
+            lag: histogram(self.course.lag, PER_INTERVAL),
             steps: Vec::new(),
             connect_time: crate::probe::histogram(),
             handshake_time: crate::probe::histogram(),
@@ -426,10 +440,11 @@ impl LoadRun for FakeRun {
         let sent = self.account.sent();
         Ok(Outcome {
             totals: Counts {
-                due: sent,
+                due: self.due,
                 sent,
                 succeeded: sent - self.failed,
                 failed: self.failed,
+                skipped: self.waiting,
                 ..Counts::default()
             },
             started_unix_ns: self.clock.start_unix_ns(),
@@ -441,56 +456,5 @@ impl LoadRun for FakeRun {
             account_full: false,
             unconnected_for: None,
         })
-    }
-}
-
-impl Web for Fake {
-    type Line = FakeLine;
-
-    fn line(&self, _: SocketAddr) -> FakeLine {
-        FakeLine(Fake(Rc::clone(&self.0)))
-    }
-}
-
-/// A line to the fake system: `/check` is its functional check, everything else its store.
-#[derive(Debug)]
-pub(crate) struct FakeLine(Fake);
-
-impl Line for FakeLine {
-    async fn ask(&mut self, ask: &Ask<'_>, chunk: &mut dyn FnMut(&[u8])) -> Result<u16, WebError> {
-        if ask.path == "/check" {
-            return match self.0.step(PhaseName::Verify, "verify").await {
-                Ok(()) => Ok(200),
-                Err(_) => Ok(500),
-            };
-        }
-        // While load runs the store answers; what a test breaks is the drain.
-        sleep(Duration::from_millis(1)).await;
-        let (fault, draining, is_dead) = {
-            let world = self.0.0.borrow();
-            (world.fault, world.load_has_stopped, world.is_dead)
-        };
-        if is_dead {
-            let problem = "connection refused".to_owned();
-            return Err(WebError::Connect {
-                address: ADDRESS,
-                problem,
-            });
-        }
-        match fault {
-            Some(Fault::Fails(PhaseName::Drain)) if draining => return Ok(503),
-            Some(Fault::Hangs(PhaseName::Drain)) if draining => std::future::pending().await,
-            Some(Fault::ReadsSlowly) => sleep(Duration::from_secs(1)).await,
-            _ => {}
-        }
-        let trickles = draining && fault == Some(Fault::Trickles);
-        let (offset, limit) = offset_and_limit(ask.path);
-        let limit = if trickles { 10 } else { limit };
-        self.0.0.borrow_mut().take_unanswered();
-        self.0.0.borrow().show(offset, limit, chunk);
-        if trickles {
-            std::future::pending().await
-        }
-        Ok(200)
     }
 }

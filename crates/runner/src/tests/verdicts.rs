@@ -1,0 +1,250 @@
+//! What a trial's results show, from the study to the verdict: the fake system does well, loses, slows down, is overtaxed or
+//! killed, the run folder is written, and the judge reads it.
+
+use std::time::Duration;
+
+use waggle_analysis::{Model, TrialModel};
+use waggle_stats::{End, Recovery, Verdict};
+
+use super::{
+    Bench, STUDY, Then,
+    fake_load::Course,
+    phases, world,
+    world::{Fault, PER_INTERVAL},
+};
+use crate::Event;
+
+const CLOSED: &str = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
+/// As many requests as the fake load makes anyway.
+const OPEN: &str = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
+
+/// The study with one trial and these changes.
+fn bench(changes: &[(&str, &str)]) -> Bench {
+    let once = [
+        ("connections: [1, 2]", "connections: [8]"),
+        ("repeat: 2", "repeat: 1"),
+    ];
+    let mut study = STUDY.to_owned();
+    for (old, new) in once.iter().chain(changes) {
+        assert!(study.contains(old), "{old}");
+        study = study.replace(old, new);
+    }
+    Bench::with(&study)
+}
+
+/// What the judge says of the run.
+async fn judged(bench: &Bench, fault: Option<Fault>, course: Course) -> Model {
+    let world = world(fault);
+    world.borrow_mut().course = course;
+    bench.run(&world, Then::Nothing).await.0.unwrap();
+    waggle_analysis::model(&bench.results())
+}
+
+/// Verdict and reasons of the one trial; of its cell the verdict is the same.
+fn reasons(model: &Model) -> (Verdict, Vec<(Verdict, &str)>) {
+    let [trial] = &model.trials[..] else {
+        panic!("{} trials", model.trials.len());
+    };
+    assert_eq!(model.cells[0].verdict, Some(trial.verdict));
+    let reasons = trial.reasons.iter();
+    let reasons = reasons.map(|reason| (reason.verdict, reason.text.as_str()));
+    (trial.verdict, reasons.collect())
+}
+
+fn ledger(trial: &TrialModel) -> (u64, u64, u64) {
+    let ledger = trial.ledger.as_ref().unwrap();
+    (ledger.accepted, ledger.missing, ledger.duplicates)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_that_does_well_is_valid_and_thresholds_count() {
+    let thresholds = "thresholds: [put.failed == 0, put.response_time.p99 < 2ms, put.response_time.p50 < 1us]\nmeasure:\n  interval";
+    for load in [CLOSED, OPEN] {
+        let bench = bench(&[("measure:\n  interval", thresholds), (CLOSED, load)]);
+        let model = judged(&bench, None, Course::default()).await;
+        assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
+        let holds: Vec<bool> = model.thresholds.iter().map(|one| one.holds).collect();
+        assert_eq!(holds, [true, true, false]);
+        let numbers = model.trials[0].numbers.as_ref().unwrap();
+        assert_eq!((numbers.seconds, numbers.goodput_per_s), (2.0, 400.0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_was_accepted_and_is_not_there_makes_a_trial_incomplete() {
+    let nth = 12 * PER_INTERVAL;
+    let model = judged(&bench(&[]), Some(Fault::Loses(nth)), Course::default()).await;
+    assert_eq!(ledger(&model.trials[0]), (nth, 1, 0));
+    let key = model.trials[0].ledger.as_ref().unwrap().missing_keys[0];
+    let reason = format!("1 of 1,200 accepted records are not in the store; first keys: {key}");
+    assert_eq!(
+        reasons(&model),
+        (
+            Verdict::Incomplete,
+            vec![(Verdict::Incomplete, reason.as_str())]
+        )
+    );
+    // A record that is there twice is in the account, and no reason to doubt the rest.
+    let model = judged(&bench(&[]), Some(Fault::Doubles(nth)), Course::default()).await;
+    assert_eq!(ledger(&model.trials[0]), (nth, 0, 1));
+    assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_slower_than_the_rate_is_overloaded() {
+    let course = Course {
+        answers_at_most: 60,
+        ..Course::default()
+    };
+    let model = judged(&bench(&[(CLOSED, OPEN)]), None, course).await;
+    let least =
+        "800 requests fell due and 480 were answered (60 %; 99 % is the least), 0 were skipped";
+    let grows = "requests waiting for their answer grew from 40 to 320, by 160/s at 400/s asked";
+    let unsteady =
+        "median response time went from 887 ms to 2.1 s over the measured phase, bit by bit";
+    assert_eq!(
+        reasons(&model),
+        (
+            Verdict::Overloaded,
+            vec![
+                (Verdict::Overloaded, least),
+                (Verdict::Overloaded, grows),
+                (Verdict::Unsteady, unsteady)
+            ]
+        )
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_that_slows_down_halfway_is_unsteady() {
+    let course = Course {
+        // The measured phase begins with the fifth interval.
+        time: |interval| Duration::from_millis(if interval < 8 { 1 } else { 40 }),
+        ..Course::default()
+    };
+    let model = judged(&bench(&[]), None, course).await;
+    let reason = "median response time went from 1,000 µs to 40 ms at 1 s of the measured phase";
+    assert_eq!(
+        reasons(&model),
+        (Verdict::Unsteady, vec![(Verdict::Unsteady, reason)])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_generator_that_is_late_was_the_limit_itself() {
+    let course = Course {
+        lag: Duration::from_millis(5),
+        ..Course::default()
+    };
+    let model = judged(&bench(&[(CLOSED, OPEN)]), None, course).await;
+    let reason = "the generator was late: p99 of its lag is 5 ms, 500 % of the median response time of 1 ms (100 µs allowed)";
+    assert_eq!(
+        reasons(&model),
+        (
+            Verdict::InstrumentLimited,
+            vec![(Verdict::InstrumentLimited, reason)]
+        )
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_fails_has_no_other_verdict() {
+    let fault = Some(Fault::Fails(waggle_results::PhaseName::Ready));
+    let model = judged(&bench(&[]), fault, Course::default()).await;
+    assert_eq!(
+        reasons(&model),
+        (Verdict::Failed, vec![(Verdict::Failed, "ready failed")])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
+    let disturb = "disturb: [{ kill: fake, at: 500ms, again_after: 500ms }]\nmeasure:\n  interval";
+    let bench = || bench(&[("measure:\n  interval", disturb)]);
+    let model = judged(&bench(), Some(Fault::Remembers), Course::default()).await;
+    assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
+    let told = "steadiness and backlogs were not judged: fake-0 was killed at 0.500 s of the measured phase";
+    let last = model.trials[0].remarks.last();
+    assert_eq!(last.map(String::as_str), Some(told));
+    let model = judged(&bench(), None, Course::default()).await;
+    let (verdict, reasons) = reasons(&model);
+    assert_eq!((verdict, reasons.len()), (Verdict::Incomplete, 1));
+    // All that was stored before it died, and what it took with it as it did.
+    assert_eq!(ledger(&model.trials[0]).1, 6 * PER_INTERVAL);
+}
+
+/// Whether a system that was overloaded recovers within this time when the load falls to a quarter.
+async fn recovery(at_most: &str) -> Recovery {
+    let measure =
+        format!("  measure: 2s\n  recovery: {{ rate: 100/s, p99: 250ms, at_most: {at_most} }}\n");
+    let bench = bench(&[(CLOSED, OPEN), ("  measure: 2s\n", &measure)]);
+    let course = Course {
+        requests: |interval| if interval < 12 { 100 } else { 25 },
+        answers_at_most: 60,
+        ..Course::default()
+    };
+    let model = judged(&bench, None, course).await;
+    assert_eq!(model.cells[0].verdict, Some(Verdict::Overloaded));
+    model.trials[0].recovery.unwrap().outcome
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_has_recovered_when_what_had_piled_up_is_done() {
+    // 480 requests wait when the load falls, and 35 fewer with each interval: sixty of them, which take an interval and so more
+    // than the limit, at the end of the twelfth.
+    assert_eq!(recovery("6s").await, Recovery::After(3.0));
+    assert_eq!(recovery("2s").await, Recovery::NotWithin(2.0));
+}
+
+/// The answer of a search for connections.
+async fn found(
+    condition: &str,
+    fault: Option<Fault>,
+    course: Course,
+) -> (Vec<f64>, End, Option<f64>) {
+    let bench = bench(&[
+        ("connections: [8]", "pipelining: [1]"),
+        ("  connections: ${connections}\n", ""),
+        ("  pipelining: 1\n", "  pipelining: ${pipelining}\n"),
+        ("  repeat: 1\n", ""),
+        (
+            "measure:\n  interval",
+            &format!(
+                "find: {{ connections: highest, from: 4, at_least: 2, confirm: 1, trials_at_most: 9, where: [{condition}] }}\n\
+                 measure:\n  interval"
+            ),
+        ),
+    ]);
+    let world = world(fault);
+    world.borrow_mut().course = course;
+    let (ended, events) = bench.run(&world, Then::Nothing).await;
+    ended.unwrap();
+    assert_eq!(phases(&events).len(), bench.results().trials.len());
+    let model = waggle_analysis::model(&bench.results());
+    let search = &model.find.as_ref().unwrap().cells[0];
+    let told = events.iter().find_map(|event| match event {
+        Event::Found { answer, .. } => Some(answer.end),
+        _ => None,
+    });
+    assert_eq!(told, Some(search.answer.end));
+    let levels = search.steps.iter().map(|step| step.level).collect();
+    let held = search.answer.holds.map(|held| held.level);
+    (levels, search.answer.end, held)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_ends_as_its_trials_show() {
+    let condition = "put.failed == 0";
+    let (levels, end, held) =
+        found(condition, Some(Fault::HoldsAtMost(5)), Course::default()).await;
+    assert_eq!((end, held), (End::Found, Some(5.0)));
+    assert_eq!(levels[..2], [4.0, 8.0]);
+    let never = found("put.response_time.p99 < 1us", None, Course::default()).await;
+    assert_eq!(never, (vec![4.0, 2.0], End::NeverMet, None));
+    let course = Course {
+        lag: Duration::from_millis(5),
+        ..Course::default()
+    };
+    let (_, end, held) = found(condition, None, course).await;
+    assert_eq!((end, held), (End::InstrumentLimited, None));
+}
