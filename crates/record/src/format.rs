@@ -1,6 +1,6 @@
-//! The formats by name, and what a table's columns mean.
+//! The formats by name.
 
-use crate::{Mistake, Precision, Record, csv, json, line_protocol, ndjson};
+use crate::{Columns, Mistake, Precision, Record, csv, json, line_protocol, ndjson};
 
 /// A text format of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,17 +12,6 @@ pub enum Format {
     Ndjson,
     /// A table with a header row.
     Csv,
-}
-
-/// What the columns of a CSV file, or the keys of flat NDJSON objects, mean; those not named are fields.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Columns {
-    /// The measurement of every record.
-    pub measurement: String,
-    /// The column with the time.
-    pub time: Option<String>,
-    /// The columns that are tags.
-    pub tags: Vec<String>,
 }
 
 impl Format {

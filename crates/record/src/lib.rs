@@ -4,6 +4,7 @@
 //! and no study. Used by the gateway, which stores records, and by the runner, which makes requests of them.
 //! Readers take only names that every format can write again.
 
+mod columns;
 pub mod csv;
 mod format;
 pub mod json;
@@ -17,7 +18,8 @@ mod tests;
 mod time;
 mod value;
 
-pub use format::{Columns, Format};
+pub use columns::Columns;
+pub use format::Format;
 pub use stamp::{
     Body, KEY_FIELD, KEY_PLACEHOLDER, RESERVED_PREFIX, RUN_TAG, Stamped, TIME_PLACEHOLDER, body,
     stamped,

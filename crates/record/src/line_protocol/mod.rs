@@ -6,6 +6,7 @@
 //! a tag or field key that occurs twice in a line. Names that start with `_` are taken: `InfluxDB` reserves them
 //! but leaves it to the writer.
 
+mod limits;
 mod line;
 mod number;
 mod scan;
@@ -14,19 +15,13 @@ mod tests;
 mod text;
 mod write;
 
+pub use limits::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX};
 pub use line::{Field, Fields, Line, Lines, RawValue, Tag, Tags, Time};
 pub use text::{measurement_text, name_text, string_text};
 pub use write::write;
 pub(crate) use write::{write_fields, write_series};
 
 use crate::{MISTAKES_MAX, Mistake, Precision, Record};
-
-/// Longest line, from its first to its last byte, line breaks inside quotes included.
-pub const LINE_MAX_BYTES: usize = 256 * 1024;
-/// Most tags in a line.
-pub const TAGS_MAX: usize = 256;
-/// Most fields in a line.
-pub const FIELDS_MAX: usize = 4096;
 
 /// The lines of a text that hold a record, each checked, in order; comments and blank lines are passed over.
 /// After a mistake it goes on with the next line.

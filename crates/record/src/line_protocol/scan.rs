@@ -1,6 +1,9 @@
 //! One pass over one line: where its parts lie, or what is wrong and where. Copies nothing, makes no records.
 
-use super::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX, number};
+use super::{
+    limits::{FIELDS_MAX, LINE_MAX_BYTES, TAGS_MAX},
+    number,
+};
 
 /// The parts of a line, as offsets into the text.
 #[derive(Debug, Clone, Copy)]
