@@ -15,6 +15,17 @@ pub(crate) struct Stock {
     json: Vec<u8>,
 }
 
+/// What the head of an answer says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AnswerHead<'a> {
+    pub(crate) status: u16,
+    pub(crate) fields: &'a [(&'a str, &'a [u8])],
+    /// Of the body; `None` if the status allows none or a field says it.
+    pub(crate) length: Option<usize>,
+    /// The connection is closed after this answer.
+    pub(crate) last: bool,
+}
+
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 impl Stock {
@@ -55,7 +66,13 @@ impl Stock {
 
     pub(crate) fn no_content(&self, out: &mut Vec<u8>, last: bool) {
         if last {
-            self.head(out, 204, &[], None, true);
+            let head = AnswerHead {
+                status: 204,
+                fields: &[],
+                length: None,
+                last,
+            };
+            self.head(out, &head);
         } else {
             out.extend_from_slice(&self.no_content);
         }
@@ -67,19 +84,23 @@ impl Stock {
         if let Some(seconds) = problem.retry_after() {
             fields.push(("retry-after", seconds.as_bytes()));
         }
-        self.head(out, problem.status, &fields, Some(body.len()), last);
+        let head = AnswerHead {
+            status: problem.status,
+            fields: &fields,
+            length: Some(body.len()),
+            last,
+        };
+        self.head(out, &head);
         out.extend_from_slice(&body);
     }
 
-    /// A head; `length` is that of the body, `None` where the status allows none or a field tells it.
-    pub(crate) fn head(
-        &self,
-        out: &mut Vec<u8>,
-        status: u16,
-        fields: &[(&str, &[u8])],
-        length: Option<usize>,
-        last: bool,
-    ) {
+    pub(crate) fn head(&self, out: &mut Vec<u8>, head: &AnswerHead<'_>) {
+        let &AnswerHead {
+            status,
+            fields,
+            length,
+            last,
+        } = head;
         let reason = http::StatusCode::from_u16(status)
             .ok()
             .and_then(|status| status.canonical_reason())

@@ -49,7 +49,11 @@ struct Sources {
 }
 
 /// A partition that is ours, and the last offset of it that was confirmed to us.
-pub(crate) type Owned = (Arc<Source>, Option<i64>);
+#[derive(Debug)]
+pub(crate) struct OwnedPartition {
+    pub(crate) source: Arc<Source>,
+    pub(crate) committed: Option<i64>,
+}
 
 /// What a page of metrics says of it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -95,7 +99,7 @@ impl Backlog {
 
     /// No partition is ours any more.
     pub(crate) fn revoke_all(&self) {
-        for (source, _) in self.partitions() {
+        for OwnedPartition { source, .. } in self.partitions() {
             self.revoke(&source.topic, source.partition);
         }
     }
@@ -238,15 +242,13 @@ impl Backlog {
     }
 
     /// The partitions that are ours, each with the last offset confirmed to us.
-    pub(crate) fn partitions(&self) -> Vec<Owned> {
+    pub(crate) fn partitions(&self) -> Vec<OwnedPartition> {
         let inner = self.lock();
         let sources = inner.sources.iter();
         sources
-            .map(|source| {
-                (
-                    Arc::clone(source),
-                    inner.offsets.last_committed(source.slot),
-                )
+            .map(|source| OwnedPartition {
+                source: Arc::clone(source),
+                committed: inner.offsets.last_committed(source.slot),
             })
             .collect()
     }

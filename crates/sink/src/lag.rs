@@ -9,7 +9,7 @@ use rdkafka::consumer::Consumer;
 use rdkafka::error::KafkaResult;
 use rdkafka::{Offset, TopicPartitionList};
 
-use crate::backlog::Owned;
+use crate::backlog::OwnedPartition;
 use crate::consumer::Group;
 use crate::health::Place;
 use crate::settings::StartOffset;
@@ -46,7 +46,7 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
     }
     let known = committed_before(group, &ours)?;
     let mut lags = BTreeMap::new();
-    for (source, committed) in ours {
+    for OwnedPartition { source, committed } in ours {
         if stop.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -82,9 +82,16 @@ fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
 }
 
 /// What the group had committed before us, of partitions that we have committed nothing of.
-fn committed_before(group: &Group, ours: &[Owned]) -> KafkaResult<BTreeMap<(Arc<str>, i32), i64>> {
+fn committed_before(
+    group: &Group,
+    ours: &[OwnedPartition],
+) -> KafkaResult<BTreeMap<(Arc<str>, i32), i64>> {
     let mut asked = TopicPartitionList::new();
-    for (source, _) in ours.iter().filter(|(_, committed)| committed.is_none()) {
+    for partition in ours
+        .iter()
+        .filter(|partition| partition.committed.is_none())
+    {
+        let source = &partition.source;
         asked.add_partition(&source.topic, source.partition);
     }
     if asked.count() == 0 {

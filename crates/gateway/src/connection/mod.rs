@@ -18,7 +18,7 @@ use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use crate::answer;
+use crate::answer::{self, AnswerHead};
 use crate::call;
 use crate::calls::Held;
 use crate::http1::{self, Reader, SLOTS, Slots, Step};
@@ -337,13 +337,13 @@ impl Connection {
         let last = owned.last || self.worker.draining.get();
         let answered = call::answer(&self.worker.router, owned).await;
         self.worker.metrics.answered(answered.call, answered.status);
-        self.worker.stock.borrow().head(
-            &mut self.out,
-            answered.status,
-            &answered.fields(),
-            answered.length,
+        let head = AnswerHead {
+            status: answered.status,
+            fields: &answered.fields(),
+            length: answered.length,
             last,
-        );
+        };
+        self.worker.stock.borrow().head(&mut self.out, &head);
         self.out.extend_from_slice(&answered.body);
         self.held = answered.held;
         if last {

@@ -125,7 +125,12 @@ impl Rows for Gathering {
                 let time = time(places.cell(places.time, cells)?)?;
                 let field = places.cell(places.field, cells)?;
                 let value = places.value(cells)?;
-                self.truncated |= records.add(time, places, cells, field, &value);
+                if records.has_room(time) {
+                    places.write_tags(cells, &mut records.tags);
+                    self.truncated |= records.add(time, field, &value);
+                } else {
+                    self.truncated = true;
+                }
                 self.truncated |= records.shrink(self.limits.bytes);
             }
             Kind::Windows {
@@ -182,6 +187,18 @@ impl Places {
         places
     }
 
+    /// The row's tags as JSON.
+    fn write_tags(&self, cells: &[String], out: &mut Vec<u8>) {
+        out.clear();
+        let mut tags = Object::begin(out);
+        for (at, name) in &self.tags {
+            if !cells[*at].is_empty() {
+                render::text(tags.member(name), &cells[*at]);
+            }
+        }
+        tags.end();
+    }
+
     fn cell<'a>(&self, place: Option<usize>, cells: &'a [String]) -> Result<&'a str, &'static str> {
         place
             .and_then(|place| cells.get(place))
@@ -217,32 +234,14 @@ fn count(value: &FieldValue) -> Result<u64, &'static str> {
 }
 
 impl Records {
-    /// Adds a field; whether it had to be left out, with its record.
-    fn add(
-        &mut self,
-        time: i64,
-        places: &Places,
-        cells: &[String],
-        field: &str,
-        value: &FieldValue,
-    ) -> bool {
-        let is_full = self.count >= self.limit;
-        if is_full
-            && self
-                .by_time
-                .last_key_value()
-                .is_none_or(|(last, _)| time > *last)
-        {
-            return true;
-        }
-        self.tags.clear();
-        let mut tags = Object::begin(&mut self.tags);
-        for (at, name) in &places.tags {
-            if !cells[*at].is_empty() {
-                render::text(tags.member(name), &cells[*at]);
-            }
-        }
-        tags.end();
+    /// Whether a record of this time can be among the first.
+    fn has_room(&self, time: i64) -> bool {
+        let last = self.by_time.last_key_value();
+        self.count < self.limit || last.is_some_and(|(last, _)| time <= *last)
+    }
+
+    /// Adds a field of the row whose tags are at hand; whether it had to be left out, with its record.
+    fn add(&mut self, time: i64, field: &str, value: &FieldValue) -> bool {
         let of_time = self.by_time.entry(time).or_default();
         if !of_time.contains_key(&*self.tags) {
             of_time.insert(self.tags.as_slice().into(), Vec::new());
