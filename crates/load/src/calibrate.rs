@@ -14,7 +14,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{
     Expect, Interval, Job, Model, NullServer, Protocol, Running, StartError, Target, What,
-    job::BodyCheck, share::connections_of, start,
+    job::BodyCheck, start,
 };
 
 /// The least an answer can be; right for HEAD as well, as it has no body.
@@ -67,7 +67,7 @@ pub fn calibrate(job: &Job, server_cpus: &[usize]) -> Result<Capacity, Calibrati
         return Err(CalibrationError::OtherProtocol);
     }
     let server = server_on(server_cpus)?;
-    let (connections, pipelining) = connections_of(&job.model);
+    let (connections, pipelining) = (job.model.connections(), job.model.pipelining());
     let running = start(Job {
         targets: vec![Target {
             address: server.address(),

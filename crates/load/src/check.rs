@@ -8,7 +8,6 @@ use rustix::{
 use crate::{
     FeedOrder, Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, RequestError, Scenario,
     ScenarioError, Stage, Stamp, TIME_DIGITS, Think, Transport, UserStage, What, http2::Requests,
-    share::connections_of,
 };
 
 /// Keys have room for so many workers.
@@ -119,7 +118,7 @@ pub(crate) fn check(job: &Job) -> Result<(), StartError> {
 }
 
 fn check_model(model: &Model) -> Result<(), StartError> {
-    match connections_of(model) {
+    match (model.connections(), model.pipelining()) {
         (0, _) => return Err(StartError::NoConnection),
         (_, 0) => return Err(StartError::NoPipelining),
         _ => {}
@@ -186,7 +185,7 @@ fn check_user_stages(users: usize, stages: &[UserStage]) -> Result<(), StartErro
 }
 
 fn check_scenario(job: &Job, scenario: &Scenario) -> Result<(), StartError> {
-    let (users, pipelining) = connections_of(&job.model);
+    let (users, pipelining) = (job.model.connections(), job.model.pipelining());
     if pipelining != 1 {
         return Err(StartError::ScenarioPipelining(pipelining));
     }

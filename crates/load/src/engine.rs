@@ -18,7 +18,7 @@ use crate::{
     clock::{Clock, whole_nanoseconds},
     merge::Merger,
     recorder::{Exchange, Slice},
-    share::{Share, connections_of, due_of, shares},
+    share::{Share, due_of, shares},
     worker::{End, Worker},
 };
 
@@ -71,8 +71,7 @@ struct Waiting {
 /// The job is impossible, or this machine does not allow it.
 pub fn start(job: Job) -> Result<Running, StartError> {
     check::check(&job)?;
-    let (connections, _) = connections_of(&job.model);
-    check::raise_file_limit(connections + job.workers.len() * check::FILES_PER_WORKER)?;
+    check::raise_file_limit(job.model.connections() + job.workers.len() * check::FILES_PER_WORKER)?;
     let shared = Arc::new(Shared::default());
     let shares = shares(&job);
     let merger = Merger::new(shares.len(), whole_nanoseconds(job.interval), due_of(&job));
@@ -110,7 +109,7 @@ pub fn start(job: Job) -> Result<Running, StartError> {
         collector,
         threads,
         clock,
-        connections_asked: connections as u64,
+        connections_asked: job.model.connections() as u64,
         step_names: match &job.what {
             What::Requests { .. } => Vec::new(),
             What::Scenario(scenario) => scenario.steps.clone(),

@@ -32,6 +32,14 @@ pub struct Job {
     pub seed: u64,
 }
 
+impl Job {
+    /// Workers that send: one without a connection would be of no use, so there are never more than connections.
+    #[must_use]
+    pub fn sending_workers(&self) -> usize {
+        self.workers.len().min(self.model.connections())
+    }
+}
+
 /// What is sent.
 #[derive(Debug, Clone)]
 pub enum What {
@@ -74,6 +82,26 @@ pub enum Model {
         /// what it has begun and rests. The end of the last stage is the end of the run.
         stages: Vec<UserStage>,
     },
+}
+
+impl Model {
+    /// Connections that it asks for; each user has one.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        match self {
+            Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
+            Self::Users { users, .. } => *users,
+        }
+    }
+
+    /// Requests in flight on each connection, at most.
+    #[must_use]
+    pub fn pipelining(&self) -> usize {
+        match self {
+            Self::Closed { pipelining, .. } | Self::Open { pipelining, .. } => *pipelining,
+            Self::Users { .. } => 1,
+        }
+    }
 }
 
 /// How many requests of an open load fall due in a second.

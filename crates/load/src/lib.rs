@@ -58,6 +58,5 @@ pub use scenario::{
     Query, Repeat, Scenario, ScenarioError, Source, StepRequest, Subject, SyntaxError, Template,
     TemplateError,
 };
-pub use share::connections_of;
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

@@ -18,23 +18,6 @@ pub(crate) struct Share {
     pub(crate) steps: usize,
 }
 
-/// Connections that a model asks for, and requests in flight on each.
-#[must_use]
-pub fn connections_of(model: &Model) -> (usize, usize) {
-    match model {
-        Model::Closed {
-            connections,
-            pipelining,
-        }
-        | Model::Open {
-            connections,
-            pipelining,
-            ..
-        } => (*connections, *pipelining),
-        Model::Users { users, .. } => (*users, 1),
-    }
-}
-
 pub(crate) fn due_of(job: &Job) -> Due {
     match (&job.model, &job.what) {
         (Model::Closed { .. }, What::Requests { .. }) => Due::AtSending,
@@ -48,8 +31,8 @@ pub(crate) fn due_of(job: &Job) -> Due {
 ///
 /// Connection `i` goes to worker `i % workers`, and to each target as many as to any other, give or take one.
 pub(crate) fn shares(job: &Job) -> Vec<Share> {
-    let (connections, pipelining) = connections_of(&job.model);
-    let workers = job.workers.len().min(connections);
+    let (connections, pipelining) = (job.model.connections(), job.model.pipelining());
+    let workers = job.sending_workers();
     let part = |worker: usize, whole: u64| {
         let (worker, workers) = (worker as u64, workers as u64);
         whole / workers + u64::from(worker < whole % workers)

@@ -153,7 +153,7 @@ fn shape_of(job: &Job, basis: &Basis<'_>) -> Option<String> {
     let What::Requests { requests, .. } = &job.what else {
         return None;
     };
-    let (connections, pipelining) = waggle_load::connections_of(&job.model);
+    let (connections, pipelining) = (job.model.connections(), job.model.pipelining());
     let bytes: usize = requests.iter().map(|request| request.bytes.len()).sum();
     let stamps: usize = requests.iter().map(|request| request.slots.len()).sum();
     let workers = job.workers.iter().map(|cpu| match cpu {

@@ -1,5 +1,7 @@
 //! Replacing `${…}` in the strings of a component and a probe.
 
+use waggle_study::placeholder::{Part, parts};
+
 /// Why a text cannot be completed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlaceholderError {
@@ -14,28 +16,21 @@ pub(crate) fn fill(
     text: &str,
     value: impl Fn(&str) -> Option<String>,
 ) -> Result<String, PlaceholderError> {
+    let parts = parts(text).ok_or_else(|| PlaceholderError::Unclosed {
+        text: text.to_owned(),
+    })?;
     let mut filled = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        if rest[..at].ends_with('$') {
-            filled.push_str(&rest[..at - 1]);
-            filled.push_str("${");
-            rest = &rest[at + 2..];
-            continue;
+    for part in parts {
+        match part {
+            Part::Literal(literal) => filled.push_str(literal),
+            Part::Name(name) => {
+                filled.push_str(&value(name).ok_or_else(|| PlaceholderError::Unknown {
+                    text: text.to_owned(),
+                    name: name.to_owned(),
+                })?)
+            }
         }
-        filled.push_str(&rest[..at]);
-        let inner = &rest[at + 2..];
-        let end = inner.find('}').ok_or_else(|| PlaceholderError::Unclosed {
-            text: text.to_owned(),
-        })?;
-        let name = &inner[..end];
-        filled.push_str(&value(name).ok_or_else(|| PlaceholderError::Unknown {
-            text: text.to_owned(),
-            name: name.to_owned(),
-        })?);
-        rest = &inner[end + 1..];
     }
-    filled.push_str(rest);
     Ok(filled)
 }
 

@@ -5,7 +5,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{Action, Scenario, Study, What};
+use crate::{Action, Scenario, Study, What, placeholder::single_name};
 
 /// How such a name begins.
 pub(crate) const PREFIX: &str = "env.";
@@ -198,7 +198,7 @@ pub(crate) fn escaped(text: &str) -> String {
 
 /// The variable of a text that is `${env.NAME}` and nothing else.
 pub(crate) fn variable(text: &str) -> Option<&str> {
-    let name = text.strip_prefix("${")?.strip_suffix('}')?;
+    let name = single_name(text)?;
     is_of_environment(name).then(|| name.strip_prefix(PREFIX))?
 }
 

@@ -1,40 +1,12 @@
-//! `${name}` in text: finding the names, putting levels in their place.
+//! `${name}` in a tree: finding the names, putting levels in their place.
 
 use crate::{
     Level,
     environment::{escaped, is_of_environment},
     mistake::Place,
+    placeholder::{Part, parts},
     tree::{Entry, Node, Value},
 };
-
-/// A stretch of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Part<'a> {
-    Literal(&'a str),
-    /// What stands between `${` and `}`.
-    Name(&'a str),
-}
-
-/// Cuts a text into its parts; `$${` stands for a literal `${`. `None`: a `${` without its `}`.
-pub(crate) fn parts(text: &str) -> Option<Vec<Part<'_>>> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        if rest[..at].ends_with('$') {
-            parts.push(Part::Literal(&rest[..at - 1]));
-            parts.push(Part::Literal("${"));
-            rest = &rest[at + 2..];
-            continue;
-        }
-        parts.push(Part::Literal(&rest[..at]));
-        let end = rest[at..].find('}')? + at;
-        parts.push(Part::Name(&rest[at + 2..end]));
-        rest = &rest[end + 1..];
-    }
-    parts.push(Part::Literal(rest));
-    parts.retain(|part| *part != Part::Literal(""));
-    Some(parts)
-}
 
 /// A `${name}` in a tree; `name` is `None` where the `}` is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,28 +153,5 @@ fn fill_text<'a>(
         value: Value::Scalar(Level::Text(filled)),
         place,
         filled: true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_cut_into_parts() {
-        let check = |text: &str, expected: Option<&[Part<'_>]>| {
-            assert_eq!(parts(text).as_deref(), expected, "{text}")
-        };
-        check("plain", Some(&[Part::Literal("plain")]));
-        check("", Some(&[]));
-        check("${a}", Some(&[Part::Name("a")]));
-        check(
-            "x${a}y",
-            Some(&[Part::Literal("x"), Part::Name("a"), Part::Literal("y")]),
-        );
-        check("${a}${b}", Some(&[Part::Name("a"), Part::Name("b")]));
-        check("$${a}", Some(&[Part::Literal("${"), Part::Literal("a}")]));
-        check("$ {a}", Some(&[Part::Literal("$ {a}")]));
-        check("${a", None);
     }
 }

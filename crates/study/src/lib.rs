@@ -12,6 +12,7 @@ mod mistake;
 mod nearest;
 mod parameters;
 mod place;
+pub mod placeholder;
 mod plan;
 mod provision;
 mod raw;

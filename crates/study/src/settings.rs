@@ -266,6 +266,15 @@ pub enum LoadModel {
 }
 
 impl LoadModel {
+    /// Connections that it asks for; each user has one.
+    #[must_use]
+    pub fn connections(&self) -> u32 {
+        match self {
+            Self::Closed { connections, .. } | Self::Open { connections, .. } => *connections,
+            Self::Users { users, .. } => *users,
+        }
+    }
+
     /// The same load at another level: of the rate where it is open, else of the users or the connections.
     #[must_use]
     pub fn at_level(&self, level: f64) -> Self {

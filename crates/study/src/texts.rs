@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Component, Level, ProbeKind, System, WatchKind,
-    fill::{Part, parts},
+    placeholder::{Part, parts},
 };
 
 /// What `${…}` in a text name; nothing where one is not closed.

@@ -116,15 +116,15 @@ pub(crate) fn planned(flags: &Load, target: &Target, address: SocketAddr) -> Res
 /// What the intervals are judged by.
 fn shape(job: &Job, records_per_request: u32) -> Shape {
     let (steps, good_statuses) = Shape::of_what(&job.what);
-    let (connections, model) = match &job.model {
-        Model::Closed { connections, .. } => (*connections, LoadModel::Closed),
-        Model::Open { connections, .. } => (*connections, LoadModel::Open),
-        Model::Users { users, .. } => (*users, LoadModel::Users),
+    let model = match &job.model {
+        Model::Closed { .. } => LoadModel::Closed,
+        Model::Open { .. } => LoadModel::Open,
+        Model::Users { .. } => LoadModel::Users,
     };
     Shape {
         model,
-        workers: job.workers.len().min(connections),
-        connections: connections as u64,
+        workers: job.sending_workers(),
+        connections: job.model.connections() as u64,
         offered_per_s: match &job.model {
             // A schedule asks for sessions, of whose requests only the first falls due by it.
             Model::Open { .. } if !steps.is_empty() => None,

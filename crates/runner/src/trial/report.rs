@@ -98,20 +98,13 @@ impl Report {
         cell: &Cell,
         possible_per_s: Option<f64>,
     ) {
-        let (connections, offered_per_s) = match cell.load {
-            LoadModel::Closed { connections, .. } => (connections, None),
-            LoadModel::Open {
-                connections,
-                rate_per_s,
-                ..
-                // A schedule asks for sessions, of whose requests only the first falls due by it.
-            } => (
-                connections,
-                // Nor is it one number if the load changes, or ends by its count and then waits for the last answers.
-                Some(rate_per_s)
-                    .filter(|_| cell.scenario().is_none() && !job::ends_by_itself(cell)),
-            ),
-            LoadModel::Users { users, .. } => (users, None),
+        let offered_per_s = match cell.load {
+            // A schedule asks for sessions, of whose requests only the first falls due by it. Nor is it one number if the
+            // load changes, or ends by its count and then waits for the last answers.
+            LoadModel::Open { rate_per_s, .. } => {
+                Some(rate_per_s).filter(|_| cell.scenario().is_none() && !job::ends_by_itself(cell))
+            }
+            LoadModel::Closed { .. } | LoadModel::Users { .. } => None,
         };
         let stage = |stage: &LoadStage| StageInfo {
             duration_s: stage.duration.as_secs_f64(),
@@ -127,12 +120,10 @@ impl Report {
             self.steps = scenario.steps.iter().map(step).collect();
             self.sessions = Some(SessionsInfo::default());
         }
-        let connections = u64::from(connections);
         self.load = Some(LoadFacts {
             clock,
-            // The engine has no worker without a connection.
-            workers: workers.min(usize::try_from(connections).unwrap_or(usize::MAX)),
-            connections,
+            workers,
+            connections: cell.load.connections().into(),
             offered_per_s,
             possible_per_s,
             carried: job::carried(cell),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use waggle_load as load;
 use waggle_results::LoadStart;
-use waggle_study::{self as study, Delivery as DeliveryAsked, LoadModel, Probe, System};
+use waggle_study::{self as study, Delivery as DeliveryAsked, Probe, System};
 
 use crate::{
     clock::Clock,
@@ -52,7 +52,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     let before = Clock::start();
     let run = mark(before, order.position);
     let job = job_of(order, &means.driver, &run)?;
-    let count = job.workers.len();
+    let workers = job.sending_workers();
     let started = means
         .load
         .start(job)
@@ -71,7 +71,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         probe,
         delivery,
         run: run.clone(),
-        workers: senders(count, &cell.load),
+        workers,
         sequence_max: RECORDS_PER_WORKER_MAX,
         interval: cell.measure.interval,
         clock,
@@ -113,7 +113,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         watches,
         disturbing,
         clock,
-        workers: count,
+        workers,
     })
 }
 
@@ -196,15 +196,6 @@ fn what(order: Order<'_>, run: &str, host: &str) -> Result<load::What, Failure> 
 fn probe<'a>(system: &'a System, name: &str) -> Result<&'a Probe, Failure> {
     let found = system.probes.iter().find(|probe| probe.name == name);
     found.ok_or_else(|| Failure::new(format!("the system has no probe \"{name}\"")))
-}
-
-/// Workers that send: the engine has none without a connection.
-fn senders(workers: usize, load: &LoadModel) -> usize {
-    let connections = match load {
-        LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => *connections,
-        LoadModel::Users { users, .. } => *users,
-    };
-    workers.min(usize::try_from(connections).unwrap_or(usize::MAX))
 }
 
 /// What marks the records of one trial in the store. Digits and letters only, so that it is the same in every format;

@@ -9,6 +9,7 @@ use crate::{
     Component, Disturbance, Level, Schedule, System,
     mistake::Finding,
     nearest::{list, nearest},
+    placeholder::single_name,
     raw,
     tree::quoted,
 };
@@ -223,10 +224,7 @@ fn component<'a>(
 /// How many replicas a component has: a number or the parameter that says it.
 fn replicas(component: &Component, parameters: &BTreeMap<String, Level>) -> Option<u32> {
     let text = &component.replicas;
-    let name = text
-        .strip_prefix("${")
-        .and_then(|rest| rest.strip_suffix('}'));
-    let count = match name {
+    let count = match single_name(text) {
         Some(name) => parameters.get(name)?.to_string(),
         None => text.clone(),
     };

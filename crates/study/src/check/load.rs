@@ -38,11 +38,10 @@ pub(crate) fn load_workers(
     model: &LoadModel,
 ) -> Option<u32> {
     let workers = raw.workers?;
-    let (connections, word) = match model {
-        LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
-            (*connections, "connections")
-        }
-        LoadModel::Users { users, .. } => (*users, "users"),
+    let connections = model.connections();
+    let word = match model {
+        LoadModel::Closed { .. } | LoadModel::Open { .. } => "connections",
+        LoadModel::Users { .. } => "users",
     };
     if workers > connections {
         let what = format!("load.workers is {workers} with {connections} {word}");

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind,
-    fill::{Part, parts},
     mistake::Finding,
+    placeholder::{Part, parts},
     raw,
     texts::secret,
     tree::quoted,

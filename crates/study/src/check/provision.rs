@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{
     Arguments, Parameter, Server, SetupStep, When,
-    fill::{Part, parts},
     mistake::{Finding, Place},
     nearest::{list, nearest},
+    placeholder::{Part, parts},
     raw,
     texts::secret,
 };

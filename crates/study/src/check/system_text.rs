@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{
     Parameter, When,
-    fill::{Part, parts},
     mistake::{Finding, Place},
     nearest::{list, nearest},
+    placeholder::{Part, parts, single_name},
     raw,
     texts::secret,
 };
@@ -158,10 +158,8 @@ impl Names {
         let number = text
             .parse()
             .is_ok_and(|count: i64| (1..=MAX_REPLICAS).contains(&count));
-        let named = text
-            .strip_prefix("${")
-            .and_then(|rest| rest.strip_suffix('}'));
-        let counts = named.is_some_and(|name| self.counting.iter().any(|known| known == name));
+        let counts =
+            single_name(&text).is_some_and(|name| self.counting.iter().any(|known| known == name));
         if number || counts {
             return Some(text);
         }

@@ -1,0 +1,63 @@
+//! `${name}` in a text: the one scanner of it.
+
+/// A stretch of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part<'a> {
+    Literal(&'a str),
+    /// What stands between `${` and `}`.
+    Name(&'a str),
+}
+
+/// Cuts a text into its parts; `$${` stands for a literal `${`. `None`: a `${` without its `}`.
+#[must_use]
+pub fn parts(text: &str) -> Option<Vec<Part<'_>>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            parts.push(Part::Literal(&rest[..at - 1]));
+            parts.push(Part::Literal("${"));
+            rest = &rest[at + 2..];
+            continue;
+        }
+        parts.push(Part::Literal(&rest[..at]));
+        let end = rest[at..].find('}')? + at;
+        parts.push(Part::Name(&rest[at + 2..end]));
+        rest = &rest[end + 1..];
+    }
+    parts.push(Part::Literal(rest));
+    parts.retain(|part| *part != Part::Literal(""));
+    Some(parts)
+}
+
+/// The name of a text that is one `${name}` and nothing else.
+#[must_use]
+pub fn single_name(text: &str) -> Option<&str> {
+    match parts(text)?[..] {
+        [Part::Name(name)] => Some(name),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_into_parts() {
+        let check = |text: &str, expected: Option<&[Part<'_>]>| {
+            assert_eq!(parts(text).as_deref(), expected, "{text}")
+        };
+        check("plain", Some(&[Part::Literal("plain")]));
+        check("", Some(&[]));
+        check("${a}", Some(&[Part::Name("a")]));
+        check(
+            "x${a}y",
+            Some(&[Part::Literal("x"), Part::Name("a"), Part::Literal("y")]),
+        );
+        check("${a}${b}", Some(&[Part::Name("a"), Part::Name("b")]));
+        check("$${a}", Some(&[Part::Literal("${"), Part::Literal("a}")]));
+        check("$ {a}", Some(&[Part::Literal("$ {a}")]));
+        check("${a", None);
+    }
+}
