@@ -186,7 +186,7 @@ impl Backlog {
         self.written.notify_all();
     }
 
-    /// Waits until there is room for more; false where there is none in time.
+    /// Waits until there is room for more; false if there is none in time.
     pub(crate) fn wait_for_room(&self, at_most: Duration) -> bool {
         let inner = self.lock();
         let (_inner, timeout) = self
@@ -196,7 +196,7 @@ impl Backlog {
         !timeout.timed_out()
     }
 
-    /// Waits until everything that was read is written; false where it is not in time.
+    /// Waits until everything that was read is written; false if it is not in time.
     pub(crate) fn wait_until_empty(&self, at_most: Duration) -> bool {
         let inner = self.lock();
         let (_inner, timeout) = self
@@ -206,7 +206,7 @@ impl Backlog {
         !timeout.timed_out()
     }
 
-    /// Waits until everything that was read of these partitions is written; false where it is not in time.
+    /// Waits until everything that was read of these partitions is written; false if it is not in time.
     pub(crate) fn wait_until_written(
         &self,
         partitions: &[(String, i32)],
@@ -329,7 +329,7 @@ impl Sources {
         Some(Arc::clone(source))
     }
 
-    /// That of a partition we read; one that we do not read has a slot that stands for nothing, and is never committed.
+    /// The source of a partition. One that we do not read has a slot of its own that is never committed.
     fn source(&self, topic: &str, partition: i32) -> Arc<Source> {
         self.known(topic, partition).unwrap_or_else(|| {
             Arc::new(Source {

@@ -12,7 +12,7 @@ use waggle_service::log;
 
 use crate::backlog::Arrived;
 use crate::error::{SinkError, kafka_error};
-use crate::health::Place;
+use crate::health::Check;
 use crate::reading::Reading;
 use crate::settings::{SinkSettings, StartOffset};
 use crate::shared::Shared;
@@ -21,7 +21,7 @@ use crate::shared::Shared;
 const POLL: Duration = Duration::from_millis(100);
 /// Besides the time of a drain: Kafka's default. A sink that does not poll for longer loses its partitions.
 const POLLED_WITHIN: Duration = Duration::from_secs(300);
-/// Reading stands still this long for want of room before partitions are paused, which throws away what was fetched ahead.
+/// So long there may be no room before partitions are paused, which throws away what was fetched ahead.
 const PAUSE_AFTER: Duration = Duration::from_millis(500);
 /// Time for the last commit to be confirmed.
 const LAST_COMMIT_WITHIN: Duration = Duration::from_secs(5);
@@ -98,8 +98,8 @@ fn config(settings: &SinkSettings, instance: Option<&str>) -> ClientConfig {
     config
 }
 
-/// Reads until told to stop; then waits for what was read to be written, as long as is set, and commits that. Ends before with
-/// the reason, where the group will have nothing to do with us any more: then nothing could be committed.
+/// Reads until `stop` is set; then waits for what was read to be written, as long as is set, and commits that. Ends before with
+/// the reason if the group has expelled us: then nothing could be committed.
 pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) -> Option<String> {
     let mut reader = Reader {
         shared,
@@ -132,11 +132,11 @@ impl Reader<'_> {
     /// A few messages, or a wait for some.
     fn turn(&mut self) {
         let shared = self.shared;
-        let stands_still =
-            shared.health.is_wrong(Place::Access) || !shared.backlog.wait_for_room(PAUSE_AFTER);
-        self.pause(stands_still);
+        let has_no_room =
+            shared.health.is_failing(Check::Access) || !shared.backlog.wait_for_room(PAUSE_AFTER);
+        self.pause(has_no_room);
         let since = Instant::now();
-        // Also where there is no room for messages, as the group must hear from us.
+        // Also if there is no room for messages, as the group must hear from us.
         let mut polled = self.group.poll(POLL);
         while let Some(found) = polled.take() {
             let has_room = match found {
@@ -184,7 +184,7 @@ impl Reader<'_> {
                 RDKafkaErrorCode::UnknownTopicOrPartition
                 | RDKafkaErrorCode::UnknownTopic
                 | RDKafkaErrorCode::TopicAuthorizationFailed,
-            ) => health.wrong(Place::Topics, &problem),
+            ) => health.fail(Check::Topics, &problem),
             // Of connections; see `Context::error`.
             Some(
                 RDKafkaErrorCode::AllBrokersDown
@@ -192,24 +192,24 @@ impl Reader<'_> {
                 | RDKafkaErrorCode::OperationTimedOut
                 | RDKafkaErrorCode::Resolve,
             ) => {}
-            _ => health.wrong(Place::Kafka, &problem),
+            _ => health.fail(Check::Kafka, &problem),
         }
     }
 
-    /// Pauses what we read, or lets it go on. Partitions that come while reading stands still are paused by the next turn.
-    fn pause(&mut self, stands_still: bool) {
-        if !stands_still && !self.is_paused {
+    /// Pauses what we read, or lets it go on. Partitions that come while there is no room are paused by the next turn.
+    fn pause(&mut self, has_no_room: bool) {
+        if !has_no_room && !self.is_paused {
             return;
         }
         let changed = self.group.assignment().and_then(|ours| {
-            if stands_still {
+            if has_no_room {
                 self.group.pause(&ours)
             } else {
                 self.group.resume(&ours)
             }
         });
         match changed {
-            Ok(()) => self.is_paused = stands_still,
+            Ok(()) => self.is_paused = has_no_room,
             Err(error) => self.failed(&error),
         }
     }
@@ -223,7 +223,7 @@ impl Reader<'_> {
             .wait_until_empty(shared.settings.drain_timeout)
         {
             log::warning(format_args!(
-                "not all that was read is written after {:?}; it is read again by whoever comes next",
+                "not all that was read is written after {:?}; the next reader of the partitions reads it again",
                 shared.settings.drain_timeout
             ));
         }
@@ -233,7 +233,7 @@ impl Reader<'_> {
             let round = Instant::now();
             while !shared.backlog.to_commit().is_empty() && round.elapsed() < LAST_COMMIT_WITHIN / 5
             {
-                // Messages that come now are read again by whoever comes next.
+                // Messages that come now are read again by the next reader of the partition.
                 drop(self.group.poll(Duration::from_millis(10)));
             }
         }
@@ -252,12 +252,12 @@ impl Shared {
             );
             if let Err(error) = added {
                 self.health
-                    .wrong(Place::Commit, &format!("committing: {error}"));
+                    .fail(Check::Commit, &format!("committing: {error}"));
             }
         }
         if offsets.count() == 0 {
             // What failed was of partitions that are another's now.
-            self.health.right(Place::Commit);
+            self.health.pass(Check::Commit);
             return;
         }
         if let Err(error) = group.commit(&offsets, mode) {
@@ -268,7 +268,7 @@ impl Shared {
     fn commit_failed(&self, error: &KafkaError) {
         self.metrics.commit_failures.fetch_add(1, Ordering::Relaxed);
         self.health
-            .wrong(Place::Commit, &format!("committing: {error}"));
+            .fail(Check::Commit, &format!("committing: {error}"));
     }
 }
 
@@ -281,7 +281,7 @@ impl ClientContext for Context {
     fn error(&self, error: KafkaError, reason: &str) {
         // One connection that ends is none: the next is tried, and asking for offsets tells whether Kafka is there.
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
-            (self.shared.health).wrong(Place::Kafka, &format!("Kafka is away: {reason}"));
+            (self.shared.health).fail(Check::Kafka, &format!("Kafka is away: {reason}"));
         }
     }
 }
@@ -295,11 +295,11 @@ impl ConsumerContext for Context {
                 for (topic, partition) in partitions(given) {
                     shared.backlog.assign(&topic, partition);
                 }
-                shared.health.right(Place::Group);
+                shared.health.pass(Check::Group);
             }
             Rebalance::Revoke(taken) => {
                 let taken = partitions(taken);
-                // What is on its way is finished, if it goes at all; the rest is read again by whoever gets the partition.
+                // What is on its way is finished, if it goes at all; the rest is read again by the next reader of the partition.
                 if shared.database_is_there() && !shared.backlog.has_ended() {
                     shared
                         .backlog
@@ -311,8 +311,8 @@ impl ConsumerContext for Context {
                 }
             }
             Rebalance::Error(error) => {
-                shared.health.wrong(
-                    Place::Group,
+                shared.health.fail(
+                    Check::Group,
                     &format!("sharing partitions in the group: {error}"),
                 );
             }
@@ -320,12 +320,12 @@ impl ConsumerContext for Context {
     }
 
     fn post_rebalance(&self, group: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        // A partition that was paused when it was taken from us may come back so; where reading stands still, it is paused again.
+        // A partition that was paused when it was taken from us may come back so; if there is no room, it is paused again.
         if let Rebalance::Assign(given) = rebalance
             && let Err(error) = group.resume(given)
         {
             let problem = format!("resuming partitions: {error}");
-            self.shared.health.wrong(Place::Kafka, &problem);
+            self.shared.health.fail(Check::Kafka, &problem);
         }
     }
 
@@ -352,7 +352,7 @@ impl ConsumerContext for Context {
         }
         self.shared.metrics.commits.fetch_add(1, Ordering::Relaxed);
         if is_whole {
-            self.shared.health.right(Place::Commit);
+            self.shared.health.pass(Check::Commit);
         }
     }
 }

@@ -31,7 +31,7 @@ const UNDER_WAY_MAX: usize = 100;
 const UNDER_WAY_MAX_BYTES: usize = 1024 * 1024;
 /// Memory for letters on their way, of all batches: more than lanes have under way, unless there are very many.
 const QUEUE_MAX_KBYTES: &str = "16384";
-/// Where others have filled it, a letter is tried again after this.
+/// If others have filled it, a letter is tried again after this.
 const ROOM_AFTER: Duration = Duration::from_millis(10);
 
 /// Writes dead letters, one after the other.
@@ -73,7 +73,7 @@ impl ProducerContext for Context {
             Ok(_) => Ok(()),
             Err((error, _)) => Err(error.clone()),
         };
-        // Nobody waits any more when the sink ends.
+        // The receiver is gone when the sink ends.
         let _ = waits.send(outcome);
     }
 }
@@ -188,7 +188,7 @@ impl DeadLetters {
         }
     }
 
-    /// Makes the topic where it is not there. Where it cannot be made, writing to it says so.
+    /// Makes the topic if it is not there. If it cannot be made, writing to it fails.
     async fn provide(&self, topic: &str) {
         if self.lock().contains(topic) {
             return;
@@ -216,7 +216,7 @@ impl DeadLetters {
 
     /// Waits for letters on their way.
     pub(crate) fn flush(&self, at_most: Duration) {
-        // Whoever needs to know waits for each letter.
+        // Callers that need the outcome wait for each letter.
         let _ = self.producer.flush(at_most);
     }
 

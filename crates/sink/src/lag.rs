@@ -11,7 +11,7 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use crate::backlog::OwnedPartition;
 use crate::consumer::Group;
-use crate::health::Place;
+use crate::health::Check;
 use crate::settings::StartOffset;
 use crate::shared::Shared;
 
@@ -22,14 +22,14 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How soon a stop is noticed.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Asks until told to stop.
+/// Asks until `stop` is set.
 pub(crate) fn run(shared: &Shared, group: &Group, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         match round(shared, group, stop) {
-            Ok(()) => shared.health.right(Place::Kafka),
+            Ok(()) => shared.health.pass(Check::Kafka),
             Err(error) => shared
                 .health
-                .wrong(Place::Kafka, &format!("asking Kafka for offsets: {error}")),
+                .fail(Check::Kafka, &format!("asking Kafka for offsets: {error}")),
         }
         let begun = Instant::now();
         while begun.elapsed() < EVERY && !stop.load(Ordering::Relaxed) {
@@ -65,7 +65,7 @@ fn round(shared: &Shared, group: &Group, stop: &AtomicBool) -> KafkaResult<()> {
 
 /// Notices that topics have come that were not there.
 fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
-    if !shared.health.is_wrong(Place::Topics) {
+    if !shared.health.is_failing(Check::Topics) {
         return Ok(());
     }
     for topic in &shared.settings.topic {
@@ -77,7 +77,7 @@ fn look_for_topics(shared: &Shared, group: &Group) -> KafkaResult<()> {
             return Ok(());
         }
     }
-    shared.health.right(Place::Topics);
+    shared.health.pass(Check::Topics);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use waggle_influxdb::NoAnswer;
 
 use crate::back_off::chance;
 use crate::batch::{Batch, Unwritten};
-use crate::health::Place;
+use crate::health::Check;
 use crate::influxdb::{Body, Connection};
 use crate::metrics::{Dead, Retry};
 use crate::shared::Shared;
@@ -56,7 +56,7 @@ impl Lane {
         }
         let body = Bytes::from(std::mem::take(&mut batch.body));
         let settled = self.write(&body, batch.lines()).await;
-        // The lines are needed again only where something went wrong.
+        // The lines are needed again only if something went wrong.
         match settled {
             Settled::Written => {}
             settled => {
@@ -122,20 +122,20 @@ impl Lane {
                     return Settled::Written;
                 }
                 Verdict::Refused(refusal) if self.is_of_lines(&refusal) => {
-                    shared.health.right(Place::Database);
-                    shared.health.right(Place::Access);
+                    shared.health.pass(Check::Database);
+                    shared.health.pass(Check::Access);
                     return Settled::Refused(refusal);
                 }
                 Verdict::TooLarge(reason) => {
-                    shared.health.right(Place::Database);
+                    shared.health.pass(Check::Database);
                     shared.backlog.shrink(lines.len() / 2);
                     return Settled::TooLarge(reason);
                 }
                 Verdict::Refused(refusal) => self.denied(&refusal.reason),
                 Verdict::Denied(reason) => self.denied(&reason),
                 Verdict::Later { reason, wait } => {
-                    shared.health.wrong(
-                        Place::Database,
+                    shared.health.fail(
+                        Check::Database,
                         &format!("the database does not take records: {reason}"),
                     );
                     (Retry::Database, wait)
@@ -147,16 +147,16 @@ impl Lane {
         }
     }
 
-    /// A refusal that may be one of the whole request is one of the lines only where the same request was taken before.
+    /// A refusal that may be one of the whole request is one of the lines only if the same request was taken before.
     fn is_of_lines(&self, refusal: &Refusal) -> bool {
         refusal.cause != Cause::Unknown || self.shared.has_written()
     }
 
     fn denied(&self, reason: &str) -> (Retry, Option<Duration>) {
         let health = &self.shared.health;
-        health.wrong(Place::Access, &format!("the database refuses us: {reason}"));
+        health.fail(Check::Access, &format!("the database refuses us: {reason}"));
         if let Err(problem) = self.shared.influxdb.renew_token() {
-            health.wrong(Place::Access, &problem.to_string());
+            health.fail(Check::Access, &problem.to_string());
         }
         (Retry::Access, None)
     }
@@ -185,19 +185,17 @@ impl Lane {
             return;
         }
         while let Err(problem) = shared.dead_letters.write(letters).await {
-            shared
-                .health
-                .wrong(Place::DeadLetters, &problem.to_string());
+            shared.health.fail(Check::DeadLetters, &problem.to_string());
             failures += 1;
             shared.metrics.retried(Retry::DeadLetters);
             tokio::time::sleep(shared.back_off.wait(failures, None, chance())).await;
         }
-        shared.health.right(Place::DeadLetters);
+        shared.health.pass(Check::DeadLetters);
         shared.metrics.put_aside(dead, letters.len());
     }
 }
 
-/// The lines of a piece that the refusal means; none where that is not certain.
+/// The lines of a piece that the refusal means; none if that is not certain.
 fn named(batch: &Batch, piece: &[usize], refusal: &Refusal) -> Vec<usize> {
     let means = |line: &usize| refusal.means(batch.line(*line));
     let named: Vec<usize> = piece.iter().copied().filter(means).collect();

@@ -2,7 +2,7 @@
 //!
 //! A thread reads ([`consumer`]) into a bounded [`backlog`], where messages gather to batches; lanes ([`lane`]) write a batch each.
 //! An offset is committed when everything before it is in the database or in the dead-letter topic ([`offsets`]). What is read
-//! twice is written twice, which changes nothing in the database. How lines are told apart that cannot be written stands in
+//! twice is written twice, which changes nothing in the database. Lines that cannot be written are found by
 //! [`verdict`] (what the database says) and [`sieve`] (which lines it means).
 
 mod back_off;

@@ -31,7 +31,7 @@ pub(crate) enum Retry {
 }
 
 const RETRIES: [&str; 3] = ["database", "access", "dead_letters"];
-/// Statuses told apart; the last stands for others.
+/// Statuses with a counter of their own; the last counts all others.
 const STATUSES: [u16; 12] = [204, 400, 401, 403, 404, 413, 422, 429, 500, 503, 504, 0];
 /// Upper bounds of the time a write took, in microseconds.
 static WRITE_BOUNDS_US: [u64; 12] = [

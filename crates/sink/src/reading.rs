@@ -103,7 +103,7 @@ fn missing_time(line: &Line<'_>) -> Option<String> {
 /// Goes from line to line of a value, for the few whose places are asked for.
 struct Breaks<'a> {
     value: &'a [u8],
-    /// Number and first byte of the line it stands at.
+    /// Number and first byte of the line it is at.
     line: usize,
     at: usize,
 }

@@ -14,7 +14,7 @@ use waggle_service::{log, operators};
 use crate::calls;
 use crate::consumer::{self, Group};
 use crate::error::SinkError;
-use crate::health::Place;
+use crate::health::Check;
 use crate::lag;
 use crate::lane::Lane;
 use crate::settings::SinkSettings;
@@ -63,7 +63,7 @@ pub async fn run(
             },
             _ = lanes.join_next() => break Err(SinkError::Ended("a lane of writes")),
         };
-        shared.health.set(Place::Group, &lost);
+        shared.health.fail_silently(Check::Group, &lost);
         if !at_hand.is_named {
             break Err(SinkError::Lost(lost));
         }
@@ -83,7 +83,7 @@ pub async fn run(
     log::note(format_args!("draining"));
     shared
         .health
-        .set(Place::Draining, "the sink is shutting down");
+        .fail_silently(Check::Draining, "the sink is shutting down");
     let within = shared.settings.drain_timeout + LEAVE_WITHIN;
     let begun = Instant::now();
     if let Some(member) = &mut member {
@@ -112,7 +112,7 @@ struct Member {
     stop: Arc<AtomicBool>,
     lag: JoinHandle<()>,
     reader: JoinHandle<()>,
-    /// Why the group will have nothing to do with us any more, if that is why it ended; an error where it panicked.
+    /// Why the group has expelled us, if that is why it ended; an error if it panicked.
     reader_ends: oneshot::Receiver<Option<String>>,
     /// The group knows us by a name.
     is_named: bool,
@@ -122,7 +122,7 @@ impl Member {
     fn join(shared: &Arc<Shared>, instance: Option<&str>) -> Result<Self, SinkError> {
         shared
             .health
-            .set(Place::Group, "the group has not been joined yet");
+            .fail_silently(Check::Group, "the group has not been joined yet");
         let group = Arc::new(consumer::join(shared, instance)?);
         let stop = Arc::new(AtomicBool::new(false));
         let (lag, _lag_ends) = start("lag", shared, &group, &stop, lag::run)?;
@@ -167,7 +167,7 @@ fn start<T: Send + 'static>(
         .name(name.to_owned())
         .spawn(move || {
             let outcome = run(&shared, &group, &stop);
-            // Let go before anybody is told, so that it can be left; who waits is told of a panic by the sender's end.
+            // Dropped before the end is reported, so that the group can be left. A panic drops the sender, which reports it too.
             drop((shared, group));
             let _ = ended.send(outcome);
         });

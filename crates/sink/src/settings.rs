@@ -47,17 +47,17 @@ pub struct SinkSettings {
     /// Bytes of one write before compression, unless a single message has more
     #[arg(long, default_value_t = 2 * 1024 * 1024, value_parser = size(1..=64 << 20))]
     pub batch_max_bytes: usize,
-    /// Time a batch waits for more records after its first one, where no other is being written
+    /// Time a batch waits for more records after its first one, if no other is being written
     #[arg(long, default_value = "5ms", value_parser = duration)]
     pub batch_delay: Duration,
-    /// The same while others are being written, so that batches grow where the database is slow; never less than
+    /// The same while others are being written, so that batches grow if the database is slow; never less than
     /// --batch-delay
     #[arg(long, default_value = "50ms", value_parser = duration)]
     pub batch_delay_behind: Duration,
     /// Writes under way at once, each on a connection of its own
     #[arg(long, default_value_t = 4, value_parser = size(1..=64))]
     pub writes_in_flight: usize,
-    /// Bytes that were read and are not written yet; beyond it reading stands still
+    /// Bytes that were read and are not written yet; beyond it nothing more is read
     #[arg(long, default_value_t = 16 * 1024 * 1024, value_parser = size(64 * 1024..=1 << 32))]
     pub unwritten_max_bytes: usize,
     /// Bytes of messages that are fetched from Kafka ahead of reading
@@ -66,7 +66,7 @@ pub struct SinkSettings {
     /// Compression of writes by gzip: 0 is none, 1 the fastest, 9 the smallest
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=9))]
     pub gzip: u32,
-    /// Topic for lines that cannot be written; `{topic}` stands for the topic they came from
+    /// Topic for lines that cannot be written; `{topic}` is replaced by the topic they came from
     #[arg(long, default_value = "{topic}.dead", value_name = "TOPIC")]
     pub dead_letter_topic: String,
     /// Time between commits of what was written
@@ -157,7 +157,7 @@ impl SinkSettings {
         Ok(())
     }
 
-    /// Where lines of a topic go that cannot be written.
+    /// The topic for lines of a topic that cannot be written.
     pub(crate) fn dead_letter_topic(&self, topic: &str) -> String {
         self.dead_letter_topic.replace(TOPIC_PLACE, topic)
     }

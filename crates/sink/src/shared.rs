@@ -7,7 +7,7 @@ use crate::backlog::Backlog;
 use crate::batch::BatchLimits;
 use crate::dead_letters::DeadLetters;
 use crate::error::SinkError;
-use crate::health::{Health, Place};
+use crate::health::{Check, Health};
 use crate::influxdb::Influxdb;
 use crate::metrics::Metrics;
 use crate::settings::SinkSettings;
@@ -52,8 +52,8 @@ impl Shared {
     /// The database has taken something.
     pub(crate) fn database_works(&self) {
         self.has_written.store(true, Ordering::Relaxed);
-        self.health.right(Place::Database);
-        self.health.right(Place::Access);
+        self.health.pass(Check::Database);
+        self.health.pass(Check::Access);
     }
 
     /// Whether the database has ever taken something from us.
@@ -63,6 +63,6 @@ impl Shared {
 
     /// As far as we know.
     pub(crate) fn database_is_there(&self) -> bool {
-        !self.health.is_wrong(Place::Database) && !self.health.is_wrong(Place::Access)
+        !self.health.is_failing(Check::Database) && !self.health.is_failing(Check::Access)
     }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) reason: String,
-    /// How many lines, where it says so.
+    /// How many lines, if it says so.
     pub(crate) dropped: Option<usize>,
     /// What the lines have in common.
     pub(crate) cause: Cause,
@@ -154,7 +154,7 @@ fn too_old(reason: &str) -> Option<Cause> {
     })
 }
 
-/// What stands behind the first `before`, up to a byte that ends it.
+/// The text after the first `before`, up to a byte that ends it.
 fn between<'a>(text: &'a str, before: &str, ends: impl Fn(u8) -> bool) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     let end = rest.bytes().position(ends).unwrap_or(rest.len());
@@ -162,7 +162,7 @@ fn between<'a>(text: &'a str, before: &str, ends: impl Fn(u8) -> bool) -> Option
 }
 
 impl Refusal {
-    /// Whether the line is one of those that were refused, as far as that can be told from the reason.
+    /// Whether the line is one of those that were refused, as far as the reason shows it.
     pub(crate) fn means(&self, line: &[u8]) -> bool {
         let Some(Ok(line)) = line_protocol::lines(line).next() else {
             return false;
