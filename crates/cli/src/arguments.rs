@@ -70,6 +70,9 @@ pub(crate) struct Run {
     /// No progress, only the table at the end
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Lines of progress at a terminal too, instead of the live view
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) no_live: bool,
     /// Keeps the CPUs from halting, with a loop on each that everything else pushes aside: for virtual machines whose host takes
     /// halted CPUs away. Costs power, and a share of a core that two hardware threads have in common; the results say it
     #[arg(long)]

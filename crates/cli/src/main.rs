@@ -10,7 +10,6 @@ mod live;
 mod load;
 mod narrow;
 mod plan;
-mod progress;
 mod report;
 mod run;
 mod say;

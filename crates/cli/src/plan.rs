@@ -180,7 +180,8 @@ fn many(number: usize, of: &str) -> String {
     }
 }
 
-fn load(model: &LoadModel) -> String {
+/// `closed, 10 connections × 50 in flight`.
+pub(crate) fn load(model: &LoadModel) -> String {
     match model {
         LoadModel::Closed {
             connections,

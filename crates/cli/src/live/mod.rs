@@ -1,8 +1,9 @@
 //! The live view: a thread of its own draws what the engine's intervals say, some times a second, and listens to keys.
 //!
-//! Who follows the load folds each interval into `shown` (with `history` and `spectrum`), and has it judged as often as
+//! Who follows a load or a run folds what happens into the `board`: intervals into `shown` (with `history` and `spectrum`), and has it judged as often as
 //! `judging` allows; `draw` makes a buffer of it; `screen` has the terminal, which it gives back whatever happens.
 
+mod board;
 mod draw;
 mod history;
 mod judging;
@@ -32,6 +33,7 @@ use self::{
 };
 use crate::interrupts::Interrupts;
 
+pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, StudyBoard, TrialNow};
 pub(crate) use judging::JudgePace;
 pub(crate) use screen::{fits, give_back};
 pub(crate) use shown::{Shown, Title};
@@ -46,7 +48,7 @@ const NICE: i32 = 15;
 /// The view while it has the terminal.
 #[derive(Debug)]
 pub(crate) struct Live {
-    shown: Arc<Mutex<Shown>>,
+    board: Arc<Mutex<Board>>,
     is_over: Arc<AtomicBool>,
     /// Nothing is ever sent; the other end is dropped when the drawing thread ends.
     ended: mpsc::Receiver<()>,
@@ -59,15 +61,16 @@ impl Live {
     /// # Errors
     /// The terminal does not do what is needed.
     pub(crate) fn start(
-        shown: Shown,
+        board: Board,
         interrupts: Interrupts,
         engine_cpus: Vec<usize>,
     ) -> Result<Self> {
-        let shown = Arc::new(Mutex::new(shown));
+        let has_study = board.study.is_some();
+        let board = Arc::new(Mutex::new(board));
         let is_over = Arc::new(AtomicBool::new(false));
         let screen = Screen::take().context("cannot show the live view; --no-live does without")?;
         let mut drawing = Drawing {
-            shown: Arc::clone(&shown),
+            board: Arc::clone(&board),
             is_over: Arc::clone(&is_over),
             interrupts,
             began: Instant::now(),
@@ -80,6 +83,7 @@ impl Live {
                 Ink::Plain
             },
             with_help: false,
+            has_study,
         };
         let (until_end, ended) = mpsc::channel();
         std::thread::Builder::new()
@@ -91,15 +95,15 @@ impl Live {
             })
             .context("cannot start the thread of the live view")?;
         Ok(Self {
-            shown,
+            board,
             is_over,
             ended,
         })
     }
 
     /// Changes what is shown.
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Shown)) {
-        change(&mut lock(&self.shown));
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Board)) {
+        change(&mut lock(&self.board));
     }
 
     /// Nothing more comes: the terminal is given back.
@@ -118,14 +122,14 @@ impl Drop for Live {
     }
 }
 
-fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
     // Half a fold is still better to look at than nothing.
-    shown.lock().unwrap_or_else(PoisonError::into_inner)
+    board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The engine goes first: nowhere on its CPUs where there are others, and elsewhere only when nobody else wants to run.
 /// Neither is worth a word where the system refuses.
-fn out_of_the_way(engine_cpus: &[usize]) {
+pub(crate) fn out_of_the_way(engine_cpus: &[usize]) {
     let _ = rustix::process::setpriority_process(None, NICE);
     let mut others = rustix::thread::CpuSet::new();
     let free: Vec<usize> = cpus::allowed()
@@ -142,19 +146,29 @@ fn out_of_the_way(engine_cpus: &[usize]) {
 
 /// What the drawing thread has.
 struct Drawing {
-    shown: Arc<Mutex<Shown>>,
+    board: Arc<Mutex<Board>>,
     is_over: Arc<AtomicBool>,
     interrupts: Interrupts,
     began: Instant,
     /// What is looked at while the display is paused, and since when.
-    paused: Option<(Shown, Duration)>,
+    paused: Option<(Board, Duration)>,
     page: Page,
     span: Span,
     ink: Ink,
     with_help: bool,
+    has_study: bool,
 }
 
 impl Drawing {
+    fn next_page(&self) -> Page {
+        match self.page {
+            Page::Overview => Page::Times,
+            Page::Times => Page::Details,
+            Page::Details if self.has_study => Page::Cells,
+            Page::Details | Page::Cells => Page::Overview,
+        }
+    }
+
     /// Draws until the load is over. A terminal that has gone away ends the view alone: the load goes on.
     fn run(&mut self, mut screen: Screen) {
         while !self.is_over.load(Ordering::Relaxed) {
@@ -168,15 +182,16 @@ impl Drawing {
 
     fn draw(&self, screen: &mut Screen) -> std::io::Result<()> {
         let guard;
-        let (shown, elapsed) = match &self.paused {
-            Some((shown, since)) => (shown, *since),
+        let (board, elapsed) = match &self.paused {
+            Some((board, since)) => (board, *since),
             None => {
-                guard = lock(&self.shown);
+                guard = lock(&self.board);
                 (&*guard, self.began.elapsed())
             }
         };
         let look = Look {
-            shown,
+            study: board.study.as_ref(),
+            shown: &board.trial,
             elapsed,
             page: self.page,
             span: self.span,
@@ -213,13 +228,14 @@ impl Drawing {
             KeyCode::Char(' ') => {
                 self.paused = match self.paused.take() {
                     Some(_) => None,
-                    None => Some((lock(&self.shown).clone(), self.began.elapsed())),
+                    None => Some((lock(&self.board).clone(), self.began.elapsed())),
                 };
             }
             KeyCode::Char('1') => self.page = Page::Overview,
             KeyCode::Char('2') => self.page = Page::Times,
             KeyCode::Char('3') => self.page = Page::Details,
-            KeyCode::Tab => self.page = self.page.next(),
+            KeyCode::Char('4') if self.has_study => self.page = Page::Cells,
+            KeyCode::Tab => self.page = self.next_page(),
             KeyCode::Char('w' | 'W') => {
                 self.span = match self.span {
                     Span::Whole => Span::Latest,

@@ -132,19 +132,25 @@ impl Shown {
         }
     }
 
-    /// One more interval, which `so_far` has already.
-    pub(crate) fn add(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
+    /// One more interval, of which only what goes on is shown: none of the numbers over time has it.
+    pub(crate) fn add_uncounted(&mut self, interval: &Interval, phase: Phase) {
         let counts = &interval.counts;
-        let slice = Slice::of(interval, phase);
-        if phase != Phase::WarmUp {
-            self.spectrum.add(&slice.response_time);
-        }
-        self.history.add(slice);
+        self.history.add(Slice::of(interval, phase));
         self.phase = Some(phase);
         self.seen_until = interval.start + interval.length;
         self.now = now(interval);
         self.connections_open = counts.connections_open;
         self.in_flight = counts.in_flight;
+    }
+
+    /// One more interval, which `so_far` has already.
+    pub(crate) fn add(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
+        self.add_uncounted(interval, phase);
+        if phase != Phase::WarmUp
+            && let Some(slice) = self.history.last()
+        {
+            self.spectrum.add(&slice.response_time);
+        }
         self.sent = so_far.totals.sent;
         let row = if phase == Phase::WarmUp {
             so_far.totals_row()

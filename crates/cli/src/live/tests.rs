@@ -1,11 +1,15 @@
 //! Whole screens of seeded loads, letter for letter, and that no size and no state makes drawing fail.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use ratatui::{Terminal, backend::TestBackend, style::Color};
+use waggle_analysis::{TrialSoFar, cell_so_far};
 use waggle_load::{Interval, StepCounts, StepInterval};
+use waggle_results::PhaseName;
+use waggle_stats::{Evidence, Verdict};
 
 use super::{
+    board::{CellBoard, Mark, PhaseNow, StudyBoard, TrialNow},
     draw::{Ink, Look, Page, draw},
     history::Span,
     shown::Shown,
@@ -47,6 +51,7 @@ fn made(flags: &[&str], intervals: &[Made]) -> Shown {
 
 fn look(shown: &Shown, page: Page) -> Look<'_> {
     Look {
+        study: None,
         shown,
         elapsed: shown.seen_until,
         page,
@@ -232,4 +237,100 @@ fn what_is_left_is_told_by_time_or_count() {
         &["-c", "4", "-n", "16000"],
         "1.0 s · 8,000 of 16,000 requests",
     );
+}
+
+/// A study in its second round of trials; the one that runs is [`eventful`].
+fn study(cells: u32) -> StudyBoard {
+    let cell = |number: u32| {
+        let trials: Vec<TrialSoFar> = (0..if number < 3 { 2 } else { 1 })
+            .map(|repetition| TrialSoFar {
+                verdict: if number == 2 {
+                    Verdict::Overloaded
+                } else {
+                    Verdict::Valid
+                },
+                goodput_per_s: Some(f64::from(number * 1_000 + repetition * 20)),
+            })
+            .collect();
+        let marks = trials.iter().map(|trial| Mark::Judged(trial.verdict));
+        CellBoard {
+            number,
+            levels: vec![(10 * number).to_string(), "lines".to_owned()],
+            planned: 2,
+            marks: marks.collect(),
+            so_far: cell_so_far(&trials, 0.3),
+            found: None,
+        }
+    };
+    StudyBoard {
+        name: "ingest".to_owned(),
+        question: "How many readings a second does it take?".to_owned(),
+        trials: 2 * cells,
+        done: cells + 2,
+        left: Duration::from_secs(95),
+        left_at: Duration::from_secs(4),
+        factors: vec!["connections".to_owned(), "format".to_owned()],
+        cells: (1..=cells).map(cell).collect(),
+        now: Some(TrialNow {
+            cell: 2,
+            which: "repetition 2 of 2".to_owned(),
+            phase: Some(PhaseNow {
+                phase: PhaseName::Measure,
+                began: Duration::from_secs(2),
+                expected: Some(Duration::from_secs(9)),
+            }),
+            said: String::new(),
+        }),
+        notes: vec![
+            "warning: only one CPU".to_owned(),
+            "1/8  cell  1".to_owned(),
+        ],
+    }
+}
+
+#[test]
+fn a_study_stands_above_its_trial() {
+    let shown = eventful();
+    let check = |name: &str, cells: u32, page: Page, (width, height): (u16, u16)| {
+        let study = study(cells);
+        let look = Look {
+            study: Some(&study),
+            ..look(&shown, page)
+        };
+        golden(name, &letters(&screen(&look, width, height)));
+    };
+    check("live-study-80x24.txt", 4, Page::Overview, (80, 24));
+    check("live-study-160x50.txt", 40, Page::Overview, (160, 50));
+    check("live-study-cells-80x24.txt", 12, Page::Cells, (80, 24));
+}
+
+#[test]
+fn a_study_is_drawn_at_every_size_and_in_every_state() {
+    let nothing = StudyBoard::default();
+    let unstarted = StudyBoard {
+        now: None,
+        ..study(3)
+    };
+    let searched = StudyBoard {
+        cells: vec![CellBoard {
+            planned: 30,
+            marks: vec![Mark::Tried(Evidence::Met), Mark::Tried(Evidence::Nothing)],
+            found: Some("3,250/s".to_owned()),
+            ..study(1).cells[0].clone()
+        }],
+        ..study(1)
+    };
+    let shown = eventful();
+    for study in [&nothing, &unstarted, &searched, &study(300)] {
+        for page in [Page::Overview, Page::Times, Page::Details, Page::Cells] {
+            for size in [(1, 1), (10, 3), (64, 12), (80, 24), (200, 20), (300, 90)] {
+                let look = Look {
+                    study: Some(study),
+                    with_help: true,
+                    ..look(&shown, page)
+                };
+                screen(&look, size.0, size.1);
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use waggle_load::Interval;
 use super::{job::Planned, summary::Row, text};
 use crate::{
     interrupts::Interrupts,
-    live::{JudgePace, Live, Shown, Title},
+    live::{Board, JudgePace, Live, Shown, Title},
     say,
     table::microseconds,
     trial::{phase::Phase, so_far::SoFar},
@@ -82,17 +82,20 @@ impl Looked {
 
     fn begin(&mut self, planned: &Planned, interrupts: &Interrupts) -> anyhow::Result<()> {
         let engine_cpus = planned.job.workers.iter().copied().flatten().collect();
-        let shown = Shown::new(title(&self.url, planned), &planned.shape);
-        self.live = Some(Live::start(shown, interrupts.clone(), engine_cpus)?);
+        let board = Board {
+            study: None,
+            trial: Shown::new(title(&self.url, planned), &planned.shape),
+        };
+        self.live = Some(Live::start(board, interrupts.clone(), engine_cpus)?);
         Ok(())
     }
 
     fn interval(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         let Some(live) = &self.live else { return };
-        live.update(|shown| {
-            shown.add(interval, phase, so_far);
+        live.update(|board| {
+            board.trial.add(interval, phase, so_far);
             if phase != Phase::WarmUp {
-                self.pace.judge(|| shown.judge(so_far));
+                self.pace.judge(|| board.trial.judge(so_far));
             }
         });
     }

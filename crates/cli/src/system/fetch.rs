@@ -40,12 +40,8 @@ fn fetch(server: &Server, fetching: &Fetching) -> Result<Option<Exit>> {
         "{} {}: fetching{takes} …",
         server.name, server.version
     ));
-    let fetched = runtime()?.block_on(async {
-        let (shutdown, signals) = asked_to_end();
-        let fetched = waggle_runner::fetch(server, fetching, shutdown).await;
-        signals.abort();
-        fetched
-    });
+    let fetched = waggle_runner::fetch(server, fetching, asked_to_end()?);
+    let fetched = runtime()?.block_on(fetched);
     match fetched {
         Ok(programs) => {
             say(&told(server, "fetched", &programs));

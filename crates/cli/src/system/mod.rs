@@ -11,11 +11,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use tokio::{runtime::Runtime, sync::watch, task::JoinHandle};
+use tokio::{runtime::Runtime, sync::watch};
 use waggle_runner::Fetching;
 use waggle_study::Level;
 
-use crate::{arguments::System, exit::Exit, folders, run::stop_on_signals};
+use crate::{arguments::System, exit::Exit, folders, interrupts::Interrupts};
 
 pub(crate) fn run(arguments: &System) -> Result<Exit> {
     match arguments {
@@ -72,8 +72,13 @@ fn runtime() -> Result<Runtime> {
         .context("cannot start the runtime")
 }
 
-/// Becomes true when somebody asks the program to end; the task is to be aborted when nobody listens any more.
-fn asked_to_end() -> (watch::Receiver<bool>, JoinHandle<()>) {
+/// Becomes true when somebody asks the program to end.
+fn asked_to_end() -> Result<watch::Receiver<bool>> {
     let (stop, shutdown) = watch::channel(false);
-    (shutdown, tokio::spawn(stop_on_signals(stop)))
+    let interrupts = Interrupts::new(|| {});
+    interrupts.follow(move || {
+        stop.send_replace(true);
+    });
+    interrupts.listen()?;
+    Ok(shutdown)
 }

@@ -44,12 +44,8 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
         ));
     };
     say(&format!("{name}: starting …"));
-    let ended = runtime()?.block_on(async {
-        let (shutdown, signals) = asked_to_end();
-        let ended = waggle_runner::up(&request, shutdown, tell).await;
-        signals.abort();
-        ended
-    });
+    let up = waggle_runner::up(&request, asked_to_end()?, tell);
+    let ended = runtime()?.block_on(up);
     for remark in ended? {
         say(&remark);
     }

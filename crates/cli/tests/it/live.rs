@@ -1,4 +1,4 @@
-//! The live view in a terminal of the test's own: keys end the load, and the terminal is as it was before.
+//! The live view in a terminal of the test's own: keys end the load or the run, and the terminal is as it was before.
 
 use std::{
     fs::File,
@@ -39,7 +39,30 @@ struct Seat {
 }
 
 impl Seat {
+    /// A load on a server of the test's own.
     fn new(desk: &Desk, flags: &[&str]) -> Self {
+        Self::with_server(desk, |url| {
+            let command = ["load", url, "-c", "2"];
+            let words = command.iter().chain(flags);
+            words.map(|word| (*word).to_owned()).collect()
+        })
+    }
+
+    /// A study of such a server, with two cells of one trial each.
+    fn with_study(desk: &Desk) -> Self {
+        Self::with_server(desk, |url| {
+            let study = format!(
+                "study: small\nquestion: Is it shown?\nsystem: {{ url: '{url}' }}\n\
+                 factors: {{ connections: [1, 2] }}\n\
+                 load:\n  model: closed\n  connections: ${{connections}}\n  request: {{ name: get, get: / }}\n\
+                 schedule:\n  warm_up: {{ until: time, at_most: 1s }}\n  measure: 10m\n  repeat: 1\n"
+            );
+            std::fs::write(desk.path().join("small.yaml"), study).unwrap();
+            ["run", "small.yaml"].map(str::to_owned).to_vec()
+        })
+    }
+
+    fn with_server(desk: &Desk, command: impl FnOnce(&str) -> Vec<String>) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -57,10 +80,11 @@ impl Seat {
         };
         tcsetwinsize(&theirs, size).unwrap();
         let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
-        let url = format!("http://{}/", server.address());
+        let command = command(&format!("http://{}", server.address()));
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
         let seat = || Stdio::from(theirs.try_clone().unwrap());
         let child = desk
-            .waggle(&[&["load", &url, "-c", "2"], flags].concat())
+            .waggle(&command)
             .env("TERM", "xterm")
             .stdin(seat())
             .stdout(seat())
@@ -125,6 +149,24 @@ fn keys_end_the_load_and_the_terminal_is_given_back() {
     check("\x03");
     // Another page, help and a paused display are no obstacle.
     check("2? q");
+}
+
+#[test]
+fn a_run_is_shown_and_a_key_ends_it() {
+    let desk = Desk::new();
+    let mut seat = Seat::with_study(&desk);
+    seat.until(INTO_VIEW);
+    // The grid of cells, and the trial below it.
+    seat.until("verdict so far");
+    seat.until("connections=");
+    seat.until("succeeded");
+    assert!(seat.is_raw());
+    seat.press("4q");
+    seat.until(OUT_OF_VIEW);
+    seat.until("interrupted before the first trial ended");
+    let code = seat.child.wait().unwrap().code();
+    assert_eq!(code, Some(130), "{}", seat.seen);
+    assert!(!seat.is_raw(), "{}", seat.seen);
 }
 
 #[test]

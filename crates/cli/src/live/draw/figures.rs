@@ -100,6 +100,10 @@ fn requests(look: &Look<'_>, room: &mut Room<'_>) {
         };
         figure(room, "never sent", &count(figures.due_unsent), style);
     }
+    // What is left of the room belongs to the response times.
+    if room.height() < 10 {
+        return;
+    }
     figure(room, "in flight", &count(shown.in_flight), Style::new());
     let open = format!(
         "{} of {} open",

@@ -22,7 +22,8 @@ pub(super) fn head(look: &Look<'_>, room: &mut Room<'_>) {
         .left(width.saturating_sub(state_width))
         .put(0, 0, &shown.title.request, BOLD);
     room.top(1).put(0, 0, &shown.title.settings, DIM);
-    bar(look, &mut room.top(1));
+    let done = shown.done(look.elapsed).unwrap_or(0.0);
+    bar(look, &mut room.top(1), &progress(look), done);
 }
 
 fn state(look: &Look<'_>) -> (String, Color) {
@@ -42,10 +43,11 @@ fn state(look: &Look<'_>) -> (String, Color) {
     (format!("{paused}{text}"), colour)
 }
 
-fn bar(look: &Look<'_>, room: &mut Room<'_>) {
+/// `3.2 s of 10 s · 6.8 s left`.
+fn progress(look: &Look<'_>) -> String {
     let elapsed = look.elapsed.as_secs_f64();
     let shown = look.shown;
-    let text = match (shown.title.length, shown.requests_at_most) {
+    match (shown.title.length, shown.requests_at_most) {
         (_, Some(most)) => format!(
             "{} · {} of {} requests",
             clock(elapsed),
@@ -63,11 +65,14 @@ fn bar(look: &Look<'_>, room: &mut Room<'_>) {
             )
         }
         (None, None) => clock(elapsed),
-    };
+    }
+}
+
+/// A bar, with text at its right end.
+pub(super) fn bar(look: &Look<'_>, room: &mut Room<'_>, text: &str, done: f64) {
     let text_width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
-    room.put_right(0, &text, Style::new());
+    room.put_right(0, text, Style::new());
     let width = room.width().saturating_sub(text_width + 2);
-    let done = shown.done(look.elapsed).unwrap_or(0.0);
     // In halves of a letter.
     let halves = crate::live::spectrum::whole(f64::from(width) * 2.0 * done);
     for column in 0..width {
@@ -78,6 +83,19 @@ fn bar(look: &Look<'_>, room: &mut Room<'_>) {
         };
         room.dot(column, 0, letter, style);
     }
+}
+
+/// The pages with their keys.
+fn pages(look: &Look<'_>) -> Vec<(&'static str, &'static str, Page)> {
+    let mut pages = vec![
+        ("1", "overview", Page::Overview),
+        ("2", "times", Page::Times),
+        ("3", "details", Page::Details),
+    ];
+    if look.study.is_some() {
+        pages.push(("4", "cells", Page::Cells));
+    }
+    pages
 }
 
 /// The last row.
@@ -91,17 +109,14 @@ pub(super) fn keys(look: &Look<'_>, room: &mut Room<'_>) {
     };
     let end = match look.asked_to_end {
         0 => "end",
+        _ if look.study.is_some() => "ending",
         1 => "end at once",
         _ => "leave",
     };
     say(room, "q", end, BOLD);
     let pause = if look.is_paused { "go on" } else { "pause" };
     say(room, "space", pause, BOLD);
-    for (key, name, page) in [
-        ("1", "overview", Page::Overview),
-        ("2", "times", Page::Times),
-        ("3", "details", Page::Details),
-    ] {
+    for (key, name, page) in pages(look) {
         let style = if look.page == page {
             look.ink.colour(RATE).patch(BOLD)
         } else {
@@ -117,21 +132,35 @@ pub(super) fn keys(look: &Look<'_>, room: &mut Room<'_>) {
     say(room, "?", "help", BOLD);
 }
 
-const HELP: [(&str, &str); 7] = [
-    ("q, Ctrl-C", "end, with the result so far; again: at once"),
-    ("space", "pause the display; the load goes on"),
-    ("1 2 3, tab", "overview, response times, details"),
-    ("w", "the whole load, or its last minute"),
-    ("?", "this help"),
-    ("", ""),
-    ("", "What is said of the load is said as if it ended now."),
-];
+/// Keys with what they do; a text without a key is a sentence.
+fn help_lines(look: &Look<'_>) -> [(&'static str, &'static str); 7] {
+    let (end, pages) = match look.study {
+        None => (
+            "end, with the result so far; again: at once",
+            ("1 2 3, tab", "overview, response times, details"),
+        ),
+        Some(_) => (
+            "end: trials that have ended are kept, the run can be resumed",
+            ("1 2 3 4, tab", "overview, response times, details, cells"),
+        ),
+    };
+    [
+        ("q, Ctrl-C", end),
+        ("space", "pause the display; the load goes on"),
+        pages,
+        ("w", "the whole load, or its last minute"),
+        ("?", "this help"),
+        ("", ""),
+        ("", "What is said of the load is said as if it ended now."),
+    ]
+}
 
 /// A box in the middle.
-pub(super) fn help(area: Rect, buffer: &mut Buffer) {
-    const WIDTH: u16 = 62;
-    let height = u16::try_from(HELP.len()).unwrap_or(0) + 2;
-    let (width, height) = (WIDTH.min(area.width), height.min(area.height));
+pub(super) fn help(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let lines = help_lines(look);
+    let height = u16::try_from(lines.len()).unwrap_or(0) + 2;
+    let wanted = if look.study.is_some() { 78 } else { 62 };
+    let (width, height) = (area.width.min(wanted), height.min(area.height));
     let place = Rect {
         x: area.x + (area.width - width) / 2,
         y: area.y + (area.height - height) / 2,
@@ -150,9 +179,13 @@ pub(super) fn help(area: Rect, buffer: &mut Buffer) {
         room.dot(width - 1, row, right, DIM);
     }
     room.put(2, 0, " keys ", BOLD);
-    for ((key, text), row) in HELP.iter().zip(1..) {
+    for ((key, text), row) in lines.iter().zip(1..) {
         room.put(2, row, key, BOLD);
-        let column = if key.is_empty() { 2 } else { 14 };
+        let column = match (key.is_empty(), look.study) {
+            (true, _) => 2,
+            (false, None) => 14,
+            (false, Some(_)) => 16,
+        };
         room.put(column, row, text, Style::new());
     }
 }

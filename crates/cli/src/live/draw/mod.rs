@@ -5,11 +5,13 @@
 
 mod charts;
 mod figures;
+mod grid;
 mod head;
 mod log_axis;
 mod percentiles;
 mod room;
 mod spectrum;
+mod study;
 mod words;
 
 use std::time::Duration;
@@ -20,11 +22,11 @@ use ratatui::{
     style::{Color, Modifier, Style},
 };
 
-use super::{history::Span, shown::Shown};
+use super::{board::StudyBoard, history::Span, shown::Shown};
 use room::Room;
 
 /// Below this there is no place for charts beside figures.
-const CHARTS_FROM: (u16, u16) = (64, 20);
+const CHARTS_FROM: (u16, u16) = (64, 12);
 /// Rows of what stands above the page.
 const HEAD: u16 = 3;
 
@@ -60,23 +62,16 @@ pub(in crate::live) enum Page {
     Overview,
     Times,
     Details,
-}
-
-impl Page {
-    pub(in crate::live) fn next(self) -> Self {
-        match self {
-            Self::Overview => Self::Times,
-            Self::Times => Self::Details,
-            Self::Details => Self::Overview,
-        }
-    }
+    /// The cells of a study alone; without a study the same as the overview.
+    Cells,
 }
 
 /// How the load is looked at.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::live) struct Look<'a> {
+    pub(in crate::live) study: Option<&'a StudyBoard>,
     pub(in crate::live) shown: &'a Shown,
-    /// Since the start of the load.
+    /// Since the start of the view.
     pub(in crate::live) elapsed: Duration,
     pub(in crate::live) page: Page,
     pub(in crate::live) span: Span,
@@ -90,26 +85,64 @@ pub(in crate::live) struct Look<'a> {
 /// Draws everything.
 pub(in crate::live) fn draw(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
     let mut room = Room::new(area, buffer);
-    head::head(look, &mut room.top(HEAD));
     head::keys(look, &mut room.bottom(1));
-    let (width, height) = CHARTS_FROM;
-    if area.width < width || area.height < height {
-        figures::all(look, &mut room);
-    } else {
-        match look.page {
-            Page::Overview => overview(look, &mut room),
-            Page::Times => times(look, &mut room),
-            Page::Details => figures::details(look, &mut room),
+    match look.study {
+        None => head::head(look, &mut room.top(HEAD)),
+        Some(study) => {
+            study::head(look, study, &mut room.top(study::HEAD));
+            if look.page == Page::Cells {
+                cells(look, study, &mut room);
+            } else {
+                grid::grid(look, study, &mut room.top(grid::rows(study, area.height)));
+                study::trial(look, study, &mut room.top(study::TRIAL));
+            }
         }
     }
+    trial(look, &mut room);
     if look.with_help {
-        head::help(area, buffer);
+        head::help(look, area, buffer);
+    }
+}
+
+/// The cells in full, and what was said last.
+fn cells(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
+    let cells = u16::try_from(study.cells.len()).unwrap_or(u16::MAX);
+    let height = room.height();
+    let rows = cells
+        .saturating_add(2)
+        .min(height.saturating_sub(height / 4));
+    grid::grid(look, study, &mut room.top(rows));
+    let height = room.height();
+    let mut notes = room.top(height);
+    notes.title("messages", "");
+    let places = usize::from(notes.height());
+    let first = study.notes.len().saturating_sub(places);
+    for (note, row) in study.notes[first..].iter().zip(0..) {
+        notes.put(0, row, note, Style::new());
+    }
+}
+
+/// The trial in what is left of the screen.
+fn trial(look: &Look<'_>, room: &mut Room<'_>) {
+    let (width, height) = CHARTS_FROM;
+    if room.width() < width || room.height() < height {
+        figures::all(look, room);
+        return;
+    }
+    match look.page {
+        Page::Times => times(look, room),
+        Page::Details => figures::details(look, room),
+        Page::Overview | Page::Cells => overview(look, room),
     }
 }
 
 fn overview(look: &Look<'_>, room: &mut Room<'_>) {
-    let tall = room.height() >= 30;
-    figures::verdict(look, &mut room.bottom(if tall { 6 } else { 3 }));
+    let verdict = match room.height() {
+        ..16 => 2,
+        16..30 => 3,
+        30.. => 6,
+    };
+    figures::verdict(look, &mut room.bottom(verdict));
     let beside = (room.width() / 3).clamp(34, 46);
     let mut beside = room.right(beside);
     figures::beside(look, &mut beside);
@@ -120,8 +153,11 @@ fn overview(look: &Look<'_>, room: &mut Room<'_>) {
     if height >= 30 {
         percentiles::lines(look, &mut room.top(height * 3 / 9));
         percentiles::heat(look, &mut room.top(height * 2 / 9));
-    } else {
+    } else if height >= 14 {
         percentiles::lines(look, &mut room.top((height - rate) * 7 / 12));
+    } else {
+        percentiles::lines(look, room);
+        return;
     }
     spectrum::bars(look, room);
 }

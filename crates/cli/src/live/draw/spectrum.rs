@@ -1,16 +1,14 @@
 //! How many answers took how long, over the whole measured time, as bars on a logarithmic axis.
 
+use ratatui::widgets::{Sparkline, SparklineBar, Widget};
+
 use super::{
-    DIM, Look, PERCENTILE_COLOURS,
-    charts::{EIGHTHS, MARKS},
-    log_axis::LogAxis,
-    percentiles::nothing,
-    room::Room,
-    words::mark,
+    DIM, Look, PERCENTILE_COLOURS, charts::MARKS, log_axis::LogAxis, percentiles::nothing,
+    room::Room, words::mark,
 };
 use crate::{
     live::{history::PERCENTILES, spectrum::whole},
-    trial::so_far::ratio,
+    trial::{gather::as_f64, so_far::ratio},
 };
 use waggle_analysis::text::count;
 
@@ -51,22 +49,19 @@ pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
         .iter()
         .map(|(_, at)| spectrum.quantile(*at).unwrap_or(1.0).log10())
         .collect();
-    let height = room.height();
-    for (found, column) in counts.into_iter().zip(0..) {
-        if found <= 0.0 {
-            continue;
-        }
+    let all = 8 * u64::from(room.height());
+    let bar = |(found, column): (f64, u16)| {
         // A single answer is seen.
-        let eighths = whole((ratio(found, highest) * 8.0 * f64::from(height)).round()).max(1);
+        let least = u64::from(found > 0.0);
+        let eighths = whole((ratio(found, highest) * as_f64(all)).round()) as u64;
         let from = axis.from + step * f64::from(column);
         let zone = up_to.iter().position(|log| from <= *log);
         let style = look.ink.colour(PERCENTILE_COLOURS[zone.unwrap_or(3)]);
-        for row in 0..height {
-            let below = 8 * usize::from(height - 1 - row);
-            let filled = eighths.saturating_sub(below).min(8);
-            if filled > 0 {
-                room.dot(column, row, EIGHTHS[filled], style);
-            }
-        }
-    }
+        SparklineBar::from(eighths.max(least)).style(Some(style))
+    };
+    let bars: Vec<SparklineBar> = counts.into_iter().zip(0..).map(bar).collect();
+    Sparkline::default()
+        .data(bars)
+        .max(all)
+        .render(room.area, room.buffer);
 }

@@ -1,21 +1,31 @@
-//! `waggle run`: a study from its file to its report.
+//! `waggle run`: a study from its file to its report. Its events are shown by the live view (`look`, with `load`) or as
+//! plain `lines`, both by what `state` knows of the run.
+
+mod lines;
+mod load;
+mod look;
+mod state;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::{mpsc, watch},
-};
+use tokio::sync::{mpsc, watch};
 use waggle_runner::{Ended, Event, RunRequest};
+use waggle_study::Study;
+
+use self::{
+    lines::Lines,
+    look::{Look, Studied},
+    state::{Outline, State},
+};
 
 use crate::{
     arguments::Run,
     exit::Exit,
     files::{self, Loaded},
     folders,
-    progress::{Progress, Shape},
-    report, say,
+    interrupts::Interrupts,
+    live, report, say,
 };
 
 /// Events that may wait for the screen.
@@ -35,8 +45,9 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,
         None => new_folder(&arguments.runs, &loaded.study.name)?,
     };
-    let progress = Progress::new(Shape::of(&loaded.study), arguments.quiet);
-    let ended = drive(request(arguments, loaded, &folder)?, progress)?;
+    let interrupts = Interrupts::new(|| {});
+    let view = view(arguments, &loaded.study, &folder, &interrupts)?;
+    let ended = drive(request(arguments, loaded, &folder)?, view, &interrupts)?;
     if matches!(ended, Ended::Interrupted) && nothing_finished(&folder) {
         say::result(&format!(
             "interrupted before the first trial ended; {} holds the plan\n",
@@ -113,57 +124,73 @@ fn new_folder(runs: &Path, study: &str) -> Result<PathBuf> {
     }
 }
 
-/// Runs to the end or to an interrupt; the screen is painted by a thread of its own.
-fn drive(request: RunRequest, mut progress: Progress) -> Result<Ended> {
+/// How a run is shown while it goes on; its table comes apart from it.
+enum View {
+    Quiet,
+    Lines(Box<Lines>),
+    Live(Box<Look>),
+}
+
+impl View {
+    fn show(&mut self, event: &Event) {
+        match self {
+            Self::Quiet => {}
+            Self::Lines(lines) => lines.show(event),
+            Self::Live(look) => look.show(event),
+        }
+    }
+
+    fn end(self) {
+        match self {
+            Self::Quiet | Self::Lines(_) => {}
+            Self::Live(look) => look.end(),
+        }
+    }
+}
+
+fn view(
+    arguments: &Run,
+    study: &Study,
+    run_folder: &Path,
+    interrupts: &Interrupts,
+) -> Result<View> {
+    let outline = Outline::of(study);
+    Ok(if arguments.quiet {
+        View::Quiet
+    } else if !arguments.no_live && live::fits() {
+        let studied = Studied::new(study, run_folder);
+        View::Live(Box::new(Look::start(studied, outline, interrupts.clone())?))
+    } else {
+        View::Lines(Box::new(Lines::new(State::new(outline))))
+    })
+}
+
+/// Runs to the end or to an interrupt, for which asking once is enough: tear-down always runs. What is shown is made by a
+/// thread of its own.
+fn drive(request: RunRequest, mut view: View, interrupts: &Interrupts) -> Result<Ended> {
     let (sender, mut receiver) = mpsc::channel::<Event>(EVENTS_MAX);
-    let painter = std::thread::Builder::new()
-        .name("progress".to_owned())
+    let shower = std::thread::Builder::new()
+        .name("events".to_owned())
         .spawn(move || {
+            live::out_of_the_way(&[]);
             while let Some(event) = receiver.blocking_recv() {
-                progress.show(&event);
+                view.show(&event);
             }
-            progress.end();
+            view.end();
         })
-        .context("cannot start the progress thread")?;
+        .context("cannot start the thread that shows the run")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let ended = runtime.block_on(async {
-        let (stop, shutdown) = watch::channel(false);
-        let signals = tokio::spawn(stop_on_signals(stop));
-        let ended = waggle_runner::run(request, sender, shutdown).await;
-        signals.abort();
-        ended
+    let (stop, shutdown) = watch::channel(false);
+    interrupts.follow(move || {
+        stop.send_replace(true);
     });
-    painter.join().ok();
+    interrupts.listen()?;
+    let ended = runtime.block_on(waggle_runner::run(request, sender, shutdown));
+    shower.join().ok();
     Ok(ended?)
-}
-
-/// Any of the signals by which people and machines ask a program to end; asking twice changes nothing, for
-/// tear-down always runs.
-pub(crate) async fn stop_on_signals(stop: watch::Sender<bool>) {
-    let kinds = [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ];
-    let Ok([mut interrupt, mut terminate, mut hangup]) = kinds
-        .map(signal)
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>()
-        .map(|all| <[_; 3]>::try_from(all).expect("there are as many streams as kinds"))
-    else {
-        return;
-    };
-    loop {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-        stop.send(true).ok();
-    }
 }
 
 fn nothing_finished(folder: &Path) -> bool {

@@ -1,34 +1,29 @@
-//! Progress on the screen: what the events say, folded into one state, shown as a bar or as plain lines.
+//! What is known of a run while it goes on: its events, folded. Pure; `lines` and the live view show it.
 
-use std::{
-    io::{IsTerminal, stderr},
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waggle_analysis::words;
 use waggle_results::{LevelKind, PhaseName};
 use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
 
 use crate::{
-    say,
     table::{duration, microseconds, rate},
     trial::gather::{Gather, Gathered, as_f64},
 };
 
 /// What is known of a run before it starts.
 #[derive(Debug, Clone)]
-pub(crate) struct Shape {
+pub(super) struct Outline {
     /// Numbers of the cells that run, for `cell k of n`: k is the place among them.
-    pub(crate) cells: Vec<u32>,
-    pub(crate) repeat: u32,
+    pub(super) cells: Vec<u32>,
+    pub(super) repeat: u32,
     /// What is searched for: `rate`, `users`, `connections`.
-    pub(crate) what: Option<LevelKind>,
+    pub(super) what: Option<LevelKind>,
 }
 
-impl Shape {
-    pub(crate) fn of(study: &Study) -> Self {
+impl Outline {
+    pub(super) fn of(study: &Study) -> Self {
         Self {
             cells: study.cells.iter().map(|cell| cell.number).collect(),
             repeat: study.repeat,
@@ -39,36 +34,50 @@ impl Shape {
 
 /// What is known of a run while it goes on. Pure: instants come in from outside.
 #[derive(Debug)]
-struct State {
-    shape: Shape,
-    trials: u32,
-    done: u32,
+pub(super) struct State {
+    pub(super) outline: Outline,
+    pub(super) trials: u32,
+    pub(super) done: u32,
     done_here: u32,
     expected: Duration,
-    started: Instant,
     /// From the start to the end of the last trial that ended here.
     took: Duration,
-    now: Option<Now>,
+    pub(super) now: Option<Now>,
 }
 
 /// The trial under way.
 #[derive(Debug)]
-struct Now {
-    cell: u32,
-    repetition: u32,
-    position: u32,
+pub(super) struct Now {
+    pub(super) cell: u32,
+    pub(super) repetition: u32,
+    pub(super) position: u32,
     levels: String,
     /// Of the load, where one is searched for.
-    level: Option<String>,
+    pub(super) level: Option<String>,
     phase: Option<(PhaseName, Option<Duration>)>,
-    figures: String,
+    pub(super) figures: String,
     second: Gather,
     /// What is said of the load has changed with the last event.
-    has_new_figures: bool,
+    pub(super) has_new_figures: bool,
+    pub(super) has_figures_of_load: bool,
 }
 
 impl State {
-    fn apply(&mut self, event: &Event, elapsed: Duration) {
+    /// Before the first event.
+    pub(super) fn new(outline: Outline) -> Self {
+        Self {
+            outline,
+            trials: 0,
+            done: 0,
+            done_here: 0,
+            expected: Duration::ZERO,
+            took: Duration::ZERO,
+            now: None,
+        }
+    }
+
+    /// One more event; `elapsed` since the start.
+    pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
         match event {
             Event::RunStarted {
                 trials,
@@ -89,13 +98,14 @@ impl State {
                     position: *position,
                     levels: levels.clone(),
                     level: level.and_then(|level| {
-                        let what = self.shape.what?;
+                        let what = self.outline.what?;
                         Some(waggle_analysis::level(what, level))
                     }),
                     phase: None,
                     figures: String::new(),
                     second: Gather::new(Duration::from_secs(1)),
                     has_new_figures: false,
+                    has_figures_of_load: false,
                 });
             }
             Event::Phase {
@@ -112,6 +122,7 @@ impl State {
                     now.has_new_figures = second.is_some();
                     if let Some(second) = second {
                         now.figures = figures(&second);
+                        now.has_figures_of_load = true;
                     }
                 }
             }
@@ -136,11 +147,12 @@ impl State {
     fn figures(&mut self, figures: String) {
         if let Some(now) = &mut self.now {
             now.figures = figures;
+            now.has_figures_of_load = false;
         }
     }
 
     /// From what the trials so far took; before the first has ended, from the plan. The one under way takes as long as they did.
-    fn left(&self, elapsed: Duration) -> Duration {
+    pub(super) fn left(&self, elapsed: Duration) -> Duration {
         match self.done_here {
             0 => self.expected.saturating_sub(elapsed),
             done => {
@@ -152,8 +164,8 @@ impl State {
     }
 
     /// A cell's place among those that run, counted from 1.
-    fn place(&self, cell: u32) -> usize {
-        self.shape
+    pub(super) fn place(&self, cell: u32) -> usize {
+        self.outline
             .cells
             .iter()
             .position(|number| *number == cell)
@@ -161,12 +173,12 @@ impl State {
     }
 
     /// `cell 7 of 12, repetition 2 of 3 · connections=10 · measure · 45,200/s p50 …`
-    fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let Some(now) = &self.now else {
             return String::new();
         };
-        let (place, cells) = (self.place(now.cell), self.shape.cells.len());
-        let (repetition, repeat) = (now.repetition, self.shape.repeat);
+        let (place, cells) = (self.place(now.cell), self.outline.cells.len());
+        let (repetition, repeat) = (now.repetition, self.outline.repeat);
         let mut parts = match &now.level {
             Some(level) => vec![
                 format!("cell {place} of {cells}, trial {repetition} of at most {repeat}"),
@@ -188,88 +200,6 @@ impl State {
             parts.push(now.figures.clone());
         }
         parts.join(" · ")
-    }
-}
-
-/// Shows events until they end.
-pub(crate) struct Progress {
-    state: State,
-    bar: Option<ProgressBar>,
-    quiet: bool,
-}
-
-impl Progress {
-    /// For a study of a shape; a bar on a terminal, else lines.
-    pub(crate) fn new(shape: Shape, quiet: bool) -> Self {
-        let state = State {
-            shape,
-            trials: 0,
-            done: 0,
-            done_here: 0,
-            expected: Duration::ZERO,
-            started: Instant::now(),
-            took: Duration::ZERO,
-            now: None,
-        };
-        let bar = (!quiet && stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template(
-                "{bar:24.cyan/dim} {pos}/{len} trials · {prefix} left\n{wide_msg}",
-            )
-            .expect("the template is a constant that a test draws")
-            .progress_chars("━━─");
-            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr())
-                .with_style(style);
-            bar.enable_steady_tick(Duration::from_millis(250));
-            bar
-        });
-        Self { state, bar, quiet }
-    }
-
-    pub(crate) fn show(&mut self, event: &Event) {
-        let elapsed = self.state.started.elapsed();
-        self.state.apply(event, elapsed);
-        let left = duration(self.state.left(elapsed));
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(self.state.trials.into());
-                bar.set_position(self.state.done.into());
-                bar.set_prefix(left);
-                bar.set_message(self.state.line());
-            }
-            None if self.quiet => {}
-            None => self.lines(event, &left),
-        }
-        if let Some(lasting) = lasting_line(event, &self.state) {
-            self.lasting(&lasting);
-        }
-    }
-
-    /// Removes what must not stay on the screen.
-    pub(crate) fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-
-    /// Where there is no terminal: a line at the start of each trial's load and once a second while it is measured.
-    fn lines(&self, event: &Event, left: &str) {
-        let Some(now) = &self.state.now else { return };
-        if matches!(event, Event::Interval { .. }) && now.has_new_figures {
-            say::aside(&format!(
-                "trial {} of {} · {} · {left} left",
-                now.position,
-                self.state.trials,
-                self.state.line()
-            ));
-        }
-    }
-
-    fn lasting(&self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| say::aside(line)),
-            None if self.quiet => {}
-            None => say::aside(line),
-        }
     }
 }
 
@@ -297,51 +227,6 @@ fn up_again(replica: &str, after: Duration) -> String {
     )
 }
 
-/// What stays on the screen: ended trials and warnings.
-fn lasting_line(event: &Event, state: &State) -> Option<String> {
-    match event {
-        Event::TrialEnded {
-            key,
-            failure: None,
-            goodput_per_s,
-        } => Some(format!(
-            "{:>4}/{}  cell {:>2} repetition {}  {}",
-            state.done,
-            state.trials,
-            key.cell,
-            key.repetition,
-            rate(*goodput_per_s)
-        )),
-        Event::TrialEnded {
-            key,
-            failure: Some(reason),
-            ..
-        } => Some(format!(
-            "{:>4}/{}  cell {:>2} repetition {}  failed: {reason}",
-            state.done, state.trials, key.cell, key.repetition
-        )),
-        Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
-        Event::Searched { key, tried } => {
-            let level = waggle_analysis::level(state.shape.what?, tried.level);
-            let showed = words::evidence(tried.evidence);
-            let why = match tried.why.is_empty() {
-                true => String::new(),
-                false => format!(": {}", tried.why.join("; ")),
-            };
-            Some(format!(
-                "           cell {:>2} {level}  {showed}{why}",
-                key.cell
-            ))
-        }
-        Event::Found { cell, answer, .. } => {
-            let at = format!("cell {cell}");
-            Some(waggle_analysis::sentence(state.shape.what?, answer, &at))
-        }
-        Event::Warning(text) => Some(format!("warning: {text}")),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -355,16 +240,16 @@ mod tests {
     };
 
     fn state_after(events: &[Event]) -> State {
-        let shape = Shape {
+        let outline = Outline {
             cells: (1..=12).collect(),
             repeat: 3,
             what: Some(LevelKind::Rate),
         };
-        let mut progress = Progress::new(shape, true);
+        let mut state = State::new(outline);
         for event in events {
-            progress.show(event);
+            state.apply(event, Duration::ZERO);
         }
-        progress.state
+        state
     }
 
     fn started() -> Vec<Event> {

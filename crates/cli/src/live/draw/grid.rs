@@ -1,0 +1,274 @@
+//! The cells of a study as a table that fills: levels, what each trial showed, the verdict, goodput with its interval so far.
+
+use ratatui::style::{Color, Style};
+use waggle_analysis::text::{Unit, short};
+use waggle_stats::{Evidence, Verdict};
+
+use super::{BAD, BOLD, DIM, GOOD, Look, RATE, room::Room};
+use crate::{
+    live::{
+        board::{CellBoard, Mark, StudyBoard},
+        spectrum::whole,
+    },
+    trial::so_far::ratio,
+};
+
+/// Rows of the table that hold no cell: its title and the names of its columns.
+const HEADS: u16 = 2;
+/// Trials that have a mark each; of more they are counted.
+const MARKS_MAX: u32 = 10;
+/// Columns between two columns of the table.
+const GAP: usize = 2;
+/// Letters of a level or of a factor's name at most.
+const LEVEL_MAX: usize = 20;
+/// Columns of the bars, at least and at most.
+const BAR: (usize, usize) = (12, 60);
+
+/// Rows that the table takes of so many, for the charts need most of them.
+pub(super) fn rows(study: &StudyBoard, height: u16) -> u16 {
+    let wanted = u16::try_from(study.cells.len()).unwrap_or(u16::MAX);
+    let most = if height < 32 { 4 } else { height / 4 };
+    HEADS + wanted.min(most)
+}
+
+/// Whether a trial of a cell is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Now,
+    NotNow,
+}
+
+/// One column of the table.
+struct Column {
+    name: String,
+    width: usize,
+    cells: Vec<(String, Style)>,
+}
+
+impl Column {
+    fn new(name: &str, cells: Vec<(String, Style)>) -> Self {
+        let widths = cells.iter().map(|(text, _)| text.chars().count());
+        Self {
+            name: name.to_owned(),
+            width: widths.max().unwrap_or(0).max(name.chars().count()),
+            cells,
+        }
+    }
+}
+
+/// The table; where there are more cells than rows, those around the cell that runs, and in two halves beside each other
+/// if that fits.
+pub(super) fn grid(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
+    room.title("cells", &summary(study));
+    let columns = columns(look, study);
+    let width = 2 + columns
+        .iter()
+        .map(|column| column.width + GAP)
+        .sum::<usize>();
+    let places = usize::from(room.height().saturating_sub(1));
+    let is_double = study.cells.len() > places && 2 * width <= usize::from(room.width());
+    let parts = if is_double { 2 } else { 1 };
+    let first = first_shown(study, places * parts);
+    for part in 0..parts {
+        let from = first + part * places;
+        let columns_wide = u16::try_from(width).unwrap_or(u16::MAX);
+        let mut half = if is_double {
+            room.left(columns_wide)
+        } else {
+            Room::new(room.area, room.buffer)
+        };
+        let cells = from..(from + places).min(study.cells.len());
+        table(look, study, &columns, cells.clone(), &mut half);
+        if !is_double {
+            bars(look, study, cells, width, &mut half);
+        }
+    }
+}
+
+/// `7 valid, 1 overloaded, 4 to go`.
+fn summary(study: &StudyBoard) -> String {
+    let is_over =
+        |cell: &&CellBoard| cell.found.is_some() || cell.marks.len() >= cell.planned as usize;
+    let mut verdicts: Vec<Verdict> = study
+        .cells
+        .iter()
+        .filter(is_over)
+        .filter_map(|cell| cell.so_far.verdict)
+        .collect();
+    verdicts.sort_unstable();
+    let mut parts: Vec<String> = verdicts
+        .chunk_by(|one, next| one == next)
+        .map(|same| format!("{} {}", same.len(), same[0].name()))
+        .collect();
+    let left = study.cells.len() - study.cells.iter().filter(is_over).count();
+    if left > 0 {
+        parts.push(format!("{left} to go"));
+    }
+    parts.join(", ")
+}
+
+/// So that the cell that runs is in the middle, if not all can be seen.
+fn first_shown(study: &StudyBoard, places: usize) -> usize {
+    let now = study.now.as_ref().map_or(0, |now| now.cell);
+    let last_first = study.cells.len().saturating_sub(places);
+    now.saturating_sub(places / 2).min(last_first)
+}
+
+fn columns(look: &Look<'_>, study: &StudyBoard) -> Vec<Column> {
+    let plain = |text: String| (text, Style::new());
+    let of_cells = |cell: &dyn Fn(&CellBoard) -> (String, Style)| {
+        study.cells.iter().map(cell).collect::<Vec<_>>()
+    };
+    let mut columns = vec![Column::new(
+        "cell",
+        of_cells(&|cell| plain(format!("{:>4}", cell.number))),
+    )];
+    for (place, factor) in study.factors.iter().enumerate() {
+        let level = |cell: &CellBoard| {
+            let level = cell.levels.get(place).map_or("", String::as_str);
+            plain(cut(level))
+        };
+        columns.push(Column::new(&cut(factor), of_cells(&level)));
+    }
+    let many = study.cells.iter().map(|cell| cell.planned).max();
+    let marks = many.unwrap_or(0).clamp(6, MARKS_MAX) as usize;
+    let mut trials = Column::new("trials", Vec::new());
+    trials.width = marks;
+    columns.push(trials);
+    columns.push(Column::new(
+        "verdict so far",
+        of_cells(&|cell| match cell.so_far.verdict {
+            Some(verdict) => (verdict.name().to_owned(), verdict_style(look, verdict)),
+            None => ("–".to_owned(), DIM),
+        }),
+    ));
+    let is_searched = study.cells.iter().any(|cell| cell.found.is_some());
+    if is_searched {
+        let found = |cell: &CellBoard| plain(cell.found.clone().unwrap_or_default());
+        columns.push(Column::new("found", of_cells(&found)));
+    }
+    columns.push(Column::new(
+        "goodput per second",
+        of_cells(&|cell| {
+            let goodput = cell.so_far.goodput.as_ref();
+            (short(goodput, Unit::Plain), BOLD)
+        }),
+    ));
+    columns
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= LEVEL_MAX {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(LEVEL_MAX - 1).collect();
+    format!("{kept}…")
+}
+
+fn table(
+    look: &Look<'_>,
+    study: &StudyBoard,
+    columns: &[Column],
+    cells: std::ops::Range<usize>,
+    room: &mut Room<'_>,
+) {
+    let place = |column: usize| {
+        let before = columns[..column].iter().map(|column| column.width + GAP);
+        u16::try_from(2 + before.sum::<usize>()).unwrap_or(u16::MAX)
+    };
+    for (index, column) in columns.iter().enumerate() {
+        room.put(place(index), 0, &column.name, DIM);
+    }
+    for (cell, row) in cells.zip(1..) {
+        let run = match &study.now {
+            Some(now) if now.cell == cell => Run::Now,
+            _ => Run::NotNow,
+        };
+        if run == Run::Now {
+            room.put(0, row, "▸", look.ink.colour(RATE).patch(BOLD));
+        }
+        for (index, column) in columns.iter().enumerate() {
+            match column.cells.get(cell) {
+                Some((text, style)) => room.put(place(index), row, text, *style),
+                None => {
+                    let mut column = place(index);
+                    for (mark, style) in marks(look, &study.cells[cell], run) {
+                        room.put(column, row, &mark, style);
+                        column = column.saturating_add(1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A mark for each trial, one for the trial that runs and a point for each that is to come.
+fn marks(look: &Look<'_>, cell: &CellBoard, run: Run) -> Vec<(String, Style)> {
+    if cell.planned > MARKS_MAX {
+        let text = format!("{}/{}", cell.marks.len(), cell.planned);
+        return vec![(text, Style::new())];
+    }
+    let mark = |place: usize| match cell.marks.get(place) {
+        Some(mark) => mark_of(look, *mark),
+        None if run == Run::Now && place == cell.marks.len() => ("◌", look.ink.colour(RATE)),
+        None => ("·", DIM),
+    };
+    (0..cell.planned as usize)
+        .map(mark)
+        .map(|(letter, style)| (letter.to_owned(), style))
+        .collect()
+}
+
+fn mark_of(look: &Look<'_>, mark: Mark) -> (&'static str, Style) {
+    match mark {
+        Mark::Judged(Verdict::Valid) => ("●", look.ink.colour(GOOD)),
+        Mark::Judged(verdict) => ("○", verdict_style(look, verdict)),
+        Mark::Tried(Evidence::Met) => ("●", look.ink.colour(GOOD)),
+        Mark::Tried(Evidence::NotMet) => ("○", look.ink.colour(BAD)),
+        Mark::Tried(Evidence::InstrumentLimited | Evidence::Nothing) => ("?", DIM),
+    }
+}
+
+fn verdict_style(look: &Look<'_>, verdict: Verdict) -> Style {
+    look.ink.colour(match verdict {
+        Verdict::Valid => GOOD,
+        Verdict::Noisy => Color::Magenta,
+        _ => BAD,
+    })
+}
+
+/// Goodput of each cell beside the others': as long as the point, and what of the interval lies beyond it.
+fn bars(
+    look: &Look<'_>,
+    study: &StudyBoard,
+    cells: std::ops::Range<usize>,
+    from: usize,
+    room: &mut Room<'_>,
+) {
+    let width = usize::from(room.width()).saturating_sub(from).min(BAR.1);
+    if width < BAR.0 {
+        return;
+    }
+    let ends = |cell: &CellBoard| {
+        let goodput = cell.so_far.goodput?;
+        Some((
+            goodput.point,
+            goodput.interval.map_or(goodput.point, |(_, high)| high),
+        ))
+    };
+    let most = study.cells.iter().filter_map(ends);
+    let most = most.map(|(_, high)| high).fold(0.0, f64::max);
+    let columns = |value: f64| whole((ratio(value, most) * width as f64).round());
+    for (cell, row) in cells.zip(1..) {
+        let Some((point, high)) = ends(&study.cells[cell]) else {
+            continue;
+        };
+        let point = columns(point).max(1);
+        let style = look.ink.colour(RATE);
+        for place in 0..columns(high).max(point) {
+            let letter = if place < point { "█" } else { "░" };
+            let column = u16::try_from(from + place).unwrap_or(u16::MAX);
+            room.dot(column, row, letter, style);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What stands above a trial of a study: the study and how far it is, and what the trial is.
+
+use std::time::Duration;
+
+use ratatui::style::{Color, Style};
+use waggle_analysis::words;
+use waggle_results::PhaseName;
+
+use super::{BAD, BOLD, DIM, GOOD, Look, RATE, head::bar, room::Room, words::clock};
+use crate::{
+    live::board::{PhaseNow, StudyBoard, TrialNow},
+    trial::{gather::as_f64, so_far::ratio},
+};
+
+/// Rows of the study above the grid.
+pub(super) const HEAD: u16 = 2;
+/// Rows of the trial above its charts.
+pub(super) const TRIAL: u16 = 2;
+
+/// Two rows: the study, and the bar of its trials.
+pub(super) fn head(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
+    let (state, colour) = state(look, study);
+    let state_width = u16::try_from(state.chars().count()).unwrap_or(0) + 1;
+    let width = room.width();
+    let mut first = room.top(1);
+    first.put_right(0, &state, look.ink.colour(colour).patch(BOLD));
+    let mut first = first.left(width.saturating_sub(state_width));
+    first.put(0, 0, &study.name, BOLD);
+    let column = u16::try_from(study.name.chars().count() + 2).unwrap_or(u16::MAX);
+    first.put(column, 0, &study.question, DIM);
+    let text = format!(
+        "{} of {} trials · {} · {} left",
+        study.done,
+        study.trials,
+        clock(look.elapsed.as_secs_f64()),
+        clock(study.left(look.elapsed).as_secs_f64())
+    );
+    let done = ratio(as_f64(study.done.into()), as_f64(study.trials.into()));
+    bar(look, &mut room.top(1), &text, done);
+}
+
+fn state(look: &Look<'_>, study: &StudyBoard) -> (String, Color) {
+    let (text, colour) = match (look.asked_to_end, &study.now) {
+        (0, Some(_)) => ("running", GOOD),
+        (0, None) if study.done == 0 => ("starting", Color::Cyan),
+        (0, None) => ("between trials", Color::Cyan),
+        _ => ("ending: the system is brought down", BAD),
+    };
+    let paused = if look.is_paused {
+        "display paused · "
+    } else {
+        ""
+    };
+    (format!("{paused}{text}"), colour)
+}
+
+/// Two rows: which trial it is with its phase, and what its load is.
+pub(super) fn trial(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
+    let Some(now) = &study.now else {
+        let note = study.notes.last().map_or("", String::as_str);
+        room.title("no trial under way", "");
+        room.put(0, 0, note, DIM);
+        return;
+    };
+    let (phase, colour) = phase(look, now);
+    let phase_width = u16::try_from(phase.chars().count()).unwrap_or(0) + 2;
+    let width = room.width();
+    let mut first = room.top(1);
+    let number = study.cells.get(now.cell).map_or(0, |cell| cell.number);
+    let mut title = Room::new(first.area, first.buffer);
+    title.title(&format!("cell {number}"), &which(study, now));
+    if !phase.is_empty() {
+        let mut right = first.right(phase_width.min(width / 2));
+        right.put(
+            0,
+            0,
+            &format!(" {phase} "),
+            look.ink.colour(colour).patch(BOLD),
+        );
+    }
+    let title = &look.shown.title;
+    let (load, said) = (format!("{} · {}", title.request, title.settings), &now.said);
+    let said_width = u16::try_from(said.chars().count()).unwrap_or(0);
+    room.put_right(0, said, look.ink.colour(RATE));
+    let room_of_load = width.saturating_sub(said_width + u16::from(said_width > 0) * 2);
+    room.left(room_of_load).put(0, 0, &load, Style::new());
+}
+
+/// `connections=10 pipelining=50 · repetition 2 of 3`.
+fn which(study: &StudyBoard, now: &TrialNow) -> String {
+    let levels = study.cells.get(now.cell).map(|cell| {
+        let named = study.factors.iter().zip(&cell.levels);
+        named.map(|(factor, level)| format!("{factor}={level} "))
+    });
+    let levels: String = levels.into_iter().flatten().collect();
+    match levels.trim_end() {
+        "" => now.which.clone(),
+        levels => format!("{levels} · {}", now.which),
+    }
+}
+
+/// `measure 3.2 s of 10 s`.
+fn phase(look: &Look<'_>, now: &TrialNow) -> (String, Color) {
+    let Some(PhaseNow {
+        phase,
+        began,
+        expected,
+    }) = now.phase
+    else {
+        return (String::new(), Color::Cyan);
+    };
+    let seconds = |time: Duration| clock(time.as_secs_f64());
+    let since = look.elapsed.saturating_sub(began);
+    let long = match expected {
+        Some(expected) => format!("{} of {}", seconds(since.min(expected)), seconds(expected)),
+        None => seconds(since),
+    };
+    let colour = match phase {
+        PhaseName::Measure => GOOD,
+        PhaseName::WarmUp => Color::Magenta,
+        _ => Color::Cyan,
+    };
+    (format!("{} {long}", words::phase(phase)), colour)
+}

@@ -1,0 +1,92 @@
+//! Progress as plain lines: one a second while a trial is measured, and one for each thing that stays on the screen.
+
+use std::time::Instant;
+
+use waggle_analysis::words;
+use waggle_runner::Event;
+
+use super::state::State;
+use crate::{
+    say,
+    table::{duration, rate},
+};
+
+/// Says what happens, as it happens.
+pub(super) struct Lines {
+    state: State,
+    began: Instant,
+}
+
+impl Lines {
+    pub(super) fn new(state: State) -> Self {
+        Self {
+            state,
+            began: Instant::now(),
+        }
+    }
+
+    pub(super) fn show(&mut self, event: &Event) {
+        let elapsed = self.began.elapsed();
+        self.state.apply(event, elapsed);
+        if let Some(now) = &self.state.now
+            && matches!(event, Event::Interval { .. })
+            && now.has_new_figures
+        {
+            say::aside(&format!(
+                "trial {} of {} · {} · {} left",
+                now.position,
+                self.state.trials,
+                self.state.line(),
+                duration(self.state.left(elapsed))
+            ));
+        }
+        if let Some(lasting) = lasting_line(event, &self.state) {
+            say::aside(&lasting);
+        }
+    }
+}
+
+/// What stays on the screen: ended trials and warnings.
+pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
+    match event {
+        Event::TrialEnded {
+            key,
+            failure: None,
+            goodput_per_s,
+        } => Some(format!(
+            "{:>4}/{}  cell {:>2} repetition {}  {}",
+            state.done,
+            state.trials,
+            key.cell,
+            key.repetition,
+            rate(*goodput_per_s)
+        )),
+        Event::TrialEnded {
+            key,
+            failure: Some(reason),
+            ..
+        } => Some(format!(
+            "{:>4}/{}  cell {:>2} repetition {}  failed: {reason}",
+            state.done, state.trials, key.cell, key.repetition
+        )),
+        Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
+        Event::Searched { key, tried } => {
+            let level = waggle_analysis::level(state.outline.what?, tried.level);
+            let showed = words::evidence(tried.evidence);
+            let why = match tried.why.is_empty() {
+                true => String::new(),
+                false => format!(": {}", tried.why.join("; ")),
+            };
+            Some(format!(
+                "           cell {:>2} {level}  {showed}{why}",
+                key.cell
+            ))
+        }
+        Event::Found { cell, answer, .. } => {
+            let at = format!("cell {cell}");
+            Some(waggle_analysis::sentence(state.outline.what?, answer, &at))
+        }
+        Event::Warning(text) => Some(format!("warning: {text}")),
+        _ => None,
+    }
+}
