@@ -1,9 +1,12 @@
 //! What the live view has to show: the trial that runs and, of a study, the cells around it. Plain values.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use waggle_analysis::CellSoFar;
-use waggle_results::PhaseName;
+use waggle_results::{LevelKind, PhaseName};
 use waggle_stats::{Evidence, Verdict};
 
 use super::shown::Shown;
@@ -16,6 +19,26 @@ pub(crate) struct Board {
     pub(crate) trial: Shown,
 }
 
+/// The board of a view, for who changes it and who draws it.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared(Arc<Mutex<Board>>);
+
+impl Shared {
+    pub(crate) fn new(board: Board) -> Self {
+        Self(Arc::new(Mutex::new(board)))
+    }
+
+    /// Changes what is shown.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Board)) {
+        change(&mut self.lock());
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Board> {
+        // Half a change is still better to look at than nothing.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A run of a study. Times are since the view's start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StudyBoard {
@@ -26,6 +49,8 @@ pub(crate) struct StudyBoard {
     /// Time left, as known at `left_at`; it runs on from there.
     pub(crate) left: Duration,
     pub(crate) left_at: Duration,
+    /// What is searched for in each cell, if something is.
+    pub(crate) searched: Option<LevelKind>,
     pub(crate) factors: Vec<String>,
     /// In the study's order.
     pub(crate) cells: Vec<CellBoard>,
@@ -45,7 +70,9 @@ pub(crate) struct CellBoard {
     /// One for each trial that has ended.
     pub(crate) marks: Vec<Mark>,
     pub(crate) so_far: CellSoFar,
-    /// The highest level that holds, where one is searched for and the search is over.
+    /// Where a level is searched for: the highest one that was met so far.
+    pub(crate) met: Option<f64>,
+    /// The highest level that holds, once the search is over.
     pub(crate) found: Option<String>,
 }
 
@@ -80,7 +107,7 @@ pub(crate) struct PhaseNow {
 
 impl StudyBoard {
     /// Time left at a time since the view's start.
-    pub(super) fn left(&self, elapsed: Duration) -> Duration {
+    pub(crate) fn left(&self, elapsed: Duration) -> Duration {
         self.left
             .saturating_sub(elapsed.saturating_sub(self.left_at))
     }

@@ -15,7 +15,7 @@ mod tests;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -33,7 +33,7 @@ use self::{
 };
 use crate::interrupts::Interrupts;
 
-pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, StudyBoard, TrialNow};
+pub(crate) use board::{Board, CellBoard, Mark, PhaseNow, Shared, StudyBoard, TrialNow};
 pub(crate) use judging::JudgePace;
 pub(crate) use screen::{fits, give_back};
 pub(crate) use shown::{Shown, Title};
@@ -48,7 +48,6 @@ const NICE: i32 = 15;
 /// The view while it has the terminal.
 #[derive(Debug)]
 pub(crate) struct Live {
-    board: Arc<Mutex<Board>>,
     is_over: Arc<AtomicBool>,
     /// Nothing is ever sent; the other end is dropped when the drawing thread ends.
     ended: mpsc::Receiver<()>,
@@ -61,16 +60,15 @@ impl Live {
     /// # Errors
     /// The terminal does not do what is needed.
     pub(crate) fn start(
-        board: Board,
+        board: &Shared,
         interrupts: Interrupts,
         engine_cpus: Vec<usize>,
     ) -> Result<Self> {
-        let has_study = board.study.is_some();
-        let board = Arc::new(Mutex::new(board));
+        let has_study = board.lock().study.is_some();
         let is_over = Arc::new(AtomicBool::new(false));
         let screen = Screen::take().context("cannot show the live view; --no-live does without")?;
         let mut drawing = Drawing {
-            board: Arc::clone(&board),
+            board: board.clone(),
             is_over: Arc::clone(&is_over),
             interrupts,
             began: Instant::now(),
@@ -94,16 +92,7 @@ impl Live {
                 drawing.run(screen);
             })
             .context("cannot start the thread of the live view")?;
-        Ok(Self {
-            board,
-            is_over,
-            ended,
-        })
-    }
-
-    /// Changes what is shown.
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Board)) {
-        change(&mut lock(&self.board));
+        Ok(Self { is_over, ended })
     }
 
     /// Nothing more comes: the terminal is given back.
@@ -120,11 +109,6 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
-    // Half a fold is still better to look at than nothing.
-    board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The engine goes first: nowhere on its CPUs where there are others, and elsewhere only when nobody else wants to run.
@@ -146,7 +130,7 @@ pub(crate) fn out_of_the_way(engine_cpus: &[usize]) {
 
 /// What the drawing thread has.
 struct Drawing {
-    board: Arc<Mutex<Board>>,
+    board: Shared,
     is_over: Arc<AtomicBool>,
     interrupts: Interrupts,
     began: Instant,
@@ -185,7 +169,7 @@ impl Drawing {
         let (board, elapsed) = match &self.paused {
             Some((board, since)) => (board, *since),
             None => {
-                guard = lock(&self.board);
+                guard = self.board.lock();
                 (&*guard, self.began.elapsed())
             }
         };
@@ -228,7 +212,7 @@ impl Drawing {
             KeyCode::Char(' ') => {
                 self.paused = match self.paused.take() {
                     Some(_) => None,
-                    None => Some((lock(&self.board).clone(), self.began.elapsed())),
+                    None => Some((self.board.lock().clone(), self.began.elapsed())),
                 };
             }
             KeyCode::Char('1') => self.page = Page::Overview,

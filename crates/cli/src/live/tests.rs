@@ -5,7 +5,7 @@ use std::{sync::LazyLock, time::Duration};
 use ratatui::{Terminal, backend::TestBackend, style::Color};
 use waggle_analysis::{TrialSoFar, cell_so_far};
 use waggle_load::{Interval, StepCounts, StepInterval};
-use waggle_results::PhaseName;
+use waggle_results::{LevelKind, PhaseName};
 use waggle_stats::{Evidence, Verdict};
 
 use super::{
@@ -259,10 +259,12 @@ fn study(cells: u32) -> StudyBoard {
             planned: 2,
             marks: marks.collect(),
             so_far: cell_so_far(&trials, 0.3),
+            met: None,
             found: None,
         }
     };
     StudyBoard {
+        searched: None,
         name: "ingest".to_owned(),
         question: "How many readings a second does it take?".to_owned(),
         trials: 2 * cells,
@@ -312,6 +314,7 @@ fn a_study_is_drawn_at_every_size_and_in_every_state() {
         ..study(3)
     };
     let searched = StudyBoard {
+        searched: Some(LevelKind::Rate),
         cells: vec![CellBoard {
             planned: 30,
             marks: vec![Mark::Tried(Evidence::Met), Mark::Tried(Evidence::Nothing)],

@@ -6,7 +6,7 @@ use waggle_load::Interval;
 use super::{job::Planned, summary::Row, text};
 use crate::{
     interrupts::Interrupts,
-    live::{Board, JudgePace, Live, Shown, Title},
+    live::{Board, JudgePace, Live, Shared, Shown, Title},
     say,
     table::microseconds,
     trial::{phase::Phase, so_far::SoFar},
@@ -67,7 +67,7 @@ impl View {
 #[derive(Debug)]
 pub(crate) struct Looked {
     url: String,
-    live: Option<Live>,
+    live: Option<(Live, Shared)>,
     pace: JudgePace,
 }
 
@@ -82,17 +82,20 @@ impl Looked {
 
     fn begin(&mut self, planned: &Planned, interrupts: &Interrupts) -> anyhow::Result<()> {
         let engine_cpus = planned.job.workers.iter().copied().flatten().collect();
-        let board = Board {
+        let board = Shared::new(Board {
             study: None,
             trial: Shown::new(title(&self.url, planned), &planned.shape),
-        };
-        self.live = Some(Live::start(board, interrupts.clone(), engine_cpus)?);
+        });
+        let live = Live::start(&board, interrupts.clone(), engine_cpus)?;
+        self.live = Some((live, board));
         Ok(())
     }
 
     fn interval(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
-        let Some(live) = &self.live else { return };
-        live.update(|board| {
+        let Some((_, board)) = &self.live else {
+            return;
+        };
+        board.update(|board| {
             board.trial.add(interval, phase, so_far);
             if phase != Phase::WarmUp {
                 self.pace.judge(|| board.trial.judge(so_far));

@@ -1,68 +1,22 @@
-//! A run at a terminal: its events become what the live view shows. Trials that have ended are judged from disk, the one
-//! that runs from its intervals.
+//! A run at a terminal: the live view, following its events.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use anyhow::Result;
-use waggle_analysis::{TrialSoFar, cell_so_far, trial_so_far};
-use waggle_load::Interval;
-use waggle_results::{PhaseName, RunFolder, TrialKey};
+use waggle_analysis::trial_so_far;
 use waggle_runner::Event;
-use waggle_stats::Answer;
-use waggle_study::{Cell, Study};
 
 use super::{
-    lines::lasting_line,
-    load::{shape, title},
-    state::{Outline, State},
+    following::{Following, Judge, Studied},
+    state::Outline,
 };
-use crate::{
-    interrupts::Interrupts,
-    live::{Board, CellBoard, JudgePace, Live, Mark, PhaseNow, Shown, StudyBoard, TrialNow},
-    say,
-    trial::{phase::Phase, so_far::SoFar},
-};
-
-/// What of a study the view needs.
-pub(super) struct Studied {
-    name: String,
-    question: String,
-    factors: Vec<String>,
-    cells: Vec<Cell>,
-    noisy_above: f64,
-    run_folder: PathBuf,
-}
-
-impl Studied {
-    pub(super) fn new(study: &Study, run_folder: &Path) -> Self {
-        Self {
-            name: study.name.clone(),
-            question: study.question.clone(),
-            factors: study.factors.clone(),
-            cells: study.cells.clone(),
-            noisy_above: study.noisy_above,
-            run_folder: run_folder.to_path_buf(),
-        }
-    }
-}
+use crate::{interrupts::Interrupts, live::Live, say};
 
 /// Shows a run on the whole terminal.
 pub(super) struct Look {
     live: Live,
     began: Instant,
-    state: State,
-    studied: Studied,
-    /// Of the trial that runs.
-    so_far: Option<SoFar>,
-    pace: JudgePace,
-    /// Those that have ended, by cell.
-    ended: BTreeMap<u32, Vec<TrialSoFar>>,
-    /// What stays on the screen when the view is gone.
-    lasting: Vec<String>,
+    following: Following,
 }
 
 impl Look {
@@ -75,233 +29,26 @@ impl Look {
         outline: Outline,
         interrupts: Interrupts,
     ) -> Result<Self> {
-        let board = Board {
-            study: Some(study_board(&studied, &outline)),
-            trial: Shown::default(),
-        };
+        let judge: Judge = |folder, key| trial_so_far(folder, key).ok();
+        let following = Following::new(studied, outline, judge);
         Ok(Self {
             // The runner keeps this whole process on the CPUs of the load; the system's are not for drawing.
-            live: Live::start(board, interrupts, Vec::new())?,
+            live: Live::start(&following.board, interrupts, Vec::new())?,
             began: Instant::now(),
-            state: State::new(outline),
-            studied,
-            so_far: None,
-            pace: JudgePace::new(),
-            ended: BTreeMap::new(),
-            lasting: Vec::new(),
+            following,
         })
     }
 
     /// One more event.
     pub(super) fn show(&mut self, event: &Event) {
-        let elapsed = self.began.elapsed();
-        self.state.apply(event, elapsed);
-        match event {
-            Event::RunStarted { already_done, .. } if *already_done > 0 => self.read_ended(),
-            Event::TrialStarted { key, level, .. } => self.trial_started(*key, *level),
-            Event::Phase {
-                phase, expected, ..
-            } => self.now(|now| {
-                now.phase = Some(PhaseNow {
-                    phase: *phase,
-                    began: elapsed,
-                    expected: *expected,
-                });
-            }),
-            Event::Interval { phase, interval } => self.interval(*phase, interval),
-            Event::TrialEnded { key, .. } => {
-                self.now_is_over();
-                self.trial_ended(*key);
-            }
-            Event::Searched { key, tried } => {
-                let mark = Mark::Tried(tried.evidence);
-                self.cell(key.cell, |cell| cell.marks.push(mark));
-            }
-            Event::Found { cell, answer, .. } => self.found(*cell, answer),
-            _ => {}
-        }
-        if let Some(line) = lasting_line(event, &self.state) {
-            self.study(|study| study.notes.push(line.trim().to_owned()));
-            self.lasting.push(line);
-        }
-        let (said, trials, done) = (self.said(), self.state.trials, self.state.done);
-        let left = self.state.left(elapsed);
-        self.study(|study| {
-            (study.trials, study.done) = (trials, done);
-            (study.left, study.left_at) = (left, elapsed);
-            if let Some(now) = &mut study.now {
-                now.said = said;
-            }
-        });
+        self.following.apply(event, self.began.elapsed());
     }
 
     /// Gives the terminal back, and says there what lasts.
     pub(super) fn end(mut self) {
         self.live.end();
-        for line in &self.lasting {
+        for line in &self.following.lasting {
             say::aside(line);
         }
-    }
-
-    /// What is said of a phase that has no figures of a load.
-    fn said(&self) -> String {
-        let now = self.state.now.as_ref();
-        let now = now.filter(|now| !now.has_figures_of_load);
-        now.map(|now| now.figures.clone()).unwrap_or_default()
-    }
-
-    fn study(&self, change: impl FnOnce(&mut StudyBoard)) {
-        self.live.update(|board| {
-            if let Some(study) = &mut board.study {
-                change(study);
-            }
-        });
-    }
-
-    fn now(&self, change: impl FnOnce(&mut TrialNow)) {
-        self.study(|study| {
-            if let Some(now) = &mut study.now {
-                change(now);
-            }
-        });
-    }
-
-    fn now_is_over(&mut self) {
-        self.so_far = None;
-        self.study(|study| study.now = None);
-    }
-
-    fn cell(&self, number: u32, change: impl FnOnce(&mut CellBoard)) {
-        self.study(|study| {
-            let mut cells = study.cells.iter_mut();
-            if let Some(cell) = cells.find(|cell| cell.number == number) {
-                change(cell);
-            }
-        });
-    }
-
-    /// Trials of an earlier, interrupted run of the same folder.
-    fn read_ended(&mut self) {
-        let finished = RunFolder::open(&self.studied.run_folder)
-            .ok()
-            .and_then(|folder| folder.finished().ok());
-        for key in finished.into_iter().flatten() {
-            self.trial_ended(key);
-        }
-    }
-
-    fn trial_started(&mut self, key: TrialKey, level: Option<f64>) {
-        let mut cells = self.studied.cells.iter();
-        let Some(place) = cells.position(|cell| cell.number == key.cell) else {
-            return;
-        };
-        let cell = &self.studied.cells[place];
-        let load = level.map_or_else(|| cell.load.clone(), |level| cell.load.at_level(level));
-        let cell = Cell {
-            load,
-            ..cell.clone()
-        };
-        let shape = shape(&cell);
-        let shown = Shown::new(title(&cell), &shape);
-        self.so_far = Some(SoFar::new(shape));
-        let repeat = self.state.outline.repeat;
-        let level = self.state.now.as_ref().and_then(|now| now.level.clone());
-        let which = match level {
-            Some(level) => format!("{level}, trial {} of at most {repeat}", key.repetition),
-            None => format!("repetition {} of {repeat}", key.repetition),
-        };
-        self.live.update(|board| {
-            board.trial = shown;
-            if let Some(study) = &mut board.study {
-                study.now = Some(TrialNow {
-                    cell: place,
-                    which,
-                    phase: None,
-                    said: String::new(),
-                });
-            }
-        });
-    }
-
-    fn interval(&mut self, phase: PhaseName, interval: &Interval) {
-        let Some(so_far) = &mut self.so_far else {
-            return;
-        };
-        let pace = &mut self.pace;
-        match phase {
-            PhaseName::WarmUp => {
-                so_far.add(interval, Phase::WarmUp);
-                self.live
-                    .update(|board| board.trial.add(interval, Phase::WarmUp, so_far));
-            }
-            PhaseName::Measure => {
-                so_far.add(interval, Phase::Measured);
-                self.live.update(|board| {
-                    board.trial.add(interval, Phase::Measured, so_far);
-                    pace.judge(|| board.trial.judge(so_far));
-                });
-            }
-            // As in the report, only the measured phase is in the numbers.
-            PhaseName::Recovery => self
-                .live
-                .update(|board| board.trial.add_uncounted(interval, Phase::Finish)),
-            // The last answers, in a time of any length: no rate.
-            _ => {}
-        }
-    }
-
-    /// A trial that cannot be read has no mark; the report will say why.
-    fn trial_ended(&mut self, key: TrialKey) {
-        let Ok(trial) = trial_so_far(&self.studied.run_folder, key) else {
-            return;
-        };
-        let ended = self.ended.entry(key.cell).or_default();
-        ended.push(trial);
-        let is_searched = self.state.outline.what.is_some();
-        // Trials of a search have different levels, so that they are not repetitions of one another.
-        let so_far = cell_so_far(
-            if is_searched { &[] } else { ended },
-            self.studied.noisy_above,
-        );
-        self.cell(key.cell, |cell| {
-            cell.so_far = so_far;
-            if !is_searched {
-                cell.marks.push(Mark::Judged(trial.verdict));
-            }
-        });
-    }
-
-    fn found(&self, cell: u32, answer: &Answer) {
-        let Some(what) = self.state.outline.what else {
-            return;
-        };
-        let found = match answer.holds {
-            Some(held) => waggle_analysis::level(what, held.level),
-            None => "none holds".to_owned(),
-        };
-        self.cell(cell, |cell| cell.found = Some(found));
-    }
-}
-
-fn study_board(studied: &Studied, outline: &Outline) -> StudyBoard {
-    let cell = |cell: &Cell| CellBoard {
-        number: cell.number,
-        levels: cell
-            .levels
-            .iter()
-            .map(|(_, level)| level.to_string())
-            .collect(),
-        planned: outline.repeat,
-        marks: Vec::new(),
-        so_far: cell_so_far(&[], studied.noisy_above),
-        found: None,
-    };
-    StudyBoard {
-        name: studied.name.clone(),
-        question: studied.question.clone(),
-        factors: studied.factors.clone(),
-        cells: studied.cells.iter().map(cell).collect(),
-        left: Duration::ZERO,
-        ..StudyBoard::default()
     }
 }

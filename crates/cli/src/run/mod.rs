@@ -1,6 +1,7 @@
-//! `waggle run`: a study from its file to its report. Its events are shown by the live view (`look`, with `load`) or as
+//! `waggle run`: a study from its file to its report. Its events are shown by the live view (`look`, with `following` and `load`) or as
 //! plain `lines`, both by what `state` knows of the run.
 
+mod following;
 mod lines;
 mod load;
 mod look;
@@ -14,8 +15,9 @@ use waggle_runner::{Ended, Event, RunRequest};
 use waggle_study::Study;
 
 use self::{
+    following::Studied,
     lines::Lines,
-    look::{Look, Studied},
+    look::Look,
     state::{Outline, State},
 };
 

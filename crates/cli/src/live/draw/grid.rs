@@ -1,7 +1,10 @@
 //! The cells of a study as a table that fills: levels, what each trial showed, the verdict, goodput with its interval so far.
 
 use ratatui::style::{Color, Style};
-use waggle_analysis::text::{Unit, short};
+use waggle_analysis::{
+    level,
+    text::{Unit, short},
+};
 use waggle_stats::{Evidence, Verdict};
 
 use super::{BAD, BOLD, DIM, GOOD, Look, RATE, room::Room};
@@ -87,6 +90,10 @@ pub(super) fn grid(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
 
 /// `7 valid, 1 overloaded, 4 to go`.
 fn summary(study: &StudyBoard) -> String {
+    if study.searched.is_some() {
+        let found = study.cells.iter().filter(|cell| cell.found.is_some());
+        return format!("{} of {} searched", found.count(), study.cells.len());
+    }
     let is_over =
         |cell: &&CellBoard| cell.found.is_some() || cell.marks.len() >= cell.planned as usize;
     let mut verdicts: Vec<Verdict> = study
@@ -124,17 +131,26 @@ fn columns(look: &Look<'_>, study: &StudyBoard) -> Vec<Column> {
         of_cells(&|cell| plain(format!("{:>4}", cell.number))),
     )];
     for (place, factor) in study.factors.iter().enumerate() {
-        let level = |cell: &CellBoard| {
+        let of_cell = |cell: &CellBoard| {
             let level = cell.levels.get(place).map_or("", String::as_str);
             plain(cut(level))
         };
-        columns.push(Column::new(&cut(factor), of_cells(&level)));
+        columns.push(Column::new(&cut(factor), of_cells(&of_cell)));
     }
     let many = study.cells.iter().map(|cell| cell.planned).max();
     let marks = many.unwrap_or(0).clamp(6, MARKS_MAX) as usize;
     let mut trials = Column::new("trials", Vec::new());
     trials.width = marks;
     columns.push(trials);
+    if let Some(what) = study.searched {
+        let found = |cell: &CellBoard| match (&cell.found, cell.met) {
+            (Some(found), _) => (found.clone(), BOLD),
+            (None, Some(met)) => plain(format!("{} so far", level(what, met))),
+            (None, None) => ("–".to_owned(), DIM),
+        };
+        columns.push(Column::new("highest that holds", of_cells(&found)));
+        return columns;
+    }
     columns.push(Column::new(
         "verdict so far",
         of_cells(&|cell| match cell.so_far.verdict {
@@ -142,11 +158,6 @@ fn columns(look: &Look<'_>, study: &StudyBoard) -> Vec<Column> {
             None => ("–".to_owned(), DIM),
         }),
     ));
-    let is_searched = study.cells.iter().any(|cell| cell.found.is_some());
-    if is_searched {
-        let found = |cell: &CellBoard| plain(cell.found.clone().unwrap_or_default());
-        columns.push(Column::new("found", of_cells(&found)));
-    }
     columns.push(Column::new(
         "goodput per second",
         of_cells(&|cell| {
@@ -202,8 +213,20 @@ fn table(
     }
 }
 
-/// A mark for each trial, one for the trial that runs and a point for each that is to come.
+/// A mark for each trial, one for the trial that runs and a point for each that is to come. Of a search, which may end at any
+/// trial, the last ones.
 fn marks(look: &Look<'_>, cell: &CellBoard, run: Run) -> Vec<(String, Style)> {
+    let is_tried = |mark: &Mark| matches!(mark, Mark::Tried(_));
+    if cell.marks.iter().any(is_tried) {
+        let most = MARKS_MAX as usize - 1;
+        let first = cell.marks.len().saturating_sub(most);
+        let last = cell.marks[first..].iter().map(|mark| mark_of(look, *mark));
+        let now = (run == Run::Now).then(|| ("◌", look.ink.colour(RATE)));
+        let all = last.chain(now);
+        return all
+            .map(|(letter, style)| (letter.to_owned(), style))
+            .collect();
+    }
     if cell.planned > MARKS_MAX {
         let text = format!("{}/{}", cell.marks.len(), cell.planned);
         return vec![(text, Style::new())];

@@ -1,0 +1,488 @@
+//! A run as the live view shows it: its events become the board. Trials that have ended are judged from disk, the one that
+//! runs from its intervals. Knows no terminal.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use waggle_analysis::{TrialSoFar, cell_so_far};
+use waggle_load::Interval;
+use waggle_results::{PhaseName, RunFolder, TrialKey};
+use waggle_runner::Event;
+use waggle_stats::{Answer, Evidence, Tried};
+use waggle_study::{Cell, Study};
+
+use super::{
+    lines::lasting_line,
+    load::{shape, title},
+    state::{Outline, State},
+};
+use crate::{
+    live::{Board, CellBoard, JudgePace, Mark, PhaseNow, Shared, Shown, StudyBoard, TrialNow},
+    trial::{phase::Phase, so_far::SoFar},
+};
+
+/// What of a study the view needs.
+pub(super) struct Studied {
+    name: String,
+    question: String,
+    factors: Vec<String>,
+    cells: Vec<Cell>,
+    noisy_above: f64,
+    run_folder: PathBuf,
+}
+
+impl Studied {
+    pub(super) fn new(study: &Study, run_folder: &Path) -> Self {
+        Self {
+            name: study.name.clone(),
+            question: study.question.clone(),
+            factors: study.factors.clone(),
+            cells: study.cells.clone(),
+            noisy_above: study.noisy_above,
+            run_folder: run_folder.to_path_buf(),
+        }
+    }
+}
+
+/// Judges a trial that has ended; `None`: it cannot be read.
+pub(super) type Judge = fn(&Path, TrialKey) -> Option<TrialSoFar>;
+
+/// Follows a run by its events.
+pub(super) struct Following {
+    pub(super) board: Shared,
+    judge: Judge,
+    state: State,
+    studied: Studied,
+    /// Of the trial that runs.
+    so_far: Option<SoFar>,
+    pace: JudgePace,
+    /// Those that have ended, by cell.
+    ended: BTreeMap<u32, Vec<TrialSoFar>>,
+    /// What stays on the screen when the view is gone.
+    pub(super) lasting: Vec<String>,
+}
+
+impl Following {
+    pub(super) fn new(studied: Studied, outline: Outline, judge: Judge) -> Self {
+        Self {
+            board: Shared::new(Board {
+                study: Some(study_board(&studied, &outline)),
+                trial: Shown::default(),
+            }),
+            judge,
+            state: State::new(outline),
+            studied,
+            so_far: None,
+            pace: JudgePace::new(),
+            ended: BTreeMap::new(),
+            lasting: Vec::new(),
+        }
+    }
+
+    /// One more event; `elapsed` since the view's start.
+    pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
+        self.state.apply(event, elapsed);
+        match event {
+            Event::RunStarted { already_done, .. } if *already_done > 0 => self.read_ended(),
+            Event::TrialStarted { key, level, .. } => self.trial_started(*key, *level),
+            Event::Phase {
+                phase, expected, ..
+            } => self.now(|now| {
+                now.phase = Some(PhaseNow {
+                    phase: *phase,
+                    began: elapsed,
+                    expected: *expected,
+                });
+            }),
+            Event::Interval { phase, interval } => self.interval(*phase, interval),
+            Event::TrialEnded { key, .. } => {
+                self.now_is_over();
+                self.trial_ended(*key);
+            }
+            Event::Searched { key, tried } => self.searched(*key, tried),
+            Event::Found { cell, answer, .. } => self.found(*cell, answer),
+            _ => {}
+        }
+        if let Some(line) = lasting_line(event, &self.state) {
+            self.study(|study| study.notes.push(line.trim().to_owned()));
+            self.lasting.push(line);
+        }
+        let (said, trials, done) = (self.said(), self.state.trials, self.state.done);
+        let left = self.state.left(elapsed);
+        self.study(|study| {
+            (study.trials, study.done) = (trials, done);
+            (study.left, study.left_at) = (left, elapsed);
+            if let Some(now) = &mut study.now {
+                now.said = said;
+            }
+        });
+    }
+
+    /// What is said of a phase that has no figures of a load.
+    fn said(&self) -> String {
+        let now = self.state.now.as_ref();
+        let now = now.filter(|now| !now.has_figures_of_load);
+        now.map(|now| now.figures.clone()).unwrap_or_default()
+    }
+
+    fn study(&self, change: impl FnOnce(&mut StudyBoard)) {
+        self.board.update(|board| {
+            if let Some(study) = &mut board.study {
+                change(study);
+            }
+        });
+    }
+
+    fn now(&self, change: impl FnOnce(&mut TrialNow)) {
+        self.study(|study| {
+            if let Some(now) = &mut study.now {
+                change(now);
+            }
+        });
+    }
+
+    fn now_is_over(&mut self) {
+        self.so_far = None;
+        self.study(|study| study.now = None);
+    }
+
+    fn cell(&self, number: u32, change: impl FnOnce(&mut CellBoard)) {
+        self.study(|study| {
+            let mut cells = study.cells.iter_mut();
+            if let Some(cell) = cells.find(|cell| cell.number == number) {
+                change(cell);
+            }
+        });
+    }
+
+    /// Trials of an earlier, interrupted run of the same folder.
+    fn read_ended(&mut self) {
+        let finished = RunFolder::open(&self.studied.run_folder)
+            .ok()
+            .and_then(|folder| folder.finished().ok());
+        for key in finished.into_iter().flatten() {
+            self.trial_ended(key);
+        }
+    }
+
+    fn trial_started(&mut self, key: TrialKey, level: Option<f64>) {
+        let mut cells = self.studied.cells.iter();
+        let Some(place) = cells.position(|cell| cell.number == key.cell) else {
+            return;
+        };
+        let cell = &self.studied.cells[place];
+        let load = level.map_or_else(|| cell.load.clone(), |level| cell.load.at_level(level));
+        let cell = Cell {
+            load,
+            ..cell.clone()
+        };
+        let shape = shape(&cell);
+        let shown = Shown::new(title(&cell), &shape);
+        self.so_far = Some(SoFar::new(shape));
+        let repeat = self.state.outline.repeat;
+        let level = self.state.now.as_ref().and_then(|now| now.level.clone());
+        let which = match level {
+            Some(level) => format!("{level}, trial {} of at most {repeat}", key.repetition),
+            None => format!("repetition {} of {repeat}", key.repetition),
+        };
+        self.board.update(|board| {
+            board.trial = shown;
+            if let Some(study) = &mut board.study {
+                study.now = Some(TrialNow {
+                    cell: place,
+                    which,
+                    phase: None,
+                    said: String::new(),
+                });
+            }
+        });
+    }
+
+    fn interval(&mut self, phase: PhaseName, interval: &Interval) {
+        let Some(so_far) = &mut self.so_far else {
+            return;
+        };
+        let pace = &mut self.pace;
+        match phase {
+            PhaseName::WarmUp => {
+                so_far.add(interval, Phase::WarmUp);
+                self.board
+                    .update(|board| board.trial.add(interval, Phase::WarmUp, so_far));
+            }
+            PhaseName::Measure => {
+                so_far.add(interval, Phase::Measured);
+                self.board.update(|board| {
+                    board.trial.add(interval, Phase::Measured, so_far);
+                    pace.judge(|| board.trial.judge(so_far));
+                });
+            }
+            // As in the report, only the measured phase is in the numbers.
+            PhaseName::Recovery => self
+                .board
+                .update(|board| board.trial.add_uncounted(interval, Phase::Finish)),
+            // The last answers, in a time of any length: no rate.
+            _ => {}
+        }
+    }
+
+    /// A trial that cannot be read has no mark; the report will say why.
+    fn trial_ended(&mut self, key: TrialKey) {
+        let Some(trial) = (self.judge)(&self.studied.run_folder, key) else {
+            return;
+        };
+        let ended = self.ended.entry(key.cell).or_default();
+        ended.push(trial);
+        let is_searched = self.state.outline.what.is_some();
+        // Trials of a search have different levels, so that they are not repetitions of one another.
+        let so_far = cell_so_far(
+            if is_searched { &[] } else { ended },
+            self.studied.noisy_above,
+        );
+        self.cell(key.cell, |cell| {
+            cell.so_far = so_far;
+            if !is_searched {
+                cell.marks.push(Mark::Judged(trial.verdict));
+            }
+        });
+    }
+
+    fn searched(&self, key: TrialKey, tried: &Tried) {
+        self.cell(key.cell, |cell| {
+            cell.marks.push(Mark::Tried(tried.evidence));
+            if tried.evidence == Evidence::Met {
+                let before = cell.met.unwrap_or(f64::NEG_INFINITY);
+                cell.met = Some(before.max(tried.level));
+            }
+        });
+    }
+
+    fn found(&self, cell: u32, answer: &Answer) {
+        let Some(what) = self.state.outline.what else {
+            return;
+        };
+        let found = match answer.holds {
+            Some(held) => waggle_analysis::level(what, held.level),
+            None => "none holds".to_owned(),
+        };
+        self.cell(cell, |cell| cell.found = Some(found));
+    }
+}
+
+fn study_board(studied: &Studied, outline: &Outline) -> StudyBoard {
+    let cell = |cell: &Cell| CellBoard {
+        number: cell.number,
+        levels: cell
+            .levels
+            .iter()
+            .map(|(_, level)| level.to_string())
+            .collect(),
+        planned: outline.repeat,
+        marks: Vec::new(),
+        so_far: cell_so_far(&[], studied.noisy_above),
+        met: None,
+        found: None,
+    };
+    StudyBoard {
+        name: studied.name.clone(),
+        question: studied.question.clone(),
+        searched: outline.what,
+        factors: studied.factors.clone(),
+        cells: studied.cells.iter().map(cell).collect(),
+        left: Duration::ZERO,
+        ..StudyBoard::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use waggle_stats::{End, Held, Verdict};
+    use waggle_study::{Named, Source};
+
+    use super::*;
+    use crate::load::tests::{CALM, interval};
+
+    const LOAD: &str = "load:\n  model: closed\n  connections: ${connections}\n  request: { name: get, get: /a }\n";
+    const SCHEDULE: &str = "schedule:\n  warm_up: { until: time, at_most: 1s }\n  measure: 4s\n";
+
+    /// Two cells of two trials.
+    fn grid() -> Study {
+        let factors = "factors: { connections: [2, 4] }";
+        study(&format!("{factors}\n{LOAD}{SCHEDULE}  repeat: 2\n"))
+    }
+
+    fn study(rest: &str) -> Study {
+        let text = format!(
+            "study: small\nquestion: Which?\nsystem: {{ url: 'http://127.0.0.1:1' }}\n\
+             measure: {{ interval: 250ms }}\n{rest}"
+        );
+        let source = Source {
+            name: "small.yaml".to_owned(),
+            text,
+        };
+        let Named::Server(system) = waggle_study::system_of(&source).unwrap() else {
+            panic!("a server that runs already");
+        };
+        waggle_study::read_study(&source, &system).unwrap()
+    }
+
+    fn following(study: &Study, judge: Judge) -> Following {
+        let studied = Studied::new(study, Path::new("nowhere"));
+        Following::new(studied, Outline::of(study), judge)
+    }
+
+    /// Trials of cell 2 are overloaded.
+    fn by_cell(_: &Path, key: TrialKey) -> Option<TrialSoFar> {
+        Some(TrialSoFar {
+            verdict: match key.cell {
+                2 => Verdict::Overloaded,
+                _ => Verdict::Valid,
+            },
+            goodput_per_s: Some(f64::from(1_000 * key.cell + key.repetition)),
+        })
+    }
+
+    fn key(cell: u32, repetition: u32) -> TrialKey {
+        TrialKey { cell, repetition }
+    }
+
+    fn started(key: TrialKey) -> Event {
+        Event::TrialStarted {
+            position: 1,
+            key,
+            levels: String::new(),
+            level: None,
+        }
+    }
+
+    fn ended(key: TrialKey) -> Event {
+        Event::TrialEnded {
+            key,
+            failure: None,
+            goodput_per_s: 1.0,
+        }
+    }
+
+    fn run_started(already_done: u32) -> Event {
+        Event::RunStarted {
+            trials: 4,
+            already_done,
+            expected: Duration::from_secs(40),
+        }
+    }
+
+    fn in_phase(phase: PhaseName, index: u64) -> Event {
+        Event::Interval {
+            phase,
+            interval: Arc::new(interval(index, CALM, &mut 0)),
+        }
+    }
+
+    fn shown(following: &Following) -> StudyBoard {
+        let mut found = None;
+        following
+            .board
+            .update(|board| found.clone_from(&board.study));
+        found.unwrap()
+    }
+
+    #[test]
+    fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
+        let mut following = following(&grid(), by_cell);
+        let mut at = 0;
+        let mut apply = |event: Event| {
+            at += 1;
+            following.apply(&event, Duration::from_secs(at));
+        };
+        apply(run_started(0));
+        for key in [key(1, 1), key(2, 1), key(1, 2)] {
+            apply(started(key));
+            apply(ended(key));
+        }
+        apply(started(key(2, 2)));
+        let board = shown(&following);
+        let (first, second) = (&board.cells[0], &board.cells[1]);
+        assert_eq!(first.marks, [Mark::Judged(Verdict::Valid); 2]);
+        assert_eq!(second.marks, [Mark::Judged(Verdict::Overloaded)]);
+        assert_eq!(first.so_far.verdict, Some(Verdict::Valid));
+        assert_eq!(second.so_far.verdict, Some(Verdict::Overloaded));
+        let goodput = first.so_far.goodput.unwrap();
+        assert!((goodput.point - 1_001.5).abs() < 0.01 && goodput.interval.is_some());
+        let now = board.now.as_ref().unwrap();
+        assert_eq!((now.cell, now.which.as_str()), (1, "repetition 2 of 2"));
+        assert_eq!((board.done, board.trials), (3, 4));
+        // Three trials took seven seconds; the one that has just begun will take as long as they did.
+        assert_eq!(
+            board.left(Duration::from_secs(8)).as_secs_f64().round(),
+            1.0
+        );
+        assert_eq!(following.lasting.len(), 3);
+    }
+
+    #[test]
+    fn only_the_measured_phase_is_in_the_numbers() {
+        let mut following = following(&grid(), by_cell);
+        following.apply(&started(key(1, 1)), Duration::ZERO);
+        for (phase, index) in [
+            (PhaseName::WarmUp, 0),
+            (PhaseName::Measure, 1),
+            (PhaseName::Measure, 2),
+            (PhaseName::Recovery, 3),
+            (PhaseName::Finish, 4),
+        ] {
+            following.apply(&in_phase(phase, index), Duration::ZERO);
+        }
+        let so_far = following.so_far.as_ref().unwrap();
+        assert_eq!(so_far.measured.counts().succeeded, 2 * CALM.answers);
+        assert_eq!(so_far.totals.succeeded, 3 * CALM.answers);
+    }
+
+    #[test]
+    fn a_search_shows_what_each_level_showed_and_the_answer() {
+        let find = "find: { connections: highest, where: ['get.failed == 0'], from: 2 }\n";
+        let load = LOAD.replace("  connections: ${connections}\n", "");
+        let searched = study(&format!("{find}{load}{SCHEDULE}"));
+        let mut following = following(&searched, by_cell);
+        following.apply(&run_started(0), Duration::ZERO);
+        for (repetition, evidence) in [(1, Evidence::Met), (2, Evidence::NotMet)] {
+            let key = key(1, repetition);
+            following.apply(&started(key), Duration::ZERO);
+            following.apply(&ended(key), Duration::ZERO);
+            let tried = Tried {
+                level: 2.0,
+                evidence,
+                why: Vec::new(),
+            };
+            following.apply(&Event::Searched { key, tried }, Duration::ZERO);
+        }
+        let answer = Answer {
+            holds: Some(Held {
+                level: 2.0,
+                trials: 1,
+            }),
+            fails: Some(4.0),
+            end: End::Found,
+            why: Vec::new(),
+            stopped_at: None,
+            trials: 2,
+            levels: Vec::new(),
+        };
+        let found = Event::Found {
+            cell: 1,
+            answer,
+            not_needed: 0,
+        };
+        following.apply(&found, Duration::ZERO);
+        let board = shown(&following);
+        let cell = &board.cells[0];
+        let tried = [Evidence::Met, Evidence::NotMet].map(Mark::Tried);
+        assert_eq!((&cell.marks[..], cell.met), (&tried[..], Some(2.0)));
+        // Trials at different levels make no estimate together.
+        assert_eq!((cell.so_far.verdict, cell.so_far.goodput), (None, None));
+        assert_eq!(cell.found.as_deref(), Some("2 connections"));
+    }
+}
