@@ -7,6 +7,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use percent_encoding::percent_decode_str;
+use url::{Host, Position, Url};
 
 /// What a URL says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,60 +52,36 @@ impl Target {
         };
         // What is said of a mistake shows no password.
         let text = &without_user(text);
-        let without_fragment = whole.split('#').next().unwrap_or_default();
-        let uri: http::Uri = without_fragment
-            .parse()
-            .with_context(|| format!("{text:?} is no URL"))?;
-        let (scheme, default_port) = match uri.scheme_str() {
-            Some("http") => ("http", 80),
-            Some("https") => ("https", 443),
-            other => bail!(
+        let mut url = Url::parse(&whole).with_context(|| format!("{text:?} is no URL"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            bail!(
                 "the scheme of {text:?} is {:?}; expected http or https",
-                other.unwrap_or_default()
-            ),
-        };
-        let authority = uri
-            .authority()
-            .map(http::uri::Authority::as_str)
-            .unwrap_or_default();
-        let (user, authority) = match authority.rsplit_once('@') {
-            Some((user, authority)) => (Some(user), authority),
-            None => (None, authority),
-        };
-        let host = uri.host().unwrap_or_default();
-        let host = host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'))
-            .unwrap_or(host);
-        if host.is_empty() {
-            bail!("{text:?} names no host");
+                url.scheme()
+            );
         }
-        let says_port = authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| !port.ends_with(']'));
-        let port = match uri.port_u16() {
-            Some(0) => bail!("nobody listens on port 0 of {text:?}"),
+        let host = match url.host() {
+            Some(Host::Ipv6(address)) => address.to_string(),
+            Some(host) => host.to_string(),
+            None => bail!("{text:?} names no host"),
+        };
+        let port = match url.port_or_known_default() {
+            Some(0) | None => bail!("nobody listens on port 0 of {text:?}"),
             Some(port) => port,
-            None if says_port => bail!("{text:?} has no port after the colon"),
-            None => default_port,
         };
-        let path = uri
-            .path_and_query()
-            .map_or("/", http::uri::PathAndQuery::as_str);
-        // A query right behind the host has no path before it.
-        let path = if path.starts_with('/') {
-            path.to_owned()
-        } else {
-            format!("/{path}")
-        };
+        let user = user(&url)?;
+        let without = "a URL with a host takes any name, password and fragment";
+        url.set_username("").expect(without);
+        url.set_password(None).expect(without);
+        url.set_fragment(None);
+        let path = &url[Position::BeforePath..];
         Ok(Self {
-            url: format!("{scheme}://{authority}{path}"),
-            is_secure: scheme == "https",
-            host: host.to_owned(),
+            is_secure: url.scheme() == "https",
+            authority: url[Position::BeforeHost..Position::AfterPort].to_owned(),
+            path: path.to_owned(),
+            host,
             port,
-            authority: authority.to_owned(),
-            path,
-            user: user.map(decoded).transpose()?,
+            user,
+            url: url.into(),
         })
     }
 
@@ -217,28 +195,19 @@ pub(crate) fn basic(user: &str) -> String {
     format!("Basic {}", STANDARD.encode(user))
 }
 
-/// Name and password of a URL, `%41` → `A`; without a colon, an empty password.
-fn decoded(user: &str) -> Result<String> {
-    let mut bytes = Vec::with_capacity(user.len());
-    let mut rest = user.as_bytes();
-    while let [byte, after @ ..] = rest {
-        if *byte == b'%' {
-            let digits = after
-                .get(..2)
-                .and_then(|digits| std::str::from_utf8(digits).ok());
-            let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            bytes.push(
-                byte.context("the name and password of the URL have a % without two digits")?,
-            );
-            rest = &after[2..];
-        } else {
-            bytes.push(*byte);
-            rest = after;
-        }
+/// `NAME:PASSWORD` of a URL, `%41` → `A`; without a colon, an empty password.
+fn user(url: &Url) -> Result<Option<String>> {
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(None);
     }
-    let text =
-        String::from_utf8(bytes).context("the name and password of the URL are not UTF-8")?;
-    Ok(if text.contains(':') { text } else { text + ":" })
+    let decoded = |text| {
+        percent_decode_str(text)
+            .decode_utf8()
+            .context("the name and password of the URL are not UTF-8")
+    };
+    let name = decoded(url.username())?;
+    let password = url.password().map(decoded).transpose()?;
+    Ok(Some(format!("{name}:{}", password.unwrap_or_default())))
 }
 
 #[cfg(test)]
@@ -280,6 +249,15 @@ mod tests {
         );
         check("[::1]", ("http://[::1]/", "::1", 80, "[::1]", "/"));
         check("http://me:pw@h/", ("http://h/", "h", 80, "h", "/"));
+        // As in every client: what is the same is written in the same way.
+        check("HTTP://A:80", ("http://a/", "a", 80, "a", "/"));
+        check(
+            "http://a/b/../c d",
+            ("http://a/c%20d", "a", 80, "a", "/c%20d"),
+        );
+        let unicode = "http://xn--bcher-kva.example/";
+        let host = "xn--bcher-kva.example";
+        check("http://bücher.example", (unicode, host, 80, host, "/"));
     }
 
     #[test]
@@ -289,7 +267,6 @@ mod tests {
             "http://",
             "ftp://a/",
             "http://a:0/",
-            "http://a:/",
             "http://a b/",
             "http://a:99999/",
         ] {
@@ -309,7 +286,7 @@ mod tests {
         check("me:secret@a:99999/x@y");
         check("http://me:se/secret@a:99999/");
         check("http://me:secret@/");
-        check("http://me:%secret@a/");
+        check("http://me:%ff%secret@a/");
     }
 
     #[test]
@@ -325,7 +302,8 @@ mod tests {
         check("http://me:pw@h/", Some("me:pw"));
         check("http://me@h/", Some("me:"));
         check("http://m%40e:p%3Aw@h/", Some("m@e:p:w"));
-        assert!(Target::parse("http://m%4@h/").is_err());
+        check("http://m%4@h/", Some("m%4:"));
+        assert!(Target::parse("http://m%ff@h/").is_err());
         assert_eq!(
             basic("Aladdin:open sesame"),
             "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
