@@ -22,7 +22,7 @@ const FILES_MAX: usize = 3;
 /// Crates that have larger circles from before the rule: how many of their files may be in such. The numbers only go down.
 const ALLOWED: [(&str, usize); 8] = [
     ("waggle-analysis", 12),
-    ("waggle-cli", 18),
+    ("waggle-cli", 13),
     ("waggle-load", 18),
     ("waggle-report", 16),
     ("waggle-results", 5),
