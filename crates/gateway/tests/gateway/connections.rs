@@ -9,7 +9,7 @@ use crate::support::{Client, Gateway, command, put, store};
 fn check(gateway: &Gateway, bytes: &str, expected: &str) {
     let mut client = gateway.client();
     client.send(bytes.as_bytes());
-    client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    client.socket().shutdown(std::net::Shutdown::Write).unwrap();
     let statuses: Vec<String> = std::iter::from_fn(|| client.answer())
         .map(|answer| answer.status.to_string())
         .collect();
@@ -112,11 +112,11 @@ fn bytes_in_flight_are_limited() {
     {}
     let refused = gateway.put("t", "m f=1 1234567890");
     assert_eq!(refused.status, 503);
-    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
     let announced = gateway
         .ask("PUT /api/v1/topics/t/records HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
     assert_eq!(
-        (announced.status, announced.field("connection").as_deref()),
+        (announced.status, announced.header("connection")),
         (503, Some("close"))
     );
     slow.send(format!("m f=1{}", "\n".repeat(985)).as_bytes());
@@ -175,7 +175,7 @@ fn records_that_wait_for_the_store_are_limited() {
     {}
     let refused = gateway.put("t", &"m f=1\n".repeat(6));
     assert_eq!(refused.status, 503);
-    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
     gateway.signal("TERM");
     assert_eq!(waiting.answer().unwrap().status, 204);
 }
@@ -203,7 +203,7 @@ fn answers_that_wait_for_their_clients_are_limited() {
     // Room for the largest answer is needed to begin with.
     let refused = gateway.get("/api/v1/topics/large/records?limit=1");
     assert_eq!(refused.status, 503);
-    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(
         gateway
             .get("/api/v1/query?topic=large&measurement=m&limit=1")
@@ -256,12 +256,12 @@ fn connections_are_limited() {
     let mut third = gateway.client();
     let refused = third.answer().unwrap();
     assert_eq!(refused.status, 503);
-    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
     assert!(third.answer().is_none());
     open.pop();
     let served = |mut client: Client| {
         // The gateway may have turned this one away before it saw the other leave.
-        let sent = client.stream.write_all(READ.as_bytes());
+        let sent = client.socket().write_all(READ.as_bytes());
         sent.is_ok() && client.answer().is_some_and(|answer| answer.status == 200)
     };
     while !served(gateway.client()) {}
@@ -344,16 +344,13 @@ fn an_answer_stops_at_its_limits_and_says_where_to_go_on() {
         204
     );
     let page = gateway.get("/api/v1/topics/t/records?limit=1000");
-    assert_eq!(page.field("waggle-limit").as_deref(), Some("3"));
-    assert_eq!(page.field("waggle-next-offset").as_deref(), Some("2"));
+    assert_eq!(page.header("waggle-limit"), Some("3"));
+    assert_eq!(page.header("waggle-next-offset"), Some("2"));
     assert_eq!(page.body.lines().count(), 2);
     assert_eq!(gateway.records("t").len(), 5);
     let nothing_yet = gateway.get("/api/v1/topics/t/records?from=5");
     assert_eq!(nothing_yet.body, "");
-    assert_eq!(
-        nothing_yet.field("waggle-next-offset").as_deref(),
-        Some("4")
-    );
+    assert_eq!(nothing_yet.header("waggle-next-offset"), Some("4"));
     let found = gateway.get("/api/v1/topics/t/records?from=5&offset=4");
     assert_eq!(found.body.lines().count(), 1);
     let rows = gateway.get("/api/v1/query?topic=t&measurement=m&aggregate=sum&window=1ns");

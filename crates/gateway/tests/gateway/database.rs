@@ -218,7 +218,7 @@ fn queries_are_passed_on_where_that_is_allowed() {
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert!(
         answer
-            .field("content-type")
+            .header("content-type")
             .unwrap()
             .starts_with("text/csv")
     );

@@ -17,7 +17,7 @@ fn chunked(text: &str) -> String {
 fn statuses(gateway: &Gateway, bytes: &str) -> String {
     let mut client = gateway.client();
     client.send(bytes.as_bytes());
-    client.stream.shutdown(Shutdown::Write).unwrap();
+    client.socket().shutdown(Shutdown::Write).unwrap();
     let answers = std::iter::from_fn(|| client.answer());
     let statuses: Vec<String> = answers.map(|answer| answer.status.to_string()).collect();
     statuses.join(" ")

@@ -1,26 +1,13 @@
 //! A gateway process and a client that says exactly the bytes it is told; no more than the tests need.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
-/// Nothing on loopback takes this long; a test that hangs fails instead.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// What a machine with much else to do comes to within this.
-const LONG_PATIENCE: Duration = Duration::from_mins(3);
-
-/// Waits until it is so; panics where it never is.
-#[track_caller]
-pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < LONG_PATIENCE, "waiting until {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
+use waggle_testkit::http::Connection;
+pub(crate) use waggle_testkit::http::{Answer, put};
+pub(crate) use waggle_testkit::wait_until;
 
 /// A running gateway; killed when dropped.
 pub(crate) struct Gateway {
@@ -90,7 +77,7 @@ impl Gateway {
                 return lines;
             }
             lines.extend(answer.body.lines().map(str::to_owned));
-            offset = answer.field("waggle-next-offset").unwrap();
+            offset = answer.header("waggle-next-offset").unwrap().to_owned();
         }
     }
 
@@ -155,88 +142,24 @@ pub(crate) fn store() -> (tempfile::TempDir, PathBuf) {
     (folder, file)
 }
 
-pub(crate) fn put(topic: &str, body: &str) -> String {
-    format!(
-        "PUT /api/v1/topics/{topic}/records HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-/// One connection.
-pub(crate) struct Client {
-    pub(crate) stream: TcpStream,
-    received: Vec<u8>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) head: String,
-    pub(crate) body: String,
-}
-
-impl Answer {
-    pub(crate) fn field(&self, name: &str) -> Option<String> {
-        self.head.lines().find_map(|line| {
-            let (key, value) = line.split_once(':')?;
-            key.eq_ignore_ascii_case(name)
-                .then(|| value.trim().to_owned())
-        })
-    }
-}
+/// One connection, on which everything must go well that a test does not look at.
+pub(crate) struct Client(Connection);
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> std::io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_nodelay(true)?;
-        Ok(Self {
-            stream,
-            received: Vec::new(),
-        })
+        Connection::open(address).map(Self)
+    }
+
+    pub(crate) fn socket(&mut self) -> &mut TcpStream {
+        self.0.socket()
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {
-        self.stream.write_all(bytes).unwrap();
+        self.0.send(bytes).unwrap();
     }
 
-    /// The next answer; none when the connection ends before it is whole.
+    /// The next answer; none when the connection ends before it is complete.
     pub(crate) fn answer(&mut self) -> Option<Answer> {
-        loop {
-            if let Some(answer) = self.parse() {
-                return Some(answer);
-            }
-            let mut block = [0; 64 * 1024];
-            match self.stream.read(&mut block) {
-                Ok(0) => return None,
-                Ok(count) => self.received.extend_from_slice(&block[..count]),
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
-                // A socket with a time limit says so where another would go on by itself (signal(7)).
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => panic!("reading an answer: {error}"),
-            }
-        }
-    }
-
-    fn parse(&mut self) -> Option<Answer> {
-        let end = self
-            .received
-            .windows(4)
-            .position(|window| window == b"\r\n\r\n")?
-            + 4;
-        let head = String::from_utf8(self.received[..end].to_vec()).unwrap();
-        let status = head.split(' ').nth(1)?.parse().unwrap();
-        let mut answer = Answer {
-            status,
-            head,
-            body: String::new(),
-        };
-        let length: usize = answer
-            .field("content-length")
-            .map_or(0, |value| value.parse().unwrap());
-        let body = self.received.get(end..end + length)?;
-        answer.body = String::from_utf8(body.to_vec()).unwrap();
-        self.received.drain(..end + length);
-        Some(answer)
+        self.0.answer_or_end().expect("an answer in time")
     }
 }

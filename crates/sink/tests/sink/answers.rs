@@ -1,91 +1,44 @@
 //! Answers that a small InfluxDB does not give: too large, too busy.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::thread;
+
+use waggle_testkit::http::{Reply, Server};
+use waggle_testkit::wait_until;
 
 use crate::lab::{log, messages};
-use crate::process::{Sink, until};
+use crate::process::Sink;
 
 /// Decides by a body, and by how many came before, what is answered: a status line and headers.
 type Decide = fn(usize, &str) -> &'static str;
 
-/// A database that answers as it is told, and keeps the lines that it took.
+/// A database that answers as it is asked to, and keeps the lines that it took.
 struct Fake {
-    address: SocketAddr,
+    server: Server,
     taken: Arc<Mutex<Vec<String>>>,
 }
 
 impl Fake {
     fn start(decide: Decide) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let taken = Arc::<Mutex<Vec<String>>>::default();
-        let (kept, count) = (Arc::clone(&taken), Arc::new(Mutex::new(0)));
-        // It ends with the test program.
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (kept, count) = (Arc::clone(&kept), Arc::clone(&count));
-                thread::spawn(move || serve(stream.unwrap(), decide, &kept, &count));
-            }
+        let kept = Arc::clone(&taken);
+        let server = Server::start(move |request| {
+            let number = usize::try_from(request.number).unwrap();
+            let answer = decide(number, request.text());
+            let length = if answer.starts_with("204") {
+                let mut kept = kept.lock().unwrap();
+                kept.extend(request.text().lines().map(str::to_owned));
+                ""
+            } else {
+                "Content-Length: 0\r\n"
+            };
+            Reply::Answer(format!("HTTP/1.1 {answer}\r\n{length}\r\n").into_bytes())
         });
-        Self { address, taken }
+        Self { server, taken }
     }
 
     fn lines(&self) -> Vec<String> {
-        self.taken
-            .lock()
-            .unwrap()
-            .iter()
-            .flat_map(|body| body.lines())
-            .map(str::to_owned)
-            .collect()
-    }
-}
-
-fn serve(
-    stream: TcpStream,
-    decide: Decide,
-    kept: &Mutex<Vec<String>>,
-    count: &Mutex<usize>,
-) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut stream = stream;
-    loop {
-        let (mut length, mut line) = (0, String::new());
-        loop {
-            line.clear();
-            reader
-                .read_line(&mut line)
-                .ok()
-                .filter(|bytes| *bytes > 0)?;
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
-        let body = String::from_utf8(body).unwrap();
-        let before = {
-            let mut count = count.lock().unwrap();
-            *count += 1;
-            *count - 1
-        };
-        let answer = decide(before, &body);
-        if answer.starts_with("204") {
-            kept.lock().unwrap().push(body);
-        }
-        let length = if answer.starts_with("204") {
-            ""
-        } else {
-            "Content-Length: 0\r\n"
-        };
-        write!(stream, "HTTP/1.1 {answer}\r\n{length}\r\n").ok()?;
+        self.taken.lock().unwrap().clone()
     }
 }
 
@@ -96,10 +49,10 @@ fn check(topic: &str, decide: Decide, messages: &[String]) -> (Sink, Fake) {
     log.make(topic, 1);
     log.put(topic, 1, messages);
     log.flush();
-    let mut flags = log.flags_to(topic, &format!("http://{}", fake.address), "bucket");
+    let mut flags = log.flags_to(topic, &format!("http://{}", fake.server.address), "bucket");
     flags.push("--back-off-min=10ms".into());
     let sink = Sink::start(&flags, "token");
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed(&format!("group-of-{topic}"), topic, 1) == log.ends(topic, 1)
     });
     (sink, fake)

@@ -1,7 +1,9 @@
 //! Everything arrives, and what has arrived is committed.
 
 use crate::lab::{database, log, messages, wait_for_keys};
-use crate::process::{Sink, until};
+use waggle_testkit::wait_until;
+
+use crate::process::Sink;
 
 #[test]
 fn everything_arrives_and_is_committed() {
@@ -16,12 +18,12 @@ fn everything_arrives_and_is_committed() {
     sink.wait_for_readyz(200, "ready");
     wait_for_keys(database, "all", 0..30_000);
     let ends = log.ends("all", 4);
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-all", "all", 4) == ends
     });
     assert_eq!(sink.metric("waggle_sink_records_written_total"), 30_000.0);
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
-    until("lag of 0 in 4 partitions", || {
+    wait_until("lag of 0 in 4 partitions", || {
         sink.series("waggle_sink_lag_messages") == 4
             && sink.metric("waggle_sink_lag_messages") == 0.0
     });
@@ -42,7 +44,7 @@ fn what_gathers_is_written_and_committed_before_it_ends() {
     let mut flags = log.flags("drained", database);
     flags.extend(["--batch-delay=1h".into(), "--commit-interval=1h".into()]);
     let mut sink = Sink::start(&flags, database.token());
-    until("all read", || {
+    wait_until("all read", || {
         sink.metric("waggle_sink_records_read_total") == 100.0
     });
     assert_eq!(log.committed("group-of-drained", "drained", 2), [0, 0]);
@@ -63,12 +65,12 @@ fn two_share_the_partitions_and_one_takes_over() {
     let flags = log.flags("shared", database);
     let mut one = Sink::start(&flags, database.token());
     let other = Sink::start(&flags, database.token());
-    until("two partitions for each", || {
+    wait_until("two partitions for each", || {
         [&one, &other].map(|sink| sink.series("waggle_sink_lag_messages")) == [2, 2]
     });
     log.put("shared", 4, &messages("shared", 0..10_000, 3));
     log.flush();
-    until("work for both", || {
+    wait_until("work for both", || {
         one.metric("waggle_sink_records_written_total") > 0.0
             && other.metric("waggle_sink_records_written_total") > 0.0
     });
@@ -76,11 +78,11 @@ fn two_share_the_partitions_and_one_takes_over() {
     log.put("shared", 4, &messages("shared", 10_000..20_000, 3));
     log.flush();
     wait_for_keys(database, "shared", 0..20_000);
-    until("four partitions for the other", || {
+    wait_until("four partitions for the other", || {
         other.series("waggle_sink_lag_messages") == 4
     });
     let ends = log.ends("shared", 4);
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-shared", "shared", 4) == ends
     });
 }

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use waggle_testkit::{Influxdb, Kafka};
+use waggle_testkit::{Influxdb, Kafka, wait_until};
 
 use crate::lab::{Log, database, keys, log, messages, wait_for_keys};
-use crate::process::{Sink, until};
+use crate::process::Sink;
 
 #[test]
 fn a_sink_that_is_killed_loses_nothing() {
@@ -17,7 +17,7 @@ fn a_sink_that_is_killed_loses_nothing() {
     flags.extend(["--batch-max-records=200".into(), "--instance=one".into()]);
     for written in [1.0, 10_000.0, 20_000.0] {
         let mut sink = Sink::start(&flags, database.token());
-        until("some written", || {
+        wait_until("some written", || {
             sink.metric("waggle_sink_records_written_total") >= written
         });
         sink.kill();
@@ -25,7 +25,7 @@ fn a_sink_that_is_killed_loses_nothing() {
     let _sink = Sink::start(&flags, database.token());
     wait_for_keys(database, "killed", 0..60_000);
     let ends = log.ends("killed", 2);
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-killed", "killed", 2) == ends
     });
 }
@@ -40,7 +40,7 @@ fn a_sink_whose_name_another_takes_goes_on_without_it() {
     log.put("named", 2, &messages("named", 0..1_000, 1));
     wait_for_keys(database, "named", 0..1_000);
     let second = Sink::start(&flags, database.token());
-    until("the first knows that its name is taken", || {
+    wait_until("the first knows that its name is taken", || {
         first.said().contains("without the name of --instance")
     });
     log.put("named", 2, &messages("named", 1_000..2_000, 1));
@@ -52,7 +52,7 @@ fn a_sink_whose_name_another_takes_goes_on_without_it() {
     log.put("named", 2, &messages("named", 2_000..3_000, 1));
     wait_for_keys(database, "named", 0..3_000);
     let ends = log.ends("named", 2);
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-named", "named", 2) == ends
     });
 }
@@ -71,10 +71,10 @@ fn a_database_that_dies_is_waited_for_with_bounded_memory() {
     log.put("waits", 2, &messages("waits", 1_000..41_000, 2));
     log.flush();
     sink.wait_for_readyz(503, "the database does not take records");
-    until("as much read as may", || {
+    wait_until("as much read as may", || {
         sink.metric("waggle_sink_unwritten_bytes") >= 65_536.0
     });
-    until("a few retries", || {
+    wait_until("a few retries", || {
         sink.metric("waggle_sink_retries_total") > 10.0
     });
     let held = sink.metric("waggle_sink_unwritten_bytes");
@@ -87,7 +87,7 @@ fn a_database_that_dies_is_waited_for_with_bounded_memory() {
     wait_for_keys(&database, "waits", 0..41_000);
     sink.wait_for_readyz(200, "ready");
     let ends = log.ends("waits", 2);
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-waits", "waits", 2) == ends
     });
 }
@@ -105,7 +105,7 @@ fn a_wrong_token_commits_nothing_and_tells() {
     flags.push(format!("--token-file={}", file.display()));
     let sink = Sink::start(&flags, database.token());
     sink.wait_for_readyz(503, "the database refuses us: 401");
-    until("a few retries", || {
+    wait_until("a few retries", || {
         sink.metric("waggle_sink_retries_total") > 10.0
     });
     assert_eq!(log.committed("group-of-token", "token", 1), [0]);
@@ -126,7 +126,7 @@ fn a_broker_that_dies_is_waited_for() {
     let sink = Sink::start(&log.flags("broker", database), database.token());
     log.put("broker", 2, &messages("broker", 0..5_000, 1));
     log.flush();
-    until("some written", || !keys(database, "broker").is_empty());
+    wait_until("some written", || !keys(database, "broker").is_empty());
     log.kafka().kill();
     sink.wait_for_readyz(503, "Kafka");
     log.kafka().restart();
@@ -135,7 +135,7 @@ fn a_broker_that_dies_is_waited_for() {
     wait_for_keys(database, "broker", 0..10_000);
     sink.wait_for_readyz(200, "ready");
     let ends = log.ends("broker", 2);
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-broker", "broker", 2) == ends
     });
 }

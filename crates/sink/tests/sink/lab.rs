@@ -10,9 +10,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::{Headers, Message};
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
-use waggle_testkit::{Influxdb, Kafka};
-
-use crate::process::{PATIENCE, until};
+use waggle_testkit::{DEADLINE, Influxdb, Kafka, wait_until};
 
 /// The log of all tests that leave it running.
 pub(crate) fn log() -> &'static Log {
@@ -39,7 +37,7 @@ impl Log {
         let producer = config(&brokers)
             .set("enable.idempotence", "true")
             .set("linger.ms", "2")
-            .set("message.timeout.ms", PATIENCE.as_millis().to_string())
+            .set("message.timeout.ms", DEADLINE.as_millis().to_string())
             .create()
             .unwrap();
         Self {
@@ -58,8 +56,8 @@ impl Log {
         let admin: AdminClient<DefaultClientContext> = config(&self.brokers).create().unwrap();
         let new = [NewTopic::new(topic, partitions, TopicReplication::Fixed(1))];
         let options = AdminOptions::new()
-            .operation_timeout(Some(PATIENCE))
-            .request_timeout(Some(PATIENCE));
+            .operation_timeout(Some(DEADLINE))
+            .request_timeout(Some(DEADLINE));
         let made = admin.create_topics(&new, &options);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
@@ -80,7 +78,7 @@ impl Log {
 
     /// Waits until Kafka has all that was put.
     pub(crate) fn flush(&self) {
-        self.producer.flush(PATIENCE).unwrap();
+        self.producer.flush(DEADLINE).unwrap();
     }
 
     /// The offset that the group has committed in each partition; 0 where none.
@@ -90,8 +88,8 @@ impl Log {
         asked.add_partition_range(topic, 0, partitions - 1);
         // A coordinator that has just come up says so by an error.
         let mut answered = TopicPartitionList::new();
-        until("answer about committed offsets", || {
-            let asking = consumer.committed_offsets(asked.clone(), PATIENCE);
+        wait_until("answer about committed offsets", || {
+            let asking = consumer.committed_offsets(asked.clone(), DEADLINE);
             asking.map(|list| answered = list).is_ok()
         });
         let offset = |offset| match offset {
@@ -110,7 +108,7 @@ impl Log {
         let consumer = self.consumer("ends");
         let end = |partition| {
             consumer
-                .fetch_watermarks(topic, partition, PATIENCE)
+                .fetch_watermarks(topic, partition, DEADLINE)
                 .unwrap()
                 .1
         };
@@ -125,7 +123,7 @@ impl Log {
             .unwrap();
         consumer.assign(&all).unwrap();
         let mut found = Vec::new();
-        until(&format!("{count} messages in {topic}"), || {
+        wait_until(&format!("{count} messages in {topic}"), || {
             while let Some(Ok(message)) = consumer.poll(Duration::from_millis(200)) {
                 let text = |bytes: Option<&[u8]>| {
                     String::from_utf8(bytes.unwrap_or_default().to_vec()).unwrap()
@@ -219,7 +217,7 @@ pub(crate) fn wait_for_keys(
 ) {
     let expected: BTreeSet<usize> = expected.collect();
     let mut missing = expected.len();
-    until(&format!("{} keys of {measurement}", expected.len()), || {
+    wait_until(&format!("{} keys of {measurement}", expected.len()), || {
         let found = keys(database, measurement);
         assert!(found.is_subset(&expected), "more than was put");
         missing = expected.len() - found.len();

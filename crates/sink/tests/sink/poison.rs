@@ -1,7 +1,9 @@
 //! Lines that cannot be written, among others that can.
 
 use crate::lab::{database, log, messages, wait_for_keys};
-use crate::process::{Sink, until};
+use waggle_testkit::wait_until;
+
+use crate::process::Sink;
 
 /// The dead letters of a topic: value, and what of the headers is wanted.
 fn check_letters(topic: &str, expected: &[(&str, &str, &str)]) {
@@ -61,7 +63,7 @@ fn lines_that_cannot_be_read_are_put_aside() {
             ),
         ],
     );
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-unreadable", "unreadable", 1) == [5]
     });
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 3.0);
@@ -107,7 +109,7 @@ fn lines_that_the_database_refuses_are_found_among_the_others() {
             (key, "waggle-offset=1 waggle-line=10", "field type conflict"),
         ],
     );
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-refused", "refused", 1) == log.ends("refused", 1)
     });
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 2.0);
@@ -129,7 +131,7 @@ fn lines_older_than_the_database_keeps_take_one_write_more() {
     log.flush();
     let flags = log.flags_to("old", &database.url(), "short");
     let sink = Sink::start(&flags, database.token());
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-old", "old", 1) == [1]
     });
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 500.0);
@@ -156,7 +158,7 @@ fn many_large_lines_that_cannot_be_read_are_put_aside_once_each() {
     log.put("large", 1, &texts);
     log.flush();
     let _sink = Sink::start(&log.flags("large", database), database.token());
-    until("commit of all", || {
+    wait_until("commit of all", || {
         log.committed("group-of-large", "large", 1) == [i64::try_from(LETTERS).unwrap()]
     });
     assert_eq!(log.ends("large.dead", 1), [i64::try_from(LETTERS).unwrap()]);

@@ -1,16 +1,11 @@
 //! A sink process, and what it says of itself.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use waggle_testkit::Process;
-
-/// Whatever is waited for comes within this time, on a machine with much else to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+use waggle_testkit::http::get;
+use waggle_testkit::{DEADLINE, Process, try_for};
 
 /// A running sink; killed when dropped.
 pub(crate) struct Sink {
@@ -55,7 +50,8 @@ impl Sink {
 
     /// Status and body of a GET.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
-        get(self.address, path)
+        let answer = get(self.address, path).unwrap();
+        (answer.status, answer.body)
     }
 
     /// The sum of a metric over its labels.
@@ -82,28 +78,16 @@ impl Sink {
 
     /// Until it says that it is ready, or not, for that reason.
     pub(crate) fn wait_for_readyz(&self, status: u16, reason: &str) {
-        let begun = Instant::now();
-        loop {
-            let last = self.get("/readyz");
-            if last.0 == status && last.1.contains(reason) {
-                return;
-            }
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{last:?} and not {status} {reason:?}:\n{}",
-                self.said()
-            );
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-/// Waits until it is so; panics when time is up.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "no {what} within {PATIENCE:?}");
-        thread::sleep(Duration::from_millis(50));
+        let mut last = (0, String::new());
+        let found = try_for(DEADLINE, || {
+            last = self.get("/readyz");
+            (last.0 == status && last.1.contains(reason)).then_some(())
+        });
+        assert!(
+            found.is_some(),
+            "{last:?} and not {status} {reason:?}:\n{}",
+            self.said()
+        );
     }
 }
 
@@ -113,16 +97,4 @@ fn said_address(folder: &Path) -> Option<SocketAddr> {
         .lines()
         .find_map(|line| line.strip_prefix("listening on http://"))?;
     address.parse().ok()
-}
-
-fn get(address: SocketAddr, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, body.to_owned())
 }
