@@ -29,11 +29,12 @@ pub(super) fn shape(cell: &Cell) -> Shape {
             Shape::of_what(&load::What::Scenario(Arc::new(bare)))
         }
     };
-    let (model, connections) = match cell.load {
-        Model::Closed { connections, .. } => (LoadModel::Closed, connections),
-        Model::Open { connections, .. } => (LoadModel::Open, connections),
-        Model::Users { users, .. } => (LoadModel::Users, users),
+    let model = match cell.load {
+        Model::Closed { .. } => LoadModel::Closed,
+        Model::Open { .. } => LoadModel::Open,
+        Model::Users { .. } => LoadModel::Users,
     };
+    let connections = cell.load.connections();
     let workers = cell.load_workers.map_or_else(
         || cpus::share(&cpus::allowed()).load().len(),
         |workers| workers as usize,
