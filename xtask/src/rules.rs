@@ -32,8 +32,8 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 16] = [
-    ("waggle-analysis", &["results", "stats"]),
+const ARROWS: [(&str, &[&str]); 17] = [
+    ("waggle-analysis", &["metrics", "results", "stats"]),
     (
         "waggle-cli",
         &[
@@ -47,8 +47,12 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ),
     ("waggle-influxdb", &[]),
     ("waggle-load", &["testkit"]),
+    ("waggle-metrics", &[]),
     ("waggle-record", &[]),
-    ("waggle-report", &["analysis", "results", "stats"]),
+    (
+        "waggle-report",
+        &["analysis", "metrics", "results", "stats"],
+    ),
     ("waggle-results", &[]),
     (
         "waggle-runner",
@@ -59,7 +63,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("waggle-service", &["units"]),
     ("waggle-sink", &["influxdb", "record", "service", "testkit"]),
     ("waggle-stats", &[]),
-    ("waggle-study", &["units"]),
+    ("waggle-study", &["metrics", "units"]),
     ("waggle-testkit", &[]),
     ("waggle-units", &[]),
     ("xtask", &[]),

@@ -176,7 +176,7 @@ struct Column {
     place: usize,
     /// What is written behind each value to read it.
     suffix: String,
-    unit: super::threshold::Unit,
+    unit: waggle_metrics::Unit,
 }
 
 fn columns(

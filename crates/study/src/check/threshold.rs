@@ -1,5 +1,6 @@
 //! Conditions on a cell's numbers: `path op value unit`.
 
+use waggle_metrics::{CATALOGUE, Row, Subject, Unit};
 use waggle_units::{parse_duration, parse_number, parse_rate};
 
 use super::{Checker, request::RESERVED_NAMES};
@@ -10,67 +11,9 @@ use crate::{
     tree::quoted,
 };
 
-/// What a number is measured in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    Time,
-    Rate,
-    Share,
-    Count,
-    /// CPUs, which may be more than one.
-    Cpus,
-}
-
 /// A number that can be named, and what it is measured in.
 pub(super) type Known = (String, Unit);
 
-/// What is one number for all places.
-const DELIVERY: [(&str, Unit); 5] = [
-    ("sent", Unit::Count),
-    ("accepted", Unit::Count),
-    ("rejected", Unit::Count),
-    ("unknown", Unit::Count),
-    ("backlog", Unit::Count),
-];
-/// Of each place; without its name, of the one where records must arrive.
-const AT_PLACE: [(&str, Unit); 9] = [
-    ("delivered", Unit::Count),
-    ("missing", Unit::Count),
-    ("missing_share", Unit::Share),
-    ("rejected_delivered", Unit::Count),
-    ("unknown_delivered", Unit::Count),
-    ("duplicates", Unit::Count),
-    ("late", Unit::Count),
-    ("out_of_order", Unit::Count),
-    ("unexpected", Unit::Count),
-];
-const REQUEST: [(&str, Unit); 5] = [
-    ("goodput", Unit::Rate),
-    ("throughput", Unit::Rate),
-    ("error_share", Unit::Share),
-    ("succeeded", Unit::Count),
-    ("failed", Unit::Count),
-];
-const ENGINE: [(&str, Unit); 2] = [("busy_share", Unit::Share), ("lag_p99", Unit::Time)];
-/// Of all that is sent; what fell due for one step of it is known to nobody.
-const WHOLE: [(&str, Unit); 1] = [("achieved_share", Unit::Share)];
-const SESSIONS: [(&str, Unit); 4] = [
-    ("started", Unit::Count),
-    ("completed", Unit::Count),
-    ("failed", Unit::Count),
-    ("goodput", Unit::Rate),
-];
-/// From the fall of the load on.
-const RECOVERY: &str = "recovery";
-const COMPONENT: [(&str, Unit); 1] = [("cpu", Unit::Cpus)];
-/// Of what a watch counts nothing is known here, so it is a plain number.
-const WATCH: [(&str, Unit); 3] = [
-    ("mean", Unit::Count),
-    ("max", Unit::Count),
-    ("end", Unit::Count),
-];
-const TIMES: [&str; 2] = ["response_time", "service_time"];
-const STATISTICS: [&str; 8] = ["p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "mean"];
 /// What comparisons are written with.
 const COMPARES: [char; 4] = ['<', '>', '=', '!'];
 
@@ -124,48 +67,58 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
 
 /// Every number a threshold of this study can name.
 pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
-    let plain = |prefix: &str, numbers: &[(&str, Unit)]| {
-        numbers
-            .iter()
-            .map(|(name, unit)| (format!("{prefix}.{name}"), *unit))
-            .collect::<Vec<_>>()
-    };
-    let times = |prefix: String| {
-        STATISTICS
-            .iter()
-            .map(move |name| (format!("{prefix}.{name}"), Unit::Time))
-    };
     let [delivery, engine, sessions, components, watches] = RESERVED_NAMES;
     let mut known = Vec::new();
     for (place, name) in sent.names.iter().enumerate() {
-        known.extend(plain(name, &REQUEST));
-        if place == 0 {
-            known.extend(plain(name, &WHOLE));
-        }
-        let both = TIMES.iter();
-        known.extend(both.flat_map(|time| times(format!("{name}.{time}"))));
+        // What fell due for one step of a scenario is known to nobody.
+        let subjects: &[Subject] = match place {
+            0 => &[Subject::Load, Subject::WholeLoad],
+            _ => &[Subject::Load],
+        };
+        known.extend(numbers(name, subjects));
     }
     if sent.sessions {
-        known.extend(plain(sessions, &SESSIONS));
+        known.extend(numbers(sessions, &[Subject::Sessions]));
     }
-    known.extend(plain(delivery, &DELIVERY));
-    let of_places = sent.places.iter();
-    let named = of_places.map(|place| format!("{delivery}.{place}"));
-    for place in [delivery.to_owned()].into_iter().chain(named) {
-        known.extend(plain(&place, &AT_PLACE));
-        known.extend(times(format!("{place}.delay")));
+    known.extend(numbers(delivery, &[Subject::Delivery, Subject::Probe]));
+    for place in &sent.places {
+        known.extend(numbers(&format!("{delivery}.{place}"), &[Subject::Probe]));
     }
-    known.extend(plain(engine, &ENGINE));
+    known.extend(numbers(engine, &[Subject::Engine]));
     if sent.recovery {
-        known.push((RECOVERY.to_owned(), Unit::Time));
+        let rows = CATALOGUE.iter();
+        let recovery = rows.filter(|row| row.subject == Subject::Recovery);
+        known.extend(recovery.map(|row| (row.name.to_owned(), row.unit)));
     }
     for component in &sent.components {
-        known.extend(plain(&format!("{components}.{component}"), &COMPONENT));
+        known.extend(numbers(
+            &format!("{components}.{component}"),
+            &[Subject::Component],
+        ));
     }
     for watch in &sent.watches {
-        known.extend(plain(&format!("{watches}.{watch}"), &WATCH));
+        known.extend(numbers(&format!("{watches}.{watch}"), &[Subject::Watch]));
     }
     known
+}
+
+/// The paths of a subject's numbers, with what comes before their names.
+fn numbers(prefix: &str, subjects: &[Subject]) -> Vec<Known> {
+    let of_row = |row: &Row| {
+        let path = format!("{prefix}.{}", row.name);
+        let unit = row.unit;
+        match row.statistics {
+            [] => vec![(path, unit)],
+            statistics => statistics
+                .iter()
+                .map(|statistic| (format!("{path}.{}", statistic.name()), unit))
+                .collect(),
+        }
+    };
+    let rows = CATALOGUE.iter();
+    rows.filter(|row| subjects.contains(&row.subject))
+        .flat_map(of_row)
+        .collect()
 }
 
 /// The conditions of a list, which stands at the path; `delivery` is whether delivery is followed.

@@ -1,0 +1,126 @@
+//! From the path of a number, as studies write it, to its row.
+
+use crate::{
+    CATALOGUE,
+    row::{Row, Statistic, Subject},
+};
+
+/// A number that a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedMetric<'a> {
+    pub row: &'static Row,
+    /// Where its row has statistics.
+    pub statistic: Option<Statistic>,
+    /// The request, step, probe, component or watch; `None`: the path names none.
+    pub of: Option<&'a str>,
+}
+
+/// The number of a path; `None`: there is no such metric. Whether the study has a request, step, probe, component or watch of
+/// that name is not known here.
+#[must_use]
+pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
+    match path {
+        ["recovery"] => named(&[Subject::Recovery], None, path),
+        ["engine", rest @ ..] => named(&[Subject::Engine], None, rest),
+        ["sessions", rest @ ..] => named(&[Subject::Sessions], None, rest),
+        ["components", name, rest @ ..] => named(&[Subject::Component], Some(name), rest),
+        ["watches", name, rest @ ..] => named(&[Subject::Watch], Some(name), rest),
+        ["delivery", rest @ ..] => {
+            named(&[Subject::Delivery, Subject::Probe], None, rest).or_else(|| {
+                let (probe, rest) = rest.split_first()?;
+                named(&[Subject::Probe], Some(probe), rest)
+            })
+        }
+        [name, rest @ ..] => named(&[Subject::Load, Subject::WholeLoad], Some(name), rest),
+        [] => None,
+    }
+}
+
+fn named<'a>(subjects: &[Subject], of: Option<&'a str>, rest: &[&str]) -> Option<NamedMetric<'a>> {
+    let (name, statistic) = match rest {
+        [name] => (name, None),
+        [name, statistic] => (name, Some(statistic)),
+        _ => return None,
+    };
+    let mut rows = CATALOGUE.iter();
+    let row = rows.find(|row| subjects.contains(&row.subject) && row.name == *name)?;
+    let found = statistic.and_then(|statistic| {
+        let mut all = row.statistics.iter();
+        all.find(|one| one.name() == *statistic).copied()
+    });
+    let is_whole = match statistic {
+        Some(_) => found.is_some(),
+        None => row.statistics.is_empty(),
+    };
+    is_whole.then_some(NamedMetric {
+        row,
+        statistic: found,
+        of,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::Metric;
+
+    fn check(path: &str, expected: Option<(Metric, Option<Statistic>, Option<&str>)>) {
+        let path: Vec<&str> = path.split('.').collect();
+        let found = resolve(&path).map(|found| (found.row.metric, found.statistic, found.of));
+        assert_eq!(found, expected, "{path:?}");
+    }
+
+    #[test]
+    fn paths_name_rows() {
+        check("put.goodput", Some((Metric::Goodput, None, Some("put"))));
+        check(
+            "login.response_time.p99_9",
+            Some((Metric::ResponseTime, Some(Statistic::P999), Some("login"))),
+        );
+        check("recovery", Some((Metric::RecoveryTime, None, None)));
+        check("delivery.missing", Some((Metric::Missing, None, None)));
+        check("delivery.backlog", Some((Metric::Backlog, None, None)));
+        check(
+            "delivery.broker.missing",
+            Some((Metric::Missing, None, Some("broker"))),
+        );
+        check(
+            "delivery.delay.max",
+            Some((Metric::Delay, Some(Statistic::Max), None)),
+        );
+        check(
+            "delivery.broker.delay.mean",
+            Some((Metric::Delay, Some(Statistic::Mean), Some("broker"))),
+        );
+        check(
+            "components.store.cpu",
+            Some((Metric::ComponentCpu, None, Some("store"))),
+        );
+        check(
+            "watches.queue.end",
+            Some((Metric::WatchEnd, None, Some("queue"))),
+        );
+        for wrong in [
+            "put",
+            "put.response_time",
+            "put.goodput.p99",
+            "put.response_time.p98",
+            "delivery.broker.backlog",
+            "engine.goodput",
+            "put.goodput.mean.p50",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn each_metric_and_each_column_is_there_once() {
+        let metrics: HashSet<Metric> = CATALOGUE.iter().map(|row| row.metric).collect();
+        assert_eq!(metrics.len(), CATALOGUE.len());
+        let columns: Vec<&str> = CATALOGUE.iter().filter_map(|row| row.column).collect();
+        let different: HashSet<&&str> = columns.iter().collect();
+        assert_eq!(different.len(), columns.len());
+    }
+}

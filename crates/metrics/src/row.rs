@@ -1,0 +1,169 @@
+//! What a row of the catalogue says.
+
+/// One metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    pub metric: Metric,
+    pub subject: Subject,
+    /// The last part of the path by which studies name it, or the last but one where it has statistics.
+    pub name: &'static str,
+    /// None: the metric is one number.
+    pub statistics: &'static [Statistic],
+    pub unit: Unit,
+    /// As a chart or a table calls it.
+    pub heading: &'static str,
+    pub wish: Wish,
+    pub over_trials: OverTrials,
+    /// In `tables.csv`; where it has statistics, what comes before theirs.
+    pub column: Option<&'static str>,
+}
+
+impl Row {
+    /// The name of the column in `tables.csv`, with its unit at the end: `response_time_p99_us`.
+    #[must_use]
+    pub fn column_name(&self, statistic: Option<Statistic>) -> Option<String> {
+        let column = self.column?;
+        Some(match statistic {
+            Some(statistic) => format!("{column}_{}_us", statistic.name()),
+            None => column.to_owned(),
+        })
+    }
+}
+
+/// Which number it is; the joint between a row and the code that reads it from a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Metric {
+    Goodput,
+    Throughput,
+    ErrorShare,
+    Succeeded,
+    Failed,
+    AchievedShare,
+    ResponseTime,
+    ServiceTime,
+    SessionsStarted,
+    SessionsCompleted,
+    SessionsFailed,
+    SessionsGoodput,
+    RecordsSent,
+    RecordsAccepted,
+    RecordsRejected,
+    RecordsUnknown,
+    Backlog,
+    Delivered,
+    Missing,
+    MissingShare,
+    RejectedDelivered,
+    UnknownDelivered,
+    Duplicates,
+    Late,
+    OutOfOrder,
+    Unexpected,
+    Delay,
+    EngineBusyShare,
+    EngineLagP99,
+    RecoveryTime,
+    ComponentCpu,
+    WatchMean,
+    WatchMax,
+    WatchEnd,
+}
+
+/// What a number is a number of, and thereby what stands before its name in a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// `REQUEST.name`, `SCENARIO.name`, and `STEP.name` for each step of a scenario.
+    Load,
+    /// `REQUEST.name` or `SCENARIO.name`, of all that is sent; a step has no such number.
+    WholeLoad,
+    /// `sessions.name`
+    Sessions,
+    /// `delivery.name`, one number for all probes.
+    Delivery,
+    /// `delivery.PROBE.name`; without the probe's name, of the one where records must arrive.
+    Probe,
+    /// `engine.name`
+    Engine,
+    /// The name alone.
+    Recovery,
+    /// `components.COMPONENT.name`
+    Component,
+    /// `watches.WATCH.name`
+    Watch,
+}
+
+/// What a number is counted in, and how its values are written in conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Microseconds; written as `50ms`.
+    Time,
+    /// Per second; written as `1000/s`.
+    Rate,
+    /// 0 to 1; written as `1%` or `0.01`.
+    Share,
+    Count,
+    /// CPUs, which may be more than one; written as `50%` or `0.5`.
+    Cpus,
+}
+
+/// Whether more of a number is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    More,
+    Less,
+    Neither,
+}
+
+/// How the trials of a cell make one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverTrials {
+    /// The mean with its interval, one observation a trial.
+    Mean,
+    Sum,
+    Max,
+    Min,
+    /// A share of sums.
+    ShareOfSums,
+}
+
+/// A statistic of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Statistic {
+    P50,
+    P90,
+    P95,
+    P99,
+    P999,
+    P9999,
+    Max,
+    Mean,
+}
+
+/// Every statistic, in the order in which they are listed.
+pub const STATISTICS: &[Statistic] = &[
+    Statistic::P50,
+    Statistic::P90,
+    Statistic::P95,
+    Statistic::P99,
+    Statistic::P999,
+    Statistic::P9999,
+    Statistic::Max,
+    Statistic::Mean,
+];
+
+impl Statistic {
+    /// As paths and columns name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p99_9",
+            Self::P9999 => "p99_99",
+            Self::Max => "max",
+            Self::Mean => "mean",
+        }
+    }
+}
