@@ -11,6 +11,7 @@ use crate::{
     busiest::{self, Busiest, whole_components},
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     judge,
+    metric::{self, CellNumber, Number},
     place::{self, PlaceModel, TrialPlace, TrialWatch, WatchModel},
     recovery::{self, CellRecovery},
     step::{self, SessionsModel, StepModel, TrialStep},
@@ -52,8 +53,6 @@ pub struct CellModel {
     pub error_share: Option<f64>,
     /// Answered ÷ due requests, in the trial that achieved least.
     pub achieved_share: Option<f64>,
-    /// Most records that were accepted and not yet visible at one look, in any trial; `None` where nobody looked.
-    pub backlog_max: Option<f64>,
     /// Sum over trials; `None` where no account was kept.
     pub ledger: Option<LedgerInfo>,
     /// Largest of the trials' poll intervals.
@@ -68,8 +67,6 @@ pub struct CellModel {
     /// `None` where the CPU of no component is known.
     pub busiest: Option<Busiest>,
     pub watches: Vec<WatchModel>,
-    /// Requests that succeeded in the measured phase of a trial.
-    pub succeeded_per_trial: Option<Estimate>,
     /// Largest share of its CPU that a worker of the engine used in any trial.
     pub engine_busy_share: Option<f64>,
     /// Largest p99 of the engine's lag in any trial.
@@ -85,6 +82,24 @@ pub struct CellModel {
     pub sessions: Option<SessionsModel>,
     /// How soon it had recovered; `None` where the load does not fall.
     pub recovery: Option<CellRecovery>,
+    /// Every number that a condition or a published figure of the run names, where the cell has it.
+    pub numbers: Vec<CellNumber>,
+}
+
+impl CellModel {
+    /// The number of a path that the run names.
+    #[must_use]
+    pub fn number(&self, path: &[String]) -> Option<Number> {
+        let mut numbers = self.numbers.iter();
+        let found = numbers.find(|known| known.path == path)?;
+        Some(found.number)
+    }
+
+    /// The same without its interval.
+    #[must_use]
+    pub fn value(&self, path: &[String]) -> Option<f64> {
+        self.number(path).map(Number::point)
+    }
 }
 
 /// How finely delays are known where that was coarsest.
@@ -124,6 +139,8 @@ pub(crate) fn cell(
     let whole_component_cores = component_cores(&counted, whole_components);
     let succeeded: u64 = of_all().map(|numbers| numbers.succeeded).sum();
     let failed: u64 = of_all().map(|numbers| numbers.failed).sum();
+    let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
+    let recovery = recovery::over_trials(own.iter().copied());
     CellModel {
         cell: cell.cell,
         levels: cell.levels.clone(),
@@ -146,7 +163,6 @@ pub(crate) fn cell(
         error_share: (succeeded + failed > 0)
             .then(|| distribution::as_f64(failed) / distribution::as_f64(succeeded + failed)),
         achieved_share: extreme(&counted, |numbers| numbers.achieved_share, f64::min),
-        backlog_max: extreme(&counted, |numbers| numbers.backlog_max, f64::max),
         ledger: ledger(&counted),
         delay_resolution_ms: delay_resolution_ms(&counted),
         system_cpu_us_per_request: over(&|numbers| numbers.system_cpu_us_per_request),
@@ -156,7 +172,6 @@ pub(crate) fn cell(
         busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
         watches: watches(&counted),
         whole_component_cores,
-        succeeded_per_trial: over(&|numbers| Some(distribution::as_f64(numbers.succeeded))),
         engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
         engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
         stolen_share: worst(&counted, |numbers| numbers.cpus_stolen_share),
@@ -164,7 +179,8 @@ pub(crate) fn cell(
         spectrum: spectrum(&counted, raw),
         steps: steps(&counted, raw),
         sessions: sessions(&counted),
-        recovery: recovery::over_trials(counted.iter().map(|(trial, _)| *trial)),
+        numbers: metric::of_cell(info, &own, recovery.as_ref()),
+        recovery,
     }
 }
 

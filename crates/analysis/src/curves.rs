@@ -1,17 +1,19 @@
 //! Outcomes over the levels of a factor that are numbers: a chart for each outcome, a line for each combination of the other factors'
 //! levels, with what somebody published where it is the same number. The numbers are those of the tables.
 
+use waggle_metrics as metrics;
 use waggle_results::{FailureKind, PublishedInfo, RunInfo};
 use waggle_stats::{Estimate, Part};
 
 use crate::text::Unit;
 use crate::{
-    CellModel, Factor, Kind, PublishedModel, TrialModel, as_f64,
+    CellModel, Factor, PublishedModel, TrialModel, as_f64,
     cell::failure_kinds,
     layout::{Layout, Line, Over},
     levels::numbers,
+    metric::Number,
     outcome::{Outcome, outcomes},
-    threshold::{Number, is_recovery, number},
+    threshold::is_recovery,
 };
 
 /// A line through two points says nothing of a course.
@@ -41,7 +43,7 @@ pub struct CurvesModel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     pub name: String,
-    pub kind: Kind,
+    pub unit: metrics::Unit,
     pub points: Vec<CurvePoint>,
 }
 
@@ -196,9 +198,9 @@ fn of_outcome(
     let column = beside.column(&outcome.path);
     Curve {
         name: outcome.name.clone(),
-        kind: match outcome.unit {
-            Unit::Time => Kind::Time,
-            Unit::Plain | Unit::Bytes => Kind::Rate,
+        unit: match outcome.unit {
+            Unit::Time => metrics::Unit::Time,
+            Unit::Plain | Unit::Bytes => metrics::Unit::Rate,
         },
         points: points(layout, cells, |cell| Shown {
             estimate: waggle_stats::estimate(&outcome.of_cell(cell, trials)),
@@ -233,7 +235,7 @@ fn errors(
     let share = |cell: &CellModel| waggle_stats::share(&failed_parts(cell, trials));
     Curve {
         name: "Failed requests".to_owned(),
-        kind: Kind::Share,
+        unit: metrics::Unit::Share,
         points: points(layout, cells, |cell| Shown {
             estimate: is_shown.then(|| share(cell)).flatten(),
             thin: None,
@@ -250,7 +252,7 @@ fn recovery(layout: &Layout, cells: &[CellModel], beside: &Beside<'_>) -> Option
     }
     Some(Curve {
         name: "Recovery, where every trial recovered".to_owned(),
-        kind: Kind::Time,
+        unit: metrics::Unit::Time,
         points: points(layout, cells, |cell| Shown {
             estimate: cell.recovery.as_ref().and_then(|recovery| recovery.after),
             ..Shown::default()
@@ -332,7 +334,7 @@ impl Beside<'_> {
         let missing =
             columns.filter(|(_, column)| !charted.iter().any(|path| self.is(&column.number, path)));
         let own = |path: &[String], cell: &CellModel| {
-            number(path, cell).map(|own| match own {
+            cell.number(path).map(|own| match own {
                 Number::Estimate(estimate) => estimate,
                 Number::Exact(point) => Estimate {
                     point,
@@ -343,7 +345,7 @@ impl Beside<'_> {
         };
         let chart = |(place, column): (usize, &waggle_results::PublishedColumnInfo)| Curve {
             name: column.name.clone(),
-            kind: published.kinds[place],
+            unit: published.units[place],
             points: points(layout, cells, |cell| Shown {
                 estimate: own(&column.number, cell),
                 thin: None,

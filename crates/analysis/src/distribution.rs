@@ -3,6 +3,7 @@
 //! Percentiles are never averaged within a trial; over trials each trial's percentile is one observation.
 
 use hdrhistogram::Histogram;
+use waggle_metrics::Statistic;
 use waggle_results::{FailureCount, FailureKind};
 use waggle_stats::Estimate;
 
@@ -68,6 +69,23 @@ pub struct TrialPercentiles {
     pub p9999: TrialPercentile,
     pub max: TrialPercentile,
     pub mean_us: f64,
+}
+
+impl TrialPercentiles {
+    /// One of them in µs, by its name in the catalogue.
+    #[must_use]
+    pub fn statistic(&self, statistic: Statistic) -> f64 {
+        match statistic {
+            Statistic::P50 => self.p50.us,
+            Statistic::P90 => self.p90.us,
+            Statistic::P95 => self.p95.us,
+            Statistic::P99 => self.p99.us,
+            Statistic::P999 => self.p999.us,
+            Statistic::P9999 => self.p9999.us,
+            Statistic::Max => self.max.us,
+            Statistic::Mean => self.mean_us,
+        }
+    }
 }
 
 /// A point of the percentile spectrum.

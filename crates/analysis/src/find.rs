@@ -208,7 +208,7 @@ fn step(info: &RunInfo, find: &FindInfo, trial: &TrialModel, raw: &Trial) -> Opt
         numbers: find
             .conditions
             .iter()
-            .map(|condition| threshold::value(&condition.number, &alone))
+            .map(|condition| alone.value(&condition.number))
             .collect(),
         shown: held.into_iter().map(|one| one.observed).collect(),
     })

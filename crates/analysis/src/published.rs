@@ -1,11 +1,12 @@
 //! Figures that somebody published, row by row beside the study's own.
 
+use waggle_metrics::Unit;
 use waggle_results::{PublishedInfo, PublishedRowInfo, RunInfo};
 use waggle_stats::Estimate;
 
 use crate::{
-    CellModel, Kind,
-    threshold::{Number, kind, number},
+    CellModel,
+    metric::{Number, unit},
 };
 
 /// A table of published figures beside the study's own.
@@ -14,7 +15,7 @@ pub struct PublishedModel {
     /// What it says of itself.
     pub info: PublishedInfo,
     /// For each column what its numbers are counted in.
-    pub kinds: Vec<Kind>,
+    pub units: Vec<Unit>,
     /// In the order of the study's cells.
     pub rows: Vec<PublishedRow>,
 }
@@ -57,7 +58,7 @@ pub(crate) fn published(info: &RunInfo, cells: &[CellModel]) -> Option<Published
     let rows = cells.iter().filter_map(|cell| {
         let values = published.columns.iter().zip(&row_of(cell)?.values);
         let values = values.map(|(column, value)| {
-            let own = number(&column.number, cell);
+            let own = cell.number(&column.number);
             PublishedValue {
                 published: *value,
                 point: own.map(Number::point),
@@ -73,10 +74,10 @@ pub(crate) fn published(info: &RunInfo, cells: &[CellModel]) -> Option<Published
         })
     });
     Some(PublishedModel {
-        kinds: published
+        units: published
             .columns
             .iter()
-            .map(|column| kind(&column.number))
+            .map(|column| unit(&column.number))
             .collect(),
         rows: rows.collect(),
         info: published.clone(),

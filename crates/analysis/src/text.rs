@@ -2,6 +2,18 @@
 
 use waggle_stats::Estimate;
 
+/// A number of a metric as it is read.
+#[must_use]
+pub fn in_unit(value: f64, unit: waggle_metrics::Unit) -> String {
+    use waggle_metrics::Unit;
+    match unit {
+        Unit::Count => three_or_whole(value),
+        Unit::Share | Unit::Cpus => share(value),
+        Unit::Rate => format!("{}/s", plain(value)),
+        Unit::Time => time_us(value),
+    }
+}
+
 /// What a missing number looks like in every writer.
 pub const NONE: &str = "–";
 

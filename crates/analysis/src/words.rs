@@ -59,3 +59,15 @@ pub fn phase(phase: PhaseName) -> &'static str {
         PhaseName::CoolDown => "cool-down",
     }
 }
+
+/// What a number is counted in, as the page's data name it.
+#[must_use]
+pub fn unit(unit: waggle_metrics::Unit) -> &'static str {
+    use waggle_metrics::Unit;
+    match unit {
+        Unit::Time => "time",
+        Unit::Share | Unit::Cpus => "share",
+        Unit::Rate => "rate",
+        Unit::Count => "count",
+    }
+}

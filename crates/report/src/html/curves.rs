@@ -9,8 +9,9 @@ use super::{
     sections::{CLOSE, chart, open},
     table,
 };
-use crate::tables;
-use waggle_analysis::{Curve, CurvesModel, Kind, Model};
+use crate::{tables, words};
+use waggle_analysis::{Curve, CurvesModel, Model};
+use waggle_metrics::Unit;
 
 /// Each outcome over one factor; nothing where no factor's levels are numbers.
 pub(super) fn section(out: &mut String, model: &Model) {
@@ -53,9 +54,9 @@ pub(super) fn section(out: &mut String, model: &Model) {
 }
 
 fn label(curve: &Curve, model: &Model) -> String {
-    match (curve.kind, curve.name.as_str()) {
+    match (curve.unit, curve.name.as_str()) {
         (_, "Goodput") => format!("Goodput, {}/s", model.counted.word()),
-        (Kind::Share, "Failed requests") => "Failed requests, share of all answered".to_owned(),
+        (Unit::Share, "Failed requests") => "Failed requests, share of all answered".to_owned(),
         (_, name) => name.to_owned(),
     }
 }
@@ -96,7 +97,7 @@ fn one(curve: &Curve) -> Value {
     });
     json!({
         "name": curve.name,
-        "kind": curve.kind.word(),
+        "kind": words::unit(curve.unit),
         "points": points.collect::<Vec<_>>(),
     })
 }

@@ -7,7 +7,7 @@ use super::{comparisons, curves, disturbed, effects, published};
 use crate::{rows, text, words};
 use waggle_analysis::{
     CellModel, CellSearch, FindModel, Model, NamedSeries, Percentile, SpectrumPoint, StepModel,
-    TrialModel, kind_of,
+    TrialModel, unit,
 };
 
 /// The whole of the page's data.
@@ -39,7 +39,7 @@ fn search(model: &Model, find: &FindModel) -> Value {
                 "text": condition.text,
                 "name": condition.number.join("."),
                 "limit": condition.value,
-                "kind": kind_of(&condition.number),
+                "kind": words::unit(unit(&condition.number)),
             })
         })
         .collect();

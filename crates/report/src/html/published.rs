@@ -34,8 +34,9 @@ pub(super) fn section(out: &mut String, model: &Model) {
 
 /// What the chart needs: each row with its `[published, here, low, high]` for every column.
 pub(super) fn data(published: &PublishedModel, model: &Model) -> Value {
-    let columns = published.info.columns.iter().zip(&published.kinds);
-    let columns = columns.map(|(column, kind)| json!({ "name": column.name, "kind": kind.word() }));
+    let columns = published.info.columns.iter().zip(&published.units);
+    let columns =
+        columns.map(|(column, kind)| json!({ "name": column.name, "kind": words::unit(*kind) }));
     let rows = published.rows.iter().filter_map(|row| {
         let cell = model.cells.iter().find(|cell| cell.cell == row.cell)?;
         let levels = published.info.by.iter();

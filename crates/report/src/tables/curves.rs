@@ -1,8 +1,9 @@
 //! Outcomes over one factor, as a table for those without charts.
 
 use super::{Align, Field, FieldKind, Head, Table};
-use crate::text::NONE;
-use waggle_analysis::{Curve, CurvePoint, CurvesModel, Kind};
+use crate::text::{self, NONE};
+use waggle_analysis::{Curve, CurvePoint, CurvesModel};
+use waggle_metrics::Unit;
 
 /// A row for each line at each level, a column for each chart.
 pub(crate) fn curves(curves: &CurvesModel) -> Table {
@@ -61,25 +62,32 @@ fn point(chart: &Curve, line: usize, level: usize) -> Option<CurvePoint> {
 
 /// Measured here, and what was published where anything was.
 fn fields(chart: &Curve, point: Option<&CurvePoint>) -> Vec<Field> {
-    let kind = chart.kind;
-    let mut fields = vec![point.map_or_else(|| Field::plain(NONE), |point| own(point, kind))];
+    let unit = chart.unit;
+    let mut fields = vec![point.map_or_else(|| Field::plain(NONE), |point| own(point, unit))];
     if chart.has_published() {
         let published = point.and_then(|point| point.published);
-        fields.push(Field::plain(
-            published.map_or_else(|| NONE.to_owned(), |value| kind.show(value)),
-        ));
+        fields.push(Field::plain(published.map_or_else(
+            || NONE.to_owned(),
+            |value| text::in_unit(value, unit),
+        )));
     }
     fields
 }
 
-fn own(point: &CurvePoint, kind: Kind) -> Field {
+fn own(point: &CurvePoint, unit: Unit) -> Field {
     let Some(estimate) = &point.estimate else {
         return Field::plain(NONE);
     };
     let interval = estimate.interval;
     Field {
-        text: kind.show(estimate.point),
-        range: interval.map(|(low, high)| format!("{} – {}", kind.show(low), kind.show(high))),
+        text: text::in_unit(estimate.point, unit),
+        range: interval.map(|(low, high)| {
+            format!(
+                "{} – {}",
+                text::in_unit(low, unit),
+                text::in_unit(high, unit)
+            )
+        }),
         kind: match &point.thin {
             Some(reason) => FieldKind::Thin(reason.clone()),
             None => FieldKind::Plain,

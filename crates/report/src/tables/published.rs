@@ -1,8 +1,12 @@
 //! Published figures beside the study's own.
 
 use super::{Align, Field, FieldKind, Head, Table};
-use crate::{rows, text::NONE};
-use waggle_analysis::{Kind, Model, PublishedModel, PublishedValue, published_level};
+use crate::{
+    rows,
+    text::{self, NONE},
+};
+use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
+use waggle_metrics::Unit;
 
 /// `None` where the study names none.
 pub(crate) fn published(model: &Model) -> Option<Table> {
@@ -54,13 +58,13 @@ fn rows(model: &Model, published: &PublishedModel) -> Vec<Vec<Field>> {
             Field::plain(level.map_or(NONE, String::as_str))
         };
         let mut fields: Vec<Field> = by.map(level).collect();
-        for (value, kind) in row.values.iter().zip(&published.kinds) {
+        for (value, &unit) in row.values.iter().zip(&published.units) {
             fields.push(Field::plain(
                 value
                     .published
-                    .map_or(NONE.to_owned(), |value| kind.show(value)),
+                    .map_or(NONE.to_owned(), |value| text::in_unit(value, unit)),
             ));
-            fields.push(own(value, *kind));
+            fields.push(own(value, unit));
         }
         fields.push(Field::verdict(rows::verdict(cell)));
         rows.push(fields);
@@ -69,12 +73,19 @@ fn rows(model: &Model, published: &PublishedModel) -> Vec<Vec<Field>> {
 }
 
 /// The study's own number, with its interval where it has one.
-fn own(value: &PublishedValue, kind: Kind) -> Field {
+fn own(value: &PublishedValue, unit: Unit) -> Field {
     let interval = value.estimate.and_then(|estimate| estimate.interval);
-    let shown = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| kind.show(value));
+    let shown =
+        |value: Option<f64>| value.map_or(NONE.to_owned(), |value| text::in_unit(value, unit));
     Field {
         text: shown(value.point),
-        range: interval.map(|(low, high)| format!("{} – {}", kind.show(low), kind.show(high))),
+        range: interval.map(|(low, high)| {
+            format!(
+                "{} – {}",
+                text::in_unit(low, unit),
+                text::in_unit(high, unit)
+            )
+        }),
         kind: FieldKind::Plain,
     }
 }
