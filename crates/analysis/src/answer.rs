@@ -3,9 +3,7 @@
 use waggle_results::{LoadModel, RunInfo};
 use waggle_stats::{Estimate, Verdict};
 
-use crate::{
-    CellModel, CellSearch, Counted, FindModel, busiest::cpus_of_system, trial::INSTRUMENT,
-};
+use crate::{CellModel, CellSearch, Counted, FindModel, INSTRUMENT, busiest::cpus_of_system};
 use crate::{
     text::{self, Unit},
     words,

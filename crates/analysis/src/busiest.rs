@@ -4,7 +4,7 @@
 use waggle_results::RunInfo;
 use waggle_stats::Estimate;
 
-use crate::{TrialNumbers, trial::INSTRUMENT};
+use crate::{INSTRUMENT, TrialNumbers};
 
 /// The component that used most CPU in a cell, all its replicas together.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,6 @@ use crate::{
     TrialModel, TrialNumbers,
     busiest::{self, Busiest, whole_components},
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
-    judge,
     metric::{self, CellNumber, Number},
     place::{self, PlaceModel, TrialPlace, TrialWatch, WatchModel},
     recovery::{self, CellRecovery},
@@ -128,19 +127,19 @@ pub(crate) fn cell(
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
     let over = |pick: &dyn Fn(&TrialNumbers) -> Option<f64>| {
         let values: Vec<f64> = of_all().filter_map(pick).collect();
-        judge::estimate(&values)
+        waggle_stats::estimate(&values)
     };
     let times = |pick: fn(&TrialNumbers) -> Option<&TrialPercentiles>| {
         let found: Vec<_> = of_all().filter_map(pick).collect();
         distribution::over_trials(&found)
     };
     let goodput = over(&|numbers| Some(numbers.goodput_per_s));
-    let (verdict, reasons) = judge::cell(&ran, goodput.as_ref(), info);
+    let (verdict, reasons) = verdict(&ran, goodput.as_ref(), info);
     let whole_component_cores = component_cores(&counted, whole_components);
     let succeeded: u64 = of_all().map(|numbers| numbers.succeeded).sum();
     let failed: u64 = of_all().map(|numbers| numbers.failed).sum();
     let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
-    let recovery = recovery::over_trials(own.iter().copied());
+    let recovery = recovery::over_trials(own.iter().filter_map(|trial| trial.recovery));
     CellModel {
         cell: cell.cell,
         levels: cell.levels.clone(),
@@ -280,7 +279,7 @@ fn component_cores(
         }
     }
     all.into_iter()
-        .filter_map(|(component, values)| Some((component, judge::estimate(&values)?)))
+        .filter_map(|(component, values)| Some((component, waggle_stats::estimate(&values)?)))
         .collect()
 }
 
@@ -301,4 +300,23 @@ fn spectrum(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<Spec
         .as_ref()
         .map(distribution::spectrum)
         .unwrap_or_default()
+}
+
+/// A cell's verdict (`None`: nothing of it has run) with its reasons: what statistics says of the cell, then why each
+/// of its trials is not valid.
+fn verdict(
+    trials: &[&TrialModel],
+    goodput: Option<&Estimate>,
+    info: &RunInfo,
+) -> (Option<Verdict>, Vec<Reason>) {
+    let verdicts: Vec<Verdict> = trials.iter().map(|trial| trial.verdict).collect();
+    let mut reasons = waggle_stats::cell_reasons(&verdicts, goodput, info.schedule.noisy_above);
+    let verdict = (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons));
+    reasons.extend(trials.iter().flat_map(|trial| {
+        trial.reasons.iter().map(|reason| Reason {
+            verdict: reason.verdict,
+            text: format!("repetition {}: {}", trial.key.repetition, reason.text),
+        })
+    }));
+    (verdict, reasons)
 }

@@ -7,8 +7,6 @@ use waggle_metrics::Statistic;
 use waggle_results::{FailureCount, FailureKind};
 use waggle_stats::Estimate;
 
-use crate::judge;
-
 /// Points of a spectrum for each factor of ten towards the tail.
 const SPECTRUM_STEPS_PER_DECADE: i32 = 12;
 
@@ -127,7 +125,7 @@ pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
         let values: Vec<f64> = trials.iter().map(|trial| pick(trial).us).collect();
         let smallest = trials.iter().min_by_key(|trial| trial.count);
         Percentile {
-            estimate: judge::estimate(&values),
+            estimate: waggle_stats::estimate(&values),
             thin: smallest.and_then(|trial| pick(trial).thin.clone()),
         }
     };
@@ -139,7 +137,7 @@ pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
         p999: over(|trial| &trial.p999),
         p9999: over(|trial| &trial.p9999),
         max: over(|trial| &trial.max),
-        mean: judge::estimate(&trials.iter().map(|trial| trial.mean_us).collect::<Vec<_>>()),
+        mean: waggle_stats::estimate(&trials.iter().map(|trial| trial.mean_us).collect::<Vec<_>>()),
     }
 }
 

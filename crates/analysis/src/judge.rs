@@ -1,28 +1,23 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
 use waggle_results::{
-    self as results, CountsRow, EngineInfo, IntervalRow, LedgerInfo, MachineInfo, PhaseName,
-    RunInfo, Trial, TrialEnd, TrialHistograms,
+    self as results, CountsRow, DisturbanceInfo, EngineInfo, IntervalRow, LedgerInfo, MachineInfo,
+    PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
-    Counts, Engine, Estimate, Findings, Ledger, LoadCourse, LoadModel, Machine, Reason,
-    RunningTotals, Served, SteadyBins, TrialFacts, Verdict,
+    Counts, Engine, Findings, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served,
+    SteadyBins, TrialFacts,
 };
 
-use crate::{TrialModel, distribution::as_f64, disturbed, series::accepted_by, trial::INSTRUMENT};
+use crate::{INSTRUMENT, distribution::as_f64, series::accepted_by};
 
 /// Bins of a second, as the method asks, where so many of them fit into the measured phase; else one an interval.
 pub const SECOND_BINS_FROM: f64 = 8.0;
 
-/// Over trials; `None` for no trial.
-pub(crate) fn estimate(values: &[f64]) -> Option<Estimate> {
-    waggle_stats::estimate(values)
-}
-
 /// Every check of one trial.
 pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> Findings {
     let span = Span::of(trial);
-    let disturbances = disturbed::in_words(&trial.info.disturbances);
+    let disturbances = in_words(&trial.info.disturbances);
     let mean = |histogram: &hdrhistogram::Histogram<u64>| {
         (!histogram.is_empty()).then(|| histogram.mean())
     };
@@ -123,23 +118,13 @@ pub fn time_bound_us<'a>(conditions: impl Iterator<Item = Bound<'a>>) -> Option<
         .min_by(f64::total_cmp)
 }
 
-/// A cell's verdict (`None`: nothing of it has run) with its reasons: what statistics says of the cell, then why each
-/// of its trials is not valid.
-pub(crate) fn cell(
-    trials: &[&TrialModel],
-    goodput: Option<&Estimate>,
-    info: &RunInfo,
-) -> (Option<Verdict>, Vec<Reason>) {
-    let verdicts: Vec<Verdict> = trials.iter().map(|trial| trial.verdict).collect();
-    let mut reasons = waggle_stats::cell_reasons(&verdicts, goodput, info.schedule.noisy_above);
-    let verdict = (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons));
-    reasons.extend(trials.iter().flat_map(|trial| {
-        trial.reasons.iter().map(|reason| Reason {
-            verdict: reason.verdict,
-            text: format!("repetition {}: {}", trial.key.repetition, reason.text),
-        })
-    }));
-    (verdict, reasons)
+/// In words, for what is not judged: `orders-0 was killed at 5 s of the measured phase`.
+fn in_words(disturbances: &[DisturbanceInfo]) -> Vec<String> {
+    let one = |of: &DisturbanceInfo| {
+        let at = crate::text::three(of.killed_s);
+        format!("{} was killed at {at} s of the measured phase", of.name())
+    };
+    disturbances.iter().map(one).collect()
 }
 
 fn load_model(info: &RunInfo) -> LoadModel {

@@ -11,11 +11,13 @@ mod cell;
 mod comparisons;
 mod curves;
 mod distribution;
+mod disturbances;
 mod disturbed;
 pub mod effects;
 mod factor;
 mod find;
 pub mod found;
+mod instrument;
 pub mod judge;
 mod layout;
 mod levels;
@@ -47,11 +49,13 @@ pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,
 };
 pub use distribution::{SPECTRUM_TICKS, as_f64};
-pub use disturbed::{CellDisturbed, Kill, Silence, TrialDisturbed};
+pub use disturbances::{CellDisturbed, Kill};
+pub use disturbed::{Silence, TrialDisturbed};
 pub use effects::{Comparison, EffectsModel, OutcomeEffects};
 pub use factor::{Counted, Factor};
 pub use find::{CellSearch, FindModel, SearchStep, evidence, level};
 pub use found::sentence;
+pub(crate) use instrument::INSTRUMENT;
 pub use layout::{Line, Over};
 pub use metric::{CellNumber, Number, in_trial, unit};
 pub use outcome::Better;

@@ -5,7 +5,7 @@ use waggle_stats::Estimate;
 
 use crate::{
     distribution::{self, Distribution, TrialPercentiles, as_f64},
-    judge, series,
+    series,
 };
 
 /// One place on the way, in one trial.
@@ -183,7 +183,9 @@ pub(crate) fn watches_over_trials(trials: &[&[TrialWatch]]) -> Vec<WatchModel> {
         let measured = || watches.iter().filter_map(|watch| watch.measured);
         Some(WatchModel {
             name: name.to_owned(),
-            mean: judge::estimate(&measured().map(|watched| watched.mean).collect::<Vec<_>>()),
+            mean: waggle_stats::estimate(
+                &measured().map(|watched| watched.mean).collect::<Vec<_>>(),
+            ),
             max: measured().map(|watched| watched.max).reduce(f64::max),
             end: watches.iter().map(|watch| watch.end).reduce(f64::max)?,
         })

@@ -3,7 +3,7 @@
 use waggle_results::{FallInfo, PhaseName, RecoveryInfo, Trial, TrialEnd};
 use waggle_stats::{AfterFall, Estimate, Recovery};
 
-use crate::{TrialModel, distribution::as_f64};
+use crate::distribution::as_f64;
 
 /// What one trial showed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,10 +82,8 @@ fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<
 }
 
 /// `None` where the load fell in none of the trials.
-pub(crate) fn over_trials<'a>(
-    trials: impl Iterator<Item = &'a TrialModel>,
-) -> Option<CellRecovery> {
-    let each: Vec<TrialRecovery> = trials.filter_map(|trial| trial.recovery).collect();
+pub(crate) fn over_trials(trials: impl Iterator<Item = TrialRecovery>) -> Option<CellRecovery> {
+    let each: Vec<TrialRecovery> = trials.collect();
     let outcomes: Vec<Recovery> = each.iter().map(|trial| trial.outcome).collect();
     let together = waggle_stats::recovered(&outcomes)?;
     let us = |seconds: f64| seconds * 1e6;

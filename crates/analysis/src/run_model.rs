@@ -6,7 +6,7 @@ use waggle_stats::Verdict;
 use crate::{
     Answer, CellDisturbed, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel, Factor,
     FindModel, PublishedModel, ThresholdOutcome, TrialModel, account, answer, cell, comparisons,
-    curves, disturbed, effects,
+    curves, disturbances, effects,
     factor::{counted, factors},
     find, published, remark, threshold, trial,
 };
@@ -105,7 +105,7 @@ pub fn model(run: &Run) -> Model {
         effects: over.effects,
         curves: over.curves,
         comparisons: over.comparisons,
-        disturbed: disturbed::cells(&trials, find.as_ref()),
+        disturbed: disturbances::cells(&trials, find.as_ref()),
         answer: answer::answer(info, counted, &cells, find.as_ref()),
         account: account::sentences(info, &cells),
         warnings: remark::warnings(info, &trials, find.as_ref()),

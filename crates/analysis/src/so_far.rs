@@ -5,7 +5,7 @@ use std::path::Path;
 use waggle_results::{ReadError, Run, TrialKey};
 use waggle_stats::{Estimate, Verdict};
 
-use crate::{factor::counted, judge, trial};
+use crate::{factor::counted, trial};
 
 /// One trial, as far as its cell rests on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +48,7 @@ pub fn cell_so_far(trials: &[TrialSoFar], noisy_above: f64) -> CellSoFar {
         .iter()
         .filter_map(|trial| trial.goodput_per_s)
         .collect();
-    let goodput = judge::estimate(&goodputs);
+    let goodput = waggle_stats::estimate(&goodputs);
     let verdicts: Vec<Verdict> = trials.iter().map(|trial| trial.verdict).collect();
     let reasons = waggle_stats::cell_reasons(&verdicts, goodput.as_ref(), noisy_above);
     CellSoFar {

@@ -3,10 +3,7 @@
 use waggle_results::{FailureCount, FailureKind, PhaseName, SessionCounts, Trial};
 use waggle_stats::Estimate;
 
-use crate::{
-    distribution::{self, Distribution, SpectrumPoint, TrialPercentiles, as_f64},
-    judge,
-};
+use crate::distribution::{self, Distribution, SpectrumPoint, TrialPercentiles, as_f64};
 
 /// One step over the measured phase of one trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +95,7 @@ pub(crate) fn over_trials(trials: &[&[TrialStep]], raw: &[&Trial]) -> Vec<StepMo
 
 fn one(name: &str, steps: &[&TrialStep], raw: &[&Trial]) -> StepModel {
     let over = |pick: fn(&TrialStep) -> f64| {
-        judge::estimate(&steps.iter().map(|step| pick(step)).collect::<Vec<_>>())
+        waggle_stats::estimate(&steps.iter().map(|step| pick(step)).collect::<Vec<_>>())
     };
     let times = |pick: fn(&TrialStep) -> Option<&TrialPercentiles>| {
         let all: Vec<_> = steps.iter().filter_map(|step| pick(step)).collect();
@@ -151,7 +148,7 @@ pub(crate) fn sessions(trials: &[(SessionCounts, f64)]) -> Option<SessionsModel>
         .collect();
     let sum = |pick: fn(&SessionCounts) -> u64| trials.iter().map(|(one, _)| pick(one)).sum();
     Some(SessionsModel {
-        goodput: judge::estimate(&rates),
+        goodput: waggle_stats::estimate(&rates),
         counts: SessionCounts {
             started: sum(|one| one.started),
             completed: sum(|one| one.completed),

@@ -7,7 +7,7 @@ use waggle_results::{
 use waggle_stats::{Reason, Verdict};
 
 use crate::{
-    Counted,
+    Counted, INSTRUMENT,
     distribution::{self, TrialPercentiles, as_f64},
     disturbed::{self, TrialDisturbed},
     judge,
@@ -16,9 +16,6 @@ use crate::{
     series::{self, Series},
     step::{self, TrialStep},
 };
-
-/// The name under which the engine's own resources are written.
-pub(crate) const INSTRUMENT: &str = "waggle";
 
 /// One run of one cell.
 #[derive(Debug, Clone, PartialEq)]
