@@ -179,7 +179,11 @@ fn step(info: &RunInfo, find: &FindInfo, trial: &TrialModel, raw: &Trial) -> Opt
         .iter()
         .map(|condition| threshold::in_cell(condition, &alone))
         .collect();
-    let evidence = Evidence::of(trial.verdict, held.iter().all(|one| one.holds));
+    let evidence = match raw.info.stopped {
+        // It has shown what the study wanted to know before its time was up.
+        Some(_) => Evidence::NotMet,
+        None => Evidence::of(trial.verdict, held.iter().all(|one| one.holds)),
+    };
     let why = if !trial.verdict.counts_for_thresholds() {
         let reasons = trial.reasons.iter();
         reasons

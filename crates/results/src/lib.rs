@@ -49,7 +49,8 @@ pub use text::{
 pub use trial::{
     BacklogRow, ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FailureCount,
     FallInfo, IntervalRow, LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, ResourceRow,
-    SessionCounts, SessionsInfo, StageInfo, StepCounts, StepInfo, TrialEnd, TrialInfo, WatchRow,
+    SessionCounts, SessionsInfo, StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo,
+    TrialEnd, TrialInfo, WatchRow,
 };
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 

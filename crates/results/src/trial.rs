@@ -70,6 +70,35 @@ pub struct TrialInfo {
     /// How the level of the load changed; empty: it was always the same. Since format 5.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageInfo>,
+    /// What ended the trial early because the study asks for it; `None`: nothing. Since format 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StoppedInfo>,
+}
+
+/// A number that was above its bound for so long that the trial was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoppedInfo {
+    pub number: StopNumber,
+    /// Which response time, as a share of 1; `None` for the error rate.
+    pub quantile: Option<f64>,
+    /// The bound: a share of 1, or µs.
+    pub above: f64,
+    /// What it was in the last interval, likewise.
+    pub observed: f64,
+    /// How long it had to be above the bound.
+    pub for_s: f64,
+    /// When, in seconds since the start of the load.
+    pub at_s: f64,
+}
+
+/// Which number of the intervals ended a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopNumber {
+    /// The share of the answers that failed.
+    ErrorRate,
+    ResponseTime,
 }
 
 /// A stretch of time in which the load went evenly from the level that it had, 0 at first, to another one.

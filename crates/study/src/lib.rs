@@ -11,6 +11,7 @@ mod include;
 mod mistake;
 mod nearest;
 mod parameters;
+mod phases;
 mod place;
 pub mod placeholder;
 mod plan;
@@ -34,6 +35,7 @@ pub use environment::{EnvironmentError, GivenSecret};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use parameters::parameter_levels;
+pub use phases::{First, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use place::{Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind};
 pub use plan::{Level, Plan, PlannedTrial, plan};
 pub use provision::{Arguments, Server, SetupStep, When};
@@ -46,10 +48,9 @@ pub use scenario::{
 };
 pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
-    Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, First, Fresh, LoadModel,
+    Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, Fresh, LoadModel,
     LoadStage, Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody,
-    RecordsFormat, Recovery, Request, Schedule, Sought, Study, Think, Threshold, ThresholdOp,
-    WarmUpUntil, What,
+    RecordsFormat, Request, Sought, Study, Think, Threshold, ThresholdOp, What,
 };
 pub use shelf::{Files, no_files};
 pub use system::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::{
-    Cell, Files, LoadModel, Mistakes, Scenario, Source, Study, System, What,
+    Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
     cells::{self, Cells, Levels, expanded},
     check::{self, Around, Carries, Checker, Outside, Stage},
     de::NodeReader,
@@ -394,6 +394,7 @@ fn cell(
         delivery: measure.delivery.as_ref(),
         load: model.as_ref(),
         stages: check::length_of(stages.as_deref(), model.as_ref()),
+        is_external: system.map(|system| system.external.is_some()),
     };
     let schedule = raw
         .schedule
@@ -404,10 +405,7 @@ fn cell(
     let (what, endpoint) = what?;
     Some(Cell {
         number,
-        levels: levels
-            .iter()
-            .map(|(name, level, _)| (name.clone(), level.clone()))
-            .collect(),
+        levels: without_places(levels),
         parameters: parameters?,
         load: model?,
         stages: stages?,
@@ -420,6 +418,13 @@ fn cell(
         disturbances: disturbances?,
         measure: measure.whole?,
     })
+}
+
+fn without_places(levels: &Levels) -> Vec<(String, Level)> {
+    let named = levels.iter();
+    named
+        .map(|(name, level, _)| (name.clone(), level.clone()))
+        .collect()
 }
 
 /// What is sent, and the endpoint it goes to: a request or a scenario, not both.

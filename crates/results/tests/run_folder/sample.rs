@@ -168,6 +168,7 @@ pub(crate) fn trial_info(key: TrialKey, position: u32) -> TrialInfo {
         fall: None,
         machine: None,
         stages: Vec::new(),
+        stopped: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod faults;
 mod order;
 mod recovery;
 mod search;
+mod stops;
 mod verdicts;
 mod world;
 

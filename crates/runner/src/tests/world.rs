@@ -55,6 +55,8 @@ pub(crate) enum Fault {
     Remembers,
     /// So many intervals of the load are handed over as one, from this one on, counted from 0.
     HandsOverLate(u32, u32),
+    /// Every request is refused, from this interval on, counted from 0.
+    Refuses(u32),
     /// With more connections than these every second request is refused by the server.
     HoldsAtMost(u64),
 }
@@ -322,9 +324,15 @@ impl FakeRun {
         self.due += due;
         self.waiting = self.waiting + due - sent;
         let mut failed = 0;
+        let is_refused = matches!(world.fault, Some(Fault::Refuses(from)) if self.done > from);
         for _ in 0..sent {
             let request = self.account.send();
             let stored = (key_of(0, request), self.clock.unix_ns());
+            if is_refused {
+                self.account.note(request, State::Rejected);
+                failed += 1;
+                continue;
+            }
             if let Some(Fault::LeavesUnanswered(nth, _)) = world.fault
                 && (request + 1).is_multiple_of(nth)
             {

@@ -9,6 +9,7 @@ mod report;
 mod resources;
 mod start;
 mod steadiness;
+mod stop_watch;
 mod under_load;
 mod verify;
 mod watches;

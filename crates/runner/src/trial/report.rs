@@ -5,7 +5,7 @@ use waggle_load::Outcome;
 use waggle_results::{
     ConnectingInfo, CountsRow, DeliveryInfo, DisturbanceInfo, EngineInfo, FORMAT, FallInfo,
     LedgerInfo, MachineInfo, PhaseInfo, PhaseName, PlaceInfo, SessionsInfo, StageInfo, StepCounts,
-    StepInfo, TrialEnd, TrialInfo, TrialKey,
+    StepInfo, StoppedInfo, TrialEnd, TrialInfo, TrialKey,
 };
 use waggle_study::{Cell, LoadModel, LoadStage};
 
@@ -40,6 +40,7 @@ pub(crate) struct Report {
     engine: EngineInfo,
     machine: Option<MachineInfo>,
     stages: Vec<StageInfo>,
+    stopped: Option<StoppedInfo>,
     ledger: Option<LedgerInfo>,
     delivery: Option<DeliveryInfo>,
     on_the_way: Vec<PlaceInfo>,
@@ -80,6 +81,7 @@ impl Report {
             engine: EngineInfo::default(),
             machine: None,
             stages: Vec::new(),
+            stopped: None,
             ledger: None,
             delivery: None,
             on_the_way: Vec::new(),
@@ -134,6 +136,7 @@ impl Report {
     pub(crate) fn measured(&mut self, progress: &Progress, cell: &Cell) {
         let measured = &progress.measured;
         self.measured = measured.counts();
+        self.stopped = progress.stopped;
         for (step, counts) in self.steps.iter_mut().zip(measured.steps()) {
             step.measured = counts;
         }
@@ -325,6 +328,7 @@ impl Report {
             fall: self.fall,
             machine: self.machine,
             stages: self.stages.clone(),
+            stopped: self.stopped,
         }
     }
 }

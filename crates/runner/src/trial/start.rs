@@ -21,6 +21,7 @@ use crate::{
         disturbing::{Disturbing, Restarts},
         phases::Cut,
         places::endpoints,
+        stop_watch::StopWatch,
         under_load::{Progress, UnderLoad},
         watches::Watches,
         way::Trial,
@@ -96,7 +97,6 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         let follower = Follower::new(&following, &addresses, |address| means.web.line(address))?;
         deliveries.push(Delivery::new(&following, (place, &restarts), follower));
     }
-    let watches = watches(order, means, clock);
     let disturbing = Disturbing::new(cell, (clock, window_known), trial.events, restarts);
     let load = UnderLoad {
         run: started,
@@ -105,12 +105,13 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         carried: job::carried(cell),
         interval: cell.measure.interval,
         window,
+        stop_watch: StopWatch::new(&cell.schedule.stop_when),
         progress: Progress::new(),
     };
     Ok(Started {
         load,
         deliveries,
-        watches,
+        watches: watches(order, means, clock),
         disturbing,
         clock,
         workers,

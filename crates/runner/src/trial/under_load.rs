@@ -4,7 +4,9 @@ use std::{cell::RefCell, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 use waggle_load::Interval;
-use waggle_results::{CountsRow, IntervalHistograms, PhaseName, StepHistograms, TrialWriter};
+use waggle_results::{
+    CountsRow, IntervalHistograms, PhaseName, StepHistograms, StoppedInfo, TrialWriter,
+};
 use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
 
 use crate::{
@@ -14,7 +16,12 @@ use crate::{
     job::{self, falls_with, intervals_in},
     load::LoadRun,
     probe::Window,
-    trial::{phases::Cut, resources::of_system, steadiness::WarmUp},
+    trial::{
+        phases::Cut,
+        resources::of_system,
+        steadiness::WarmUp,
+        stop_watch::{StopWatch, in_words},
+    },
 };
 
 /// The load of one trial while it runs.
@@ -27,6 +34,7 @@ pub(crate) struct UnderLoad<'a, R> {
     pub(crate) interval: Duration,
     /// The measured phase is made known here.
     pub(crate) window: watch::Sender<Option<Window>>,
+    pub(crate) stop_watch: StopWatch,
     pub(crate) progress: Progress,
 }
 
@@ -44,6 +52,8 @@ pub(crate) struct Progress {
     until: Duration,
     /// When the measured phase ended, if that was not with a whole interval.
     pub(crate) measured_until: Option<Duration>,
+    /// What has ended the trial early.
+    pub(crate) stopped: Option<StoppedInfo>,
 }
 
 impl Progress {
@@ -56,6 +66,7 @@ impl Progress {
             done: 0,
             until: Duration::ZERO,
             measured_until: None,
+            stopped: None,
         }
     }
 }
@@ -83,6 +94,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
             let interval = self.next("the warm-up was over").await?;
             answered += interval.counts.succeeded + interval.counts.failed;
             self.write(PhaseName::WarmUp, &interval)?;
+            self.stop_early(&interval)?;
             let cpu_now = of_system(&driver.usage());
             let used = cpu_now.saturating_sub(cpu);
             cpu = cpu_now;
@@ -119,6 +131,11 @@ impl<R: LoadRun> UnderLoad<'_, R> {
             answered += interval.counts.succeeded + interval.counts.failed;
             let is_whole = interval.length >= self.interval;
             self.progress.measured_until = (!is_whole).then_some(self.progress.until);
+            if let Err(cut) = self.stop_early(&interval) {
+                let to = self.progress.done;
+                self.progress.window = Some(Window { from, to });
+                return Err(cut);
+            }
         }
         // Where intervals were taken late, the last one may reach beyond.
         let to = self.progress.done;
@@ -153,6 +170,16 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         }
         self.events.end();
         Ok(())
+    }
+
+    /// Ends the trial if the study asks for that.
+    fn stop_early(&mut self, interval: &Interval) -> Result<(), Cut> {
+        let Some(stopped) = self.stop_watch.add(interval) else {
+            return Ok(());
+        };
+        self.progress.stopped = Some(stopped);
+        self.run.stop();
+        Err(Failure::new(in_words(&stopped)).into())
     }
 
     async fn next(&mut self, before: &str) -> Result<Arc<Interval>, Cut> {

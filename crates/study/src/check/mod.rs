@@ -17,6 +17,7 @@ mod schedule;
 mod server;
 mod set;
 mod stages;
+mod stop_when;
 mod system;
 mod system_text;
 mod threshold;

@@ -10,6 +10,7 @@ use super::{
     recovery::recovery,
     shown,
     stages::{refuse_longer, refuse_other_levels},
+    stop_when::stop_when,
 };
 use crate::{
     Delivery, First, Fresh, LoadModel, Order, Schedule, WarmUpUntil, mistake::Finding, raw,
@@ -40,6 +41,8 @@ pub(crate) struct Beside<'a> {
     pub load: Option<&'a LoadModel>,
     /// How long the stages of the load take; `None`: it has none.
     pub stages: Option<Duration>,
+    /// Whether the load goes to a server that somebody else runs; `None`: not known.
+    pub is_external: Option<bool>,
 }
 
 /// The phases.
@@ -65,14 +68,9 @@ pub(crate) fn schedule(
         Some(given) => recovery(checker, raw, given, beside).map(Some),
         None => checker.or(None, &["schedule", "recovery"], None),
     };
+    let stop_when = stop_when(checker, raw, beside.is_external);
     let drain = drain(checker, raw, beside.delivery);
-    let ready = match &raw.ready {
-        Some(raw::Ready {
-            at_most: Some(raw::Span(time)),
-        }) => checker.within(*time, &["schedule", "ready", "at_most"], PHASE),
-        Some(_) => None,
-        None => checker.or(None, &["schedule", "ready"], READY),
-    };
+    let ready = ready(checker, raw);
     let cool_down = checker.or(
         raw.cool_down.map(|raw::Span(time)| time),
         &["schedule", "cool_down"],
@@ -92,11 +90,23 @@ pub(crate) fn schedule(
         measure: measure?,
         requests: requests_of(raw),
         recovery: recovery?,
+        stop_when: stop_when?,
         drain_at_most,
         drain_quiet,
         ready_at_most: ready?,
         cool_down: cool_down?,
     })
+}
+
+/// How long the system has to become ready.
+fn ready(checker: &mut Checker<'_>, raw: &raw::Schedule) -> Option<Duration> {
+    match &raw.ready {
+        Some(raw::Ready {
+            at_most: Some(raw::Span(time)),
+        }) => checker.within(*time, &["schedule", "ready", "at_most"], PHASE),
+        Some(_) => None,
+        None => checker.or(None, &["schedule", "ready"], READY),
+    }
 }
 
 /// How often, and in which order; the same for every cell.

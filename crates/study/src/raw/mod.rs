@@ -23,7 +23,7 @@ pub(crate) use scenario::{
     Captures, Check, CheckOf, Feed, FeedOrder, FeedRows, Flow, OnFailure, Scenario, Step,
 };
 pub(crate) use schedule::{
-    First, Fresh, MeasuredRequests, Order, Ready, Recovery, Schedule, WarmUp, WarmUpUntil,
+    First, Fresh, MeasuredRequests, Order, Ready, Recovery, Schedule, StopWhen, WarmUp, WarmUpUntil,
 };
 pub(crate) use study::{
     Delivery, Disturbance, Find, Measure, Published, PublishedColumn, Study, UseSystem,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Measured, Rate, Span};
+use super::{Measured, Rate, Share, Span};
 
 /// The phases of a trial, and how often each cell is tried.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -16,6 +16,9 @@ pub(crate) struct Schedule {
     /// Load behind the measured phase at a level to which it falls at once, to see how soon the system recovers; none by
     /// default. For load.model open and users, with `warm_up.until: time`.
     pub recovery: Option<Recovery>,
+    /// Ends a trial early: each entry is a number that is above its bound for some time, in the warm-up or the measured phase. For
+    /// system.url an error rate of 50% for 5s by default, else nothing; `[]`: nothing.
+    pub stop_when: Option<Vec<StopWhen>>,
     /// How long records are awaited after the load has stopped; 30s by default where delivery is followed.
     pub drain: Option<Drain>,
     /// How long the system has to become ready; 30s by default.
@@ -83,6 +86,28 @@ pub(crate) struct MeasuredRequests {
     pub requests: Option<u64>,
     /// The longest it may take; 1h by default.
     pub at_most: Option<Span>,
+}
+
+/// What ends a trial early: one number with its bound.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StopWhen {
+    /// The share of an interval's answers that failed, e.g. `50%`.
+    pub error_rate: Option<Share>,
+    /// Median of an interval's response times.
+    pub p50: Option<Span>,
+    /// Their 90th percentile.
+    pub p90: Option<Span>,
+    /// Their 95th percentile.
+    pub p95: Option<Span>,
+    /// Their 99th percentile.
+    pub p99: Option<Span>,
+    /// Their 99.9th percentile.
+    pub p99_9: Option<Span>,
+    /// How long every interval that has answers must be above the bound.
+    #[serde(rename = "for")]
+    #[schemars(required)]
+    pub time: Option<Span>,
 }
 
 /// What ends the warm-up.

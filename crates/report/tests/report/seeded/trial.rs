@@ -506,6 +506,7 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
         fall: None,
         machine: machine(made),
         stages: Vec::new(),
+        stopped: None,
     }
 }
 
@@ -617,5 +618,6 @@ fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
         fall: None,
         machine: None,
         stages: Vec::new(),
+        stopped: None,
     }
 }
