@@ -5,7 +5,7 @@ use std::{any::Any, thread, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 use waggle_load::{Interval, Job, Outcome, Running, Stop};
 
-use crate::load::{Load, LoadRun};
+use crate::load::{Load, LoadError, LoadRun};
 
 /// Intervals that may wait for the trial; the engine itself keeps more.
 const INTERVALS_MAX: usize = 64;
@@ -19,8 +19,8 @@ pub(crate) struct Engine;
 impl Load for Engine {
     type Run = EngineRun;
 
-    fn start(&mut self, job: Job) -> Result<EngineRun, String> {
-        let running = waggle_load::start(job).map_err(|problem| problem.to_string())?;
+    fn start(&mut self, job: Job) -> Result<EngineRun, LoadError> {
+        let running = waggle_load::start(job)?;
         let stop = running.stop_handle();
         let (sender, intervals) = mpsc::channel(INTERVALS_MAX);
         let (tell, outcome) = oneshot::channel();
@@ -30,7 +30,7 @@ impl Load for Engine {
                 // Nobody listens any more where the trial was given up.
                 tell.send(hand_over(running, &sender)).ok();
             })
-            .map_err(|problem| format!("cannot start a thread: {problem}"))?;
+            .map_err(LoadError::Thread)?;
         Ok(EngineRun {
             stop,
             intervals,
@@ -40,7 +40,7 @@ impl Load for Engine {
 }
 
 /// Hands every interval over, then waits for the end. A panic of the engine is told, not spread over two threads.
-fn hand_over(running: Running, to: &mpsc::Sender<Interval>) -> Result<Outcome, String> {
+fn hand_over(running: Running, to: &mpsc::Sender<Interval>) -> Result<Outcome, LoadError> {
     let stop = running.stop_handle();
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
         loop {
@@ -58,7 +58,9 @@ fn hand_over(running: Running, to: &mpsc::Sender<Interval>) -> Result<Outcome, S
     }));
     ended.map_err(|panic| {
         stop.stop();
-        format!("the load engine panicked: {}", text_of(&*panic))
+        LoadError::Panicked {
+            message: text_of(&*panic).to_owned(),
+        }
     })
 }
 
@@ -73,7 +75,7 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 pub(crate) struct EngineRun {
     stop: Stop,
     intervals: mpsc::Receiver<Interval>,
-    outcome: oneshot::Receiver<Result<Outcome, String>>,
+    outcome: oneshot::Receiver<Result<Outcome, LoadError>>,
 }
 
 impl Drop for EngineRun {
@@ -91,10 +93,8 @@ impl LoadRun for EngineRun {
         self.stop.stop();
     }
 
-    async fn join(mut self) -> Result<Outcome, String> {
+    async fn join(mut self) -> Result<Outcome, LoadError> {
         self.intervals.close();
-        (&mut self.outcome)
-            .await
-            .unwrap_or_else(|_| Err("the load's thread has vanished".to_owned()))
+        (&mut self.outcome).await.unwrap_or(Err(LoadError::Lost))
     }
 }

@@ -1,13 +1,29 @@
 //! How load is made: the trait the trial knows, so that a fake can stand in for the engine.
 
-use waggle_load::{Interval, Job, Outcome};
+use std::io;
+
+use waggle_load::{Interval, Job, Outcome, StartError};
+
+/// Why a load did not start, or came to no end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    #[error(transparent)]
+    Job(#[from] StartError),
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+    #[error("the load engine panicked: {message}")]
+    Panicked { message: String },
+    #[error("the load's thread has vanished")]
+    Lost,
+    #[error("the load did not end")]
+    NotEnded,
+}
 
 /// Starts load runs.
 pub(crate) trait Load {
     type Run: LoadRun;
 
-    /// `Err`: why it could not be started.
-    fn start(&mut self, job: Job) -> Result<Self::Run, String>;
+    fn start(&mut self, job: Job) -> Result<Self::Run, LoadError>;
 }
 
 /// A load run under way. Dropping it stops it.
@@ -19,5 +35,5 @@ pub(crate) trait LoadRun {
     fn stop(&self);
 
     /// The end of the run.
-    async fn join(self) -> Result<Outcome, String>;
+    async fn join(self) -> Result<Outcome, LoadError>;
 }

@@ -23,7 +23,7 @@ use crate::{
     calibration::{self, Basis, Calibration},
     cpu_time::CpuClocks,
     cpus::{self, Shares},
-    driver::{Driver, ExternalDriver, ProcessDriver, Programs, Search},
+    driver::{Driver, ExternalDriver, ProcessDriver, ProcessParts, Programs, Search},
     engine::Engine,
     events::{Events, Shutdown},
     host,
@@ -191,12 +191,13 @@ async fn trials(
         }
         None => {
             let system_folder = absolute(&request.system_folder)?;
-            let driver = ProcessDriver::new(
-                (Arc::new(request.system.clone()), system_folder),
+            let driver = ProcessDriver::new(ProcessParts {
+                system: Arc::new(request.system.clone()),
+                system_folder,
                 programs,
-                request.supervisor.clone(),
-                series.shares.system.clone(),
-            );
+                supervisor: request.supervisor.clone(),
+                cpus: series.shares.system.clone(),
+            });
             let driver = driver.beside(loops);
             schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
         }

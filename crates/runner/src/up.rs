@@ -16,7 +16,9 @@ use tokio::{
 use waggle_study::{Level, System};
 
 use crate::{
-    driver::{Death, Driver, Failure, ProcessDriver, ProgramError, Programs, Search, Setup},
+    driver::{
+        Death, Driver, Failure, ProcessDriver, ProcessParts, ProgramError, Programs, Search, Setup,
+    },
     events::Shutdown,
     secrets::Secrets,
     trial::{Target, verify},
@@ -107,13 +109,13 @@ pub async fn up(
     let configuration = std::iter::once(&request.parameters);
     let programs = Programs::find(&request.system, configuration, search)?;
     let system_folder = absolute(&request.system_folder)?;
-    let whole = Arc::new(request.system.clone());
-    let mut driver = ProcessDriver::new(
-        (whole, system_folder),
+    let mut driver = ProcessDriver::new(ProcessParts {
+        system: Arc::new(request.system.clone()),
+        system_folder,
         programs,
-        request.supervisor.clone(),
-        Vec::new(),
-    );
+        supervisor: request.supervisor.clone(),
+        cpus: Vec::new(),
+    });
     let secrets = Secrets::default();
     let mut shutdown = Shutdown(shutdown);
     let ended = tokio::select! {

@@ -20,7 +20,7 @@ pub use self::program::ProgramError;
 pub(crate) use self::{
     child::{Child, Launch},
     external::ExternalDriver,
-    process::ProcessDriver,
+    process::{ProcessDriver, ProcessParts},
     program::{Programs, Search, distinct, folder_name, names, server_of},
 };
 use crate::secrets::Secrets;

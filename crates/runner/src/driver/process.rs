@@ -89,14 +89,27 @@ impl From<Failure> for NotUp {
     }
 }
 
+/// What processes are started from.
+#[derive(Debug)]
+pub(crate) struct ProcessParts {
+    pub(crate) system: Arc<System>,
+    /// Where the system's file is.
+    pub(crate) system_folder: PathBuf,
+    pub(crate) programs: Programs,
+    pub(crate) supervisor: PathBuf,
+    /// CPUs of the components; empty: any.
+    pub(crate) cpus: Vec<usize>,
+}
+
 impl ProcessDriver {
-    /// `system_folder` is where its file lies.
-    pub(crate) fn new(
-        (system, system_folder): (Arc<System>, PathBuf),
-        programs: Programs,
-        supervisor: PathBuf,
-        cpus: Vec<usize>,
-    ) -> Self {
+    pub(crate) fn new(parts: ProcessParts) -> Self {
+        let ProcessParts {
+            system,
+            system_folder,
+            programs,
+            supervisor,
+            cpus,
+        } = parts;
         Self {
             whole: Arc::clone(&system),
             system,

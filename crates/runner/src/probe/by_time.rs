@@ -55,7 +55,7 @@ pub(crate) struct ByTime {
 #[derive(Debug)]
 enum Reader {
     Marked(Box<Markers>),
-    Csv(Csv),
+    Csv(Box<Csv>),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,9 @@ impl ByTime {
             ask,
             run: following.run.clone(),
             reader: match &following.probe.rows {
-                Rows::Csv { key, time, run } => Reader::Csv(Csv::new(key, time, run.as_deref())),
+                Rows::Csv { key, time, run } => {
+                    Reader::Csv(Box::new(Csv::new(key, time, run.as_deref())))
+                }
                 rows @ Rows::Marked { .. } => Reader::Marked(Box::new(markers(rows, None))),
             },
             lines: Lines::default(),

@@ -12,6 +12,7 @@ pub(crate) struct Csv {
     run: Option<String>,
     /// `None`: a header comes next.
     columns: Option<Columns>,
+    fields: Fields,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,7 @@ impl Csv {
             time: time.to_owned(),
             run: run.map(str::to_owned),
             columns: None,
+            fields: Fields::new(),
         }
     }
 
@@ -64,30 +66,24 @@ impl Csv {
         let Some(columns) = self.columns else {
             return self.header(line);
         };
+        self.fields.cut(line);
         let stamp = || {
-            let mut found = [None; 3];
-            let wanted = [Some(columns.key), Some(columns.time), columns.run];
-            for (place, field) in fields(line).enumerate() {
-                for (wanted, found) in wanted.iter().zip(&mut found) {
-                    if *wanted == Some(place) {
-                        *found = Some(field);
-                    }
-                }
-            }
-            let [key, time, of] = found;
-            if columns.run.is_some() && of? != run {
+            if let Some(column) = columns.run
+                && self.fields.get(column)? != run
+            {
                 return None;
             }
             Some(RowStamp {
-                key: number(key?)?,
-                time_ns: instant_ns(time?)?,
+                key: number(self.fields.get(columns.key)?)?,
+                time_ns: instant_ns(self.fields.get(columns.time)?)?,
             })
         };
         stamp().map_or(CsvLine::Foreign, CsvLine::Record)
     }
 
     fn header(&mut self, line: &[u8]) -> CsvLine {
-        let place = |name: &str| fields(line).position(|field| field == name.as_bytes());
+        self.fields.cut(line);
+        let place = |name: &str| self.fields.position(name);
         // A run without a column of its own is none; one whose column is missing makes the header another table's.
         let run = self.run.as_ref().map(|run| place(run));
         let columns = place(&self.key).zip(place(&self.time));
@@ -115,39 +111,51 @@ impl Csv {
     }
 }
 
-/// The fields of a line; quotes around one are left out, doubled ones in it stay doubled.
-fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Some(line);
-    std::iter::from_fn(move || {
-        let line = rest?;
-        if let Some(quoted) = line.strip_prefix(b"\"") {
-            let end = end_of_quoted(quoted);
-            let behind = quoted.get(end + 1..).unwrap_or_default();
-            rest = behind
-                .iter()
-                .position(|byte| *byte == b',')
-                .map(|comma| &behind[comma + 1..]);
-            return Some(&quoted[..end]);
-        }
-        let end = memchr::memchr(b',', line);
-        rest = end.map(|end| &line[end + 1..]);
-        Some(&line[..end.unwrap_or(line.len())])
-    })
+/// Cuts lines into their fields; its buffers are used again.
+#[derive(Debug)]
+struct Fields {
+    reader: csv_core::Reader,
+    text: Vec<u8>,
+    /// Where each field ends in `text`.
+    ends: Vec<usize>,
+    count: usize,
 }
 
-/// Where the closing quote stands; the end where there is none.
-fn end_of_quoted(text: &[u8]) -> usize {
-    let mut at = 0;
-    while at < text.len() {
-        if text[at] == b'"' {
-            if text.get(at + 1) != Some(&b'"') {
-                return at;
-            }
-            at += 1;
+impl Fields {
+    fn new() -> Self {
+        Self {
+            reader: csv_core::Reader::new(),
+            text: Vec::new(),
+            ends: Vec::new(),
+            count: 0,
         }
-        at += 1;
     }
-    text.len()
+
+    /// Cuts a line without its end. A line has no more fields than bytes, and one.
+    fn cut(&mut self, line: &[u8]) {
+        self.reader.reset();
+        self.text.resize(self.text.len().max(line.len()), 0);
+        self.ends.resize(self.ends.len().max(line.len() + 1), 0);
+        let (_, _, written, ended) = self
+            .reader
+            .read_record(line, &mut self.text, &mut self.ends);
+        // An empty input is the end of the text, and of its last field.
+        let (_, _, _, last) =
+            self.reader
+                .read_record(&[], &mut self.text[written..], &mut self.ends[ended..]);
+        self.count = ended + last;
+    }
+
+    fn get(&self, place: usize) -> Option<&[u8]> {
+        let ends = &self.ends[..self.count];
+        let end = *ends.get(place)?;
+        let start = place.checked_sub(1).map_or(0, |before| ends[before]);
+        self.text.get(start..end)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        (0..self.count).find(|place| self.get(*place) == Some(name.as_bytes()))
+    }
 }
 
 /// Nanoseconds since 1970 in digits, or an instant as in RFC 3339.

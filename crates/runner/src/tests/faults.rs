@@ -84,7 +84,7 @@ async fn a_phase_that_fails_fails_the_trial() {
     )
     .await;
     // The load was not started, so that no phase of it began.
-    let why = "the load cannot be started: no threads";
+    let why = "the load cannot be started: cannot start a thread: none is left";
     check(
         fails(PhaseName::WarmUp),
         nothing,
@@ -107,7 +107,7 @@ async fn a_phase_that_fails_fails_the_trial() {
         nothing,
         PhaseName::Finish,
         PhaseName::Finish,
-        "the load is lost",
+        "the load's thread has vanished",
     )
     .await;
     let why =

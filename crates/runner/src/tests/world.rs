@@ -17,7 +17,7 @@ use super::{
 use crate::{
     clock::Clock,
     driver::{Death, Deaths, Driver, Failure, Setup, Usage},
-    load::{Load, LoadRun},
+    load::{Load, LoadError, LoadRun},
     trial::Means,
 };
 
@@ -265,11 +265,11 @@ impl Driver for Fake {
 impl Load for Fake {
     type Run = FakeRun;
 
-    fn start(&mut self, job: Job) -> Result<FakeRun, String> {
+    fn start(&mut self, job: Job) -> Result<FakeRun, LoadError> {
         let mut world = self.0.borrow_mut();
         world.done.push("load".to_owned());
         if world.fault == Some(Fault::Fails(PhaseName::WarmUp)) {
-            return Err("no threads".to_owned());
+            return Err(LoadError::Thread(std::io::Error::other("none is left")));
         }
         world.load_has_stopped = false;
         let connections = connections(&job.model);
@@ -440,10 +440,10 @@ impl LoadRun for FakeRun {
         world.load_has_stopped = true;
     }
 
-    async fn join(self) -> Result<Outcome, String> {
+    async fn join(self) -> Result<Outcome, LoadError> {
         self.world.borrow_mut().done.push("joined".to_owned());
         if self.fault() == Some(Fault::Fails(PhaseName::Finish)) {
-            return Err("the load is lost".to_owned());
+            return Err(LoadError::Lost);
         }
         let sent = self.account.sent();
         Ok(Outcome {

@@ -5,6 +5,7 @@
 
 use std::{cell::RefCell, future::pending, rc::Rc, time::Duration};
 
+use futures_util::future::try_join_all;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -18,7 +19,7 @@ use crate::{
     driver::{Driver, Failure},
     events::Events,
     probe::Window,
-    trial::{SPARE, phases::Cut, way::all},
+    trial::{SPARE, phases::Cut},
 };
 
 /// A kill that is later than this was not the one that was asked for.
@@ -91,7 +92,7 @@ impl<'a> Disturbing<'a> {
             let measured = self.measured().await;
             let replicas = self.replicas().into_iter();
             let each = replicas.map(|name| self.of_replica(driver, name, measured));
-            if let Err(cut) = all(each.collect()).await {
+            if let Err(cut) = try_join_all(each).await {
                 return cut;
             }
         }

@@ -1,6 +1,6 @@
 //! The functional check of a server that has none of its own: the load's own requests, once, over one connection.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use waggle_load::{Action, Flow, Job, Model, Outcome, Scenario, StepCounts, What};
@@ -95,7 +95,7 @@ fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Fail
     }
 }
 
-fn tried(why: String) -> Failure {
+fn tried(why: impl Display) -> Failure {
     Failure::new(format!("the load's requests, tried once: {why}"))
 }
 

@@ -3,14 +3,14 @@
 use std::{
     cell::RefCell,
     fs,
-    future::{Future, poll_fn},
+    future::{Future, pending},
     io,
     path::Path,
-    pin::{Pin, pin},
-    task::Poll,
+    pin::pin,
     time::Duration,
 };
 
+use futures_util::future::{select_all, try_join_all};
 use tokio::time::{Instant, timeout};
 use waggle_load::Outcome;
 use waggle_results::{PhaseName, TrialWriter};
@@ -22,7 +22,7 @@ use crate::{
     driver::{Driver, Failure, Setup},
     events::Events,
     job,
-    load::{Load, LoadRun},
+    load::{Load, LoadError, LoadRun},
     trial::{
         Means, Order, SPARE,
         delivery::{Delivery, DrainTimes, Sent},
@@ -73,16 +73,24 @@ impl Trial<'_> {
         report.started(clock, workers, self.order.cell, self.order.possible_per_s);
         let mut sampler = Sampler::new(Instant::now(), clock, means.driver.usage());
         let came = {
-            let watch = self.watch(&mut deliveries, (&mut sampler, &mut watches), &means.driver);
+            let observers = Observers {
+                deliveries: &mut deliveries,
+                sampler: &mut sampler,
+                watches: &mut watches,
+            };
+            let watch = self.watch(observers, &means.driver);
             let beside = async {
                 tokio::select! {
                     cut = watch => cut,
                     cut = disturbing.carry_out(&means.driver) => cut,
                 }
             };
-            let driven = (&means.driver, &disturbing);
-            self.under_load(&mut load, driven, phases, report, beside)
-                .await
+            let loaded = Loaded {
+                load: &mut load,
+                driver: &means.driver,
+                disturbing: &disturbing,
+            };
+            self.under_load(loaded, phases, report, beside).await
         };
         report.disturbances = disturbing.told();
         report.measured(&load.progress, self.order.cell);
@@ -91,8 +99,9 @@ impl Trial<'_> {
             return Err(stop);
         }
         let outcome = timeout(ENGINE_END_AT_MOST, load.run.join()).await;
-        let outcome = outcome.unwrap_or_else(|_| Err("the load did not end".to_owned()));
-        let outcome = outcome.map_err(|why| Cut::from(Failure::new(why)).at(PhaseName::Finish))?;
+        let outcome = outcome.unwrap_or(Err(LoadError::NotEnded));
+        let outcome = outcome
+            .map_err(|why| Cut::from(Failure::new(why.to_string())).at(PhaseName::Finish))?;
         report.ended(&outcome);
         if let Some(time) = outcome.unconnected_for {
             let why = format!(
@@ -200,12 +209,16 @@ impl Trial<'_> {
     /// The phases in which load runs, with `beside` going on all the while.
     async fn under_load<R: LoadRun, D: Driver>(
         &self,
-        load: &mut UnderLoad<'_, R>,
-        (driver, disturbing): (&D, &Disturbing<'_>),
+        loaded: Loaded<'_, '_, R, D>,
         phases: &mut Phases,
         report: &mut Report,
         beside: impl Future<Output = Cut>,
     ) -> Result<(), Stop> {
+        let Loaded {
+            load,
+            driver,
+            disturbing,
+        } = loaded;
         let cell = self.order.cell;
         let schedule = &cell.schedule;
         let mut beside = pin!(beside);
@@ -258,19 +271,21 @@ impl Trial<'_> {
 
     /// What goes on beside the load: looks at the places, samples of CPU and memory and of watches. Ends only where the disk
     /// refuses.
-    async fn watch<D: Driver, N: Line>(
-        &self,
-        deliveries: &mut [Delivery<'_, N>],
-        (sampler, watches): (&mut Sampler, &mut Watches<N>),
-        driver: &D,
-    ) -> Cut {
-        let follow = deliveries
-            .iter_mut()
-            .map(|delivery| delivery.follow(self.writer));
+    async fn watch<D: Driver, N: Line>(&self, observers: Observers<'_, '_, N>, driver: &D) -> Cut {
+        let deliveries = observers.deliveries.iter_mut();
+        let follow = async {
+            let follow: Vec<_> = deliveries
+                .map(|delivery| Box::pin(delivery.follow(self.writer)))
+                .collect();
+            match follow.is_empty() {
+                true => pending().await,
+                false => select_all(follow).await.0,
+            }
+        };
         tokio::select! {
-            cut = first(follow.collect()) => cut,
-            cut = self.sample(sampler, driver) => cut,
-            cut = watches.follow(self.writer) => cut,
+            cut = follow => cut,
+            cut = self.sample(observers.sampler, driver) => cut,
+            cut = observers.watches.follow(self.writer) => cut,
         }
     }
 
@@ -308,7 +323,7 @@ impl Trial<'_> {
             let drain = deliveries
                 .iter_mut()
                 .map(|delivery| delivery.drain(self.writer, self.events, sent, times));
-            all(drain.collect()).await?;
+            try_join_all(drain).await?;
             for delivery in deliveries {
                 delivery.measure_cost(driver).await;
             }
@@ -422,40 +437,18 @@ fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The first of several that ends; never, where there are none.
-async fn first<F: Future>(futures: Vec<F>) -> F::Output {
-    let mut futures: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
-    poll_fn(|context| {
-        for future in &mut futures {
-            if let Poll::Ready(ended) = future.as_mut().poll(context) {
-                return Poll::Ready(ended);
-            }
-        }
-        Poll::Pending
-    })
-    .await
+/// What looks at the system while load runs.
+struct Observers<'t, 'd, N> {
+    deliveries: &'t mut [Delivery<'d, N>],
+    sampler: &'t mut Sampler,
+    watches: &'t mut Watches<N>,
 }
 
-/// All of several, or the first that fails.
-pub(super) async fn all<F: Future<Output = Result<(), Cut>>>(futures: Vec<F>) -> Result<(), Cut> {
-    let mut futures: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
-    poll_fn(|context| {
-        let mut failed = None;
-        futures.retain_mut(|future| match future.as_mut().poll(context) {
-            Poll::Pending => true,
-            Poll::Ready(Ok(())) => false,
-            Poll::Ready(Err(cut)) => {
-                failed.get_or_insert(cut);
-                false
-            }
-        });
-        match failed {
-            Some(cut) => Poll::Ready(Err(cut)),
-            None if futures.is_empty() => Poll::Ready(Ok(())),
-            None => Poll::Pending,
-        }
-    })
-    .await
+/// A load under way, and what is done to the system meanwhile.
+struct Loaded<'t, 'l, R, D> {
+    load: &'t mut UnderLoad<'l, R>,
+    driver: &'t D,
+    disturbing: &'t Disturbing<'l>,
 }
 
 /// `work`, while `beside` goes on; `beside` ends only to cut it short.

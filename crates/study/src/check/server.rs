@@ -1,5 +1,7 @@
 //! `system.url`: a server that runs already, in place of a system's folder.
 
+use url::{Host, ParseError, Position, Url};
+
 use super::Checker;
 use crate::{
     Address, Component, Endpoint, External, ExternalTls, ProcessDriver, ReadyCheck, System, When,
@@ -174,29 +176,41 @@ fn system(external: External) -> System {
     }
 }
 
-fn parse(url: &str) -> Result<External, &'static str> {
-    if url.len() > URL_MAX_BYTES {
+fn parse(text: &str) -> Result<External, &'static str> {
+    const NO_HOST: &str = "its host is no name and no address";
+    if text.len() > URL_MAX_BYTES {
         return Err("it is too long");
     }
-    let (scheme, rest) = url.split_once("://").ok_or("it has no scheme")?;
-    let (is_tls, standard_port) = match scheme {
-        "http" => (false, 80),
-        "https" => (true, 443),
+    if !text.contains("://") {
+        return Err("it has no scheme");
+    }
+    let url = Url::parse(text).map_err(|problem| match problem {
+        ParseError::InvalidPort => "its port is no number from 1 to 65535",
+        _ => NO_HOST,
+    })?;
+    let is_tls = match url.scheme() {
+        "http" => false,
+        "https" => true,
         _ => return Err("its scheme is neither http nor https"),
     };
-    let authority = rest.strip_suffix('/').unwrap_or(rest);
-    if authority.contains(['/', '?', '#']) {
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
         return Err("it has a path, which belongs to the requests");
     }
-    if authority.contains('@') {
+    if !url.username().is_empty() || url.password().is_some() {
         return Err("it has a name or password, which belongs into a header from the environment");
     }
-    let Address { host, port } = address(authority, Some(standard_port))?;
+    let host = match url.host().ok_or(NO_HOST)? {
+        Host::Domain(name) => name.to_owned(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    };
+    let port = url.port_or_known_default().filter(|port| *port > 0);
+    let authority = &url[Position::BeforeHost..Position::AfterPort];
     Ok(External {
-        url: format!("{scheme}://{authority}"),
+        url: format!("{}://{authority}", url.scheme()),
         authority: authority.to_owned(),
         host,
-        port,
+        port: port.ok_or("its port is no number from 1 to 65535")?,
         is_tls,
         insecure: false,
         tls: ExternalTls::default(),
@@ -224,11 +238,12 @@ mod tests {
         check("http://localhost", "localhost", 80, false);
         check("http://[::1]:81", "::1", 81, false);
         check("http://[::1]", "::1", 80, false);
+        check("HTTPS://Example.ORG:443", "example.org", 443, true);
+        check("http://h:", "h", 80, false);
         for url in [
             "api.example.org",
             "ftp://h",
             "http://",
-            "http://h:",
             "http://h:0",
             "http://h:65536",
             "http://h/path",
