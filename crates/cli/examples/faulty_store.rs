@@ -1,11 +1,12 @@
 //! A small store of readings for end-to-end tests: it is the system under study there.
 //!
 //! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
-//! gives them back by offset. FAULT is `none` or `dies` (with its last words, two seconds after somebody first connected).
+//! gives them back by offset. Its first line is the address that it listens on. FAULT is `none` or `dies` (with its last words, two seconds after somebody first connected).
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a test's program: any surprise should end it, loudly"
+    clippy::print_stdout,
+    reason = "a test's program: any surprise should end it, loudly; its address is what it prints"
 )]
 
 use std::{io::Write, sync::Mutex, thread, time::Duration};
@@ -31,7 +32,9 @@ fn main() {
             let reply = move |request: &Request| {
                 Reply::Answer(reply(&mut records.lock().unwrap(), request))
             };
-            Server::start_at(address, reply).serve_forever()
+            let server = Server::start_at(address, reply);
+            println!("{}", server.address);
+            server.serve_forever()
         }
         "dies" => Listener::start_at(address, |_, _| die()).serve_forever(),
         fault => panic!("{fault} is no fault"),

@@ -2,13 +2,14 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
 };
 
 use waggle_results::{Run, TrialEnd};
-use waggle_testkit::{Kafka, wait_until};
+use waggle_testkit::Kafka;
 
 use crate::{
     desk::{Desk, Parts, shown},
@@ -25,17 +26,17 @@ struct Store {
 
 impl Store {
     fn start() -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
         let program = Path::new(env!("CARGO_BIN_EXE_waggle")).with_file_name("examples");
-        let child = Command::new(program.join("faulty_store"))
-            .args([&address.to_string(), "none"])
+        let mut child = Command::new(program.join("faulty_store"))
+            .args(["127.0.0.1:0", "none"])
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let store = Self { child, address };
-        wait_until("the store is up", || TcpStream::connect(address).is_ok());
-        store
+        let mut line = String::new();
+        let mut told = BufReader::new(child.stdout.take().unwrap());
+        told.read_line(&mut line).unwrap();
+        let address = line.trim().parse().unwrap();
+        Self { child, address }
     }
 
     #[track_caller]

@@ -5,27 +5,27 @@ use waggle_results::{LedgerInfo, PhaseName, Run, TrialEnd};
 
 use super::{Bench, DELIVERY, log, one_store, study};
 
-/// The record that the store treats wrongly; more are sent in half a second by any machine.
+/// The record that the store treats wrongly, in the middle of those that are sent.
 const NTH: u64 = 1_000;
 
 /// The run's folder lives as long as the bench.
 fn run(fault: &str) -> (Bench, Run, LedgerInfo) {
-    run_study(fault, &study("one-store", DELIVERY), NTH)
-}
-
-fn run_study(fault: &str, study: &str, sent_at_least: u64) -> (Bench, Run, LedgerInfo) {
+    let mut study = study("one-store", DELIVERY);
+    for (old, new) in [
+        ("  warm_up: { until: time, at_most: 200ms }\n", ""),
+        ("measure: 500ms", "measure: { requests: 100 }"),
+    ] {
+        assert!(study.contains(old), "{study}");
+        study = study.replace(old, new);
+    }
     let bench = Bench::new(
         &one_store(&format!("[STORE, '${{port.http}}'{fault}]")),
-        study,
+        &study,
     );
     let run = bench.results();
     assert_eq!(run.trials[0].info.end, TrialEnd::Completed);
     let ledger = run.trials[0].info.ledger.clone().unwrap();
-    assert!(
-        ledger.sent >= sent_at_least,
-        "only {} records were sent",
-        ledger.sent
-    );
+    assert_eq!(ledger.sent, 2 * NTH);
     assert_eq!(
         ledger.sent,
         ledger.accepted + ledger.rejected + ledger.unknown
@@ -71,13 +71,7 @@ fn a_good_store_has_every_record_once() {
 
 #[test]
 fn a_dropped_record_is_missing_by_its_key() {
-    // One among a hundred thousand, or as many as a busy machine manages; large requests help it.
-    let study = study("one-store", DELIVERY)
-        .replace("per_request: 20", "per_request: 1000")
-        .replace("measure: 500ms", "measure: 2500ms")
-        .replace("drain: { at_most: 6s }", "drain: { at_most: 20s }");
-    assert!(study.contains("20s"), "{study}");
-    let (_bench, run, ledger) = run_study(", drop=15013", &study, 15_013);
+    let (_bench, run, ledger) = run(&format!(", drop={NTH}"));
     assert_eq!((ledger.missing, ledger.delivered), (1, ledger.accepted - 1));
     assert_eq!(ledger.missing_keys, [key_in(&log(&run, "store-0"))]);
     assert!(worker_and_sequence(ledger.missing_keys[0]).is_some());
@@ -104,8 +98,9 @@ fn a_doubled_record_is_a_duplicate() {
 #[test]
 fn a_delayed_record_is_late_and_out_of_order_but_not_missing() {
     let (_bench, run, ledger) = run(&format!(", late={NTH}"));
-    assert_eq!((ledger.missing, ledger.late), (0, 1));
-    assert!(ledger.out_of_order >= 1);
+    assert_eq!(ledger.missing, 0);
+    // On a busy machine others may be late as well.
+    assert!(ledger.late >= 1 && ledger.out_of_order >= 1);
     assert!(
         run.trials[0]
             .info

@@ -4,16 +4,13 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     process::{Child, Stdio},
-    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 use waggle_results::Run;
+use waggle_testkit::wait_until;
 
 use super::{Bench, one_store, study};
-
-/// By then a killed process must be gone; far more than it takes, for a busy machine.
-const GONE_AT_MOST: Duration = Duration::from_secs(20);
 
 /// A store with children and grandchildren that leave its group; each can be found by the folder it is in.
 const FAMILY: &str = "[sh, -c, 'sleep 600 & setsid sh -c \"sleep 601 & sleep 602\" & exec STORE $0', '${port.http}']";
@@ -56,15 +53,7 @@ fn living(bench: &Bench) -> Vec<String> {
 
 #[track_caller]
 pub(super) fn assert_all_gone(bench: &Bench) {
-    let deadline = Instant::now() + GONE_AT_MOST;
-    while !living(bench).is_empty() {
-        assert!(
-            Instant::now() < deadline,
-            "still there: {:?}",
-            living(bench)
-        );
-        std::thread::yield_now();
-    }
+    wait_until("all processes are gone", || living(bench).is_empty());
 }
 
 fn long_study() -> String {
@@ -125,18 +114,8 @@ fn a_killed_supervisor_takes_its_component_along() {
     // Both trials are tried; the second one is interrupted while it measures or before.
     kill_process(pid_of(&child), Signal::INT).unwrap();
     assert!(child.wait().unwrap().code().is_some());
-    let deadline = Instant::now() + GONE_AT_MOST;
-    while living(&bench)
-        .iter()
-        .any(|command| command.contains("store"))
-    {
-        assert!(
-            Instant::now() < deadline,
-            "still there: {:?}",
-            living(&bench)
-        );
-        std::thread::yield_now();
-    }
+    let is_store = |command: &String| command.contains("store");
+    wait_until("the store is gone", || !living(&bench).iter().any(is_store));
     kill_the_rest(&bench);
 }
 
