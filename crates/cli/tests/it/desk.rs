@@ -144,6 +144,7 @@ impl Desk {
     #[track_caller]
     pub(crate) fn report_of(&self, output: &Output) -> Model {
         self.assert_none_left();
+        assert!(self.path().join("runs").exists(), "{}", shown(output));
         let model = self.model();
         let code = output.status.code();
         assert_eq!(code, Some(run_code(&model)), "{}", shown(output));
