@@ -1,6 +1,7 @@
 //! Writes the run folder of a made-up study with its report: `cargo run -p waggle-report --example seeded_report FOLDER`.
 //! A second argument picks another study: `ingest` (the default), `shopping`, `pipeline`, `hostile`, `search`, `writers`,
-//! `transports`, `overload`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`.
+//! `transports`, `overload`, `killed`, `zero`, `refused`, `one-factor`, `three-factors`, `single`, `cut`, and
+//! `large`: 1,000 trials, for `bench/report`.
 
 #[path = "../tests/report/seeded/mod.rs"]
 mod seeded;
@@ -31,6 +32,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                 ("workers", &["1", "2"]),
             ],
             3,
+        ),
+        "large" => Seeded::plain(
+            &[
+                ("connections", &["1", "5", "10", "50", "100"]),
+                ("pipelining", &["1", "2", "5", "10", "50"]),
+                ("workers", &["1", "2", "3", "4"]),
+            ],
+            10,
         ),
         "zero" => Seeded::zero(),
         "refused" => Seeded::refused(),
