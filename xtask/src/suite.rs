@@ -68,6 +68,7 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
                 .any(|word| part.name().contains(word.as_str()))
     });
     let at_once = PARTS_PER_CPU * thread::available_parallelism().map_or(1, usize::from);
+    let (mut passed, mut failed) = (0, 0);
     in_parallel(
         parts,
         at_once,
@@ -76,6 +77,8 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
             if !ended.failures.is_empty() {
                 show(&ended.log);
             }
+            passed += ended.passed.unwrap_or(0);
+            failed += ended.failures.len();
             let name = match ended.passed {
                 Some(passed) => format!("test: {} ({passed} passed)", ended.name),
                 None => format!("test: {}", ended.name),
@@ -83,6 +86,7 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
             steps.note(&name, ended.took, ended.failures);
         },
     );
+    println!("tests: {passed} passed, {failed} failed");
 }
 
 /// Prints what a part that failed has written, from where its failures begin.

@@ -60,5 +60,7 @@ pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 /// 4 tells records that were rejected and are there from others that should not be there (`rejected_delivered`), added what was
 /// killed in mid-trial (`disturbances`) and the load after the measured phase (`recovery`, `fall`), lets several factors name the rows of published
 /// figures, and notes what the CPUs did (`kept_awake`, `machine`); 5 refuses words that are not in a closed set (models of load,
-/// orders, comparisons, kinds of failures) and always says how often the system was started anew (`fresh`).
+/// orders, comparisons, kinds of failures) and always says how often the system was started anew (`fresh`), and
+/// added loads in stages and phases that end by a number of requests (`stages`, `measure_requests`, `warm_up_requests`) and trials that
+/// were ended early (`stopped`).
 pub const FORMAT: u32 = 5;
