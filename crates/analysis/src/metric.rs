@@ -155,22 +155,20 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
     match named.row.metric {
         Metric::Goodput => value(Some(load()?.goodput_per_s())),
         Metric::Throughput => value(Some(load()?.throughput_per_s())),
-        Metric::ErrorShare => {
-            let (succeeded, failed) = load()?.answered();
-            Some(Reading::Share {
-                part: failed,
-                whole: succeeded + failed,
-            })
-        }
+        Metric::ErrorShare => Some(load()?.error_share()),
         Metric::Succeeded => count(load()?.answered().0),
         Metric::Failed => count(load()?.answered().1),
         Metric::ResponseTime => times(load()?.response()),
         Metric::ServiceTime => times(load()?.service()),
+        Metric::ClientWaitTime => value(load()?.client_wait_mean_us()),
+        Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)),
+        Metric::BytesReceivedRate => value(Some(per_s(numbers()?.bytes_received, numbers()?))),
+        Metric::BytesSentRate => value(Some(per_s(numbers()?.bytes_sent, numbers()?))),
         Metric::AchievedShare => value(numbers()?.achieved_share),
         Metric::SessionsStarted => count(sessions()?.started),
         Metric::SessionsCompleted => count(sessions()?.completed),
         Metric::SessionsFailed => count(sessions()?.failed),
-        Metric::SessionsGoodput => value(Some(as_f64(sessions()?.completed) / numbers()?.seconds)),
+        Metric::SessionsGoodput => value(Some(per_s(sessions()?.completed, numbers()?))),
         Metric::RecordsSent => ledger(|ledger| ledger.sent),
         Metric::RecordsAccepted => ledger(|ledger| ledger.accepted),
         Metric::RecordsRejected => ledger(|ledger| ledger.rejected),
@@ -194,14 +192,7 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
         Metric::Delay => times(delay(named, trial)),
         Metric::EngineBusyShare => value(Some(numbers()?.engine_busy_share)),
         Metric::EngineLagP99 => value(Some(numbers()?.engine_lag_p99_us)),
-        Metric::RecoveryTime => {
-            let recovery = trial.recovery?;
-            value(
-                recovery
-                    .at_s()
-                    .map(|at_s| (at_s - recovery.fall.at_s) * 1e6),
-            )
-        }
+        Metric::RecoveryTime => value(recovery_us(trial)),
         Metric::ComponentCpu => {
             let cores = whole_components(numbers()?);
             let own = |(name, _): &&(String, f64)| Some(name.as_str()) == named.of;
@@ -211,6 +202,22 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
         Metric::WatchMax => value(watch(named, numbers()?)?.measured.map(|all| all.max)),
         Metric::WatchEnd => value(Some(watch(named, numbers()?)?.end)),
     }
+}
+
+fn per_s(count: u64, numbers: &TrialNumbers) -> f64 {
+    as_f64(count) / numbers.seconds
+}
+
+/// `None` if nothing was answered.
+fn bytes_per_answer(numbers: &TrialNumbers) -> Option<f64> {
+    let answered = numbers.succeeded + numbers.failed;
+    (answered > 0).then(|| as_f64(numbers.bytes_received) / as_f64(answered))
+}
+
+fn recovery_us(trial: &TrialModel) -> Option<f64> {
+    let recovery = trial.recovery?;
+    let at_s = recovery.at_s()?;
+    Some((at_s - recovery.fall.at_s) * 1e6)
 }
 
 /// All that is sent, or one step of it.
@@ -247,6 +254,19 @@ impl<'a> Load<'a> {
             Self::Whole(numbers) => (numbers.succeeded, numbers.failed),
             Self::Step(step) => (step.succeeded, step.failed),
         }
+    }
+
+    fn error_share(&self) -> Reading {
+        let (succeeded, failed) = self.answered();
+        Reading::Share {
+            part: failed,
+            whole: succeeded + failed,
+        }
+    }
+
+    /// Both times are of the same successes, so the difference of the means is the mean of the differences.
+    fn client_wait_mean_us(&self) -> Option<f64> {
+        Some(self.response()?.mean_us - self.service()?.mean_us)
     }
 
     fn response(&self) -> Option<&'a TrialPercentiles> {

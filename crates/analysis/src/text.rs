@@ -11,6 +11,8 @@ pub fn in_unit(value: f64, unit: waggle_metrics::Unit) -> String {
         Unit::Share | Unit::Cpus => share(value),
         Unit::Rate => format!("{}/s", plain(value)),
         Unit::Time => time_us(value),
+        Unit::Bytes => bytes(value),
+        Unit::ByteRate => format!("{}/s", bytes(value)),
     }
 }
 

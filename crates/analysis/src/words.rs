@@ -69,5 +69,7 @@ pub fn unit(unit: waggle_metrics::Unit) -> &'static str {
         Unit::Share | Unit::Cpus => "share",
         Unit::Rate => "rate",
         Unit::Count => "count",
+        Unit::Bytes => "bytes",
+        Unit::ByteRate => "byte_rate",
     }
 }

@@ -5,6 +5,9 @@ use crate::row::{Metric, OverTrials, Row, STATISTICS, Statistic, Subject, Unit, 
 /// The metric is one number.
 const NONE: &[Statistic] = &[];
 
+/// The metric is known as a mean alone.
+const MEAN_ONLY: &[Statistic] = &[Statistic::Mean];
+
 /// Every metric.
 #[rustfmt::skip]
 pub const CATALOGUE: &[Row] = &[
@@ -24,6 +27,14 @@ pub const CATALOGUE: &[Row] = &[
         wish: Wish::Less, over_trials: OverTrials::Mean, column: Some("response_time") },
     Row { metric: Metric::ServiceTime, subject: Subject::Load, name: "service_time", statistics: STATISTICS, unit: Unit::Time, heading: "Service time",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: Some("service_time") },
+    Row { metric: Metric::ClientWaitTime, subject: Subject::Load, name: "client_wait_time", statistics: MEAN_ONLY, unit: Unit::Time, heading: "Wait in the client",
+        wish: Wish::Less, over_trials: OverTrials::Mean, column: None },
+    Row { metric: Metric::BytesReceivedPerAnswer, subject: Subject::WholeLoad, name: "bytes_received_per_answer", statistics: NONE, unit: Unit::Bytes, heading: "Bytes received per answer",
+        wish: Wish::Neither, over_trials: OverTrials::Mean, column: None },
+    Row { metric: Metric::BytesReceivedRate, subject: Subject::WholeLoad, name: "bytes_received_per_s", statistics: NONE, unit: Unit::ByteRate, heading: "Bytes received per second",
+        wish: Wish::Neither, over_trials: OverTrials::Mean, column: None },
+    Row { metric: Metric::BytesSentRate, subject: Subject::WholeLoad, name: "bytes_sent_per_s", statistics: NONE, unit: Unit::ByteRate, heading: "Bytes sent per second",
+        wish: Wish::Neither, over_trials: OverTrials::Mean, column: None },
     Row { metric: Metric::SessionsStarted, subject: Subject::Sessions, name: "started", statistics: NONE, unit: Unit::Count, heading: "Sessions started",
         wish: Wish::Neither, over_trials: OverTrials::Sum, column: Some("sessions_started") },
     Row { metric: Metric::SessionsCompleted, subject: Subject::Sessions, name: "completed", statistics: NONE, unit: Unit::Count, heading: "Sessions completed",

@@ -79,6 +79,10 @@ mod tests {
             "login.response_time.p99_9",
             Some((Metric::ResponseTime, Some(Statistic::P999), Some("login"))),
         );
+        check(
+            "put.client_wait_time.mean",
+            Some((Metric::ClientWaitTime, Some(Statistic::Mean), Some("put"))),
+        );
         check("recovery", Some((Metric::RecoveryTime, None, None)));
         check("delivery.missing", Some((Metric::Missing, None, None)));
         check("delivery.backlog", Some((Metric::Backlog, None, None)));
@@ -107,6 +111,8 @@ mod tests {
             "put.response_time",
             "put.goodput.p99",
             "put.response_time.p98",
+            "put.client_wait_time.p99",
+            "put.client_wait_time",
             "delivery.broker.backlog",
             "engine.goodput",
             "put.goodput.mean.p50",

@@ -41,6 +41,10 @@ pub enum Metric {
     AchievedShare,
     ResponseTime,
     ServiceTime,
+    ClientWaitTime,
+    BytesReceivedPerAnswer,
+    BytesReceivedRate,
+    BytesSentRate,
     SessionsStarted,
     SessionsCompleted,
     SessionsFailed,
@@ -104,6 +108,10 @@ pub enum Unit {
     Count,
     /// CPUs, which may be more than one; written as `50%` or `0.5`.
     Cpus,
+    /// Written as `512B` or `4KiB`.
+    Bytes,
+    /// Bytes per second; written as `10MiB/s`.
+    ByteRate,
 }
 
 /// Whether more of a number is better.

@@ -8,6 +8,6 @@ mod parse;
 
 pub use format::{format_duration, format_size};
 pub use parse::{
-    DURATION_MAX, DurationError, parse_duration, parse_duration_up_to, parse_number, parse_rate,
-    parse_share, parse_size,
+    DURATION_MAX, DurationError, parse_byte_rate, parse_bytes, parse_duration,
+    parse_duration_up_to, parse_number, parse_rate, parse_share, parse_size,
 };

@@ -70,16 +70,28 @@ pub fn parse_duration_up_to(text: &str, max: Duration) -> Result<Duration, Durat
 /// `512B`, `10kB`, `4MiB` in bytes.
 #[must_use]
 pub fn parse_size(text: &str) -> Option<u64> {
-    /// A size beyond a petabyte is a slip.
-    const MAX_SIZE: f64 = 1e15;
-    let bytes = parse_with_unit(text, &SIZE_UNITS)?;
+    let bytes = parse_bytes(text)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "whole, not negative, at most 10^15"
     )]
-    let fits = (bytes <= MAX_SIZE && bytes.fract() == 0.0).then_some(bytes as u64);
+    let fits = (bytes.fract() == 0.0).then_some(bytes as u64);
     fits
+}
+
+/// A size as [`parse_size`] reads it, or a mean of sizes, which need not be whole: `90.5B`.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<f64> {
+    /// A size beyond a petabyte is a slip.
+    const MAX_SIZE: f64 = 1e15;
+    parse_with_unit(text, &SIZE_UNITS).filter(|bytes| *bytes <= MAX_SIZE)
+}
+
+/// `10MiB/s`, in bytes per second.
+#[must_use]
+pub fn parse_byte_rate(text: &str) -> Option<f64> {
+    parse_bytes(text.strip_suffix("/s")?)
 }
 
 /// `1000/s`, `60/m`, or a bare number of events per second.
@@ -176,6 +188,18 @@ mod tests {
         check("0B", Some(0));
         for wrong in ["10", "10K", "1.5B", "-1B", "9999999GB"] {
             check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn bytes_and_byte_rates() {
+        assert_eq!(parse_bytes("90.5B"), Some(90.5));
+        assert_eq!(parse_bytes("90.5"), None);
+        assert_eq!(parse_bytes("9999999GB"), None);
+        assert_eq!(parse_byte_rate("1.5KiB/s"), Some(1536.0));
+        assert_eq!(parse_byte_rate("10 MB/s"), Some(10e6));
+        for wrong in ["10/s", "10MB", "10MB/m", "/s"] {
+            assert_eq!(parse_byte_rate(wrong), None, "{wrong}");
         }
     }
 

@@ -59,6 +59,14 @@ fn number(path: &[String], result: &LoadResult) -> Option<f64> {
     match path.as_slice() {
         ["response_time", which] => statistic(&result.response_time_us, which),
         ["service_time", which] => statistic(&result.service_time_us, which),
+        ["client_wait_time", "mean"] => {
+            client_wait(&result.response_time_us, &result.service_time_us)
+        }
+        ["bytes_received_per_s"] => Some(result.bytes_received_per_s),
+        ["bytes_sent_per_s"] => Some(result.bytes_sent_per_s),
+        ["bytes_received_per_answer"] if result.throughput_per_s > 0.0 => {
+            Some(result.bytes_received_per_s / result.throughput_per_s)
+        }
         ["goodput"] => Some(result.rate_per_s),
         ["throughput"] => Some(result.throughput_per_s),
         // All that fell due did so within the measured time.
@@ -93,6 +101,7 @@ fn of_step(step: &StepResult, path: &[&str]) -> Option<f64> {
     match path {
         ["response_time", which] => statistic(&step.response_time_us, which),
         ["service_time", which] => statistic(&step.service_time_us, which),
+        ["client_wait_time", "mean"] => client_wait(&step.response_time_us, &step.service_time_us),
         ["goodput"] => Some(step.rate_per_s),
         ["throughput"] => Some(step.throughput_per_s),
         ["succeeded"] => Some(as_f64(step.succeeded)),
@@ -100,6 +109,11 @@ fn of_step(step: &StepResult, path: &[&str]) -> Option<f64> {
         ["error_share"] => Some(step.error_share),
         _ => None,
     }
+}
+
+/// The mean time that a request waited in the client until it was sent; both times are of the same successes.
+fn client_wait(response: &Times, service: &Times) -> Option<f64> {
+    Some(response.mean? - service.mean?)
 }
 
 fn statistic(times: &Times, which: &str) -> Option<f64> {

@@ -45,9 +45,8 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
     let answered = |row: &CountsRow| row.succeeded + row.failed;
     let mut remarks = beside.remarks;
     remarks.extend(findings.remarks);
-    for feed in &so_far.feeds_used_up {
-        remarks.push(format!("the rows of feed {feed} were used up"));
-    }
+    let used_up = so_far.feeds_used_up.iter();
+    remarks.extend(used_up.map(|feed| format!("the rows of feed {feed} were used up")));
     if so_far.loops_ended {
         remarks.push(
             "the loops that were to keep the CPUs awake had ended: CPUs may have halted".to_owned(),
@@ -79,6 +78,7 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         bytes_sent: all.bytes_sent,
         bytes_received: all.bytes_received,
         bytes_received_per_s: share(as_f64(measured.bytes_received), measured.seconds),
+        bytes_sent_per_s: share(as_f64(measured.bytes_sent), measured.seconds),
         response_time_us: times(&so_far.response_time),
         service_time_us: times(&so_far.service_time),
         failed_time_us: times(&so_far.failed_time),

@@ -71,6 +71,8 @@ pub(crate) struct LoadResult {
     pub(crate) bytes_received: u64,
     /// Those of them that came within the measured time, per second.
     pub(crate) bytes_received_per_s: f64,
+    /// Bytes of requests that were sent within the measured time, per second.
+    pub(crate) bytes_sent_per_s: f64,
     /// From due to the whole answer, of requests that succeeded, in µs.
     pub(crate) response_time_us: Times,
     /// From sent to the whole answer, of requests that succeeded, in µs.
@@ -322,7 +324,7 @@ pub(crate) struct ThresholdResult {
     pub(crate) condition: String,
     /// Whether it holds.
     pub(crate) holds: bool,
-    /// The number: times in µs, rates per second, shares of 1; null where there is none.
+    /// The number: times in µs, sizes in bytes, rates per second, shares of 1; null where there is none.
     pub(crate) observed: Option<f64>,
     /// Why it does not hold where the number alone does not say so.
     pub(crate) reason: Option<String>,

@@ -399,7 +399,29 @@ fn bytes_per_second_are_those_of_the_measured_time() {
     let result = made(&flags, &[CALM; 6]);
     assert_eq!(result.bytes_received, 6 * 2_000 * 80);
     assert!((result.bytes_received_per_s - 4.0 * 2_000.0 * 80.0).abs() < 1e-6);
+    assert!((result.bytes_sent_per_s - 4.0 * 2_000.0 * 60.0).abs() < 1e-6);
     assert!(text(&result, Colours::Off).contains("(625 KiB/s)"));
+}
+
+#[test]
+fn conditions_on_bytes_and_on_the_wait_in_the_client_hold_or_fail() {
+    let late = Made { late: 20, ..CALM };
+    let conditions = [
+        ("bytes_received_per_answer < 80B", false),
+        ("bytes_received_per_answer < 80.5B", true),
+        ("bytes_received_per_s > 600KiB/s", true),
+        ("bytes_received_per_s > 10MiB/s", false),
+        ("bytes_sent_per_s > 450KiB/s", true),
+        ("bytes_sent_per_s > 600KiB/s", false),
+        ("client_wait_time.mean > 0us", true),
+        ("client_wait_time.mean > 1h", false),
+    ];
+    let result = made(&["-R", "9000", "-c", "4", "-d", "3s"], &[late; 12]);
+    for (text, holds) in conditions {
+        let condition = waggle_study::read_threshold(text, &[]).unwrap();
+        let found = super::conditions::threshold(&condition, &result, waggle_stats::Verdict::Valid);
+        assert_eq!((found.holds, found.reason), (holds, None), "{text}");
+    }
 }
 
 #[test]

@@ -39,6 +39,13 @@ function timeOf(us) {
   return three(us) + ' µs';
 }
 
+function bytesOf(value) {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let [scaled, unit] = [value, 0];
+  while (Math.abs(scaled) >= 999.5 && unit + 1 < units.length) [scaled, unit] = [scaled / 1024, unit + 1];
+  return `${three(scaled)} ${units[unit]}`;
+}
+
 function share(value) {
   const percent = value * 100;
   return percent > 0 && percent < 0.001 ? '< 0.001 %' : three(percent) + ' %';

@@ -366,8 +366,17 @@ fn every_number_that_a_study_can_name_has_a_value() {
          out_of_order unexpected";
     names.extend(counts.split(' ').map(|count| format!("delivery.{count}")));
     names.extend(
-        ["goodput", "throughput", "error_share", "failed"]
-            .map(|number| format!("put-readings.{number}")),
+        [
+            "goodput",
+            "throughput",
+            "error_share",
+            "failed",
+            "client_wait_time.mean",
+            "bytes_received_per_answer",
+            "bytes_received_per_s",
+            "bytes_sent_per_s",
+        ]
+        .map(|number| format!("put-readings.{number}")),
     );
     names.extend(["engine.busy_share", "engine.lag_p99"].map(str::to_owned));
     let study = Seeded {
@@ -381,6 +390,42 @@ fn every_number_that_a_study_can_name_has_a_value() {
             "{name}: {cell:?}"
         );
     }
+}
+
+/// Each answer of the seeded trials has 90 bytes, each request 260.
+#[test]
+fn conditions_on_bytes_and_on_the_wait_in_the_client_hold_or_fail() {
+    let waiting = || Seeded {
+        waits: true,
+        ..Seeded::plain(&[], 3)
+    };
+    let outcome = |number: &str, limit: f64| {
+        let study = Seeded {
+            thresholds: vec![format!("put-readings.{number} < {limit}")],
+            ..waiting()
+        };
+        let mut model = seeded_model(&study);
+        let cell = model.thresholds.remove(0).cells.remove(0);
+        assert_eq!(cell.reason, None, "{number}");
+        let per_s = model.cells[0].throughput.unwrap().point;
+        (cell.holds, cell.observed.unwrap(), per_s)
+    };
+    let (is_below_90, observed, per_s) = outcome("bytes_received_per_answer", 90.0);
+    assert_eq!((is_below_90, observed.as_str()), (false, "90.0 B"));
+    assert!(outcome("bytes_received_per_answer", 90.5).0);
+    for (number, bytes) in [("bytes_received_per_s", 90.0), ("bytes_sent_per_s", 260.0)] {
+        assert!(!outcome(number, per_s * bytes * 0.999).0, "{number}");
+        assert!(outcome(number, per_s * bytes * 1.001).0, "{number}");
+        let observed = outcome(number, 1.0).1;
+        assert!(observed.ends_with("iB/s"), "{number}: {observed}");
+    }
+    let response_us = seeded_model(&waiting()).cells[0]
+        .response
+        .mean
+        .unwrap()
+        .point;
+    assert!(!outcome("client_wait_time.mean", response_us * 0.49).0);
+    assert!(outcome("client_wait_time.mean", response_us * 0.51).0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Conditions on a cell's numbers: `path op value unit`.
 
 use waggle_metrics::{CATALOGUE, Row, Subject, Unit};
-use waggle_units::{parse_duration, parse_number, parse_rate};
+use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{Checker, request::RESERVED_NAMES};
 use crate::{
@@ -249,6 +249,8 @@ pub(super) fn in_unit(text: &str, unit: Unit) -> Option<f64> {
         Unit::Time => time(text),
         Unit::Rate => parse_rate(text),
         Unit::Count => parse_number(text),
+        Unit::Bytes => parse_bytes(text),
+        Unit::ByteRate => parse_byte_rate(text),
         Unit::Share => match text.strip_suffix('%') {
             Some(percent) => parse_number(percent).map(|percent| percent / 100.0),
             None => parse_number(text).filter(|share| *share <= 1.0),
@@ -267,6 +269,8 @@ fn expects(unit: Unit) -> &'static str {
         Unit::Count => "a count such as 0",
         Unit::Share => "a share such as 1% or 0.01",
         Unit::Cpus => "CPUs such as 0.5 or 50%",
+        Unit::Bytes => "a size such as 4KiB",
+        Unit::ByteRate => "a rate such as 10MiB/s",
     }
 }
 
@@ -277,6 +281,8 @@ pub(super) fn suffix_expected(unit: Unit) -> &'static str {
         Unit::Rate => "one of /s, /min, /h",
         Unit::Count => "none",
         Unit::Share | Unit::Cpus => "% or none",
+        Unit::Bytes => "one of B, kB, MB, GB, KiB, MiB, GiB",
+        Unit::ByteRate => "one of B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s",
     }
 }
 
@@ -310,6 +316,18 @@ mod tests {
             "sessions.failed == 0",
             Some(("sessions.failed", ThresholdOp::Equal, 0.0)),
         );
+        check(
+            "bytes_received_per_answer < 1.5KiB",
+            Some(("bytes_received_per_answer", ThresholdOp::Less, 1536.0)),
+        );
+        check(
+            "bytes_sent_per_s >= 10 MB/s",
+            Some(("bytes_sent_per_s", ThresholdOp::GreaterOrEqual, 10e6)),
+        );
+        check(
+            "login.client_wait_time.mean < 1ms",
+            Some(("login.client_wait_time.mean", ThresholdOp::Less, 1e3)),
+        );
         for wrong in [
             "",
             "<",
@@ -322,6 +340,9 @@ mod tests {
             "failed now < 1",
             "logout.failed == 0",
             "login.achieved_share > 1%",
+            "login.bytes_sent_per_s > 1B/s",
+            "bytes_sent_per_s > 1B",
+            "bytes_received_per_answer < 100",
             "delivery.missing == 0",
         ] {
             check(wrong, None);

@@ -33,7 +33,7 @@ pub(crate) struct Seeded {
     pub(crate) repeat: u32,
     /// Trials of the order that have run; `None`: all.
     pub(crate) ran: Option<usize>,
-    /// Conditions beside the study's two; of a number alone it is that it must be at least 0.
+    /// Conditions beside the study's two; of a number alone it is that it must be at least 0. A limit is in the base unit.
     pub(crate) thresholds: Vec<String>,
     /// A log line of the trial that fails.
     pub(crate) log_line: String,
@@ -52,6 +52,8 @@ pub(crate) struct Seeded {
     pub(crate) falls: bool,
     /// CPUs were kept awake.
     pub(crate) kept_awake: bool,
+    /// Half of each response time is a wait in the client.
+    pub(crate) waits: bool,
 }
 
 /// What is wrong in a cell.
@@ -114,6 +116,7 @@ impl Seeded {
             is_searched: false,
             falls: false,
             kept_awake: false,
+            waits: false,
         }
     }
 
@@ -441,9 +444,14 @@ impl Seeded {
             value,
         };
         let asked = self.thresholds.iter();
-        let asked = asked.map(|text| match text.strip_suffix(" == 0") {
-            Some(number) => threshold(number, Comparison::Equal, 0.0, "0"),
-            None => threshold(text, Comparison::GreaterOrEqual, 0.0, "0"),
+        let asked = asked.map(|text| {
+            if let Some(number) = text.strip_suffix(" == 0") {
+                threshold(number, Comparison::Equal, 0.0, "0")
+            } else if let Some((number, value)) = text.split_once(" < ") {
+                threshold(number, Comparison::Less, value.parse().unwrap(), value)
+            } else {
+                threshold(text, Comparison::GreaterOrEqual, 0.0, "0")
+            }
         });
         if !self.steps.is_empty() {
             let own = threshold("orders.response_time.p99", Comparison::Less, 1e3, "1ms");

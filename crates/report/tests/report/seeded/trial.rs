@@ -218,7 +218,12 @@ fn interval(
     let failed: u64 = requests.map(|failure| failure.count).sum();
     let succeeded = answered.saturating_sub(failed);
     let typical_us = made.typical_us(place, rate);
-    let response = spread(succeeded, typical_us);
+    let service = spread(succeeded, typical_us);
+    let response = if seeded.waits {
+        spread(succeeded, 2.0 * typical_us)
+    } else {
+        service.clone()
+    };
     let failed_time = spread(failed, 900.0);
     let lost_count = if made.is(Wrong::Miscounts) && place == WARM_UP + 1 {
         2
@@ -254,7 +259,7 @@ fn interval(
     };
     let histograms = IntervalHistograms {
         response_time: &response,
-        service_time: &response,
+        service_time: &service,
         failed_time: &failed_time,
         lag: &spread(succeeded, 8.0),
         connect_time: None,
