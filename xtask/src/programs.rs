@@ -102,7 +102,14 @@ impl Program {
 
     /// The command that runs all of it.
     pub(crate) fn alone(&self) -> String {
-        format!("cargo test -p {} {}", self.package, self.target)
+        let (package, target) = (&self.package, &self.target);
+        let test = format!("cargo test -p {package} {target}");
+        // Where one target is named, cargo does not build the examples that its tests start.
+        if target.starts_with("--test") {
+            format!("cargo build -p {package} --examples && {test}")
+        } else {
+            test
+        }
     }
 
     /// The command that runs one of its tests.
@@ -142,12 +149,12 @@ mod tests {
             [
                 "cargo test -p waggle-a --lib",
                 "cargo test -p waggle-a --bin a",
-                "cargo test -p waggle-a --test it"
+                "cargo build -p waggle-a --examples && cargo test -p waggle-a --test it"
             ]
         );
         assert_eq!(
             found[2].test_alone("load::stops"),
-            "cargo test -p waggle-a --test it -- --exact load::stops"
+            "cargo build -p waggle-a --examples && cargo test -p waggle-a --test it -- --exact load::stops"
         );
         assert!(
             found

@@ -67,6 +67,11 @@ pub(crate) fn test(root: &Root, chosen: &[String], steps: &mut Steps) {
                 .iter()
                 .any(|word| part.name().contains(word.as_str()))
     });
+    if parts.is_empty() {
+        steps.run_part("test", "cargo xtask test", || {
+            bail!("no part has {} in its name", chosen.join(" or "))
+        });
+    }
     let at_once = PARTS_PER_CPU * thread::available_parallelism().map_or(1, usize::from);
     let (mut passed, mut failed) = (0, 0);
     in_parallel(
@@ -124,9 +129,16 @@ impl Part {
             Self::Browser => {
                 let mut node = Command::new("node");
                 node.args(["--test", "--test-reporter=tap", "tests/browser/"]);
+                let seeded = root.target().join("debug/examples/seeded_report");
+                node.env("WAGGLE_SEEDED_REPORT", seeded);
                 node
             }
-            Self::Deploy => Command::new("deploy/test"),
+            Self::Deploy => {
+                let mut deploy = Command::new("deploy/test");
+                let gateway = root.target().join("debug/waggle-gateway");
+                deploy.env("WAGGLE_CHECK_GATEWAY", gateway);
+                deploy
+            }
         };
         command.current_dir(root.path());
         command
@@ -155,6 +167,16 @@ impl Part {
             alone: self.test_alone(name),
         };
         names.iter().map(failure).collect()
+    }
+
+    /// Whether the output says that tests came to their end.
+    fn is_concluded(&self, output: &str) -> bool {
+        let starts = |start: &str| output.lines().any(|line| line.starts_with(start));
+        match self {
+            Self::Program(_) | Self::Documentation => starts("test result: ok."),
+            Self::Browser => starts("# pass ") && !starts("# pass 0"),
+            Self::Deploy => starts("ok "),
+        }
     }
 
     /// The command that runs all of it.
@@ -203,9 +225,10 @@ impl Part {
             // It is shown from there; that it could not be written there is said by what cannot be read.
             let _ = fs::write(&log, &output);
         }
+        // A program that ended early, before it said how its tests went, has not passed.
         let failures = match ran {
-            Ok(()) => Vec::new(),
-            Err(_) => self.failures(&output),
+            Ok(()) if self.is_concluded(&output) => Vec::new(),
+            _ => self.failures(&output),
         };
         let passed = match self {
             Self::Program(_) | Self::Documentation => Some(outputs::rust(&output).passed),
@@ -291,13 +314,10 @@ mod tests {
                 "\nfailures:\n    {name}\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n"
             )
         };
-        let one = "cargo test -p waggle-cli --test it -- --exact load::ends";
-        check(&program, &failed("load::ends"), &[one]);
-        check(
-            &program,
-            "Segmentation fault",
-            &["cargo test -p waggle-cli --test it"],
-        );
+        let all = "cargo build -p waggle-cli --examples && cargo test -p waggle-cli --test it";
+        let one = format!("{all} -- --exact load::ends");
+        check(&program, &failed("load::ends"), &[&one]);
+        check(&program, "Segmentation fault", &[all]);
         let one = "cargo test --workspace --doc -- 'crates/a/src/lib.rs - (line 3)'";
         check(
             &Part::Documentation,

@@ -1,7 +1,8 @@
 //! A small store of readings for end-to-end tests: it is the system under study there.
 //!
-//! `faulty_store LISTEN FAULT`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
-//! gives them back by offset. Its first line is the address that it listens on. FAULT is `none` or `dies` (with its last words, two seconds after somebody first connected).
+//! `faulty_store LISTEN FAULT [FILE]`: takes `PUT …` bodies of stamped line protocol, keeps keys and times in memory and
+//! gives them back by offset. Its first line is the address that it listens on. FAULT is `none`, and then the first body that comes
+//! makes FILE, or `dies`: it ends with its last words as soon as FILE is there.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,14 +10,15 @@
     reason = "a test's program: any surprise should end it, loudly; its address is what it prints"
 )]
 
-use std::{io::Write, sync::Mutex, thread, time::Duration};
+use std::{fs, io::Write, path::PathBuf, sync::Mutex, thread, time::Duration};
 
 use waggle_testkit::{
     Listener,
     http::{Reply, Request, Server, answer, between, ok},
 };
 
-const DIES_AFTER: Duration = Duration::from_secs(2);
+/// How often a store that is to die looks for its file.
+const POLL: Duration = Duration::from_millis(20);
 const DIED: i32 = 7;
 
 fn main() {
@@ -26,23 +28,40 @@ fn main() {
         return;
     }
     let address = listen.parse().unwrap();
-    match arguments.next().unwrap().as_str() {
+    let fault = arguments.next().unwrap();
+    let file = arguments.next().map(PathBuf::from);
+    match fault.as_str() {
         "none" => {
+            // One that an earlier life has left.
+            file.as_ref().map(fs::remove_file);
             let records = Mutex::new(Vec::new());
             let reply = move |request: &Request| {
+                if request.method == "PUT"
+                    && let Some(file) = &file
+                {
+                    fs::write(file, "").unwrap();
+                }
                 Reply::Answer(reply(&mut records.lock().unwrap(), request))
             };
             let server = Server::start_at(address, reply);
             println!("{}", server.address);
             server.serve_forever()
         }
-        "dies" => Listener::start_at(address, |_, _| die()).serve_forever(),
+        "dies" => {
+            let file = file.unwrap();
+            thread::spawn(move || {
+                while !file.exists() {
+                    thread::sleep(POLL);
+                }
+                die();
+            });
+            Listener::start_at(address, |_, _| {}).serve_forever()
+        }
         fault => panic!("{fault} is no fault"),
     }
 }
 
 fn die() {
-    thread::sleep(DIES_AFTER);
     let mut log = std::io::stderr();
     writeln!(log, "fatal: the last words of a store").unwrap();
     std::process::exit(DIED);

@@ -28,7 +28,7 @@ const STRETCH_INTERVALS: u64 = 3;
 /// The load ends by itself after this, whatever happens.
 const AT_MOST: Duration = Duration::from_secs(5);
 /// How long the next interval is awaited.
-const WAIT: Duration = Duration::from_secs(1);
+const WAIT: Duration = Duration::from_secs(10);
 
 /// What the engine can do with one shape of load.
 #[derive(Debug, Clone, Copy, PartialEq)]

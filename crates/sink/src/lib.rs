@@ -1,9 +1,9 @@
 //! The sink: moves records from Kafka to InfluxDB, so that none is lost and none waits long.
 //!
-//! A thread reads ([`consumer`]) into a bounded [`backlog`], where messages gather to batches; lanes ([`lane`]) write a batch each.
-//! An offset is committed when everything before it is in the database or in the dead-letter topic ([`offsets`]). What is read
+//! A thread reads (`consumer`) into a bounded `backlog`, where messages gather to batches; lanes (`lane`) write a batch each.
+//! An offset is committed when everything before it is in the database or in the dead-letter topic (`offsets`). What is read
 //! twice is written twice, which changes nothing in the database. Lines that cannot be written are found by
-//! [`verdict`] (what the database says) and [`sieve`] (which lines it means).
+//! `verdict` (what the database says) and `sieve` (which lines it means).
 
 mod back_off;
 mod backlog;

@@ -10,7 +10,7 @@ use crate::desk::{Desk, Parts, shown};
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.study(&Parts {
-        measure: "6s",
+        measure: "15s",
         ..Parts::default()
     });
     let file = desk.path().join("study.yaml");

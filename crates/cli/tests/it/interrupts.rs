@@ -2,9 +2,10 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use waggle_testkit::wait_until;
 
 use crate::desk::{Desk, Parts};
@@ -37,14 +38,8 @@ fn until_second_trial(child: &mut Child) {
     panic!("the run ended before its second trial: {seen:#?}");
 }
 
-fn signal(child: &Child, name: &str) {
-    assert!(
-        Command::new("kill")
-            .args([name, &child.id().to_string()])
-            .status()
-            .unwrap()
-            .success()
-    );
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 fn trials(desk: &Desk) -> Vec<(u32, u32)> {
@@ -70,10 +65,15 @@ fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
     let desk = Desk::new();
     let mut child = started(&desk);
     until_second_trial(&mut child);
-    signal(&child, "-INT");
+    send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     desk.assert_none_left();
-    assert_eq!(trials(&desk), [(1, 1)]);
+    // On a busy machine the second trial may have come to its end before the signal.
+    let kept = trials(&desk);
+    assert!(
+        (1..3).contains(&kept.len()) && [(1, 1), (1, 2)].starts_with(&kept),
+        "{kept:?}"
+    );
     assert!(desk.run_folder().join("report.html").is_file());
     resumes_to_the_end(&desk);
 }
@@ -83,7 +83,7 @@ fn sigkill_leaves_no_process_and_resume_does_the_rest() {
     let desk = Desk::new();
     let mut child = started(&desk);
     until_second_trial(&mut child);
-    signal(&child, "-KILL");
+    send(&child, Signal::KILL);
     child.wait().unwrap();
     wait_until("all processes are gone", || {
         desk.processes_left().is_empty()

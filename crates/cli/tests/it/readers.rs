@@ -22,7 +22,7 @@ fn progress_without_a_reader_loses_nothing() {
     let desk = Desk::new();
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap();
     let url = server.address().to_string();
-    let flags = ["load", &url, "-c", "2", "-d", "500ms", "--interval", "50ms"];
+    let flags = ["load", &url, "-c", "2", "-d", "3s", "--interval", "50ms"];
     let output = desk
         .waggle(&[&flags[..], &["--json"]].concat())
         .stderr(unread())

@@ -37,7 +37,7 @@ load:
 schedule:
   warm_up: { until: time, at_most: 500ms }
   measure: 2s
-  drain: { at_most: 2s }
+  drain: { at_most: 10s }
   repeat: 1
 noisy_above: 10
 measure:

@@ -305,7 +305,7 @@ fn clients_that_are_too_slow_are_let_go() {
     let (_folder, file) = store();
     // Long enough that this test itself is not the slow one, which connects first and then sends.
     let flags = [
-        "--head-timeout=1s",
+        "--head-timeout=10s",
         "--body-timeout=10ms",
         "--idle-timeout=10ms",
     ];

@@ -280,7 +280,7 @@ fn queries_that_take_long_end_and_are_bounded_and_nothing_else_waits_for_them() 
         &*url,
         "--influxdb-org=o",
         "--influxdb-bucket=b-{topic}",
-        "--query-timeout=2s",
+        "--query-timeout=10s",
         "--readers=1",
     ];
     let mut command = kafka_command("127.0.0.1:1", &flags);
@@ -302,7 +302,7 @@ fn queries_that_take_long_end_and_are_bounded_and_nothing_else_waits_for_them() 
     // One is worked on, sixteen wait, one is too many.
     assert_eq!(statuses, [&[429][..], &[504; 17]].concat());
     assert!(
-        asked.elapsed() < Duration::from_secs(30),
+        asked.elapsed() < Duration::from_secs(180),
         "{:?}",
         asked.elapsed()
     );

@@ -165,7 +165,7 @@ fn at_sigterm_it_answers_what_it_took_in_and_ends() {
 #[test]
 fn at_sigterm_a_body_on_its_way_is_still_taken() {
     let (_folder, file) = store();
-    let mut gateway = Gateway::start(&file, &[]);
+    let mut gateway = Gateway::start(&file, &["--drain-timeout=1m"]);
     let mut idle = gateway.client();
     idle.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(idle.answer().unwrap().status, 200);

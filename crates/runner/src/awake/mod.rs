@@ -28,7 +28,7 @@ const AWAKE: &str = "awake";
 /// First word of the line that tells why they do not.
 const NOT_AWAKE: &str = "failed";
 /// It must have said so by then: a loop of the idle class gets little of a CPU on which others work.
-const START_AT_MOST: Duration = Duration::from_secs(30);
+const START_AT_MOST: Duration = Duration::from_secs(120);
 const LINE_MAX_BYTES: u64 = 4096;
 /// Where groups of processes and their limits are shown.
 const CGROUPS: &str = "/sys/fs/cgroup";

@@ -147,7 +147,7 @@ fn results_say_it_and_the_loops_count_nowhere() {
 
 #[test]
 fn loops_that_end_in_mid_trial_are_told() {
-    let bench = bench("4s");
+    let bench = bench("15s");
     let (mut child, mut lines) = under_way(&bench);
     let loops = Pid::from_raw(i32::try_from(loops_of(&child)).unwrap()).unwrap();
     kill_process(loops, Signal::KILL).unwrap();

@@ -31,7 +31,7 @@ const FAMILY: &str = "for each in /proc/[0-9]*; do \
 
 #[test]
 fn a_store_is_killed_and_comes_back_while_load_goes_on() {
-    let study = disturbed("8s", "{ kill: store, at: 500ms, again_after: 1s }");
+    let study = disturbed("15s", "{ kill: store, at: 500ms, again_after: 3s }");
     let bench = Bench::new(&system(FAMILY), &study);
     let run = bench.results();
     let trial = &run.trials[0];
@@ -81,7 +81,7 @@ fn a_store_is_killed_and_comes_back_while_load_goes_on() {
 #[test]
 fn a_store_that_does_not_come_back_fails_the_trial_with_its_last_words() {
     let once = "test -e lived && { echo no second life; exit 3; }; touch lived; exec STORE $0";
-    let study = disturbed("4s", "{ kill: store, at: 500ms, again_after: 100ms }");
+    let study = disturbed("60s", "{ kill: store, at: 500ms, again_after: 100ms }");
     let bench = Bench::new(&system(once), &study);
     let run = bench.results();
     let TrialEnd::Failed {

@@ -49,9 +49,9 @@ load:
   model: closed
   connections: 2
 {load}
-  request: {{ name: ask, timeout: 5s, {request} }}
+  request: {{ name: ask, timeout: 60s, {request} }}
 schedule:
-  measure: {{ requests: 40, at_most: 20s }}
+  measure: {{ requests: 40, at_most: 120s }}
   repeat: 1
 measure: {{ interval: 100ms }}
 "
@@ -133,7 +133,7 @@ fn without_keep_alive_each_request_has_a_connection_of_its_own() {
     let seen = Requests::default();
     let server = Server::start(seen.reply());
     let system = format!("{{ url: 'http://{}', verify: false }}", server.address);
-    let load = "  keep_alive: false\n  connect_timeout: 3s";
+    let load = "  keep_alive: false\n  connect_timeout: 60s";
     let bench = study(
         &system,
         load,

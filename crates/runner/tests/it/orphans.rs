@@ -70,7 +70,7 @@ pub(super) fn pid_of(child: &Child) -> Pid {
 fn a_killed_waggle_leaves_nothing_behind_and_can_be_resumed() {
     let bench = Bench::new(&one_store(FAMILY), &long_study());
     let (mut child, _lines) = under_way(&bench);
-    assert!(living(&bench).len() >= 4, "{:?}", living(&bench));
+    wait_until("the family is there", || living(&bench).len() >= 4);
     kill_process(pid_of(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
     assert_all_gone(&bench);

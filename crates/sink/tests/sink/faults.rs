@@ -67,6 +67,13 @@ fn a_database_that_dies_is_waited_for_with_bounded_memory() {
     let sink = Sink::start(&flags, database.token());
     log.put("waits", 2, &messages("waits", 0..1_000, 1));
     wait_for_keys(&database, "waits", 0..1_000);
+    // The database has them before the sink knows that it has.
+    wait_until("commit of the first", || {
+        log.committed("group-of-waits", "waits", 2)
+            .iter()
+            .sum::<i64>()
+            == 1_000
+    });
     database.kill();
     log.put("waits", 2, &messages("waits", 1_000..41_000, 2));
     log.flush();
