@@ -13,6 +13,7 @@ pub(crate) struct Sampler {
     clock: Clock,
     at: Instant,
     before: Vec<Usage>,
+    has_rows: bool,
 }
 
 impl Sampler {
@@ -21,7 +22,13 @@ impl Sampler {
             clock,
             at,
             before: usage,
+            has_rows: false,
         }
+    }
+
+    /// Whether no period has ended so far.
+    pub(crate) fn has_no_rows(&self) -> bool {
+        !self.has_rows
     }
 
     /// The rows of the period that ends now.
@@ -37,6 +44,7 @@ impl Sampler {
         };
         let rows = usage.iter().map(row).collect();
         self.at = at;
+        self.has_rows = true;
         self.before = usage;
         rows
     }

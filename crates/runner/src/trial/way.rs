@@ -92,6 +92,11 @@ impl Trial<'_> {
             };
             self.under_load(loaded, phases, report, beside).await
         };
+        if sampler.has_no_rows() {
+            // The load was shorter than the sampling period.
+            self.write_usage(&mut sampler, &means.driver)
+                .map_err(|cut| cut.at(PhaseName::Finish))?;
+        }
         report.disturbances = disturbing.told();
         report.measured(&load.progress, self.order.cell);
         if let Err(stop) = came {
@@ -296,12 +301,17 @@ impl Trial<'_> {
             // Late samples are not made up for: a row says how long its period was by its instant.
             next = (next + period).max(Instant::now());
             tokio::time::sleep_until(next).await;
-            for row in sampler.sample(Instant::now(), driver.usage()) {
-                if let Err(problem) = self.writer.borrow_mut().resource(&row) {
-                    return problem.into();
-                }
+            if let Err(cut) = self.write_usage(sampler, driver) {
+                return cut;
             }
         }
+    }
+
+    fn write_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Cut> {
+        for row in sampler.sample(Instant::now(), driver.usage()) {
+            self.writer.borrow_mut().resource(&row)?;
+        }
+        Ok(())
     }
 
     async fn drain<D: Driver, N: Line>(

@@ -22,7 +22,7 @@ const IDLE: &str = "5";
 fn bench(measure: &str) -> Bench {
     Bench::new(
         &one_store("[STORE, '${port.http}']"),
-        &study("one-store", "").replace("measure: 500ms", &format!("measure: {measure}")),
+        &study("one-store", "").replace("measure: 2s", &format!("measure: {measure}")),
     )
 }
 

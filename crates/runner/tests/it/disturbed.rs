@@ -17,7 +17,7 @@ fn system(script: &str) -> String {
 
 fn disturbed(measure: &str, disturb: &str) -> String {
     let text = study("one-store", DELIVERY);
-    let text = text.replace("measure: 500ms", &format!("measure: {measure}"));
+    let text = text.replace("measure: 2s", &format!("measure: {measure}"));
     text.replace(
         "measure:\n  interval",
         &format!("disturb: [{disturb}]\nmeasure:\n  interval"),

@@ -13,7 +13,7 @@ fn run(fault: &str) -> (Bench, Run, LedgerInfo) {
     let mut study = study("one-store", DELIVERY);
     for (old, new) in [
         ("  warm_up: { until: time, at_most: 200ms }\n", ""),
-        ("measure: 500ms", "measure: { requests: 100 }"),
+        ("measure: 2s", "measure: { requests: 100 }"),
     ] {
         assert!(study.contains(old), "{study}");
         study = study.replace(old, new);

@@ -118,7 +118,7 @@ verify:
     )
 }
 
-/// A study of half a second of load on `system`.
+/// A study of two seconds of load on `system`.
 fn study(system: &str, more: &str) -> String {
     format!(
         "
@@ -137,7 +137,7 @@ load:
     records: {{ from: records.lp, per_request: 20 }}
 schedule:
   warm_up: {{ until: time, at_most: 200ms }}
-  measure: 500ms
+  measure: 2s
   drain: {{ at_most: 6s }}
   ready: {{ at_most: 20s }}
   cool_down: 100ms

@@ -107,7 +107,7 @@ fn a_process_that_lost_its_parent_counts_for_its_component() {
 fn a_component_that_dies_under_load_fails_the_trial() {
     let dies = scripted("STORE $1 & sleep 0.4; echo my end; kill -9 $$", "/ready");
     // Its death ends the trial.
-    let study = study("scripted", "").replace("measure: 500ms", "measure: 60s");
+    let study = study("scripted", "").replace("measure: 2s", "measure: 60s");
     let run = Bench::new(&dies, &study).results();
     let TrialEnd::Failed {
         phase,
@@ -282,7 +282,11 @@ fn a_folder_of_another_study_is_not_gone_on_with() {
     bench.results();
     assert!(bench.run(&["resume"]).status.success());
     let text = read(&bench.path("study.yaml"));
-    std::fs::write(bench.path("study.yaml"), text.replace("500ms", "600ms")).unwrap();
+    std::fs::write(
+        bench.path("study.yaml"),
+        text.replace("measure: 2s", "measure: 3s"),
+    )
+    .unwrap();
     let output = bench.run(&["resume"]);
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
