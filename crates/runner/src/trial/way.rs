@@ -92,11 +92,7 @@ impl Trial<'_> {
             };
             self.under_load(loaded, phases, report, beside).await
         };
-        if sampler.has_no_rows() {
-            // The load was shorter than the sampling period.
-            self.write_usage(&mut sampler, &means.driver)
-                .map_err(|cut| cut.at(PhaseName::Finish))?;
-        }
+        self.write_missed_usage(&mut sampler, &means.driver)?;
         report.disturbances = disturbing.told();
         report.measured(&load.progress, self.order.cell);
         if let Err(stop) = came {
@@ -305,6 +301,15 @@ impl Trial<'_> {
                 return cut;
             }
         }
+    }
+
+    /// The one row of a load that was shorter than the sampling period.
+    fn write_missed_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Stop> {
+        if !sampler.has_no_rows() {
+            return Ok(());
+        }
+        self.write_usage(sampler, driver)
+            .map_err(|cut| cut.at(PhaseName::Finish))
     }
 
     fn write_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Cut> {
