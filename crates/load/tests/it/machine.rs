@@ -99,11 +99,15 @@ fn more_connections_than_files_are_refused_before_anything_is_sent() {
         let told = told(command(TEST, "client", &[]));
         assert_eq!((&*told["open"], &*told["failures"]), ("200", "[]"));
         let error = &told["many"];
-        assert!(error.starts_with("the load needs 5"), "{error}");
-        assert!(
-            error.ends_with("open files and the limit is 500; raise it with ulimit -n"),
-            "{error}"
-        );
+        // Files that are open already count: the server may not have closed all of its 200 connections yet.
+        let needed = error
+            .strip_prefix("the load needs ")
+            .and_then(|rest| {
+                rest.strip_suffix(" open files and the limit is 500; raise it with ulimit -n")
+            })
+            .unwrap_or_else(|| panic!("{error}"));
+        let needed: u64 = needed.parse().unwrap();
+        assert!((500..800).contains(&needed), "{error}");
         assert_eq!(told["answered"], told["succeeded"]);
         return;
     }
