@@ -266,7 +266,7 @@ fn run_into(log: &Path, command: &mut Command) -> Result<()> {
     }
 }
 
-/// How a child has ended; `None`: it has not, and was killed.
+/// How a child has ended; `None`: it has not, and was killed with all that it had started.
 fn ended_within(child: &mut Child, at_most: Duration) -> io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     while start.elapsed() < at_most {
@@ -275,9 +275,32 @@ fn ended_within(child: &mut Child, at_most: Duration) -> io::Result<Option<ExitS
         }
         thread::sleep(POLL);
     }
+    let all = descendants(child.id());
     child.kill()?;
     child.wait()?;
+    // Servers that its tests started would live on.
+    let mut kill = Command::new("kill");
+    kill.arg("-KILL").args(all.iter().map(u32::to_string));
+    // One that is gone already misses nothing.
+    if !all.is_empty() {
+        kill.stderr(Stdio::null()).status()?;
+    }
     Ok(None)
+}
+
+/// The processes that a process has started, and those that these have started.
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        next += 1;
+        let threads = fs::read_dir(format!("/proc/{parent}/task"));
+        for thread in threads.into_iter().flatten().filter_map(Result::ok) {
+            let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            found.extend(children.split_whitespace().flat_map(str::parse::<u32>));
+        }
+    }
+    found.split_off(1)
 }
 
 /// A word of a shell's.
@@ -287,9 +310,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::{path::PathBuf, process::Command, time::Duration};
 
-    use super::Part;
+    use super::{Part, ended_within};
     use crate::programs::Program;
 
     fn check(part: &Part, output: &str, expected: &[&str]) {
@@ -299,6 +322,25 @@ mod tests {
             .map(|failure| failure.alone)
             .collect();
         assert_eq!(found, expected, "{part:?}");
+    }
+
+    #[test]
+    fn a_part_that_hangs_is_killed_with_all_that_it_started() {
+        // The pipe ends when the last process that holds it has ended.
+        let mut child = Command::new("sh")
+            .args(["-c", "echo up; sh -c 'sleep 1000; true'; true"])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+        while super::descendants(child.id()).len() < 2 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(ended_within(&mut child, Duration::ZERO).unwrap(), None);
+        std::io::Read::read_to_string(&mut output, &mut line).unwrap();
+        assert_eq!(line, "up\n");
     }
 
     #[test]

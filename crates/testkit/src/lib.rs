@@ -3,7 +3,7 @@
 //!
 //! - [`http::Server`] answers by a function of each request, in the clear or over TLS; [`Listener`] hands out raw connections.
 //! - [`http::Connection`] sends bytes as they are given and reads answers.
-//! - [`wait_until`] and [`wait_for`] wait for what others do.
+//! - [`wait_until`] and [`wait_for`] wait for what others do, [`Lines`] for what a child writes.
 //! - [`Kafka`], [`Influxdb`] and [`Telegraf`] are the real programs, each in a folder of its own; [`Proxy`] and [`SmallDisk`] make
 //!   networks and disks fail.
 //!
@@ -20,6 +20,7 @@ pub mod faults;
 pub mod http;
 mod influxdb;
 mod kafka;
+mod lines;
 mod listener;
 mod process;
 mod programs;
@@ -35,6 +36,7 @@ pub mod writers;
 
 pub use influxdb::Influxdb;
 pub use kafka::Kafka;
+pub use lines::Lines;
 pub use listener::{Listener, Socket};
 pub use process::{Process, free_port};
 pub use programs::program;

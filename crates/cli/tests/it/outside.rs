@@ -2,14 +2,13 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
     net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
 };
 
 use waggle_results::{Run, TrialEnd};
-use waggle_testkit::Kafka;
+use waggle_testkit::{Kafka, Lines};
 
 use crate::{
     desk::{Desk, Parts, shown},
@@ -32,9 +31,7 @@ impl Store {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        let mut told = BufReader::new(child.stdout.take().unwrap());
-        told.read_line(&mut line).unwrap();
+        let line = Lines::new(child.stdout.take().unwrap()).wait_for(":");
         let address = line.trim().parse().unwrap();
         Self { child, address }
     }

@@ -2,13 +2,12 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Output, Stdio},
 };
 
-use waggle_testkit::{http, wait_until};
+use waggle_testkit::{Lines, http, wait_until};
 
 use crate::{
     desk::{Desk, Parts, shown},
@@ -59,15 +58,6 @@ fn fine(output: &Output) -> String {
 fn refused(output: &Output, expected: &str) {
     assert_eq!(output.status.code(), Some(2), "{}", shown(output));
     assert!(shown(output).contains(expected), "{}", shown(output));
-}
-
-/// Reads lines until one contains the text.
-fn read_until(lines: &mut impl BufRead, text: &str) -> String {
-    let mut all = String::new();
-    while !all.contains(text) {
-        assert!(lines.read_line(&mut all).unwrap() > 0, "it ended: {all}");
-    }
-    all
 }
 
 fn interrupt(child: &Child) {
@@ -144,16 +134,16 @@ fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
     );
 }
 
-/// A system that is up, with what it told.
-fn up(desk: &Desk) -> (Child, BufReader<std::process::ChildStdout>, String) {
+/// A system that is up, with what it wrote.
+fn up(desk: &Desk) -> (Child, Lines) {
     fine(&output(desk, &["system", "fetch", "fetched"]));
     let mut child = waggle(desk, &["system", "up", "fetched", "replicas=2"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let told = read_until(&mut lines, "brings it down");
-    (child, lines, told)
+    let mut lines = Lines::new(child.stdout.take().unwrap());
+    lines.wait_for("brings it down");
+    (child, lines)
 }
 
 fn state(desk: &Desk) -> std::path::PathBuf {
@@ -171,7 +161,8 @@ fn nothing_left(desk: &Desk) {
 #[test]
 fn a_system_is_up_until_somebody_brings_it_down() {
     let desk = desk();
-    let (mut child, _lines, told) = up(&desk);
+    let (mut child, lines) = up(&desk);
+    let told = lines.text();
     let endpoint = told
         .lines()
         .find(|line| line.starts_with("  records "))
@@ -205,11 +196,11 @@ fn a_system_is_up_until_somebody_brings_it_down() {
 #[test]
 fn ctrl_c_brings_it_down_and_what_a_kill_leaves_is_cleared_away() {
     let desk = desk();
-    let (mut child, _lines, _) = up(&desk);
+    let (mut child, _lines) = up(&desk);
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     nothing_left(&desk);
-    let (mut child, _lines, _) = up(&desk);
+    let (mut child, _lines) = up(&desk);
     child.kill().unwrap();
     child.wait().unwrap();
     wait_until("what was up is gone", || desk.processes_left().is_empty());
@@ -254,23 +245,16 @@ pub(crate) fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
 pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&str)) {
     let desk = Desk::new();
     let waggle = |arguments: &[&str]| in_project(&desk, arguments);
-    let log = fs::File::create(desk.path().join("said")).unwrap();
     let mut child = waggle(&["system", "up", system, "--ready-within=600"])
         .args(levels)
         .stdout(Stdio::piped())
-        .stderr(log)
         .spawn()
         .unwrap();
-    let mut told = String::new();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    while !told.contains("brings it down") {
-        let length = lines.read_line(&mut told).unwrap();
-        let said = || fs::read_to_string(desk.path().join("said")).unwrap();
-        assert!(length > 0, "it ended: {told}{}", said());
-    }
+    let mut lines = Lines::new(child.stdout.take().unwrap());
+    lines.wait_for("brings it down");
     let state = desk.path().join("state/waggle/systems").join(system);
     assert!(state.exists());
-    while_up(&told);
+    while_up(lines.text());
     let down = waggle(&["system", "down", system]).output().unwrap();
     assert_eq!(down.status.code(), Some(0), "{}", shown(&down));
     assert_eq!(child.wait().unwrap().code(), Some(0));

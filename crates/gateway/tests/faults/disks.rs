@@ -1,13 +1,13 @@
 //! Disks without room, by a file system that is small for true: below Kafka, and below the embedded store.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use waggle_testkit::faults::Found;
 use waggle_testkit::http::{Connection, put};
 use waggle_testkit::writers::{Account, Fate, Load, Writers, key};
-use waggle_testkit::{Kafka, Process, SmallDisk, free_port};
+use waggle_testkit::{Kafka, Process, SmallDisk, free_port, try_for, wait_until};
 
 /// What is waited for comes within this time, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -39,16 +39,14 @@ impl Gateway {
 
     /// Until its answer to a record is this status, at which it says this.
     fn wait_for(&self, status: u16, said: &str) {
-        let begun = Instant::now();
-        loop {
-            let answer = Connection::ask(self.address, &put("other", "m f=1")).unwrap();
-            if answer.status == status && answer.body.contains(said) {
-                return;
-            }
-            let late = begun.elapsed() > PATIENCE;
-            assert!(!late, "{answer:?}: {}", self.process.log_end());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let mut answer = None;
+        let found = try_for(PATIENCE, || {
+            let found = Connection::ask(self.address, &put("other", "m f=1")).unwrap();
+            let is_it = found.status == status && found.body.contains(said);
+            answer = Some(found);
+            is_it.then_some(())
+        });
+        assert!(found.is_some(), "{answer:?}: {}", self.process.log_end());
     }
 
     /// Writes until nothing is taken any more, then makes room and goes on; what was told of each record.
@@ -60,11 +58,7 @@ impl Gateway {
             pipelined: 4,
             filling,
         });
-        let begun = Instant::now();
-        while writers.told().refused < 100 {
-            assert!(begun.elapsed() < PATIENCE, "there is always room");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("there is no more room", || writers.told().refused >= 100);
         make_room();
         let back = writers.more(50, PATIENCE);
         assert!(back.is_some(), "not again: {}", self.process.log_end());

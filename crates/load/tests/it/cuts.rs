@@ -11,6 +11,7 @@ use crate::support::{
     take_all,
 };
 use waggle_load::{Arrivals, Failure, Interval, Model, Rate, State, Think, key_of, start};
+use waggle_testkit::DEADLINE;
 
 const WORKERS: usize = 2;
 
@@ -63,7 +64,7 @@ fn run(server: &Cutter, model: Model, end: End) -> Ended {
     if end == End::Hand {
         // The first interval has no answers yet where connections are still being opened, and a machine may pause.
         while taken.len() < 4 || !taken.iter().any(has_failures) && taken.len() < 400 {
-            taken.push(running.next_interval(Duration::from_secs(20)).unwrap());
+            taken.push(running.next_interval(DEADLINE).unwrap());
         }
         running.stop();
     }

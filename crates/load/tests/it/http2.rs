@@ -237,7 +237,7 @@ fn a_request_that_is_not_answered_times_out_alone() {
     });
     let mut job = http2_job(&server, closed(1, 5));
     job.requests_at_most = None;
-    job.limits.request_timeout = Duration::from_secs(3);
+    job.limits.request_timeout = Duration::from_secs(8);
     let ended = run_until(job, |counts| !counts.failures.0.is_empty());
     ended.check_sums();
     assert_eq!(ended.failures(), [(Failure::TimedOut, 1)]);

@@ -6,6 +6,7 @@ use crate::support::{OK, Reply, Server, closed, expect, get, job, requests, run_
 use waggle_load::{
     Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, Think, UserStage, start,
 };
+use waggle_testkit::{DEADLINE, wait_until};
 
 /// A job that is possible but for one change, and what is said of it.
 fn check(change: impl Fn(&mut Job), expected: &str) {
@@ -198,7 +199,7 @@ fn a_run_stops_when_told_and_awaits_its_answers() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
     let running = start(job(server.address, closed(3, 2))).unwrap();
     let stop = running.stop_handle();
-    let first = running.next_interval(Duration::from_secs(10)).unwrap();
+    let first = running.next_interval(DEADLINE).unwrap();
     assert_eq!(
         (first.index, first.start, first.length),
         (0, Duration::ZERO, Duration::from_millis(50))
@@ -219,9 +220,7 @@ fn intervals_that_nobody_takes_are_put_together_and_not_lost() {
     job.interval = Duration::from_millis(10);
     let running = start(job).unwrap();
     // Nothing is taken until there were more intervals than find a place; the server's count says when.
-    while server.received() < 600 {
-        std::thread::yield_now();
-    }
+    wait_until("600 requests have come", || server.received() >= 600);
     running.stop();
     let ended = take_all(running);
     ended.check_sums();

@@ -11,7 +11,7 @@ use std::{
 
 use hdrhistogram::Histogram;
 use waggle_load::{Arrivals, Interval, Model, Rate, Think, start};
-use waggle_testkit::{random::fraction, wait_until};
+use waggle_testkit::{DEADLINE, random::fraction, wait_until};
 
 use crate::support::{Ended, OK, Reply, Server, closed, job, run, take_all};
 
@@ -222,7 +222,7 @@ fn each_request_of_a_pipeline_has_its_own_times() {
     let running = start(job).unwrap();
     let mut intervals = Vec::new();
     while !is_open.load(Ordering::SeqCst) {
-        let Some(interval) = running.next_interval(Duration::from_secs(20)) else {
+        let Some(interval) = running.next_interval(DEADLINE) else {
             panic!("no answer is counted");
         };
         is_open.store(interval.counts.succeeded > 0, Ordering::SeqCst);

@@ -1,14 +1,11 @@
 //! CPUs that are kept awake: by loops of the idle class that end with waggle, however it ends, and count nowhere.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader},
-    process::{Child, ChildStdout},
-};
+use std::{fs, process::Child};
 
 use rustix::process::{Pid, Signal, kill_process};
 use waggle_results::{Run, TrialEnd};
 use waggle_runner::cpus;
+use waggle_testkit::Lines;
 
 use super::{
     Bench, one_store,
@@ -27,18 +24,11 @@ fn bench(measure: &str) -> Bench {
 }
 
 /// A run in the middle of its trial. All that it starts can be found by the bench's folder.
-fn under_way(bench: &Bench) -> (Child, BufReader<ChildStdout>) {
+fn under_way(bench: &Bench) -> (Child, Lines) {
     let mut command = bench.command(&["awake"]);
     let mut child = command.current_dir(bench.path("")).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("phase: Measure") {
-        line.clear();
-        assert!(
-            lines.read_line(&mut line).unwrap() > 0,
-            "it ended before it measured"
-        );
-    }
+    let mut lines = Lines::new(child.stdout.take().unwrap());
+    lines.wait_for("phase: Measure");
     (child, lines)
 }
 
@@ -148,12 +138,10 @@ fn results_say_it_and_the_loops_count_nowhere() {
 #[test]
 fn loops_that_end_in_mid_trial_are_told() {
     let bench = bench("15s");
-    let (mut child, mut lines) = under_way(&bench);
+    let (mut child, lines) = under_way(&bench);
     let loops = Pid::from_raw(i32::try_from(loops_of(&child)).unwrap()).unwrap();
     kill_process(loops, Signal::KILL).unwrap();
-    let mut line = String::new();
-    while lines.read_line(&mut line).unwrap() > 0 {}
-    assert!(child.wait().unwrap().success(), "{line}");
+    assert!(child.wait().unwrap().success(), "{lines:?}");
     let run = Run::read(&bench.path("run")).unwrap();
     let remarks = &run.trials[0].info.remarks;
     assert!(

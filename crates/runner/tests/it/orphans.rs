@@ -2,13 +2,12 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
     process::{Child, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 use waggle_results::Run;
-use waggle_testkit::wait_until;
+use waggle_testkit::{Lines, wait_until};
 
 use super::{Bench, one_store, study};
 
@@ -16,25 +15,15 @@ use super::{Bench, one_store, study};
 const FAMILY: &str = "[sh, -c, 'sleep 600 & setsid sh -c \"sleep 601 & sleep 602\" & exec STORE $0', '${port.http}']";
 
 /// A run that is in the middle of its first trial.
-fn under_way(bench: &Bench) -> (Child, BufReader<std::process::ChildStdout>) {
+fn under_way(bench: &Bench) -> (Child, Lines) {
     started_until(bench, "phase: Measure")
 }
 
 /// A run that has told of an event.
-pub(super) fn started_until(
-    bench: &Bench,
-    event: &str,
-) -> (Child, BufReader<std::process::ChildStdout>) {
+pub(super) fn started_until(bench: &Bench, event: &str) -> (Child, Lines) {
     let mut child = bench.start();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.contains(event) {
-        line.clear();
-        assert!(
-            lines.read_line(&mut line).unwrap() > 0,
-            "it ended before it told of {event}"
-        );
-    }
+    let mut lines = Lines::new(child.stdout.take().unwrap());
+    lines.wait_for(event);
     (child, lines)
 }
 
@@ -78,15 +67,8 @@ fn a_killed_waggle_leaves_nothing_behind_and_can_be_resumed() {
     // The same study goes on in the same folder; an interrupt ends it again.
     let mut command = bench.command(&["resume"]);
     let mut child = command.spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("phase: Measure") {
-        line.clear();
-        assert!(
-            lines.read_line(&mut line).unwrap() > 0,
-            "it could not be resumed"
-        );
-    }
+    let mut lines = Lines::new(child.stdout.take().unwrap());
+    lines.wait_for("phase: Measure");
     kill_process(pid_of(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_all_gone(&bench);
@@ -127,15 +109,8 @@ fn a_run_that_nobody_waits_for_any_more_is_torn_down() {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("abandoned") {
-        line.clear();
-        assert!(
-            lines.read_line(&mut line).unwrap() > 0,
-            "it ended before it was abandoned"
-        );
-    }
+    let mut lines = Lines::new(child.stdout.take().unwrap());
+    lines.wait_for("abandoned");
     // It lives on until its input ends, and tears down meanwhile.
     assert_all_gone(&bench);
     assert!(child.try_wait().unwrap().is_none());
