@@ -9,17 +9,6 @@ pub enum Counted {
     Requests,
 }
 
-impl Counted {
-    /// `records` or `requests`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Records => "records",
-            Self::Requests => "requests",
-        }
-    }
-}
-
 /// Something that varied, with its values in the order of their first use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {

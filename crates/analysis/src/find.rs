@@ -3,7 +3,6 @@
 use waggle_results::{FindInfo, LevelKind, ReadError, Run, RunInfo, Trial, TrialKey};
 use waggle_stats::{Answer, Evidence, Levels, Search, Settings, Tried};
 
-use crate::text;
 use crate::{CellModel, TrialModel, cell, factor::counted, threshold, trial};
 
 /// What was searched for, and what was found.
@@ -38,12 +37,6 @@ pub struct SearchStep {
 }
 
 impl FindModel {
-    /// A level with its unit: `3,250/s`, `40 users`.
-    #[must_use]
-    pub fn level(&self, level: f64) -> String {
-        self::level(self.info.what, level)
-    }
-
     /// The trials of a cell at the highest level that holds.
     pub fn holding(&self, cell: u32, trials: &[TrialModel]) -> Vec<TrialModel> {
         trials
@@ -67,28 +60,6 @@ impl FindModel {
 
     pub fn of_cell(&self, number: u32) -> Option<&CellSearch> {
         self.cells.iter().find(|search| search.cell == number)
-    }
-}
-
-/// A level of what is searched for, with its unit.
-#[must_use]
-pub fn level(kind: LevelKind, level: f64) -> String {
-    let number = if level.fract() == 0.0 && level < 1e15 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole, not negative and below 10^15"
-        )]
-        let whole = level.max(0.0) as u64;
-        text::count(whole)
-    } else {
-        text::three(level)
-    };
-    match kind {
-        LevelKind::Rate => format!("{number}/s"),
-        LevelKind::Users if number == "1" => "1 user".to_owned(),
-        LevelKind::Connections if number == "1" => "1 connection".to_owned(),
-        LevelKind::Users | LevelKind::Connections => format!("{number} {kind}"),
     }
 }
 

@@ -4,11 +4,11 @@ use waggle_results::{Run, RunInfo};
 use waggle_stats::Verdict;
 
 use crate::{
-    Answer, CellDisturbed, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel, Factor,
-    FindModel, PublishedModel, ThresholdOutcome, TrialModel, account, answer, cell, comparisons,
-    curves, disturbances, effects,
+    Account, Answer, CellDisturbed, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel,
+    Factor, FindModel, PublishedModel, ThresholdOutcome, TrialModel, Warning, account, answer,
+    cell, comparisons, curves, disturbances, effects,
     factor::{counted, factors},
-    find, published, remark, threshold, trial,
+    find, published, threshold, trial, warning,
 };
 
 /// Everything a report says.
@@ -39,10 +39,10 @@ pub struct Model {
     /// Figures that somebody published beside the study's own.
     pub published: Option<PublishedModel>,
     pub answer: Answer,
-    /// What became of records, a sentence each; none where no account was kept.
-    pub account: Vec<String>,
+    /// What became of records; `None` where no account was kept.
+    pub account: Option<Account>,
     /// What a reader must know before believing a number.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Model {
@@ -106,9 +106,9 @@ pub fn model(run: &Run) -> Model {
         curves: over.curves,
         comparisons: over.comparisons,
         disturbed: disturbances::cells(&trials, find.as_ref()),
-        answer: answer::answer(info, counted, &cells, find.as_ref()),
-        account: account::sentences(info, &cells),
-        warnings: remark::warnings(info, &trials, find.as_ref()),
+        answer: answer::answer(info, &cells, find.as_ref()),
+        account: account::account(info, &cells),
+        warnings: warning::warnings(info, &trials, find.as_ref()),
         info: info.clone(),
         published,
         cells,

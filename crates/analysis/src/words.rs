@@ -3,6 +3,8 @@
 use waggle_results::PhaseName;
 use waggle_stats::{Evidence, Verdict};
 
+use crate::Counted;
+
 /// The verdict as it is shown.
 #[must_use]
 pub fn verdict(verdict: Verdict) -> &'static str {
@@ -39,6 +41,15 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::NotMet => "not met",
         Evidence::InstrumentLimited => "generator was the limit",
         Evidence::Nothing => "says nothing",
+    }
+}
+
+/// What goodput counts: `records` or `requests`.
+#[must_use]
+pub fn counted(counted: Counted) -> &'static str {
+    match counted {
+        Counted::Records => "records",
+        Counted::Requests => "requests",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use waggle_analysis::level;
+use waggle_report::wording::search::level;
 use waggle_results::LevelKind;
 use waggle_runner::level_kind;
 use waggle_study::{Cell, Disturbance, Find, Fresh, LoadModel, Order, Study};

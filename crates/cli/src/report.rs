@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use waggle_analysis::words;
+use waggle_report::wording::words;
 use waggle_stats::Answer;
 
 use crate::{arguments::Report, exit::Exit, say, table};

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
-use waggle_analysis::{ThresholdOutcome, text};
-use waggle_report::{CellRow, StepRow, Written};
+use waggle_analysis::ThresholdOutcome;
+use waggle_report::{
+    CellRow, StepRow, Written,
+    wording::{answer, text, warnings},
+};
 
 /// `45.2k/s`.
 pub(crate) fn rate(per_s: f64) -> String {
@@ -44,14 +47,10 @@ pub(crate) fn closing(written: &Written) -> String {
     if !steps.is_empty() {
         parts.push(self::steps(&heads(model), &steps));
     }
-    parts.extend(
-        model
-            .warnings
-            .iter()
-            .map(|warning| format!("note: {warning}")),
-    );
+    let warnings = warnings::sentences(model);
+    parts.extend(warnings.iter().map(|warning| format!("note: {warning}")));
     parts.extend(model.thresholds.iter().map(threshold));
-    parts.push(model.answer.text());
+    parts.push(answer::sentences(model).join(" "));
     parts.push(written.html.display().to_string());
     parts.join("\n")
 }

@@ -5,8 +5,11 @@ use waggle_results::{
     WarmUpUntil,
 };
 
-use crate::text::{self, Unit};
-use waggle_analysis::{Model, TrialModel, as_f64, external_components, found, is_external, level};
+use crate::{
+    text::{self, Unit},
+    wording::search::{self, level},
+};
+use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
 
 /// One line of "how it was measured".
 pub(crate) type Fact = (&'static str, String);
@@ -121,7 +124,7 @@ fn search(find: &FindInfo) -> String {
          confirmed in {} trials, at most {} trials a cell; a trial that is overloaded, incomplete or unsteady is not met, one \
          that failed, is inconsistent or was limited by the instrument is no evidence; each cell's numbers are those at the \
          highest level that holds",
-        found::noun(find.what),
+        search::noun(find.what),
         conditions.join(" and "),
         level(find.from),
         level(find.at_least),

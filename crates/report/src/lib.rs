@@ -8,9 +8,10 @@ mod html;
 mod markdown;
 mod rows;
 mod tables;
+pub mod wording;
 mod write;
 
-use waggle_analysis::{text, words};
+use wording::{text, words};
 
 pub use csv::{csv, effects as effects_csv};
 pub use html::html;

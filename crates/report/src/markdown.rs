@@ -3,7 +3,7 @@
 use crate::{
     facts,
     tables::{self, Align, Field, FieldKind, Table},
-    words,
+    wording, words,
 };
 use waggle_analysis::{Model, comparison_caution};
 
@@ -16,7 +16,7 @@ pub fn markdown(model: &Model) -> String {
         escaped(&model.info.question),
         answer(model)
     );
-    for warning in &model.warnings {
+    for warning in &wording::warnings::sentences(model) {
         out.push_str(&format!("> {}\n", escaped(warning)));
         out.push_str(">\n");
     }
@@ -131,7 +131,7 @@ fn records(out: &mut String, model: &Model) {
         return;
     };
     out.push_str("## Records\n\n");
-    for sentence in &model.account {
+    for sentence in &wording::account::sentences(model) {
         out.push_str(&format!("- {}\n", escaped(sentence)));
     }
     out.push('\n');
@@ -148,7 +148,10 @@ fn answer(model: &Model) -> String {
         .verdict
         .map(|verdict| format!("**{}** · ", words::verdict(verdict)))
         .unwrap_or_default();
-    format!("{verdict}{}", escaped(&model.answer.text()))
+    format!(
+        "{verdict}{}",
+        escaped(&wording::answer::sentences(model).join(" "))
+    )
 }
 
 fn section(out: &mut String, title: &str, of: Option<Table>) {

@@ -2,9 +2,10 @@
 
 use crate::{
     text::{self, NONE, Unit},
+    wording::search,
     words,
 };
-use waggle_analysis::{CellModel, Counted, Model, Percentile, StepModel, found};
+use waggle_analysis::{CellModel, Counted, Model, Percentile, StepModel};
 
 /// One cell as a row of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +64,8 @@ pub const SEARCH_COLUMNS: [&str; 4] = ["holds at", "does not at", "trials", "end
 #[must_use]
 pub fn search_rows(model: &Model) -> Option<Vec<SearchRow>> {
     let find = model.find.as_ref()?;
-    let level = |level: Option<f64>| level.map_or_else(none, |level| find.level(level));
+    let level =
+        |level: Option<f64>| level.map_or_else(none, |level| search::level(find.info.what, level));
     let rows = model.cells.iter().filter_map(|cell| {
         let answer = &find.of_cell(cell.cell)?.answer;
         Some(SearchRow {
@@ -71,7 +73,7 @@ pub fn search_rows(model: &Model) -> Option<Vec<SearchRow>> {
             holds: level(answer.holds.map(|held| held.level)),
             fails: level(answer.fails),
             trials: answer.trials.to_string(),
-            end: found::end(answer.end).to_owned(),
+            end: search::end(answer.end).to_owned(),
         })
     });
     Some(rows.collect())

@@ -22,7 +22,7 @@ mod verdict;
 mod words;
 
 pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
-pub use checks::{Findings, SteadinessTest, check};
+pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
 pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
 pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, side_of, turns};
 pub use facts::{

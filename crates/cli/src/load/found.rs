@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waggle_analysis::{level, text::plain};
+use waggle_report::wording::search::level;
+use waggle_report::wording::text::plain;
 use waggle_results::LevelKind;
 use waggle_stats::{End, Tried};
 

@@ -209,7 +209,7 @@ fn step(level: f64, result: LoadResult) -> FindStep {
     };
     FindStep {
         level,
-        evidence: waggle_analysis::words::evidence(evidence).to_owned(),
+        evidence: waggle_report::wording::words::evidence(evidence).to_owned(),
         why: why.clone(),
         tried: Tried {
             level,
@@ -263,7 +263,7 @@ fn found(
         precision: settings.precision,
         confirm: settings.confirm,
         trials_at_most: settings.trials_at_most,
-        answer: waggle_analysis::sentence(what.level_kind(), &answer, ""),
+        answer: waggle_report::wording::search::sentence(what.level_kind(), &answer, ""),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),
         holds_trials: answer.holds.map_or(0, |held| held.trials),

@@ -1,7 +1,7 @@
 //! What is shown while a load runs. A variant sees each interval with all that was seen so far, and each row.
 
-use waggle_analysis::text::plain;
 use waggle_load::Interval;
+use waggle_report::wording::text::plain;
 
 use super::{job::Planned, summary::Row, text};
 use crate::{

@@ -9,6 +9,7 @@ use std::{
 
 use waggle_analysis::{TrialSoFar, cell_so_far};
 use waggle_load::Interval;
+use waggle_report::wording::search::level;
 use waggle_results::{PhaseName, RunFolder, TrialKey};
 use waggle_runner::Event;
 use waggle_stats::{Answer, Evidence, Tried};
@@ -264,7 +265,7 @@ impl Following {
             return;
         };
         let found = match answer.holds {
-            Some(held) => waggle_analysis::level(what, held.level),
+            Some(held) => level(what, held.level),
             None => "none holds".to_owned(),
         };
         self.cell(cell, |cell| cell.found = Some(found));

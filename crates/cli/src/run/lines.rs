@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use waggle_analysis::words;
+use waggle_report::wording::{search, words};
 use waggle_runner::Event;
 
 use super::state::State;
@@ -71,7 +71,7 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
         )),
         Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
         Event::Searched { key, tried } => {
-            let level = waggle_analysis::level(state.outline.what?, tried.level);
+            let level = search::level(state.outline.what?, tried.level);
             let showed = words::evidence(tried.evidence);
             let why = match tried.why.is_empty() {
                 true => String::new(),
@@ -84,7 +84,7 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
         }
         Event::Found { cell, answer, .. } => {
             let at = format!("cell {cell}");
-            Some(waggle_analysis::sentence(state.outline.what?, answer, &at))
+            Some(search::sentence(state.outline.what?, answer, &at))
         }
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use waggle_analysis::text::count;
 use waggle_load as load;
+use waggle_report::wording::text::count;
 use waggle_runner::cpus;
 use waggle_stats::LoadModel;
 use waggle_study::{Cell, LoadModel as Model, Scenario, WarmUpUntil, What};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waggle_analysis::words;
+use waggle_report::wording::{search, words};
 use waggle_results::{LevelKind, PhaseName};
 use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
@@ -97,9 +97,9 @@ impl State {
                     repetition: key.repetition,
                     position: *position,
                     levels: levels.clone(),
-                    level: level.and_then(|level| {
+                    level: level.and_then(|at| {
                         let what = self.outline.what?;
-                        Some(waggle_analysis::level(what, level))
+                        Some(search::level(what, at))
                     }),
                     phase: None,
                     figures: String::new(),

@@ -55,7 +55,7 @@ pub(super) fn section(out: &mut String, model: &Model) {
 
 fn label(curve: &Curve, model: &Model) -> String {
     match (curve.unit, curve.name.as_str()) {
-        (_, "Goodput") => format!("Goodput, {}/s", model.counted.word()),
+        (_, "Goodput") => format!("Goodput, {}/s", words::counted(model.counted)),
         (Unit::Share, "Failed requests") => "Failed requests, share of all answered".to_owned(),
         (_, name) => name.to_owned(),
     }

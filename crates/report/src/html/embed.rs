@@ -13,7 +13,7 @@ use waggle_analysis::{
 /// The whole of the page's data.
 pub(super) fn chart_model(model: &Model) -> Value {
     json!({
-        "counted": model.counted.word(),
+        "counted": words::counted(model.counted),
         "factors": model.factors.iter().map(|factor| json!({ "name": factor.name, "levels": factor.levels })).collect::<Vec<_>>(),
         "cells": model.cells.iter().map(|cell| self::cell(model, cell)).collect::<Vec<_>>(),
         "trials": model.trials.iter().map(trial).collect::<Vec<_>>(),

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     facts, tables,
     text::{self, NONE, Unit},
-    words,
+    wording, words,
 };
 use waggle_analysis::{CellModel, Model};
 
@@ -111,14 +111,14 @@ fn summary(out: &mut String, model: &Model) {
         .verdict
         .map(|verdict| table::badge(words::verdict(verdict)))
         .unwrap_or_default();
-    if let Some((first, rest)) = model.answer.sentences.split_first() {
+    if let Some((first, rest)) = wording::answer::sentences(model).split_first() {
         out.push_str(&format!(
             "<p class=\"answer\">{} {badge}</p>\n",
             escape::sentence(first)
         ));
         out.push_str(&list(rest));
     }
-    for warning in &model.warnings {
+    for warning in &wording::warnings::sentences(model) {
         out.push_str(&format!(
             "<p class=\"warning\"><strong>Note.</strong> {}</p>\n",
             escape::text(warning)
@@ -177,7 +177,7 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
         };
         Some((what, unit.show(estimate.point), range))
     };
-    let word = model.counted.word();
+    let word = words::counted(model.counted);
     let goodput = figure(
         format!("{most}, {word}"),
         cell.goodput.as_ref(),
@@ -291,7 +291,7 @@ fn time(out: &mut String, model: &Model) {
         "Seconds count from the start of the load. Warm-up is left out of every number; it is shown so that one can see why.",
     );
     out.push_str("<div class=\"choose js-only\" id=\"time-choice\"></div>\n");
-    let goodput = format!("Goodput and failures, {}/s", model.counted.word());
+    let goodput = format!("Goodput and failures, {}/s", words::counted(model.counted));
     chart(out, "time-rate", &goodput, "wide");
     chart(
         out,
@@ -332,7 +332,7 @@ fn records(out: &mut String, model: &Model) {
     }
     open(out, "records", "Every record accounted for", "");
     if let Some(ledger) = ledger {
-        out.push_str(&list(&model.account));
+        out.push_str(&list(&wording::account::sentences(model)));
         table::write(out, &ledger);
         out.push_str("<details class=\"legend\"><summary>What the words mean, and how thresholds name them</summary>\n<dl class=\"facts\">\n");
         for (head, name, meaning) in tables::meanings() {

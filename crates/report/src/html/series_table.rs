@@ -26,7 +26,7 @@ pub(super) fn write(out: &mut String, trial: &TrialModel, counted: Counted) {
     ));
     let heads = [
         "until, s".to_owned(),
-        format!("{}/s", counted.word()),
+        format!("{}/s", words::counted(counted)),
         "failed/s".to_owned(),
         "p50".to_owned(),
         "p99".to_owned(),

@@ -5,7 +5,8 @@ use waggle_stats::Recovery;
 
 use super::{Field, FieldKind, Table, by_cell, heads};
 use crate::text::{self, NONE, Unit};
-use waggle_analysis::{CellRecovery, Model, level};
+use crate::wording::search::level;
+use waggle_analysis::{CellRecovery, Model};
 
 /// No interval was bad.
 const AT_ONCE: &str = "at once";

@@ -3,8 +3,13 @@
 use waggle_stats::Evidence;
 
 use super::{Align, Field, FieldKind, Head, Table, heads, place};
-use crate::{rows, text::NONE, words};
-use waggle_analysis::{CellModel, FindModel, Model, found};
+use crate::{
+    rows,
+    text::NONE,
+    wording::search::{level, noun},
+    words,
+};
+use waggle_analysis::{CellModel, FindModel, Model};
 
 /// The answers; `None` where nothing is searched for.
 pub(crate) fn answers(model: &Model) -> Option<Table> {
@@ -17,7 +22,7 @@ pub(crate) fn answers(model: &Model) -> Option<Table> {
         id: "search",
         caption: format!(
             "The highest {} at which every condition holds, as an interval",
-            found::noun(model.find.as_ref()?.info.what)
+            noun(model.find.as_ref()?.info.what)
         ),
         heads,
         rows: model
@@ -72,7 +77,7 @@ fn of_cell(model: &Model, find: &FindModel, cell: &CellModel) -> Vec<Vec<Field>>
     let steps = search.steps.iter().map(|step| {
         let mut row = place(model, cell);
         row.push(Field::plain(step.key.repetition.to_string()));
-        row.push(Field::plain(find.level(step.level)));
+        row.push(Field::plain(level(find.info.what, step.level)));
         row.push(Field {
             kind: match step.evidence {
                 Evidence::NotMet => FieldKind::Bad,

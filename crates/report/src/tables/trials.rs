@@ -3,6 +3,7 @@
 use super::{Field, FieldKind, Table, disturbed, heads, place};
 use crate::{
     text::{self, NONE, Unit},
+    wording::search::level,
     words,
 };
 use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles};
@@ -13,7 +14,7 @@ pub(crate) fn trials(model: &Model) -> Table {
         "repetition",
         "order",
         "verdict",
-        model.counted.word(),
+        words::counted(model.counted),
         "p50",
         "p99",
         "max",
@@ -29,7 +30,7 @@ pub(crate) fn trials(model: &Model) -> Table {
     }
     let mut heads = heads(model, &columns);
     for head in &mut heads {
-        if head.text == model.counted.word() {
+        if head.text == words::counted(model.counted) {
             head.text.push_str("/s");
         }
     }
@@ -48,7 +49,7 @@ pub(crate) fn trials(model: &Model) -> Table {
                 let mut row = place(model, cell);
                 let mut fields = trial_fields(trial);
                 if let Some(find) = &model.find {
-                    let level = trial.level.map(|level| find.level(level));
+                    let level = trial.level.map(|at| level(find.info.what, at));
                     fields.insert(1, Field::plain(level.unwrap_or_else(|| NONE.to_owned())));
                 }
                 row.extend(fields);

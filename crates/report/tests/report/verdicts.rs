@@ -5,7 +5,10 @@ use crate::{
     seeded_model,
 };
 use waggle_analysis::{CellModel, Model, ThresholdCell};
-use waggle_report::{csv, html, markdown};
+use waggle_report::{
+    csv, html, markdown,
+    wording::{account, answer, warnings},
+};
 use waggle_results::FailureKind;
 use waggle_stats::{Recovery, Verdict};
 
@@ -100,7 +103,7 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     assert_eq!(cell.stolen_share, Some(0.25));
     let note = "In 3 of 3 trials the generator came late while CPUs were idle or taken by the machine's host: --keep-awake may help.";
     assert!(
-        model.warnings.iter().any(|warning| warning == note),
+        warnings::sentences(&model).contains(&note.to_owned()),
         "{:?}",
         model.warnings
     );
@@ -136,11 +139,10 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
         ..Seeded::plain(&[("connections", &["50"]), ("pipelining", &["10"])], 3)
     });
     assert_eq!(awake.cells[0].verdict, Some(Verdict::InstrumentLimited));
-    let advice = awake
-        .warnings
-        .iter()
-        .chain(awake.trials.iter().flat_map(|trial| &trial.remarks));
-    assert!(advice.clone().all(|text| !text.contains("--keep-awake")));
+    let warned = warnings::sentences(&awake);
+    let remarks = awake.trials.iter().flat_map(|trial| &trial.remarks);
+    let mut advice = warned.iter().chain(remarks);
+    assert!(advice.all(|text| !text.contains("--keep-awake")));
     assert!(markdown(&awake).contains("- **CPUs kept awake**: "));
 }
 
@@ -307,8 +309,9 @@ fn each_place_has_an_account_of_its_own() {
 #[test]
 fn the_account_says_what_became_of_every_record() {
     let model = seeded_model(&Seeded::killed());
+    let account = account::sentences(&model);
     assert_eq!(
-        model.account,
+        account,
         [
             "Lost: 51 of 168,590 accepted records (at victim=gateway).",
             "Doubled: 3 extra copies (at victim=gateway).",
@@ -326,7 +329,7 @@ fn the_account_says_what_became_of_every_record() {
     }
     let page = html(&model);
     let text = markdown(&model);
-    for sentence in &model.account {
+    for sentence in &account {
         assert!(
             page.contains(sentence) && text.contains(sentence),
             "{sentence}"
@@ -343,9 +346,10 @@ fn the_account_says_what_became_of_every_record() {
     }
     let well = seeded_model(&Seeded::plain(&[("connections", &["50"])], 3));
     let accepted = well.cells[0].ledger.as_ref().map(|ledger| ledger.accepted);
-    assert_eq!(well.account.len(), 2, "{accepted:?} {:?}", well.account);
-    assert!(well.account[0].starts_with("Lost: none of ") && well.account[1] == "Doubled: none.");
-    assert!(seeded_model(&Seeded::shopping()).account.is_empty());
+    let account = account::sentences(&well);
+    assert_eq!(account.len(), 2, "{accepted:?} {account:?}");
+    assert!(account[0].starts_with("Lost: none of ") && account[1] == "Doubled: none.");
+    assert_eq!(seeded_model(&Seeded::shopping()).account, None);
 }
 
 /// The study's check lets these names through; a condition on a number that the report does not know would fail
@@ -447,16 +451,14 @@ fn the_answer_rests_on_what_may_be_believed() {
         best.goodput.unwrap().point < highest,
         "a higher number under a worse verdict is told, not taken"
     );
-    assert!(model.answer.text().contains("showed more"));
-    let overloaded = of(Some(Wrong::FallsBehind)).answer;
-    assert_eq!(overloaded.verdict, Some(Verdict::Overloaded));
+    assert!(answer::sentences(&model).join(" ").contains("showed more"));
+    let overloaded = of(Some(Wrong::FallsBehind));
+    assert_eq!(overloaded.answer.verdict, Some(Verdict::Overloaded));
     assert!(
-        overloaded
-            .text()
-            .starts_with("No cell gave a number that may be believed")
+        answer::sentences(&overloaded)[0].starts_with("No cell gave a number that may be believed")
     );
-    let single = seeded_model(&Seeded::plain(&[], 1)).answer;
-    assert!(single.text().contains("single run, no uncertainty known"));
+    let single = seeded_model(&Seeded::plain(&[], 1));
+    assert!(answer::sentences(&single)[0].contains("single run, no uncertainty known"));
 }
 
 #[test]
@@ -473,7 +475,7 @@ fn nothing_that_ran_is_nothing_to_say() {
     );
     assert!(model.thresholds.iter().all(|threshold| !threshold.holds));
     assert_eq!(
-        model.answer.sentences,
+        answer::sentences(&model),
         ["No trial came to its end, so there is no number to answer with."]
     );
     assert!(waggle_report::html(&model).contains("not run"));

@@ -7,8 +7,8 @@ use crate::{
     words::{count, number, percent, time_us},
 };
 
-/// CPU of the busiest worker thread, used or waited for.
-const BUSY_REMARK: f64 = 0.80;
+/// CPU of the busiest worker thread, used or waited for: worth a remark, and too much.
+pub const GENERATOR_BUSY: f64 = 0.80;
 const BUSY_LIMIT: f64 = 0.95;
 /// More than this share of what a calibration calls possible shows that it is wrong, and not how fast the generator is.
 const DISPROVED: f64 = 1.05;
@@ -34,7 +34,7 @@ const CONNECTIONS_MIN: f64 = 0.99;
 pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
     let busy = facts.engine.busy_share;
     let wanted = facts.engine.wanted_share.max(busy);
-    if wanted < BUSY_REMARK {
+    if wanted < GENERATOR_BUSY {
         return;
     }
     // Below a hundredth it shows in no percentage.
@@ -218,7 +218,7 @@ pub(super) fn calibrated(facts: &TrialFacts<'_>, found: &mut Findings) {
             Verdict::InstrumentLimited,
             text("; it, not the system, was the limit"),
         );
-    } else if used >= BUSY_REMARK {
+    } else if used >= GENERATOR_BUSY {
         let limit = format!("; above {} the trial would not count", percent(BUSY_LIMIT));
         found.remarks.push(text(&limit));
     }

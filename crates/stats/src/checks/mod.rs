@@ -6,10 +6,12 @@ mod account;
 mod instrument;
 mod system;
 
+pub use instrument::GENERATOR_BUSY;
+
 use crate::{Reason, Verdict, facts::TrialFacts};
 
 /// Requests answered against due, and due against asked for, in open load.
-const ACHIEVED_MIN: f64 = 0.99;
+pub const ACHIEVED_MIN: f64 = 0.99;
 /// What is less than this share of the time that a search asks about cannot change its answer.
 const BESIDE_BOUND: f64 = 0.10;
 /// How many standard deviations chance may be off.

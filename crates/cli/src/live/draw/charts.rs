@@ -1,6 +1,6 @@
 //! Time from left to right: which column shows which time, and the rate as bars.
 
-use waggle_analysis::text::plain;
+use waggle_report::wording::text::plain;
 
 use super::{BAD, DIM, Look, RATE, room::Room};
 use crate::{

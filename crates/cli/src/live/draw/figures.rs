@@ -1,7 +1,7 @@
 //! Everything that stands there as a number or in words.
 
 use ratatui::style::Style;
-use waggle_analysis::text::{Unit, count, plain, share, time_us};
+use waggle_report::wording::text::{Unit, count, plain, share, time_us};
 use waggle_stats::Verdict;
 
 use super::{

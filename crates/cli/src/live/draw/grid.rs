@@ -1,8 +1,8 @@
 //! The cells of a study as a table that fills: levels, what each trial showed, the verdict, goodput with its interval so far.
 
 use ratatui::style::{Color, Style};
-use waggle_analysis::{
-    level,
+use waggle_report::wording::{
+    search::level,
     text::{Unit, short},
 };
 use waggle_stats::{Evidence, Verdict};

@@ -5,7 +5,7 @@ use ratatui::{
     layout::Rect,
     style::{Color, Style},
 };
-use waggle_analysis::text::count;
+use waggle_report::wording::text::count;
 
 use super::{BAD, BOLD, DIM, GOOD, Look, Page, RATE, room::Room, words::clock};
 use crate::{live::history::Span, trial::phase::Phase};

@@ -10,7 +10,7 @@ use crate::{
     live::{history::PERCENTILES, spectrum::whole},
     trial::{gather::as_f64, so_far::ratio},
 };
-use waggle_analysis::text::count;
+use waggle_report::wording::text::count;
 
 /// Columns between the marks of the axis, at least.
 const APART: u16 = 7;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ratatui::style::{Color, Style};
-use waggle_analysis::words;
+use waggle_report::wording::words;
 use waggle_results::PhaseName;
 
 use super::{BAD, BOLD, DIM, GOOD, Look, RATE, head::bar, room::Room, words::clock};

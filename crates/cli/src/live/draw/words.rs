@@ -1,6 +1,6 @@
 //! Numbers as short words for places where every column counts.
 
-use waggle_analysis::text;
+use waggle_report::wording::text;
 
 use crate::trial::gather::as_f64;
 

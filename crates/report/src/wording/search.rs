@@ -3,21 +3,12 @@
 use waggle_results::LevelKind;
 use waggle_stats::{Answer, End};
 
-use crate::text;
-use crate::{CellSearch, FindModel};
-
-impl FindModel {
-    /// The answer of one cell as a sentence; `at` names the cell, or nothing.
-    #[must_use]
-    pub fn sentence(&self, search: &CellSearch, at: &str) -> String {
-        sentence(self.info.what, &search.answer, at)
-    }
-}
+use super::text;
 
 /// An answer as a sentence; `at` names the place, or nothing.
 #[must_use]
 pub fn sentence(what: LevelKind, answer: &Answer, at: &str) -> String {
-    let level = |level: f64| super::level(what, level);
+    let level = |at: f64| level(what, at);
     let trials = trials(answer.trials);
     let why = because(answer);
     let stopped = answer.stopped_at.map_or_else(String::new, level);
@@ -119,6 +110,28 @@ fn at_place(at: &str, said: &str) -> String {
         .chain(letters)
         .collect::<String>()
         + "."
+}
+
+/// A level of what is searched for, with its unit: `3,250/s`, `40 users`.
+#[must_use]
+pub fn level(kind: LevelKind, level: f64) -> String {
+    let number = if level.fract() == 0.0 && level < 1e15 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, not negative and below 10^15"
+        )]
+        let whole = level.max(0.0) as u64;
+        text::count(whole)
+    } else {
+        text::three(level)
+    };
+    match kind {
+        LevelKind::Rate => format!("{number}/s"),
+        LevelKind::Users if number == "1" => "1 user".to_owned(),
+        LevelKind::Connections if number == "1" => "1 connection".to_owned(),
+        LevelKind::Users | LevelKind::Connections => format!("{number} {kind}"),
+    }
 }
 
 /// `rate`, `number of users`.

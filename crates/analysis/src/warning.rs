@@ -1,0 +1,158 @@
+//! What a reader must know before believing any number of the run.
+
+use waggle_results::{Host, RunInfo};
+
+use waggle_stats::End;
+
+use crate::{FindModel, TrialModel};
+
+/// One thing that a reader must know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// Load generator and system were on one machine.
+    SharedHost(SharedCpus),
+    /// Components that waggle did not start.
+    RanAlready { components: Vec<String> },
+    /// Steps of the scenario that no session came to: their numbers are missing, and the load was another one than was meant.
+    NeverReached { steps: Vec<String> },
+    /// In how many trials the generator came late though CPUs that are kept awake may help it.
+    CameLate { late: usize, trials: usize },
+    /// Each cell ran once.
+    RanOnce,
+    /// Trials are missing.
+    Interrupted { ran: usize, planned: usize },
+    /// A search takes one trial for enough.
+    OneTrialALevel,
+    /// Searches that are not at their end.
+    Unfinished { unfinished: usize, searches: usize },
+}
+
+/// How the CPUs of a machine were shared by load generator and system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SharedCpus {
+    /// The system ran already, on whichever CPUs it was given.
+    External,
+    NotPinned,
+    Overlapping {
+        load: Vec<u32>,
+        system: Vec<u32>,
+    },
+    Disjoint {
+        load: Vec<u32>,
+        system: Vec<u32>,
+    },
+}
+
+pub(crate) fn warnings(
+    info: &RunInfo,
+    trials: &[TrialModel],
+    find: Option<&FindModel>,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if info.host.shared_with_system {
+        warnings.push(Warning::SharedHost(shared_cpus(info)));
+    }
+    warnings.extend(ran_already(info));
+    warnings.extend(never_reached(info, trials));
+    warnings.extend(came_late(trials));
+    if let Some(find) = find {
+        warnings.extend(of_search(find));
+        return warnings;
+    }
+    if info.schedule.repeat == 1 {
+        warnings.push(Warning::RanOnce);
+    }
+    if trials.len() < info.order.len() {
+        warnings.push(Warning::Interrupted {
+            ran: trials.len(),
+            planned: info.order.len(),
+        });
+    }
+    warnings
+}
+
+fn came_late(trials: &[TrialModel]) -> Option<Warning> {
+    let late = trials.iter().filter(|trial| trial.awake_may_help).count();
+    (late > 0).then_some(Warning::CameLate {
+        late,
+        trials: trials.len(),
+    })
+}
+
+fn never_reached(info: &RunInfo, trials: &[TrialModel]) -> Option<Warning> {
+    let numbers: Vec<_> = trials
+        .iter()
+        .filter_map(|trial| trial.numbers.as_ref())
+        .collect();
+    let steps = &info.scenario.as_ref()?.steps;
+    let is_reached = |step: &&String| {
+        let mut tried = numbers.iter().flat_map(|trial| &trial.steps);
+        tried.any(|tried| tried.name == **step && tried.succeeded + tried.failed > 0)
+    };
+    let never: Vec<String> = steps
+        .iter()
+        .filter(|step| !is_reached(step))
+        .cloned()
+        .collect();
+    (!numbers.is_empty() && !never.is_empty()).then_some(Warning::NeverReached { steps: never })
+}
+
+/// A search makes as many trials as it needs, so that those planned say nothing.
+fn of_search(find: &FindModel) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if find.info.confirm == 1 {
+        warnings.push(Warning::OneTrialALevel);
+    }
+    let unfinished = find
+        .cells
+        .iter()
+        .filter(|search| search.answer.end == End::Unfinished)
+        .count();
+    if unfinished > 0 {
+        warnings.push(Warning::Unfinished {
+            unfinished,
+            searches: find.cells.len(),
+        });
+    }
+    warnings
+}
+
+/// Whether the system ran already: nothing of it was started.
+pub fn is_external(info: &RunInfo) -> bool {
+    info.components.is_empty()
+}
+
+/// Names of the components that waggle did not start, where it started others or could have.
+pub fn external_components(info: &RunInfo) -> Vec<&str> {
+    let components = info.components.iter();
+    components
+        .filter(|component| !component.external.is_empty())
+        .map(|component| component.name.as_str())
+        .collect()
+}
+
+fn ran_already(info: &RunInfo) -> Option<Warning> {
+    let components: Vec<String> = external_components(info)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    (!components.is_empty()).then_some(Warning::RanAlready { components })
+}
+
+fn shared_cpus(info: &RunInfo) -> SharedCpus {
+    let Host {
+        load_cpus,
+        system_cpus,
+        ..
+    } = &info.host;
+    let (load, system) = (load_cpus.clone(), system_cpus.clone());
+    if is_external(info) {
+        SharedCpus::External
+    } else if load.is_empty() || system.is_empty() {
+        SharedCpus::NotPinned
+    } else if load.iter().any(|cpu| system.contains(cpu)) {
+        SharedCpus::Overlapping { load, system }
+    } else {
+        SharedCpus::Disjoint { load, system }
+    }
+}

@@ -1,0 +1,18 @@
+//! What the analysis found, in words: every sentence and every rounding of the project's pages and lines is made here, and nothing is
+//! judged.
+
+pub mod account;
+pub mod answer;
+pub mod search;
+pub mod warnings;
+
+pub use waggle_analysis::{text, words};
+
+use waggle_analysis::Model;
+
+/// The levels of a cell by its number, as they are named in a sentence.
+fn levels_of(model: &Model, cell: u32) -> String {
+    let mut cells = model.cells.iter();
+    let cell = cells.find(|one| one.cell == cell);
+    cell.map_or_else(String::new, |cell| text::levels(&cell.levels))
+}
