@@ -4,60 +4,21 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
     path::{Path, PathBuf},
 };
 
-use serde::{Serialize, de::DeserializeOwned};
-use thiserror::Error;
+use crate::{
+    ReadError, RunInfo, TrialKey, WriteError,
+    disk::{json, sync_folder, write_synced},
+    names::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS},
+    read,
+    writer::TrialWriter,
+};
 
-use crate::{ReadError, RunInfo, TrialKey, read, writer::TrialWriter};
-
-pub(crate) const RUN_FILE: &str = "run.json";
-pub(crate) const STUDY_FILE: &str = "study.yaml";
-pub(crate) const SYSTEM_FILE: &str = "system.yaml";
-pub(crate) const TRIALS: &str = "trials";
 const LOCK_FILE: &str = ".lock";
 const RUN_PARTIAL: &str = ".run.json.partial";
 /// What a creation that was cut short may have left behind.
 const OF_CREATION: [&str; 5] = [LOCK_FILE, STUDY_FILE, SYSTEM_FILE, RUN_PARTIAL, TRIALS];
-
-/// Why something could not be put on disk.
-#[derive(Debug, Error)]
-pub enum WriteError {
-    #[error("cannot {attempt} {}: {source}", path.display())]
-    Io {
-        attempt: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
-    #[error("{} holds something already; a run needs a folder of its own", path.display())]
-    Occupied { path: PathBuf },
-    #[error("another waggle is writing {}", path.display())]
-    Locked { path: PathBuf },
-    #[error("{key} is not in the plan of this run")]
-    NotPlanned { key: TrialKey },
-    #[error("{key} has its result already, in {}", path.display())]
-    AlreadyFinished { key: TrialKey, path: PathBuf },
-    /// Our bug: what was to be written could not be read again, such as a number that is not finite.
-    #[error("refusing to write to {} what could not be read again: {problem}", path.display())]
-    Unreadable { path: PathBuf, problem: String },
-    #[error("an interval was written to {} before the load was said to have started", path.display())]
-    NotStarted { path: PathBuf },
-    #[error(transparent)]
-    Read(#[from] ReadError),
-}
-
-impl WriteError {
-    pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            attempt,
-            path,
-            source,
-        }
-    }
-}
 
 /// A run that this process may write to. The lock goes when it is dropped, or with the process.
 #[derive(Debug)]
@@ -184,37 +145,4 @@ fn lock(path: &Path) -> Result<File, WriteError> {
             source,
         }),
     }
-}
-
-/// Pretty JSON that is known to be readable again.
-pub(crate) fn json<T: Serialize + DeserializeOwned>(
-    path: &Path,
-    value: &T,
-) -> Result<Vec<u8>, WriteError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|error| unreadable(path, &error))?;
-    serde_json::from_slice::<T>(&text).map_err(|error| unreadable(path, &error))?;
-    text.push(b'\n');
-    Ok(text)
-}
-
-pub(crate) fn unreadable(path: &Path, error: &serde_json::Error) -> WriteError {
-    WriteError::Unreadable {
-        path: path.to_owned(),
-        problem: error.to_string(),
-    }
-}
-
-/// Writes a file and waits until the disk has it.
-pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let mut file = File::create(path).map_err(WriteError::io("create", path))?;
-    file.write_all(bytes)
-        .map_err(WriteError::io("write", path))?;
-    file.sync_all().map_err(WriteError::io("sync", path))
-}
-
-/// Makes the names in a folder durable.
-pub(crate) fn sync_folder(path: &Path) -> Result<(), WriteError> {
-    File::open(path)
-        .and_then(|folder| folder.sync_all())
-        .map_err(WriteError::io("sync", path))
 }

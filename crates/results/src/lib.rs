@@ -15,11 +15,14 @@
 //! ```
 
 mod calibration;
+mod disk;
 mod encoded;
+mod error;
 mod failure;
 mod folder;
 mod hlog;
 mod kinds;
+mod names;
 mod on_the_way;
 mod out;
 mod read;
@@ -29,14 +32,15 @@ mod trial;
 mod writer;
 
 pub use calibration::{CalibratedShape, CalibrationFile};
+pub use error::{ReadError, WriteError};
 pub use failure::{FailureKind, UnknownFailure};
-pub use folder::{RunFolder, WriteError};
+pub use folder::RunFolder;
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
 };
 pub use kinds::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder, WarmUpUntil};
 pub use on_the_way::PlaceLogs;
-pub use read::{Limits, ReadError, Run, StepLogs, StepTimes, Trial, TrialHistograms};
+pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FindInfo, FirstInfo, FlowInfo, Host, NamedText,
     PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,

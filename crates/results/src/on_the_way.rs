@@ -10,11 +10,9 @@ use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 use crate::{
     BacklogRow, WriteError,
     hlog::Place,
+    names::{ARRIVAL_DELAY, BACKLOG, DELIVERY_DELAY, place_folder},
     out::Out,
-    writer::{ARRIVAL_DELAY, BACKLOG, DELIVERY_DELAY, numbered},
 };
-
-pub(crate) const ON_THE_WAY: &str = "on_the_way";
 
 /// What a place on the way has on disk beside its account. Delays are in microseconds.
 #[derive(Debug, Clone)]
@@ -24,11 +22,6 @@ pub struct PlaceLogs {
     pub delivery_delay: Option<Histogram<u64>>,
     /// From sent until the place itself had it; `None` where the probe does not know that.
     pub arrival_delay: Option<Histogram<u64>>,
-}
-
-/// `on_the_way/01-broker`.
-pub(crate) fn place_folder(place: usize, name: &str) -> String {
-    numbered(ON_THE_WAY, place, name)
 }
 
 /// The files of one place while they are written.

@@ -11,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     WriteError,
-    folder::unreadable,
+    disk::unreadable,
     hlog::{self, Place},
 };
 

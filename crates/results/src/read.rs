@@ -2,25 +2,21 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read},
+    io::Read,
     path::{Path, PathBuf},
 };
 
 use hdrhistogram::Histogram;
-use thiserror::Error;
 
 use crate::{
-    BacklogRow, HistogramLog, IntervalRow, PhaseName, PlaceInfo, PlaceLogs, ResourceRow, RunInfo,
-    StepInfo, TextError, TrialInfo, TrialKey, WatchRow,
-    folder::{RUN_FILE, STUDY_FILE, SYSTEM_FILE, TRIALS},
-    hlog,
-    on_the_way::place_folder,
-    text,
-    writer::{
+    BacklogRow, HistogramLog, IntervalRow, PhaseName, PlaceInfo, PlaceLogs, ReadError, ResourceRow,
+    RunInfo, StepInfo, TextError, TrialInfo, TrialKey, WatchRow, hlog,
+    names::{
         ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
-        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, SERVICE_TIME, TRIAL_FILE, WATCHES, folder_name,
-        step_folder,
+        INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE,
+        TRIAL_FILE, TRIALS, WATCHES, folder_name, place_folder, step_folder,
     },
+    text,
 };
 
 /// How much is read; a larger file is refused.
@@ -39,21 +35,6 @@ impl Default for Limits {
             series_max_bytes: 512 << 20,
         }
     }
-}
-
-/// Why a run could not be read.
-#[derive(Debug, Error)]
-pub enum ReadError {
-    #[error("{} is not a run: it has no {RUN_FILE}", path.display())]
-    NotARun { path: PathBuf },
-    #[error("cannot read {}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{} has more than {limit} bytes", path.display())]
-    TooLarge { path: PathBuf, limit: u64 },
-    #[error("{}: {problem}", path.display())]
-    Text { path: PathBuf, problem: TextError },
-    #[error("{}: {problem}", path.display())]
-    Folder { path: PathBuf, problem: String },
 }
 
 /// A run as it is on disk.

@@ -12,29 +12,16 @@ use hdrhistogram::{Histogram, serialization::V2DeflateSerializer};
 
 use crate::{
     BacklogRow, IntervalRow, ResourceRow, TrialInfo, TrialKey, WatchRow, WriteError,
-    folder::{json, sync_folder, write_synced},
+    disk::{json, sync_folder, write_synced},
     hlog::{self, Place},
-    on_the_way::{ON_THE_WAY, PlaceOut},
+    names::{
+        ARRIVAL_DELAY, BACKLOG, CONNECT_TIME, DELIVERY_DELAY, FAILED_TIME, HANDSHAKE_TIME,
+        INTERVALS, LAG, LOGS, ON_THE_WAY, RESOURCES, RESPONSE_TIME, SERVICE_TIME, STEPS,
+        TRIAL_FILE, WATCHES, folder_name, step_folder,
+    },
+    on_the_way::PlaceOut,
     out::Out,
 };
-
-pub(crate) const TRIAL_FILE: &str = "trial.json";
-pub(crate) const INTERVALS: &str = "intervals.ndjson";
-pub(crate) const RESOURCES: &str = "resources.ndjson";
-pub(crate) const BACKLOG: &str = "backlog.ndjson";
-pub(crate) const RESPONSE_TIME: &str = "response_time.hlog";
-pub(crate) const SERVICE_TIME: &str = "service_time.hlog";
-pub(crate) const FAILED_TIME: &str = "failed_time.hlog";
-pub(crate) const LAG: &str = "lag.hlog";
-pub(crate) const DELIVERY_DELAY: &str = "delivery_delay.hlog";
-pub(crate) const ARRIVAL_DELAY: &str = "arrival_delay.hlog";
-pub(crate) const WATCHES: &str = "watches.ndjson";
-pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
-pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
-pub(crate) const LOGS: &str = "logs";
-const STEPS: &str = "steps";
-/// Most letters of a step's or place's name in its folder's name.
-const LETTERS_MAX: usize = 64;
 
 /// The histograms of one interval, in microseconds.
 #[derive(Debug, Clone, Copy)]
@@ -119,29 +106,6 @@ impl std::fmt::Debug for Load {
             .field("end_s", &self.end_s)
             .finish_non_exhaustive()
     }
-}
-
-/// `0007-c03-r1`.
-pub(crate) fn folder_name(key: TrialKey, position: u32) -> String {
-    format!("{position:04}-c{:02}-r{}", key.cell, key.repetition)
-}
-
-/// `steps/01-login`.
-pub(crate) fn step_folder(place: usize, name: &str) -> String {
-    numbered(STEPS, place, name)
-}
-
-/// `steps/01-login`: whatever a thing is called, its folder's name is one that every file system takes.
-pub(crate) fn numbered(folder: &str, place: usize, name: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
-            c
-        } else {
-            '_'
-        }
-    };
-    let name: String = name.chars().take(LETTERS_MAX).map(plain).collect();
-    format!("{folder}/{:02}-{name}", place + 1)
 }
 
 impl StepOut {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
-    say,
+    shared::say,
     state::{Held, State},
 };
 use crate::exit::Exit;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use waggle_runner::{FetchError, Fetching, Place};
 use waggle_study::Server;
 
-use super::{asked_to_end, fetching, levels, runtime, say};
+use super::shared::{asked_to_end, fetching, levels, runtime, say};
 use crate::{arguments::Configured, exit::Exit, files};
 
 pub(crate) fn run(arguments: &Configured) -> Result<Exit> {

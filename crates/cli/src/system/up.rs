@@ -6,7 +6,7 @@ use anyhow::Result;
 use waggle_runner::{Up, UpRequest};
 
 use super::{
-    asked_to_end, fetching, levels, runtime, say,
+    shared::{asked_to_end, fetching, levels, runtime, say},
     state::{Known, State},
 };
 use crate::{arguments::SystemUp, exit::Exit, files};

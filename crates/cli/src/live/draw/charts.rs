@@ -2,7 +2,11 @@
 
 use waggle_report::wording::text::plain;
 
-use super::{BAD, DIM, Look, RATE, room::Room};
+use super::{
+    look::Look,
+    palette::{BAD, DIM, RATE},
+    room::Room,
+};
 use crate::{
     live::{
         history::{LATEST_S, Slice, Span},

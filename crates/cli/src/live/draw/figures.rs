@@ -5,7 +5,8 @@ use waggle_report::wording::text::{Unit, count, plain, share, time_us};
 use waggle_stats::Verdict;
 
 use super::{
-    BAD, BOLD, DIM, GOOD, Look, PERCENTILE_COLOURS, RATE,
+    look::Look,
+    palette::{BAD, BOLD, DIM, GOOD, PERCENTILE_COLOURS, RATE},
     room::{Room, wrapped},
     words::time,
 };

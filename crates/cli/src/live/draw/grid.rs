@@ -7,7 +7,11 @@ use waggle_report::wording::{
 };
 use waggle_stats::{Evidence, Verdict};
 
-use super::{BAD, BOLD, DIM, GOOD, Look, RATE, room::Room};
+use super::{
+    look::Look,
+    palette::{BAD, BOLD, DIM, GOOD, RATE},
+    room::Room,
+};
 use crate::{
     live::{
         board::{CellBoard, Mark, StudyBoard},

@@ -7,7 +7,12 @@ use ratatui::{
 };
 use waggle_report::wording::text::count;
 
-use super::{BAD, BOLD, DIM, GOOD, Look, Page, RATE, room::Room, words::clock};
+use super::{
+    look::{Look, Page},
+    palette::{BAD, BOLD, DIM, GOOD, RATE},
+    room::Room,
+    words::clock,
+};
 use crate::{live::history::Span, trial::phase::Phase};
 
 /// Three rows: the request, the settings, the bar.

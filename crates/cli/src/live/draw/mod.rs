@@ -1,86 +1,29 @@
 //! The live view as a buffer of cells. Pure: what is shown, the time and the wishes at the keyboard in, letters out.
-//!
-//! Only the sixteen colours that every terminal has a theme for, never black, white, yellow or blue as such: those are
-//! unreadable on one background or the other.
 
 mod charts;
 mod figures;
 mod grid;
 mod head;
 mod log_axis;
+mod look;
+mod palette;
 mod percentiles;
 mod room;
 mod spectrum;
 mod study;
 mod words;
 
-use std::time::Duration;
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Color, Modifier, Style},
-};
-
-use super::{board::StudyBoard, history::Span, shown::Shown};
+use super::board::StudyBoard;
+pub(in crate::live) use look::{Look, Page};
+pub(in crate::live) use palette::Ink;
 use room::Room;
 
 /// Below this there is no place for charts beside figures.
 const CHARTS_FROM: (u16, u16) = (64, 12);
 /// Rows of what stands above the page.
 const HEAD: u16 = 3;
-
-/// Colours where they are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::live) enum Ink {
-    Coloured,
-    /// `NO_COLOR`: bold and dim only.
-    Plain,
-}
-
-impl Ink {
-    fn colour(self, colour: Color) -> Style {
-        match self {
-            Self::Coloured => Style::new().fg(colour),
-            Self::Plain => Style::new(),
-        }
-    }
-}
-
-const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
-const DIM: Style = Style::new().add_modifier(Modifier::DIM);
-const GOOD: Color = Color::Green;
-const BAD: Color = Color::Red;
-const RATE: Color = Color::Cyan;
-/// Of p50, p90, p99 and the maximum, and of what lies up to them.
-const PERCENTILE_COLOURS: [Color; 4] = [Color::Green, Color::Cyan, Color::Magenta, Color::Red];
-
-/// One of the views.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::live) enum Page {
-    #[default]
-    Overview,
-    Times,
-    Details,
-    /// The cells of a study alone; without a study the same as the overview.
-    Cells,
-}
-
-/// How the load is looked at.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::live) struct Look<'a> {
-    pub(in crate::live) study: Option<&'a StudyBoard>,
-    pub(in crate::live) shown: &'a Shown,
-    /// Since the start of the view.
-    pub(in crate::live) elapsed: Duration,
-    pub(in crate::live) page: Page,
-    pub(in crate::live) span: Span,
-    pub(in crate::live) ink: Ink,
-    pub(in crate::live) is_paused: bool,
-    /// How often the end was asked for.
-    pub(in crate::live) asked_to_end: u32,
-    pub(in crate::live) with_help: bool,
-}
 
 /// Draws everything.
 pub(in crate::live) fn draw(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {

@@ -10,9 +10,10 @@ use ratatui::{
 };
 
 use super::{
-    DIM, Look, PERCENTILE_COLOURS,
     charts::{MARKS, TimeAxis, within},
     log_axis::LogAxis,
+    look::Look,
+    palette::{DIM, PERCENTILE_COLOURS},
     room::Room,
     words::mark,
 };
@@ -67,8 +68,8 @@ pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
             for (which, (_, colour)) in PERCENTILES.iter().zip(PERCENTILE_COLOURS).enumerate().rev()
             {
                 let colour = match look.ink {
-                    super::Ink::Coloured => colour,
-                    super::Ink::Plain => Color::Reset,
+                    super::palette::Ink::Coloured => colour,
+                    super::palette::Ink::Plain => Color::Reset,
                 };
                 for line in line(&slices, which, colour) {
                     context.draw(&line);
@@ -177,7 +178,7 @@ pub(super) fn heat(look: &Look<'_>, room: &mut Room<'_>) {
             if let Some((_, letter)) = shade
                 && share > 0.0
             {
-                room.dot(column, row, letter, look.ink.colour(super::RATE));
+                room.dot(column, row, letter, look.ink.colour(super::palette::RATE));
             }
         }
     }

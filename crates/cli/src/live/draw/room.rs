@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use super::{BOLD, DIM};
+use super::palette::{BOLD, DIM};
 
 /// A part of the screen.
 #[derive(Debug)]

@@ -3,8 +3,13 @@
 use ratatui::widgets::{Sparkline, SparklineBar, Widget};
 
 use super::{
-    DIM, Look, PERCENTILE_COLOURS, charts::MARKS, log_axis::LogAxis, percentiles::nothing,
-    room::Room, words::mark,
+    charts::MARKS,
+    log_axis::LogAxis,
+    look::Look,
+    palette::{DIM, PERCENTILE_COLOURS},
+    percentiles::nothing,
+    room::Room,
+    words::mark,
 };
 use crate::{
     live::{history::PERCENTILES, spectrum::whole},

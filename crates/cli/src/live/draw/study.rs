@@ -6,7 +6,13 @@ use ratatui::style::{Color, Style};
 use waggle_report::wording::words;
 use waggle_results::PhaseName;
 
-use super::{BAD, BOLD, DIM, GOOD, Look, RATE, head::bar, room::Room, words::clock};
+use super::{
+    head::bar,
+    look::Look,
+    palette::{BAD, BOLD, DIM, GOOD, RATE},
+    room::Room,
+    words::clock,
+};
 use crate::{
     live::board::{PhaseNow, StudyBoard, TrialNow},
     trial::{gather::as_f64, so_far::ratio},

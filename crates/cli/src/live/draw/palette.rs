@@ -1,0 +1,32 @@
+//! Colours and weights of letters.
+//!
+//! Only the sixteen colours that every terminal has a theme for, never black, white, yellow or blue as such: those are
+//! unreadable on one background or the other.
+
+use ratatui::style::{Color, Modifier, Style};
+
+/// Colours where they are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::live) enum Ink {
+    Coloured,
+    /// `NO_COLOR`: bold and dim only.
+    Plain,
+}
+
+impl Ink {
+    pub(super) fn colour(self, colour: Color) -> Style {
+        match self {
+            Self::Coloured => Style::new().fg(colour),
+            Self::Plain => Style::new(),
+        }
+    }
+}
+
+pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+pub(super) const GOOD: Color = Color::Green;
+pub(super) const BAD: Color = Color::Red;
+pub(super) const RATE: Color = Color::Cyan;
+/// Of p50, p90, p99 and the maximum, and of what lies up to them.
+pub(super) const PERCENTILE_COLOURS: [Color; 4] =
+    [Color::Green, Color::Cyan, Color::Magenta, Color::Red];

@@ -1,0 +1,73 @@
+//! What the commands share: output, levels, where servers lie, the runtime and how it is asked to end.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use tokio::{runtime::Runtime, sync::watch};
+use waggle_runner::Fetching;
+use waggle_study::Level;
+
+use crate::{folders, interrupts::Interrupts};
+
+#[expect(
+    clippy::print_stdout,
+    reason = "what these commands tell is their output"
+)]
+pub(super) fn say(text: &str) {
+    println!("{text}");
+}
+
+/// A level for each parameter of a system, from `PARAMETER=LEVEL`.
+pub(super) fn levels(
+    system: &waggle_study::System,
+    given: &[String],
+) -> Result<BTreeMap<String, Level>> {
+    let mut pairs = Vec::new();
+    for text in given {
+        let Some((name, level)) = text.split_once('=') else {
+            bail!("{text}: expected PARAMETER=LEVEL");
+        };
+        pairs.push((name.to_owned(), level.to_owned()));
+    }
+    waggle_study::parameter_levels(system, &pairs).map_err(|why| anyhow!(why))
+}
+
+/// Where a system's servers are looked for and fetched to.
+pub(super) fn fetching(system_folder: &Path) -> Result<Fetching> {
+    let program = program()?;
+    Ok(Fetching {
+        system_folder: system_folder.to_path_buf(),
+        servers_folder: folders::servers().context("no cache folder: set HOME")?,
+        program_folders: program
+            .parent()
+            .map(Path::to_path_buf)
+            .into_iter()
+            .collect(),
+        supervisor: program,
+    })
+}
+
+fn program() -> Result<PathBuf> {
+    std::env::current_exe().context("cannot tell where this program lies")
+}
+
+pub(super) fn runtime() -> Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+}
+
+/// Becomes true when somebody asks the program to end.
+pub(super) fn asked_to_end() -> Result<watch::Receiver<bool>> {
+    let (stop, shutdown) = watch::channel(false);
+    let interrupts = Interrupts::new(|| {});
+    interrupts.follow(move || {
+        stop.send_replace(true);
+    });
+    interrupts.listen()?;
+    Ok(shutdown)
+}

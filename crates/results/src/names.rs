@@ -1,0 +1,54 @@
+//! The names of files and folders in a run's folder.
+
+use crate::TrialKey;
+
+pub(crate) const RUN_FILE: &str = "run.json";
+pub(crate) const STUDY_FILE: &str = "study.yaml";
+pub(crate) const SYSTEM_FILE: &str = "system.yaml";
+pub(crate) const TRIALS: &str = "trials";
+pub(crate) const TRIAL_FILE: &str = "trial.json";
+pub(crate) const INTERVALS: &str = "intervals.ndjson";
+pub(crate) const RESOURCES: &str = "resources.ndjson";
+pub(crate) const BACKLOG: &str = "backlog.ndjson";
+pub(crate) const RESPONSE_TIME: &str = "response_time.hlog";
+pub(crate) const SERVICE_TIME: &str = "service_time.hlog";
+pub(crate) const FAILED_TIME: &str = "failed_time.hlog";
+pub(crate) const LAG: &str = "lag.hlog";
+pub(crate) const DELIVERY_DELAY: &str = "delivery_delay.hlog";
+pub(crate) const ARRIVAL_DELAY: &str = "arrival_delay.hlog";
+pub(crate) const WATCHES: &str = "watches.ndjson";
+pub(crate) const CONNECT_TIME: &str = "connect_time.hlog";
+pub(crate) const HANDSHAKE_TIME: &str = "handshake_time.hlog";
+pub(crate) const LOGS: &str = "logs";
+pub(crate) const STEPS: &str = "steps";
+pub(crate) const ON_THE_WAY: &str = "on_the_way";
+/// Most letters of a step's or place's name in its folder's name.
+const LETTERS_MAX: usize = 64;
+
+/// `0007-c03-r1`.
+pub(crate) fn folder_name(key: TrialKey, position: u32) -> String {
+    format!("{position:04}-c{:02}-r{}", key.cell, key.repetition)
+}
+
+/// `steps/01-login`.
+pub(crate) fn step_folder(place: usize, name: &str) -> String {
+    numbered(STEPS, place, name)
+}
+
+/// `on_the_way/01-broker`.
+pub(crate) fn place_folder(place: usize, name: &str) -> String {
+    numbered(ON_THE_WAY, place, name)
+}
+
+/// `steps/01-login`: whatever a thing is called, its folder's name is one that every file system takes.
+fn numbered(folder: &str, place: usize, name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().take(LETTERS_MAX).map(plain).collect();
+    format!("{folder}/{:02}-{name}", place + 1)
+}
