@@ -244,7 +244,8 @@ pub(crate) fn table(model: &Model) -> Table {
         align: Align::Right,
     };
     Table {
-        id: "every",
+        id: Some("every"),
+        title: None,
         caption: "Every number of every trial, as in tables.csv".to_owned(),
         heads: heads(model).map(head).collect(),
         rows: model

@@ -2,11 +2,14 @@
 //!
 //! It lays out what `waggle-analysis` found; it judges nothing, and two writers never compute the same number twice.
 
+mod charts;
 mod csv;
+mod document;
 mod facts;
 mod html;
 mod markdown;
 mod rows;
+mod sections;
 mod tables;
 pub mod wording;
 mod write;

@@ -1,167 +1,104 @@
 //! `report.md`: the answer and every table, for a wiki, a pull request or a terminal.
 
 use crate::{
-    facts,
-    tables::{self, Align, Field, FieldKind, Table},
-    wording, words,
+    document::{Block, Failure, Opening, Section, Term},
+    sections::document,
+    tables::{Align, Field, FieldKind, Table},
+    words,
 };
-use waggle_analysis::{Model, comparison_caution};
+use waggle_analysis::Model;
 
 /// The report as Markdown.
 #[must_use]
 pub fn markdown(model: &Model) -> String {
-    let mut out = format!(
-        "# {}\n\n**{}**\n\n{}\n\n",
-        escaped(&model.info.study),
-        escaped(&model.info.question),
-        answer(model)
-    );
-    for warning in &wording::warnings::sentences(model) {
-        out.push_str(&format!("> {}\n", escaped(warning)));
-        out.push_str(">\n");
-    }
-    if !model.warnings.is_empty() {
-        out.truncate(out.len() - 2);
-        out.push('\n');
-    }
-    section(&mut out, "Search", tables::answers(model));
-    section(&mut out, "Levels tried", tables::tried(model));
-    section(&mut out, "Cells", Some(tables::cells(model)));
-    section(
-        &mut out,
-        "Beside published figures",
-        tables::published(model),
-    );
-    section(&mut out, "Failed requests", tables::failures(model));
-    section(&mut out, "Recovery", tables::recovery(model));
-    section(
-        &mut out,
-        "Curves",
-        model.curves.as_ref().map(tables::curves),
-    );
-    comparisons(&mut out, model);
-    effects(&mut out, model);
-    section(&mut out, "Steps", tables::steps(model));
-    section(&mut out, "Sessions", tables::sessions(model));
-    section(
-        &mut out,
-        "Failed requests by step",
-        tables::step_failures(model),
-    );
-    section(&mut out, "Disturbances", tables::disturbances(model));
-    records(&mut out, model);
-    section(&mut out, "Delivery delay", tables::delay(model));
-    section(&mut out, "Busiest component", tables::busiest(model));
-    section(&mut out, "Cost", Some(tables::cost(model)));
-    section(&mut out, "Watches", tables::watches(model));
-    section(&mut out, "Thresholds", tables::thresholds(model));
-    section(&mut out, "Verdicts", Some(tables::verdicts(model)));
-    section(&mut out, "Trials", Some(tables::trials(model)));
-    failed_trials(&mut out, model);
-    out.push_str("## How it was measured\n\n");
-    for (term, text) in facts::facts(model) {
-        out.push_str(&format!("- **{term}**: {}\n", escaped(&text)));
-    }
-    out.push_str("\n## The study\n\n");
-    fenced(&mut out, "yaml", &model.study_text);
-    if let Some(file) = model
-        .info
-        .scenario
-        .as_ref()
-        .and_then(|told| told.file.as_ref())
-    {
-        out.push_str(&format!("{}:\n\n", escaped(&file.name)));
-        fenced(&mut out, "yaml", &file.text);
+    let document = document(model);
+    let mut out = opening(&document.opening);
+    for section in &document.sections {
+        self::section(&mut out, section);
     }
     out
 }
 
-fn effects(out: &mut String, model: &Model) {
-    let Some(effects) = &model.effects else {
-        return;
-    };
-    out.push_str(&format!("## Effects\n\n{}\n\n", escaped(&effects.headline)));
-    for sentence in &effects.sentences {
-        out.push_str(&format!("- {}\n", escaped(sentence)));
-    }
-    out.push('\n');
-    if let Some(caution) = &effects.caution {
-        out.push_str(&format!("> {}\n\n", escaped(caution)));
-    }
-    for note in &effects.notes {
-        out.push_str(&format!("{}\n\n", escaped(note)));
-    }
-    section(
-        out,
-        "Effects: shares of the variation",
-        tables::shares(effects),
-    );
-    section(out, "Effects: levels", tables::ratios(effects));
-    section(
-        out,
-        "Effects: comparisons",
-        tables::dependences(effects, &model.comparisons),
-    );
-}
-
-fn comparisons(out: &mut String, model: &Model) {
-    let Some(table) = tables::comparisons(&model.comparisons) else {
-        return;
-    };
-    out.push_str("## Compared\n\n");
-    for one in &model.comparisons {
-        let title = format!(
-            "{} against {} over {}",
-            one.levels[1], one.levels[0], one.over.factor
-        );
-        out.push_str(&format!("### {}\n\n", escaped(&title)));
-        for sentence in one.sentences() {
-            out.push_str(&format!("- {}\n", escaped(sentence)));
-        }
-        out.push('\n');
-        if let Some(caution) = comparison_caution(one) {
-            out.push_str(&format!("> {}\n\n", escaped(&caution)));
-        }
-    }
-    section(out, "Compared, level by level", Some(table));
-}
-
-fn records(out: &mut String, model: &Model) {
-    let Some(ledger) = tables::ledger(model) else {
-        return;
-    };
-    out.push_str("## Records\n\n");
-    for sentence in &wording::account::sentences(model) {
-        out.push_str(&format!("- {}\n", escaped(sentence)));
-    }
-    out.push('\n');
-    table(out, &ledger);
-    for (head, name, meaning) in tables::meanings() {
-        out.push_str(&format!("- **{head}** (`{name}`): {}\n", escaped(meaning)));
-    }
-    out.push('\n');
-}
-
-fn answer(model: &Model) -> String {
-    let verdict = model
-        .answer
+fn opening(opening: &Opening) -> String {
+    let verdict = opening
         .verdict
-        .map(|verdict| format!("**{}** · ", words::verdict(verdict)))
-        .unwrap_or_default();
-    format!(
-        "{verdict}{}",
-        escaped(&wording::answer::sentences(model).join(" "))
-    )
+        .map(|verdict| format!("**{}** · ", words::verdict(verdict)));
+    let warnings: Vec<String> = opening
+        .warnings
+        .iter()
+        .map(|warning| format!("> {}\n", escaped(warning)))
+        .collect();
+    let mut out = format!(
+        "# {}\n\n**{}**\n\n{}{}\n\n",
+        escaped(&opening.study),
+        escaped(&opening.question),
+        verdict.unwrap_or_default(),
+        escaped(&opening.answer.join(" ")),
+    );
+    if !warnings.is_empty() {
+        out.push_str(&warnings.join(">\n"));
+        out.push('\n');
+    }
+    out
 }
 
-fn section(out: &mut String, title: &str, of: Option<Table>) {
-    let Some(of) = of else { return };
-    out.push_str(&format!("## {title}\n\n"));
-    table(out, &of);
+/// A table with a title has a heading of its own, also as the first of its section.
+fn section(out: &mut String, section: &Section) {
+    let mut written = String::new();
+    blocks(&mut written, &section.blocks);
+    if written.is_empty() {
+        return;
+    }
+    if !written.starts_with("## ") {
+        out.push_str(&format!("## {}\n\n", section.name));
+    }
+    out.push_str(&written);
+}
+
+fn blocks(out: &mut String, blocks: &[Block]) {
+    for block in blocks {
+        match block {
+            Block::Table(of) => table(out, of),
+            Block::Heading(text) => out.push_str(&format!("### {}\n\n", escaped(text))),
+            Block::Headline(text) | Block::Note(text) => {
+                out.push_str(&format!("{}\n\n", escaped(text)));
+            }
+            Block::Sentences(all) => list(out, all.iter().map(|sentence| escaped(sentence))),
+            Block::Caution(text) => out.push_str(&format!("> {}\n\n", escaped(text))),
+            Block::Terms(terms) => list(out, terms.iter().map(term)),
+            Block::Folded(folded) => self::blocks(out, &folded.blocks),
+            Block::Failure(of) => failure(out, of),
+            Block::File { text, .. } => fenced(out, "yaml", text),
+            Block::Drawn(_) | Block::PageOnly(_) => {}
+        }
+    }
+}
+
+fn list(out: &mut String, items: impl Iterator<Item = String>) {
+    let before = out.len();
+    for item in items {
+        out.push_str(&format!("- {item}\n"));
+    }
+    if out.len() > before {
+        out.push('\n');
+    }
+}
+
+fn term(term: &Term) -> String {
+    let code = term.code.as_ref().map(|code| format!(" (`{code}`)"));
+    format!(
+        "**{}**{}: {}",
+        escaped(&term.name.text),
+        code.unwrap_or_default(),
+        escaped(&term.meaning)
+    )
 }
 
 /// The caption, then the table, then what its marks mean.
 fn table(out: &mut String, table: &Table) {
+    if let Some(title) = table.title {
+        out.push_str(&format!("## {title}\n\n"));
+    }
     out.push_str(&format!("{}.\n\n", escaped(&table.caption)));
     let heads: Vec<String> = table.heads.iter().map(|head| escaped(&head.text)).collect();
     let rules: Vec<&str> = table
@@ -215,20 +152,14 @@ fn shown(field: &Field, notes: &mut Vec<&str>) -> String {
     }
 }
 
-fn failed_trials(out: &mut String, model: &Model) {
-    for trial in &model.trials {
-        let Some(failure) = &trial.failure else {
-            continue;
-        };
-        out.push_str(&format!(
-            "### {} failed in {}\n\n{}\n\n",
-            escaped(&trial.key.to_string()),
-            words::phase(failure.phase),
-            escaped(&failure.reason)
-        ));
-        if !failure.log_tail.is_empty() {
-            fenced(out, "text", &failure.log_tail.join("\n"));
-        }
+fn failure(out: &mut String, failure: &Failure) {
+    out.push_str(&format!(
+        "### {}\n\n{}\n\n",
+        escaped(&failure.title),
+        escaped(&failure.reason)
+    ));
+    if !failure.log.is_empty() {
+        fenced(out, "text", &failure.log.join("\n"));
     }
 }
 

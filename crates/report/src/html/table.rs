@@ -1,89 +1,77 @@
 //! A table as markup: its own scrolling box, a caption, heads with scope, numbers to the right.
 
-use super::escape;
+use maud::{Markup, html};
+
 use crate::tables::{Align, Field, FieldKind, Table};
 
-/// Writes the table.
-pub(super) fn write(out: &mut String, table: &Table) {
-    let caption = escape::text(&table.caption);
-    out.push_str(&format!(
-        "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table id=\"table-{}\">\n\
-         <caption>{caption}</caption>\n<thead><tr>",
-        table.id
-    ));
-    for head in &table.heads {
-        out.push_str(&format!(
-            "<th scope=\"col\"{}>{}</th>",
-            align(head.align),
-            name(&head.text)
-        ));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
-        out.push_str("<tr>");
-        for (field, head) in row.iter().zip(&table.heads) {
-            out.push_str(&square(field, head.align));
+pub(super) fn table(table: &Table) -> Markup {
+    html! {
+        div class="scroll" role="region" aria-label=(table.caption) tabindex="0" {
+            table id=[table.id.map(|id| format!("table-{id}"))] {
+                caption { (table.caption) }
+                thead {
+                    tr {
+                        @for head in &table.heads { th scope="col" class=[class(head.align)] { (name(&head.text)) } }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for (one, head) in row.iter().zip(&table.heads) {
+                                td class=[class(head.align)] { (field(one)) }
+                            }
+                        }
+                        "\n"
+                    }
+                }
+            }
         }
-        out.push_str("</tr>\n");
+        "\n"
     }
-    out.push_str("</tbody></table></div>\n");
 }
 
 /// The text of a head. A dotted name, as conditions have it, may go on in the next line after each of its points: it is
 /// often wider than all that stands below it.
-fn name(text: &str) -> String {
-    let mut shown = String::new();
-    for part in text.split_inclusive('.') {
-        if shown.ends_with('.') && part.starts_with(char::is_alphabetic) {
-            shown.push_str("<wbr>");
+fn name(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split_inclusive('.').collect();
+    html! {
+        @for (place, part) in parts.iter().enumerate() {
+            @if place > 0 && part.starts_with(char::is_alphabetic) { wbr; }
+            (part)
         }
-        shown.push_str(&escape::text(part));
     }
-    shown
 }
 
-fn align(align: Align) -> &'static str {
+fn class(align: Align) -> Option<&'static str> {
     match align {
-        Align::Left => "",
-        Align::Right => " class=\"n\"",
+        Align::Left => None,
+        Align::Right => Some("n"),
     }
 }
 
-fn square(field: &Field, align_to: Align) -> String {
-    let text = escape::text(&field.text);
-    let range = field
-        .range
-        .as_ref()
-        .map(|range| format!(" <small class=\"range\">{}</small>", escape::text(range)))
-        .unwrap_or_default();
-    let inner = match &field.kind {
-        FieldKind::Plain => text,
-        FieldKind::Bad => format!("<strong class=\"bad\">{text}</strong>"),
-        FieldKind::Verdict => badge(&field.text),
-        FieldKind::Even => format!("<span class=\"thin\">{text}</span>"),
-        FieldKind::Thin(reason) | FieldKind::Chance(reason) => {
-            let reason = escape::text(reason);
-            format!(
-                "<span class=\"thin\" title=\"{reason}\">{text}<span class=\"sr\"> ({reason})</span></span>"
-            )
+pub(super) fn field(field: &Field) -> Markup {
+    let text = &field.text;
+    html! {
+        @match &field.kind {
+            FieldKind::Plain => (text),
+            FieldKind::Bad => strong class="bad" { (text) },
+            FieldKind::Verdict => (badge(text)),
+            FieldKind::Even => span class="thin" { (text) },
+            FieldKind::Thin(reason) | FieldKind::Chance(reason) => {
+                span class="thin" title=(reason) { (text) span class="sr" { " (" (reason) ")" } }
+            }
         }
-    };
-    format!("<td{}>{inner}{range}</td>", align(align_to))
+        @if let Some(range) = &field.range { " " small class="range" { (range) } }
+    }
 }
 
 /// A verdict as a badge. Its class is its first word, so that `valid (2 of 3 trials)` keeps the colour.
-pub(super) fn badge(verdict: &str) -> String {
-    let class = verdict.split(' ').next().unwrap_or_default();
-    let class = if matches!(class, "not" | "no") {
-        "none"
-    } else {
-        class
+pub(super) fn badge(verdict: &str) -> Markup {
+    let class = match verdict.split(' ').next().unwrap_or_default() {
+        "not" | "no" => "none",
+        class => class,
     };
-    format!(
-        "<span class=\"badge {}\">{}</span>",
-        escape::text(class),
-        escape::text(verdict)
-    )
+    html! { span class={ "badge " (class) } { (verdict) } }
 }
 
 #[cfg(test)]
@@ -92,7 +80,9 @@ mod tests {
 
     #[test]
     fn heads_break_behind_the_points_of_names() {
-        let check = |text: &str, expected: &str| assert_eq!(name(text), expected, "{text}");
+        let check = |text: &str, expected: &str| {
+            assert_eq!(name(text).into_string(), expected, "{text}");
+        };
         check("goodput", "goodput");
         check("p99.9", "p99.9");
         check("<b>.p99", "&lt;b&gt;.<wbr>p99");

@@ -22,7 +22,8 @@ pub(crate) fn busiest(model: &Model) -> Option<Table> {
     ];
     let mut cells = model.cells.iter();
     cells.any(|cell| cell.busiest.is_some()).then(|| Table {
-        id: "busiest",
+        id: Some("busiest"),
+        title: Some("Busiest component"),
         caption: "The component that used most CPU while measured, all its replicas together, and the one that used most of the others; \
                   that it used most does not make it what limits"
             .to_owned(),

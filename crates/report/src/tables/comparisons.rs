@@ -29,7 +29,8 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
     heads.push(head("not valid".to_owned(), Align::Left));
     let rows: Vec<Vec<Field>> = all.iter().flat_map(|one| rows(one, &names)).collect();
     (!rows.is_empty()).then(|| Table {
-        id: "comparisons",
+        id: Some("comparisons"),
+        title: Some("Compared, level by level"),
         caption: "One level against the other: ratios, and of failed requests differences in points of a hundred, with 95 % intervals"
             .to_owned(),
         heads,

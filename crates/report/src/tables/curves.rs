@@ -43,7 +43,8 @@ pub(crate) fn curves(curves: &CurvesModel) -> Table {
         })
     });
     Table {
-        id: "curves",
+        id: Some("curves"),
+        title: None,
         caption: format!(
             "Each outcome over {}, with 95 % intervals over trials",
             curves.over.factor

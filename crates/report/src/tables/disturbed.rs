@@ -40,7 +40,8 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
         "unexpected",
     ];
     (!rows.is_empty()).then(|| Table {
-        id: "disturbances",
+        id: Some("disturbances"),
+        title: None,
         caption: format!(
             "What was killed, counted from the start of the measured phase; the longest time without a success from \
              there to the phase's end, in whole intervals; failed requests, failed attempts to connect and records of the whole load, \

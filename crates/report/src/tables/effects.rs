@@ -26,7 +26,8 @@ pub(crate) fn shares(effects: &EffectsModel) -> Option<Table> {
         [Field::plain(name)].into_iter().chain(fields).collect()
     });
     Some(Table {
-        id: "effects-shares",
+        id: Some("effects-shares"),
+        title: Some("Effects: shares of the variation"),
         caption: "Share of the variation that goes with each factor, and with factors together beyond what each does alone"
             .to_owned(),
         heads: heads(effects, &["goes with"]),
@@ -52,7 +53,8 @@ pub(crate) fn ratios(effects: &EffectsModel) -> Option<Table> {
             })
         });
     Some(Table {
-        id: "effects-ratios",
+        id: Some("effects-ratios"),
+        title: Some("Effects: levels"),
         caption: "Each level as a ratio to the first of its factor, with 95 % intervals".to_owned(),
         heads: heads(effects, &["factor", "level"]),
         rows: rows.collect(),
@@ -82,7 +84,8 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
         align,
     };
     (!rows.is_empty()).then(|| Table {
-        id: "effects-comparisons",
+        id: Some("effects-comparisons"),
+        title: Some("Effects: comparisons"),
         caption: "One level against another at each level of a second factor".to_owned(),
         heads: vec![
             head("outcome", Align::Left),

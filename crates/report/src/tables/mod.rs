@@ -6,6 +6,7 @@ mod curves;
 mod disturbed;
 mod effects;
 mod numbers;
+mod over_time;
 mod published;
 mod records;
 mod recovery;
@@ -28,6 +29,7 @@ pub(crate) use curves::curves;
 pub(crate) use disturbed::disturbances;
 pub(crate) use effects::{dependences, ratios, shares};
 pub(crate) use numbers::{cells, cost, failures, spectrum, watches};
+pub(crate) use over_time::over_time;
 pub(crate) use published::published;
 pub(crate) use records::{delay, ledger, meanings};
 pub(crate) use recovery::recovery;
@@ -40,7 +42,9 @@ pub(crate) use trust::{thresholds, verdicts};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Table {
     /// Short and unique; an anchor in the page.
-    pub(crate) id: &'static str,
+    pub(crate) id: Option<&'static str>,
+    /// Heads it where it is not the first of its section; the page's caption says enough.
+    pub(crate) title: Option<&'static str>,
     pub(crate) caption: String,
     pub(crate) heads: Vec<Head>,
     pub(crate) rows: Vec<Vec<Field>>,
@@ -141,7 +145,7 @@ impl Field {
         }
     }
 
-    fn verdict(text: String) -> Self {
+    pub(crate) fn verdict(text: String) -> Self {
         Self {
             text,
             range: None,

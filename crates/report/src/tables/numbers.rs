@@ -21,7 +21,8 @@ pub(crate) fn cells(model: &Model) -> Table {
         "with 95 % intervals over trials"
     };
     Table {
-        id: "cells",
+        id: Some("cells"),
+        title: None,
         caption: format!("Goodput and response time of each cell, {certainty}"),
         heads: heads(
             model,
@@ -70,7 +71,8 @@ pub(crate) fn cost(model: &Model) -> Table {
     }
     columns.extend(cores.iter().map(String::as_str));
     Table {
-        id: "cost",
+        id: Some("cost"),
+        title: Some("Cost"),
         caption:
             "Cost: CPU time per request, memory, and CPU used by each component while measured"
                 .to_owned(),
@@ -138,7 +140,8 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
         .map(|watch| format!("{}: {}", watch.name, watch.summary))
         .collect();
     (!names.is_empty()).then(|| Table {
-        id: "watches",
+        id: Some("watches"),
+        title: Some("Watches"),
         caption: format!(
             "What was watched: mean over the measured phases, the most at one look of them, and what was read last, when \
              load and drain were over (the largest of the trials'). {}",
@@ -176,7 +179,8 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
             .collect()
     });
     (!kinds.is_empty()).then(|| Table {
-        id: "failures",
+        id: Some("failures"),
+        title: Some("Failed requests"),
         caption: if kinds.iter().any(|kind| kind.is_connect_attempt()) {
             "Failed requests by kind, summed over trials, with their share of all answered; attempts to connect are no requests and have none"
         } else {
@@ -193,7 +197,8 @@ pub(crate) fn spectrum(model: &Model) -> Table {
     let mut columns: Vec<&str> = SPECTRUM_TICKS.iter().map(|(head, _)| *head).collect();
     columns.push("slowest");
     Table {
-        id: "spectrum",
+        id: Some("spectrum"),
+        title: None,
         caption:
             "Response time within which this share of a cell's answers came, all trials together"
                 .to_owned(),

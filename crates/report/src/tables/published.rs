@@ -30,7 +30,8 @@ pub(crate) fn published(model: &Model) -> Option<Table> {
         align: Align::Left,
     });
     Some(Table {
-        id: "published",
+        id: Some("published"),
+        title: None,
         caption: format!(
             "{} beside this study. {}",
             info.title,

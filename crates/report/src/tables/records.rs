@@ -166,7 +166,8 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
     let is_known = |kind: &Kind| is_told_apart || kind.name != "rejected_delivered";
     let mut cells = model.cells.iter();
     cells.any(|cell| cell.ledger.is_some()).then(|| Table {
-        id: "ledger",
+        id: Some("ledger"),
+        title: None,
         caption: format!(
             "The account of records, by key, of the whole load with its warm-up, summed over {}: sent = accepted + rejected + unknown; \
              accepted = delivered + missing",
@@ -211,7 +212,8 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
         })
     };
     Some(Table {
-        id: "delay",
+        id: Some("delay"),
+        title: Some("Delivery delay"),
         caption,
         heads: heads_of_places(model, &names),
         rows: by_place(model, |at| {

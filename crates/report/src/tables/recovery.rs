@@ -23,7 +23,8 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
         "each trial",
     ];
     Some(Table {
-        id: "recovery",
+        id: Some("recovery"),
+        title: None,
         caption: format!(
             "Time from the fall of the load to the end of the last bad interval, known to within an interval of {}",
             text::set_time_s(model.info.schedule.interval_s)

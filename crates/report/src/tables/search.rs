@@ -19,7 +19,8 @@ pub(crate) fn answers(model: &Model) -> Option<Table> {
         last.align = Align::Left;
     }
     Some(Table {
-        id: "search",
+        id: Some("search"),
+        title: None,
         caption: format!(
             "The highest {} at which every condition holds, as an interval",
             noun(model.find.as_ref()?.info.what)
@@ -59,7 +60,8 @@ pub(crate) fn tried(model: &Model) -> Option<Table> {
         align: Align::Left,
     });
     Some(Table {
-        id: "tried",
+        id: Some("tried"),
+        title: Some("Levels tried"),
         caption: "Every level that was tried, in the order of the trials".to_owned(),
         heads,
         rows: model

@@ -19,7 +19,8 @@ pub(crate) fn steps(model: &Model) -> Option<Table> {
         ]
     });
     (!rows.is_empty()).then(|| Table {
-        id: "steps",
+        id: Some("steps"),
+        title: None,
         caption: "Goodput and response time of each step of the scenario".to_owned(),
         heads: step_heads(model, &columns),
         rows,
@@ -45,7 +46,8 @@ pub(crate) fn sessions(model: &Model) -> Option<Table> {
         })
         .collect();
     (!rows.is_empty()).then(|| Table {
-        id: "sessions",
+        id: Some("sessions"),
+        title: Some("Sessions"),
         caption: "Sessions that came to the end of their flow, per second, and their counts summed over trials".to_owned(),
         heads: heads(model, &columns),
         rows,
@@ -71,7 +73,8 @@ pub(crate) fn step_failures(model: &Model) -> Option<Table> {
         })
         .collect();
     (!rows.is_empty()).then(|| Table {
-        id: "step-failures",
+        id: Some("step-failures"),
+        title: Some("Failed requests by step"),
         caption: "Failed requests by step and kind, summed over trials".to_owned(),
         heads: step_heads(model, &["kind", "requests"]),
         rows,

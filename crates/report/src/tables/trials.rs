@@ -35,7 +35,8 @@ pub(crate) fn trials(model: &Model) -> Table {
         }
     }
     Table {
-        id: "trials",
+        id: Some("trials"),
+        title: None,
         caption: caption(model),
         heads,
         rows: model

@@ -10,7 +10,8 @@ use waggle_analysis::{Model, ThresholdCell, is_recovery};
 /// Each cell's verdict with its reasons.
 pub(crate) fn verdicts(model: &Model) -> Table {
     Table {
-        id: "verdicts",
+        id: Some("verdicts"),
+        title: Some("Verdicts"),
         caption: "Whether each cell may be believed, and why not".to_owned(),
         heads: heads(model, &["verdict", "reasons"]),
         rows: by_cell(model, |cell| {
@@ -45,7 +46,8 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
         align: Align::Left,
     };
     (!model.thresholds.is_empty()).then(|| Table {
-        id: "thresholds",
+        id: Some("thresholds"),
+        title: Some("Thresholds"),
         caption: thresholds_caption(model),
         heads: vec![left("threshold"), left("holds"), left("where it does not")],
         rows: model

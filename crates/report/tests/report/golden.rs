@@ -223,7 +223,7 @@ fn two_transports_over_users() {
         "id=\"compare-0-3\"",
         "id=\"table-curves\"",
         "id=\"table-comparisons\"",
-        "id=\"curves-source\"",
+        "Dashed, with crosses",
     ] {
         assert!(page.contains(there), "{there}");
     }
@@ -282,7 +282,7 @@ fn a_load_that_falls() {
     for there in [
         "href=\"#recovery\"",
         "id=\"table-recovery\"",
-        "recovery 4.50 to 7.50 s",
+        "recovery 4.50 to 7.50",
     ] {
         assert!(page.contains(there), "{there}");
     }

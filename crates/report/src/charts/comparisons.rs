@@ -1,0 +1,78 @@
+//! Two levels of a factor against each other.
+
+use serde::Serialize;
+
+use super::{curves::Axis, numbers::ends};
+use crate::words;
+use waggle_analysis::{Ahead, Compared, ComparisonModel, Found, Measure};
+
+#[derive(Serialize)]
+pub(super) struct Comparison<'a> {
+    levels: &'a [String; 2],
+    over: Axis<'a>,
+    lines: Vec<&'a str>,
+    outcomes: Vec<Outcome<'a>>,
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    name: &'a str,
+    difference: bool,
+    points: Vec<Point>,
+}
+
+/// Line, level, point, low, high, who is ahead, whether both cells may be believed. Ahead is 0 or 1, nothing where no difference was
+/// seen, and 2 where there is no interval.
+type Point = (
+    usize,
+    usize,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<u8>,
+    bool,
+);
+
+impl<'a> Comparison<'a> {
+    pub(super) fn new(one: &'a ComparisonModel) -> Self {
+        let outcomes = one.outcomes.iter();
+        Self {
+            levels: &one.levels,
+            over: Axis::new(&one.over),
+            lines: one.lines.iter().map(|line| line.name.as_str()).collect(),
+            outcomes: outcomes.map(|outcome| of_outcome(one, outcome)).collect(),
+        }
+    }
+}
+
+fn of_outcome<'a>(one: &ComparisonModel, outcome: &'a Compared) -> Outcome<'a> {
+    let lines = outcome.at.iter().enumerate();
+    let points = lines.flat_map(|(line, levels)| {
+        let levels = levels.iter().enumerate();
+        levels.filter_map(move |(level, found)| point(one, outcome, (line, level), found))
+    });
+    Outcome {
+        name: &outcome.name,
+        difference: outcome.measure == Measure::Difference,
+        points: points.collect(),
+    }
+}
+
+fn point(
+    one: &ComparisonModel,
+    outcome: &Compared,
+    (line, level): (usize, usize),
+    found: &Found,
+) -> Option<Point> {
+    let [point, low, high] = ends(Some(found.number()?));
+    let ahead = match outcome.ahead(found) {
+        Ahead::First => Some(0),
+        Ahead::Second => Some(1),
+        Ahead::Unsure => Some(2),
+        Ahead::Neither => None,
+        Ahead::Unknown => return None,
+    };
+    let mut doubtful = one.doubtful[line][level].iter();
+    let believed = doubtful.all(|(_, verdict)| words::may_be_believed(*verdict));
+    Some((line, level, point, low, high, ahead, believed))
+}

@@ -1,0 +1,110 @@
+//! Each outcome over one factor.
+
+use serde::Serialize;
+
+use super::numbers::{RATIO_DIGITS, ends, rounded};
+use crate::words;
+use waggle_analysis::{Curve, CurvePoint, CurvesModel, Over};
+
+#[derive(Serialize)]
+pub(super) struct Curves<'a> {
+    over: Axis<'a>,
+    lines: Vec<Line<'a>>,
+    charts: Vec<Chart<'a>>,
+    kinds: Option<Kinds<'a>>,
+}
+
+/// The factor along the axis.
+#[derive(Serialize)]
+pub(super) struct Axis<'a> {
+    factor: &'a str,
+    levels: &'a [String],
+    at: Option<&'a [f64]>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    name: &'a str,
+    colour: usize,
+    dash: usize,
+}
+
+#[derive(Serialize)]
+struct Chart<'a> {
+    name: &'a str,
+    kind: &'static str,
+    points: Vec<Point<'a>>,
+}
+
+/// Line, level, cell, point, low, high, what was published, why it should not be relied on.
+type Point<'a> = (
+    usize,
+    usize,
+    u32,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<&'a str>,
+);
+
+/// Failed requests by kind.
+#[derive(Serialize)]
+struct Kinds<'a> {
+    names: Vec<String>,
+    shares: &'a [(usize, usize, Vec<f64>)],
+}
+
+impl<'a> Curves<'a> {
+    pub(super) fn new(curves: &'a CurvesModel) -> Self {
+        let lines = curves.lines.iter().map(|line| Line {
+            name: &line.name,
+            colour: line.places.first().copied().unwrap_or(0),
+            dash: line.places.get(1).copied().unwrap_or(0),
+        });
+        let kinds = curves.kinds.as_ref().map(|failed| Kinds {
+            names: failed.kinds.iter().map(|kind| kind.in_words()).collect(),
+            shares: &failed.shares,
+        });
+        Self {
+            over: Axis::new(&curves.over),
+            lines: lines.collect(),
+            charts: curves.charts.iter().map(Chart::new).collect(),
+            kinds,
+        }
+    }
+}
+
+impl<'a> Axis<'a> {
+    pub(super) fn new(over: &'a Over) -> Self {
+        Self {
+            factor: &over.factor,
+            levels: &over.levels,
+            at: over.at.as_deref(),
+        }
+    }
+}
+
+impl<'a> Chart<'a> {
+    fn new(curve: &'a Curve) -> Self {
+        Self {
+            name: &curve.name,
+            kind: words::unit(curve.unit),
+            points: curve.points.iter().map(point).collect(),
+        }
+    }
+}
+
+fn point(point: &CurvePoint) -> Point<'_> {
+    let [middle, low, high] = ends(point.estimate.as_ref());
+    (
+        point.line,
+        point.level,
+        point.cell,
+        middle,
+        low,
+        high,
+        point.published.map(|value| rounded(value, RATIO_DIGITS)),
+        point.thin.as_deref(),
+    )
+}

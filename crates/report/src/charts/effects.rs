@@ -1,0 +1,58 @@
+//! What each factor does.
+
+use serde::Serialize;
+
+use super::{
+    Factor,
+    numbers::{RATIO_DIGITS, estimate},
+};
+use crate::text;
+use waggle_analysis::{EffectsModel, OutcomeEffects};
+
+#[derive(Serialize)]
+pub(super) struct Effects<'a> {
+    factors: Vec<Factor<'a>>,
+    outcomes: Vec<Outcome<'a>>,
+    /// Place of the outcome that is shown first.
+    first: usize,
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    name: &'a str,
+    /// Of each factor, of each of its levels but the first.
+    ratios: Vec<Vec<Vec<f64>>>,
+    /// Of each factor, as text.
+    shares: Vec<String>,
+}
+
+impl<'a> Effects<'a> {
+    pub(super) fn new(effects: &'a EffectsModel) -> Self {
+        let factors = effects.factors.iter().map(|factor| Factor {
+            name: &factor.name,
+            levels: &factor.levels,
+        });
+        Self {
+            factors: factors.collect(),
+            outcomes: effects.outcomes.iter().map(Outcome::new).collect(),
+            first: effects.first,
+        }
+    }
+}
+
+impl<'a> Outcome<'a> {
+    fn new(outcome: &'a OutcomeEffects) -> Self {
+        let ratios = outcome.ratios.iter().map(|of_factor| {
+            of_factor
+                .iter()
+                .map(|ratio| estimate(ratio, RATIO_DIGITS))
+                .collect()
+        });
+        let shares = outcome.parts.iter().take(outcome.ratios.len());
+        Self {
+            name: &outcome.name,
+            ratios: ratios.collect(),
+            shares: shares.map(|part| text::percent(part.share)).collect(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What the page's charts draw, under short keys: numbers, already judged and merged, and the names beside them. The scripts in
+//! `assets/page` read nothing else.
+
+mod cells;
+mod comparisons;
+mod curves;
+mod effects;
+mod numbers;
+mod published;
+mod search;
+mod trials;
+
+use serde::Serialize;
+
+use crate::words;
+use waggle_analysis::Model;
+
+/// The whole of the page's numbers.
+#[derive(Serialize)]
+pub(crate) struct Charts<'a> {
+    counted: &'static str,
+    factors: Vec<Factor<'a>>,
+    cells: Vec<cells::Cell<'a>>,
+    trials: Vec<trials::Trial<'a>>,
+    /// Number of the cell that the answer is about.
+    best: Option<u32>,
+    place: Option<&'a str>,
+    watches: Vec<&'a str>,
+    curves: Option<curves::Curves<'a>>,
+    comparisons: Vec<comparisons::Comparison<'a>>,
+    effects: Option<effects::Effects<'a>>,
+    published: Option<published::Published<'a>>,
+    search: Option<search::Search<'a>>,
+}
+
+#[derive(Serialize)]
+struct Factor<'a> {
+    name: &'a str,
+    levels: &'a [String],
+}
+
+impl<'a> Charts<'a> {
+    pub(crate) fn new(model: &'a Model) -> Self {
+        let factors = model.factors.iter().map(|factor| Factor {
+            name: &factor.name,
+            levels: &factor.levels,
+        });
+        let cells = model.cells.iter();
+        Self {
+            counted: words::counted(model.counted),
+            factors: factors.collect(),
+            cells: cells.map(|cell| cells::Cell::new(model, cell)).collect(),
+            trials: model.trials.iter().map(trials::Trial::new).collect(),
+            best: model.answer.cell,
+            place: model.info.delivery_at.as_deref(),
+            watches: model
+                .info
+                .watches
+                .iter()
+                .map(|watch| watch.name.as_str())
+                .collect(),
+            curves: model.curves.as_ref().map(curves::Curves::new),
+            comparisons: model
+                .comparisons
+                .iter()
+                .map(comparisons::Comparison::new)
+                .collect(),
+            effects: model.effects.as_ref().map(effects::Effects::new),
+            published: model
+                .published
+                .as_ref()
+                .map(|published| published::Published::new(published, model)),
+            search: model
+                .find
+                .as_ref()
+                .map(|find| search::Search::new(find, model)),
+        }
+    }
+}

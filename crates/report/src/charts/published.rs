@@ -1,0 +1,66 @@
+//! Published figures beside the study's own.
+
+use serde::Serialize;
+
+use super::numbers::rounded;
+use crate::{text, words};
+use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
+
+/// Digits of a figure.
+const FIGURE_DIGITS: i32 = 4;
+
+#[derive(Serialize)]
+pub(super) struct Published<'a> {
+    by: String,
+    columns: Vec<Column<'a>>,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Column<'a> {
+    name: &'a str,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Row {
+    level: String,
+    label: String,
+    believed: bool,
+    /// Of each column: published, here, low, high.
+    values: Vec<[Option<f64>; 4]>,
+}
+
+impl<'a> Published<'a> {
+    pub(super) fn new(published: &'a PublishedModel, model: &Model) -> Self {
+        let columns = published.info.columns.iter().zip(&published.units);
+        let columns = columns.map(|(column, kind)| Column {
+            name: &column.name,
+            kind: words::unit(*kind),
+        });
+        let rows = published.rows.iter().filter_map(|row| {
+            let cell = model.cells.iter().find(|cell| cell.cell == row.cell)?;
+            let levels = published.info.by.iter();
+            let levels: Vec<&str> = levels
+                .map(|by| Some(published_level(cell, by)?.as_str()))
+                .collect::<Option<_>>()?;
+            Some(Row {
+                level: levels.join(", "),
+                label: text::levels(&cell.levels),
+                believed: cell.verdict.is_some_and(words::may_be_believed),
+                values: row.values.iter().map(value).collect(),
+            })
+        });
+        Self {
+            by: published.info.by.join(", "),
+            columns: columns.collect(),
+            rows: rows.collect(),
+        }
+    }
+}
+
+fn value(value: &PublishedValue) -> [Option<f64>; 4] {
+    let interval = value.estimate.and_then(|estimate| estimate.interval);
+    let (low, high) = interval.unzip();
+    [value.published, value.point, low, high].map(|one| one.map(|one| rounded(one, FIGURE_DIGITS)))
+}

@@ -1,0 +1,73 @@
+//! The levels that a search tried.
+
+use serde::Serialize;
+use waggle_results::LevelKind;
+
+use crate::{text, words};
+use waggle_analysis::{CellSearch, FindModel, Model, SearchStep, unit};
+
+#[derive(Serialize)]
+pub(super) struct Search<'a> {
+    what: LevelKind,
+    conditions: Vec<Condition<'a>>,
+    cells: Vec<CellOf<'a>>,
+}
+
+#[derive(Serialize)]
+struct Condition<'a> {
+    text: &'a str,
+    name: String,
+    limit: f64,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct CellOf<'a> {
+    cell: u32,
+    label: Option<String>,
+    holds: Option<f64>,
+    fails: Option<f64>,
+    steps: Vec<Step<'a>>,
+}
+
+/// Trial, level, the number of each condition, what it showed.
+type Step<'a> = (u32, f64, &'a [Option<f64>], &'static str);
+
+impl<'a> Search<'a> {
+    pub(super) fn new(find: &'a FindModel, model: &Model) -> Self {
+        let conditions = find.info.conditions.iter().map(|condition| Condition {
+            text: &condition.text,
+            name: condition.number.join("."),
+            limit: condition.value,
+            kind: words::unit(unit(&condition.number)),
+        });
+        let cells = find.cells.iter();
+        Self {
+            what: find.info.what,
+            conditions: conditions.collect(),
+            cells: cells.map(|search| CellOf::new(search, model)).collect(),
+        }
+    }
+}
+
+impl<'a> CellOf<'a> {
+    fn new(search: &'a CellSearch, model: &Model) -> Self {
+        let cell = model.cells.iter().find(|cell| cell.cell == search.cell);
+        Self {
+            cell: search.cell,
+            label: cell.map(|cell| text::levels(&cell.levels)),
+            holds: search.answer.holds.map(|held| held.level),
+            fails: search.answer.fails,
+            steps: search.steps.iter().map(step).collect(),
+        }
+    }
+}
+
+fn step(step: &SearchStep) -> Step<'_> {
+    (
+        step.key.repetition,
+        step.level,
+        &step.numbers,
+        words::evidence(step.evidence),
+    )
+}

@@ -1,0 +1,91 @@
+//! Each trial over time.
+
+use serde::Serialize;
+
+use super::numbers::{DIGITS, line, rounded};
+use crate::words;
+use waggle_analysis::{NamedSeries, SeriesPoint, TrialDisturbed, TrialModel};
+
+/// Digits of a rate.
+const RATE_DIGITS: i32 = 1;
+
+#[derive(Serialize)]
+pub(super) struct Trial<'a> {
+    cell: u32,
+    repetition: u32,
+    position: u32,
+    verdict: &'static str,
+    phases: Vec<(&'static str, f64, f64)>,
+    recovered: Option<f64>,
+    points: Vec<Point>,
+    cpu: Vec<Line<'a>>,
+    backlog: Vec<[f64; 2]>,
+    before: Vec<Line<'a>>,
+    watches: Vec<Line<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disturbed: Option<Vec<Mark>>,
+}
+
+/// Start, end, succeeded and failed per second, p50 and p99 in µs, in flight.
+type Point = (f64, f64, f64, f64, Option<f64>, Option<f64>, f64);
+/// Name and points.
+type Line<'a> = (&'a str, Vec<[f64; 2]>);
+/// Replica, when it was killed, when it was ready again: in seconds since the start of the load.
+type Mark = (String, f64, Option<f64>);
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(trial: &'a TrialModel) -> Self {
+        let second = |at: f64| rounded(at, DIGITS);
+        let phases = trial.phases.iter().map(|phase| {
+            (
+                words::phase(phase.phase),
+                second(phase.start_s),
+                second(phase.end_s),
+            )
+        });
+        let recovered = trial.recovery.and_then(|recovery| recovery.at_s());
+        let series = &trial.series;
+        let cpu = series.cpu.iter();
+        Self {
+            cell: trial.key.cell,
+            repetition: trial.key.repetition,
+            position: trial.position,
+            verdict: words::verdict(trial.verdict),
+            phases: phases.collect(),
+            recovered: recovered.map(second),
+            points: series.points.iter().map(point).collect(),
+            cpu: cpu
+                .map(|one| (one.component.as_str(), line(&one.points)))
+                .collect(),
+            backlog: line(&series.backlog),
+            before: named(&series.on_the_way),
+            watches: named(&series.watches),
+            disturbed: trial.disturbed.as_ref().map(marks),
+        }
+    }
+}
+
+fn point(point: &SeriesPoint) -> Point {
+    (
+        rounded(point.start_s, DIGITS),
+        rounded(point.end_s, DIGITS),
+        rounded(point.succeeded_per_s, RATE_DIGITS),
+        rounded(point.failed_per_s, RATE_DIGITS),
+        point.p50_us,
+        point.p99_us,
+        point.in_flight,
+    )
+}
+
+fn named(all: &[NamedSeries]) -> Vec<Line<'_>> {
+    all.iter()
+        .map(|one| (one.name.as_str(), line(&one.points)))
+        .collect()
+}
+
+fn marks(disturbed: &TrialDisturbed) -> Vec<Mark> {
+    let at = |seconds: f64| rounded(disturbed.measured_from_s + seconds, DIGITS);
+    let each = disturbed.disturbances.iter();
+    each.map(|of| (of.name(), at(of.killed_s), of.ready_s.map(at)))
+        .collect()
+}

@@ -1,0 +1,119 @@
+//! A section with its blocks as markup.
+
+use maud::{Markup, html};
+
+use super::{phrases::unbroken, table};
+use crate::document::{Block, Chart, Drawn, Failure, Fold, Folded, Section, Term};
+
+pub(super) fn section(section: &Section) -> Markup {
+    html! {
+        section aria-labelledby=(section.id) {
+            h2 id=(section.id) { (section.title) }
+            @if !section.lead.is_empty() { p class="lead" { (section.lead) } }
+            @for one in &section.blocks { (block(one)) }
+        }
+    }
+}
+
+fn block(block: &Block) -> Markup {
+    match block {
+        Block::Table(of) => table::table(of),
+        Block::Heading(text) => html! { h3 { (text) } },
+        Block::Headline(text) => html! { p class="effect" { (unbroken(text)) } },
+        Block::Sentences(all) => sentences(all),
+        Block::Caution(text) => warning(text),
+        Block::Note(text) => html! { p class="lead" { (unbroken(text)) } },
+        Block::Drawn(drawn) => self::drawn(drawn),
+        Block::Terms(all) => terms(all),
+        Block::Folded(folded) => self::folded(folded),
+        Block::PageOnly(blocks) => html! { @for one in blocks { (self::block(one)) } },
+        Block::Failure(of) => failure(of),
+        Block::File { label, text } => html! {
+            pre tabindex="0" aria-label=(label) { (text.trim_end()) }
+        },
+    }
+}
+
+/// Sentences below each other; nothing for none.
+pub(super) fn sentences(all: &[String]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            ul class="more" { @for sentence in all { li { (unbroken(sentence)) } } }
+        }
+    }
+}
+
+pub(super) fn warning(text: &str) -> Markup {
+    html! { p class="warning" { strong { "Note." } " " (text) } }
+}
+
+fn drawn(drawn: &Drawn) -> Markup {
+    match drawn {
+        Drawn::Choice(id) => html! { div class="choose js-only" id=(id) {} },
+        Drawn::Cells => html! {
+            fieldset class="chips js-only" id="spectrum-cells" { legend { "Cells shown" } }
+        },
+        Drawn::Wide(of) => chart(of, "chart js-only wide"),
+        Drawn::Beside(charts) => html! {
+            div class="pair" { @for one in charts { (chart(one, "chart js-only")) } }
+        },
+        Drawn::OfOneNumber(charts) => html! {
+            div class="js-only" {
+                div class="tabs" role="tablist" aria-label="Number shown" id="metric-tabs" {}
+                div class="choose" id="factor-choice" {}
+            }
+            div class="pair" role="tabpanel" id="metric-panel" tabindex="-1" {
+                @for one in charts { (chart(one, "chart js-only")) }
+            }
+        },
+    }
+}
+
+/// An empty place that a script fills; without scripts it does not show.
+fn chart(chart: &Chart, class: &str) -> Markup {
+    html! {
+        figure class=(class) {
+            figcaption id={ (chart.id) "-label" } { (chart.label) }
+            div id=(chart.id) class="plot" role="img" aria-labelledby={ (chart.id) "-label" } {}
+        }
+    }
+}
+
+fn terms(terms: &[Term]) -> Markup {
+    html! {
+        dl class="facts" {
+            @for term in terms {
+                dt { (table::field(&term.name)) }
+                dd { (term.meaning) @if let Some(code) = &term.code { " (" code { (code) } ")" } }
+            }
+        }
+    }
+}
+
+fn folded(folded: &Folded) -> Markup {
+    let class = match folded.what {
+        Fold::Legend => Some("legend"),
+        Fold::Same => Some("same"),
+        Fold::Series => Some("series"),
+        Fold::Every => Some("every"),
+        Fold::Trial => None,
+    };
+    html! {
+        details class=[class] {
+            summary { (folded.summary) }
+            @for one in &folded.blocks { (block(one)) }
+        }
+    }
+}
+
+fn failure(failure: &Failure) -> Markup {
+    html! {
+        article class="failure" {
+            h3 { (failure.title) }
+            p { (failure.reason) }
+            @if !failure.log.is_empty() {
+                pre tabindex="0" aria-label="Last lines of the log" { (failure.log.join("\n")) }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What stands in the page as it is: style, scripts, and the charts' numbers. The one place where nothing is escaped as text.
+
+use maud::{Markup, PreEscaped};
+use serde::Serialize;
+
+const STYLE: &str = include_str!("../../assets/page/style.css");
+/// The charts' library first; start.js last.
+const SCRIPTS: [&str; 13] = [
+    include_str!("../../assets/vendor/echarts/echarts.min.js"),
+    include_str!("../../assets/page/page.js"),
+    include_str!("../../assets/page/charts.js"),
+    include_str!("../../assets/page/factors.js"),
+    include_str!("../../assets/page/curves.js"),
+    include_str!("../../assets/page/comparisons.js"),
+    include_str!("../../assets/page/effects.js"),
+    include_str!("../../assets/page/spectrum.js"),
+    include_str!("../../assets/page/steps.js"),
+    include_str!("../../assets/page/time.js"),
+    include_str!("../../assets/page/search.js"),
+    include_str!("../../assets/page/published.js"),
+    include_str!("../../assets/page/start.js"),
+];
+
+pub(super) fn style() -> PreEscaped<&'static str> {
+    PreEscaped(STYLE)
+}
+
+pub(super) fn scripts() -> [PreEscaped<&'static str>; SCRIPTS.len()] {
+    SCRIPTS.map(PreEscaped)
+}
+
+/// What could end the script element or open a comment is written as an escape, which JSON reads back as the same text. Such characters
+/// stand inside strings only.
+pub(super) fn json(value: &impl Serialize) -> Markup {
+    let plain = serde_json::to_string(value)
+        .expect("the charts' keys are names, so that all of it can be written");
+    let mut out = String::with_capacity(plain.len());
+    for c in plain.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            _ => out.push(c),
+        }
+    }
+    PreEscaped(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One name twice at the top level, and the browser refuses the whole second script.
+    #[test]
+    fn no_two_scripts_declare_the_same_name() {
+        let mut names: Vec<&str> = SCRIPTS[1..]
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter_map(|line| {
+                let rest = ["const ", "let ", "function ", "class "]
+                    .iter()
+                    .find_map(|word| line.strip_prefix(word))?;
+                rest.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                    .next()
+            })
+            .collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None);
+    }
+
+    #[test]
+    fn no_inlined_file_ends_its_own_element() {
+        for text in SCRIPTS.into_iter().chain([STYLE]) {
+            let lower = text.to_ascii_lowercase();
+            assert!(
+                !lower.contains("</script")
+                    && !lower.contains("</style")
+                    && !lower.contains("<!--")
+            );
+        }
+    }
+
+    #[test]
+    fn hostile_text_in_json_stays_text() {
+        let check = |hostile: &str| {
+            let inside = json(&serde_json::json!({ "text": hostile })).into_string();
+            assert!(!inside.contains(['<', '>', '&', '\u{2028}']), "{inside}");
+            let back: serde_json::Value = serde_json::from_str(&inside).unwrap();
+            assert_eq!(back["text"], hostile);
+        };
+        check("</script><script>alert(1)</script>");
+        check("<!-- <script>");
+        check("\" onmouseover=\"alert(1)");
+        check("&lt;b&gt;");
+        check("]]>");
+        check("line\u{2028}separator");
+    }
+}

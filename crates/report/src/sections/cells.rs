@@ -1,0 +1,34 @@
+//! All cells: a number over the factors as a map and as lines, the table of cells, failures by kind.
+
+use crate::{
+    document::{Block, Chart, Drawn, Section},
+    tables,
+};
+use waggle_analysis::Model;
+
+pub(super) fn section(model: &Model) -> Section {
+    let mut charts = vec![Chart::new(
+        "heat",
+        "Heat map over the factors; hatched squares may not be believed",
+    )];
+    // Over a factor whose levels are numbers there is a chart for each outcome.
+    if model.curves.is_none() {
+        charts.push(Chart::new(
+            "lines",
+            "The same as lines, with 95 % intervals over trials",
+        ));
+    }
+    let mut blocks = vec![
+        Block::Drawn(Drawn::OfOneNumber(charts)),
+        Block::Table(tables::cells(model)),
+    ];
+    blocks.extend(Block::tables(tables::failures(model)));
+    Section {
+        lead: match model.find {
+            Some(_) => "Each cell at the highest level that holds.",
+            None => "",
+        },
+        blocks,
+        ..Section::new("factors", "Cells", "Across the cells")
+    }
+}

@@ -1,0 +1,58 @@
+//! Two levels against each other: who is ahead where in sentences, a chart for each outcome, and all of it as a table.
+
+use crate::{
+    document::{Block, Chart, Drawn, Section},
+    tables,
+};
+use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model, comparison_caution};
+
+/// Nothing where no factor has two levels.
+pub(super) fn section(model: &Model) -> Option<Section> {
+    let table = tables::comparisons(&model.comparisons)?;
+    let mut blocks = Vec::new();
+    for (place, one) in model.comparisons.iter().enumerate() {
+        let with = match one.others.as_slice() {
+            [] => String::new(),
+            others => format!(", for each {}", others.join(" and ")),
+        };
+        blocks.extend([
+            Block::Heading(format!(
+                "{} against {} over {}{with}",
+                one.levels[1], one.levels[0], one.over.factor
+            )),
+            Block::Sentences(one.sentences().map(str::to_owned).collect()),
+        ]);
+        blocks.extend(comparison_caution(one).map(Block::Caution));
+        blocks.push(Block::Drawn(Drawn::Beside(charts(place, one))));
+    }
+    blocks.push(Block::Table(table));
+    Some(Section {
+        lead: "Each ratio is of two cells and rests on their trials alone. Where the interval holds that there is no difference, none \
+               was seen: that is not to say there is none. The table has it in grey. A level without an interval is on neither side.",
+        blocks,
+        ..Section::new("comparisons", "Compared", "Compared")
+    })
+}
+
+fn charts(place: usize, one: &ComparisonModel) -> Vec<Chart> {
+    let outcomes = one.outcomes.iter().enumerate();
+    outcomes
+        .map(|(at, outcome)| {
+            Chart::new(format!("compare-{place}-{at}"), label(outcome, &one.levels))
+        })
+        .collect()
+}
+
+fn label(outcome: &Compared, [first, second]: &[String; 2]) -> String {
+    let name = &outcome.name;
+    let phrase = outcome.better.phrase();
+    match (outcome.measure, outcome.better) {
+        (Measure::Difference, _) => {
+            format!("{name}: {second} − {first}, in points; below 0 {second} {phrase}")
+        }
+        (Measure::Ratio, Better::Higher) => {
+            format!("{name}: {second} ÷ {first}; above 1 {second} {phrase}")
+        }
+        (Measure::Ratio, _) => format!("{name}: {second} ÷ {first}; below 1 {second} {phrase}"),
+    }
+}

@@ -1,0 +1,123 @@
+//! The question, its answer, and the few numbers that one looks for first.
+
+use waggle_stats::Estimate;
+
+use crate::{
+    document::{Figure, Opening},
+    text::{self, Unit},
+    wording::{answer, warnings},
+    words,
+};
+use waggle_analysis::{CellModel, Model};
+
+pub(super) fn opening(model: &Model) -> Opening {
+    let info = &model.info;
+    let question = match info.question.is_empty() {
+        true => &info.study,
+        false => &info.question,
+    };
+    Opening {
+        study: info.study.clone(),
+        started_utc: info.started_utc.clone(),
+        question: question.clone(),
+        verdict: model.answer.verdict,
+        answer: answer::sentences(model),
+        warnings: warnings::sentences(model),
+        figures: figures(model),
+    }
+}
+
+fn figures(model: &Model) -> Vec<Figure> {
+    let best = model
+        .answer
+        .cell
+        .and_then(|number| model.cells.iter().find(|cell| cell.cell == number));
+    let mut figures: Vec<Figure> = best.map(|cell| of_best(model, cell)).unwrap_or_default();
+    figures.extend(missing(model));
+    figures.push(believed(model));
+    figures
+}
+
+fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
+    let lone = model.cells.len() == 1;
+    let (most, there) = if lone {
+        ("Goodput", "")
+    } else {
+        ("Highest goodput", ", there")
+    };
+    let figure = |what: String, estimate: Option<&Estimate>, unit: Unit| {
+        let estimate = estimate?;
+        let small = match estimate.interval {
+            Some(_) => text::interval(estimate, unit),
+            None => "single run".to_owned(),
+        };
+        Some(Figure {
+            what,
+            value: unit.show(estimate.point),
+            small,
+        })
+    };
+    let word = words::counted(model.counted);
+    let goodput = figure(
+        format!("{most}, {word}"),
+        cell.goodput.as_ref(),
+        Unit::Plain,
+    );
+    let goodput = goodput.map(|figure| Figure {
+        value: format!("{}/s", figure.value),
+        small: match lone {
+            true => figure.small,
+            false => format!("{} · {}", figure.small, text::levels(&cell.levels)),
+        },
+        ..figure
+    });
+    let time = |what: &str, estimate: Option<&Estimate>| {
+        figure(format!("{what}{there}"), estimate, Unit::Time)
+    };
+    [
+        goodput,
+        time("Response time p99", cell.response.p99.estimate.as_ref()),
+        time("Delivery delay p99", cell.delay.p99.estimate.as_ref()),
+        time(
+            "System CPU per request",
+            cell.system_cpu_us_per_request.as_ref(),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn missing(model: &Model) -> Option<Figure> {
+    let ledgers = || model.cells.iter().filter_map(|cell| cell.ledger.as_ref());
+    ledgers().next()?;
+    let delivered: u64 = ledgers().map(|ledger| ledger.delivered).sum();
+    let missing: u64 = ledgers().map(|ledger| ledger.missing).sum();
+    let of = match model.find {
+        Some(_) => "at those levels",
+        None => "all trials",
+    };
+    Some(Figure {
+        what: "Records missing".to_owned(),
+        value: text::count(missing),
+        small: format!("{} delivered, {of}", text::count(delivered)),
+    })
+}
+
+fn believed(model: &Model) -> Figure {
+    let believed = model
+        .cells
+        .iter()
+        .filter(|cell| cell.verdict.is_some_and(words::may_be_believed))
+        .count();
+    let counts: Vec<String> = model
+        .verdict_counts()
+        .iter()
+        .map(|(verdict, count)| format!("{count} {}", words::verdict(*verdict)))
+        .collect();
+    Figure {
+        what: "Cells to be believed".to_owned(),
+        value: format!("{believed} of {}", model.cells.len()),
+        small: counts.join(", "),
+    }
+}

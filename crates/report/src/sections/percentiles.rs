@@ -1,0 +1,27 @@
+//! The whole distribution of response times, cell by cell.
+
+use crate::{
+    document::{Block, Drawn, Section},
+    tables,
+};
+use waggle_analysis::Model;
+
+pub(super) fn section(model: &Model) -> Section {
+    Section {
+        lead: "All trials of a cell together. Each step to the right leaves a tenth of the requests; a line ends where one sample \
+               is left.",
+        blocks: vec![
+            Block::Drawn(Drawn::Cells),
+            Block::wide(
+                "spectrum",
+                "Response time by percentile, both axes logarithmic",
+            ),
+            Block::PageOnly(vec![Block::Table(tables::spectrum(model))]),
+        ],
+        ..Section::new(
+            "percentiles",
+            "Percentiles",
+            "Percentiles of the response time",
+        )
+    }
+}

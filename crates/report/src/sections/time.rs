@@ -1,0 +1,70 @@
+//! Every trial over time, drawn and as tables.
+
+use crate::{
+    document::{Block, Fold, Folded, Section},
+    tables, text, words,
+};
+use waggle_analysis::{Model, TrialModel};
+
+pub(super) fn section(model: &Model) -> Section {
+    let mut blocks = vec![
+        Block::choice("time-choice"),
+        Block::wide(
+            "time-rate",
+            format!("Goodput and failures, {}/s", words::counted(model.counted)),
+        ),
+        Block::wide(
+            "time-latency",
+            "Response time, p50 and p99 of each interval",
+        ),
+        Block::wide("time-cpu", "CPU of each component and of waggle, cores"),
+        Block::wide(
+            "time-backlog",
+            "Backlog: accepted and not yet visible, records",
+        ),
+    ];
+    let watches = model.info.watches.iter().enumerate();
+    blocks.extend(watches.map(|(place, watch)| {
+        let label = format!("{}: {}", watch.name, watch.summary);
+        Block::wide(format!("time-watch-{place}"), label)
+    }));
+    let trials = model.trials.iter();
+    blocks.push(Block::PageOnly(vec![Block::Folded(Folded {
+        what: Fold::Series,
+        summary: "The same as tables, trial by trial".to_owned(),
+        blocks: trials.filter_map(|trial| over_time(model, trial)).collect(),
+    })]));
+    Section {
+        lead: "Seconds count from the start of the load. Warm-up is left out of every number; it is shown so that one can see why.",
+        blocks,
+        ..Section::new("time", "Time", "Over time")
+    }
+}
+
+/// Nothing where nothing was seen.
+fn over_time(model: &Model, trial: &TrialModel) -> Option<Block> {
+    let title = format!(
+        "{}, repetition {} ({})",
+        text::levels(&trial.levels),
+        trial.key.repetition,
+        words::verdict(trial.verdict)
+    );
+    let table = tables::over_time(trial, model.counted, &title)?;
+    Some(Block::Folded(Folded {
+        what: Fold::Trial,
+        summary: title,
+        blocks: vec![Block::Note(phases(trial)), Block::Table(table)],
+    }))
+}
+
+fn phases(trial: &TrialModel) -> String {
+    let spans = trial.phases.iter().map(|phase| {
+        format!(
+            "{} {} to {} s",
+            words::phase(phase.phase),
+            text::three(phase.start_s),
+            text::three(phase.end_s)
+        )
+    });
+    spans.collect::<Vec<_>>().join(" · ")
+}

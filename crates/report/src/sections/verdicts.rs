@@ -1,0 +1,58 @@
+//! Whether the numbers may be believed, whether they are good enough, and which trials failed.
+
+use waggle_stats::Verdict;
+
+use crate::{
+    document::{Block, Failure, Fold, Folded, Section, Term},
+    tables::{self, Field},
+    text, words,
+};
+use waggle_analysis::{Model, TrialModel};
+
+const VERDICTS: [Verdict; 8] = [
+    Verdict::Valid,
+    Verdict::Noisy,
+    Verdict::Unsteady,
+    Verdict::Overloaded,
+    Verdict::InstrumentLimited,
+    Verdict::Incomplete,
+    Verdict::Inconsistent,
+    Verdict::Failed,
+];
+
+pub(super) fn section(model: &Model) -> Section {
+    let mut blocks: Vec<Block> = Block::tables(tables::thresholds(model)).collect();
+    blocks.push(Block::Table(tables::verdicts(model)));
+    blocks.extend(model.trials.iter().filter_map(failure));
+    blocks.push(Block::PageOnly(vec![Block::Folded(Folded {
+        what: Fold::Legend,
+        summary: "What the verdicts mean".to_owned(),
+        blocks: vec![Block::Terms(VERDICTS.map(meaning).into())],
+    })]));
+    Section {
+        blocks,
+        ..Section::new("verdicts", "Verdicts", "Verdicts and thresholds")
+    }
+}
+
+fn failure(trial: &TrialModel) -> Option<Block> {
+    let failure = trial.failure.as_ref()?;
+    Some(Block::Failure(Failure {
+        title: format!(
+            "{}, repetition {}: failed in {}",
+            text::levels(&trial.levels),
+            trial.key.repetition,
+            words::phase(failure.phase)
+        ),
+        reason: failure.reason.clone(),
+        log: failure.log_tail.clone(),
+    }))
+}
+
+fn meaning(verdict: Verdict) -> Term {
+    Term {
+        name: Field::verdict(words::verdict(verdict).to_owned()),
+        code: None,
+        meaning: words::meaning(verdict).to_owned(),
+    }
+}

@@ -1,0 +1,110 @@
+//! A trial over time: what the charts draw, for those without scripts.
+
+use super::{Align, Field, Head, Table};
+use crate::{
+    text::{self, NONE, Unit},
+    words,
+};
+use waggle_analysis::{Counted, TrialModel};
+
+/// A row for each stretch of load, then one for each later look at the system while it drained; `None` where nothing was seen.
+pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Option<Table> {
+    let series = &trial.series;
+    if series.points.is_empty() && series.cpu.is_empty() {
+        return None;
+    }
+    let figures = [
+        "until, s".to_owned(),
+        format!("{}/s", words::counted(counted)),
+        "failed/s".to_owned(),
+        "p50".to_owned(),
+        "p99".to_owned(),
+        "in flight".to_owned(),
+    ];
+    let cpu = series
+        .cpu
+        .iter()
+        .map(|one| format!("{}, cores", one.component));
+    let backlog = (!series.backlog.is_empty()).then(|| "backlog".to_owned());
+    let before = series
+        .on_the_way
+        .iter()
+        .map(|one| format!("backlog at {}", one.name));
+    let watches = series.watches.iter().map(|one| one.name.clone());
+    let heads = figures.into_iter().chain(cpu).chain(backlog);
+    let heads = heads.chain(before).chain(watches).map(|text| Head {
+        text,
+        align: Align::Right,
+    });
+    Some(Table {
+        id: None,
+        title: None,
+        caption: format!("{title}, over time"),
+        heads: heads.collect(),
+        rows: rows(trial),
+    })
+}
+
+fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
+    let series = &trial.series;
+    let load_end = series
+        .points
+        .last()
+        .map_or(f64::NEG_INFINITY, |point| point.end_s);
+    let mut rows: Vec<Vec<Field>> = Vec::new();
+    let mut from = f64::NEG_INFINITY;
+    for point in &series.points {
+        let time = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), |us| Unit::Time.show(us));
+        let figures = [
+            format!("{:.2}", point.end_s),
+            text::plain(point.succeeded_per_s),
+            text::plain(point.failed_per_s),
+            time(point.p50_us),
+            time(point.p99_us),
+            text::plain(point.in_flight),
+        ];
+        let row = figures.into_iter().chain(samples(trial, from, point.end_s));
+        rows.push(row.map(Field::plain).collect());
+        from = point.end_s;
+    }
+    for at in later(trial, load_end) {
+        let figures = [format!("{at:.2}")].into_iter();
+        let none = std::iter::repeat_n(NONE.to_owned(), 5);
+        let row = figures.chain(none).chain(samples(trial, from, at));
+        rows.push(row.map(Field::plain).collect());
+        from = at;
+    }
+    rows
+}
+
+/// When something was sampled after the load.
+fn later(trial: &TrialModel, load_end: f64) -> Vec<f64> {
+    let series = &trial.series;
+    let named = series.on_the_way.iter().chain(&series.watches);
+    let mut later: Vec<f64> = series
+        .cpu
+        .iter()
+        .flat_map(|one| &one.points)
+        .chain(named.flat_map(|one| &one.points))
+        .chain(&series.backlog)
+        .map(|(at, _)| *at)
+        .filter(|at| *at > load_end)
+        .collect();
+    later.sort_by(f64::total_cmp);
+    later.dedup();
+    later
+}
+
+/// The last sample of each component, of the backlogs and of the watches, in `(from, to]`.
+fn samples(trial: &TrialModel, from: f64, to: f64) -> impl Iterator<Item = String> {
+    let series = &trial.series;
+    let last = move |points: &[(f64, f64)]| {
+        let found = points.iter().rev().find(|(at, _)| *at > from && *at <= to);
+        found.map_or_else(|| NONE.to_owned(), |(_, value)| text::plain(*value))
+    };
+    let cpu = series.cpu.iter().map(move |one| last(&one.points));
+    let backlog = (!series.backlog.is_empty()).then(|| last(&series.backlog));
+    let named = series.on_the_way.iter().chain(&series.watches);
+    cpu.chain(backlog)
+        .chain(named.map(move |one| last(&one.points)))
+}
