@@ -66,14 +66,19 @@ pub fn cpus_of_system(info: &RunInfo) -> u32 {
 pub(crate) fn whole_components(numbers: &TrialNumbers) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = Vec::new();
     for (replica, cores) in &numbers.component_cores {
-        let component = match replica.rsplit_once('-') {
-            Some((name, number)) if number.parse::<u32>().is_ok() => name,
-            _ => replica,
-        };
+        let component = component_of(replica);
         match all.iter_mut().find(|(name, _)| name == component) {
             Some((_, sum)) => *sum += cores,
             None => all.push((component.to_owned(), *cores)),
         }
     }
     all
+}
+
+/// The component of a replica: `gateway` of `gateway-1`.
+pub(crate) fn component_of(replica: &str) -> &str {
+    match replica.rsplit_once('-') {
+        Some((name, number)) if number.parse::<u32>().is_ok() => name,
+        _ => replica,
+    }
 }

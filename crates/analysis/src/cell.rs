@@ -58,6 +58,7 @@ pub struct CellModel {
     pub delay_resolution_ms: Option<f64>,
     pub system_cpu_us_per_request: Option<Estimate>,
     pub engine_cpu_us_per_request: Option<Estimate>,
+    /// The largest in any trial.
     pub system_rss_max_bytes: Option<Estimate>,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, Estimate)>,
@@ -166,7 +167,7 @@ pub(crate) fn cell(
         delay_resolution_ms: delay_resolution_ms(&counted),
         system_cpu_us_per_request: over(&|numbers| numbers.system_cpu_us_per_request),
         engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
-        system_rss_max_bytes: over(&|numbers| numbers.system_rss_max_bytes),
+        system_rss_max_bytes: largest(&counted, |numbers| Some(numbers.system_rss?.max_bytes)),
         component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
         busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
         watches: watches(&counted),
@@ -178,7 +179,7 @@ pub(crate) fn cell(
         spectrum: spectrum(&counted, raw),
         steps: steps(&counted, raw),
         sessions: sessions(&counted),
-        numbers: metric::of_cell(info, &own, recovery.as_ref()),
+        numbers: metric::of_cell(info, &own),
         recovery,
     }
 }
@@ -205,6 +206,18 @@ fn worst(
         .iter()
         .filter_map(|(_, numbers)| number(numbers))
         .reduce(f64::max)
+}
+
+/// The same, with how many trials it is of; how far another run would come is not known.
+fn largest(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    number: impl Fn(&TrialNumbers) -> Option<f64>,
+) -> Option<Estimate> {
+    let values: Vec<f64> = counted
+        .iter()
+        .filter_map(|(_, numbers)| number(numbers))
+        .collect();
+    waggle_stats::largest(&values)
 }
 
 fn on_the_way(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<PlaceModel> {

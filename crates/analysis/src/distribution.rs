@@ -136,7 +136,12 @@ pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
         p99: over(|trial| &trial.p99),
         p999: over(|trial| &trial.p999),
         p9999: over(|trial| &trial.p9999),
-        max: over(|trial| &trial.max),
+        max: Percentile {
+            estimate: waggle_stats::largest(
+                &trials.iter().map(|trial| trial.max.us).collect::<Vec<_>>(),
+            ),
+            thin: None,
+        },
         mean: waggle_stats::estimate(&trials.iter().map(|trial| trial.mean_us).collect::<Vec<_>>()),
     }
 }

@@ -1,12 +1,12 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
-use waggle_metrics::{Metric, NamedMetric, OverTrials, Row, Statistic, Unit, resolve};
-use waggle_results::{LedgerInfo, RunInfo};
+use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Unit, resolve};
+use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::Estimate;
 
 use crate::{
-    TrialModel, TrialNumbers, TrialPercentiles, TrialStep, busiest::whole_components,
-    distribution::as_f64, recovery::CellRecovery,
+    Memory, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentiles, TrialPlace, TrialStep,
+    TrialWatch, busiest::whole_components, distribution::as_f64, recovery,
 };
 
 /// A number of a cell: an estimate over trials, or one that has no interval.
@@ -42,28 +42,18 @@ pub fn unit(path: &[String]) -> Unit {
     resolve(&path).map_or(Unit::Count, |named| named.row.unit)
 }
 
-/// A metric in one trial, of all that is sent or of the last probe; `None` where it was not measured.
+/// A metric in one trial; `None` where it was not measured, and of a number that only several trials have.
 #[must_use]
-pub fn in_trial(
-    row: &'static Row,
-    statistic: Option<Statistic>,
-    trial: &TrialModel,
-) -> Option<f64> {
-    let named = NamedMetric {
-        row,
-        statistic,
-        of: None,
-    };
-    reading(&named, trial).and_then(Reading::value)
+pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
+    match named.over_trials() {
+        OverTrials::StandardDeviation => None,
+        _ => reading(named, trial).and_then(Reading::value),
+    }
 }
 
 /// Every number that the run's thresholds, search and published figures name, in a cell of these trials; the unit is that in which
 /// conditions are written.
-pub(crate) fn of_cell(
-    info: &RunInfo,
-    trials: &[&TrialModel],
-    recovery: Option<&CellRecovery>,
-) -> Vec<CellNumber> {
+pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber> {
     let thresholds = info.thresholds.iter().map(|threshold| &threshold.number);
     let conditions = info.find.iter().flat_map(|find| &find.conditions);
     let columns = info.published.iter().flat_map(|all| &all.columns);
@@ -76,11 +66,7 @@ pub(crate) fn of_cell(
             continue;
         }
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        let number = resolve(&parts).and_then(|named| match named.row.metric {
-            // Only if each trial recovered.
-            Metric::RecoveryTime => recovery?.after.map(Number::Estimate),
-            _ => over_trials(&named, trials),
-        });
+        let number = resolve(&parts).and_then(|named| over_trials(&named, trials));
         numbers.extend(number.map(|number| CellNumber {
             path: path.clone(),
             number,
@@ -89,19 +75,27 @@ pub(crate) fn of_cell(
     numbers
 }
 
-fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
+/// A metric over trials that came to their end.
+pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
+    if named.row.metric == Metric::RecoveryTime {
+        // Only if each trial recovered.
+        let all = recovery::over_trials(trials.iter().filter_map(|trial| trial.recovery));
+        return all?.after.map(Number::Estimate);
+    }
     let readings: Vec<Reading> = trials
         .iter()
         .filter_map(|trial| reading(named, trial))
         .collect();
     let values: Vec<f64> = readings.iter().filter_map(|one| one.value()).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
-    match named.row.over_trials {
+    match named.over_trials() {
         OverTrials::Mean => waggle_stats::estimate(&values).map(Number::Estimate),
         OverTrials::Sum => exact(values.into_iter().reduce(|sum, value| sum + value)),
-        OverTrials::Max => exact(values.into_iter().reduce(f64::max)),
+        OverTrials::MaxOfAll if values.len() < trials.len() => None,
+        OverTrials::Max | OverTrials::MaxOfAll => exact(values.into_iter().reduce(f64::max)),
         OverTrials::Min => exact(values.into_iter().reduce(f64::min)),
         OverTrials::ShareOfSums => exact(readings.into_iter().reduce(Reading::with)?.value()),
+        OverTrials::StandardDeviation => exact(waggle_stats::standard_deviation(&values)),
     }
 }
 
@@ -141,77 +135,158 @@ impl Reading {
 }
 
 /// How a trial has a metric.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a line a metric; the compiler sees that none is left out"
+)]
 fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
     let numbers = || trial.numbers.as_ref();
-    let count = |count: u64| Some(Reading::Value(as_f64(count)));
-    let value = |value: Option<f64>| value.map(Reading::Value);
-    let times = |times: Option<&TrialPercentiles>| {
-        let times = times?;
-        value(named.statistic.map(|statistic| times.statistic(statistic)))
-    };
-    let ledger = |pick: fn(&LedgerInfo) -> u64| count(pick(ledger(named, trial)?));
-    let sessions = || numbers()?.sessions;
     let load = || Some(Load::of(named, numbers()?));
     match named.row.metric {
-        Metric::Goodput => value(Some(load()?.goodput_per_s())),
-        Metric::Throughput => value(Some(load()?.throughput_per_s())),
+        Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
+        Metric::Throughput => value(load()?.throughput_per_s()),
         Metric::ErrorShare => Some(load()?.error_share()),
         Metric::Succeeded => count(load()?.answered().0),
         Metric::Failed => count(load()?.answered().1),
-        Metric::ResponseTime => times(load()?.response()),
-        Metric::ServiceTime => times(load()?.service()),
-        Metric::ClientWaitTime => value(load()?.client_wait_mean_us()),
-        Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)),
-        Metric::BytesReceivedRate => value(Some(per_s(numbers()?.bytes_received, numbers()?))),
-        Metric::BytesSentRate => value(Some(per_s(numbers()?.bytes_sent, numbers()?))),
-        Metric::AchievedShare => value(numbers()?.achieved_share),
-        Metric::SessionsStarted => count(sessions()?.started),
-        Metric::SessionsCompleted => count(sessions()?.completed),
-        Metric::SessionsFailed => count(sessions()?.failed),
-        Metric::SessionsGoodput => value(Some(per_s(sessions()?.completed, numbers()?))),
-        Metric::RecordsSent => ledger(|ledger| ledger.sent),
-        Metric::RecordsAccepted => ledger(|ledger| ledger.accepted),
-        Metric::RecordsRejected => ledger(|ledger| ledger.rejected),
-        Metric::RecordsUnknown => ledger(|ledger| ledger.unknown),
-        Metric::Delivered => ledger(|ledger| ledger.delivered),
-        Metric::Missing => ledger(|ledger| ledger.missing),
-        Metric::MissingShare => {
-            let ledger = self::ledger(named, trial)?;
-            Some(Reading::Share {
-                part: ledger.missing,
-                whole: ledger.accepted,
-            })
+        Metric::ResponseTime | Metric::ResponseTimeDeviation => times(named, load()?.response()),
+        Metric::ServiceTime | Metric::ServiceTimeDeviation => times(named, load()?.service()),
+        Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
+        Metric::Offered => value(numbers()?.offered_per_s?),
+        Metric::Skipped => count(numbers()?.skipped),
+        Metric::MeasuredTime => value(numbers()?.seconds * 1e6),
+        Metric::FailedTime => times(named, numbers()?.failed_times.as_ref()),
+        Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)?),
+        Metric::BytesReceivedRate => value(per_s(numbers()?.bytes_received, numbers()?)),
+        Metric::BytesSentRate => value(per_s(numbers()?.bytes_sent, numbers()?)),
+        Metric::BytesReceived => count(numbers()?.bytes_received),
+        Metric::BytesSent => count(numbers()?.bytes_sent),
+        Metric::AchievedShare => value(numbers()?.achieved_share?),
+        Metric::SessionsStarted => count(numbers()?.sessions?.started),
+        Metric::SessionsCompleted => count(numbers()?.sessions?.completed),
+        Metric::SessionsFailed => count(numbers()?.sessions?.failed),
+        Metric::SessionsGoodput => value(per_s(numbers()?.sessions?.completed, numbers()?)),
+        Metric::RecordsSent => count(ledger(named, trial)?.sent),
+        Metric::RecordsAccepted => count(ledger(named, trial)?.accepted),
+        Metric::RecordsRejected => count(ledger(named, trial)?.rejected),
+        Metric::RecordsUnknown => count(ledger(named, trial)?.unknown),
+        Metric::Delivered => count(ledger(named, trial)?.delivered),
+        Metric::Missing => count(ledger(named, trial)?.missing),
+        Metric::MissingShare => Some(Reading::Share {
+            part: ledger(named, trial)?.missing,
+            whole: ledger(named, trial)?.accepted,
+        }),
+        Metric::RejectedDelivered => count(ledger(named, trial)?.rejected_delivered),
+        Metric::UnknownDelivered => count(ledger(named, trial)?.unknown_delivered),
+        Metric::Duplicates => count(ledger(named, trial)?.duplicates),
+        Metric::Late => count(ledger(named, trial)?.late),
+        Metric::OutOfOrder => count(ledger(named, trial)?.out_of_order),
+        Metric::Unexpected => count(ledger(named, trial)?.unexpected),
+        Metric::Backlog => value(match place(named, trial) {
+            Some(place) => place.backlog_max?,
+            None => numbers()?.backlog_max?,
+        }),
+        Metric::Delay | Metric::DelayDeviation => times(
+            named,
+            match place(named, trial) {
+                Some(place) => place.delay.as_ref(),
+                None => numbers()?.delay.as_ref(),
+            },
+        ),
+        Metric::ArrivalDelay => times(
+            named,
+            match place(named, trial) {
+                Some(place) => place.arrival.as_ref(),
+                None => numbers()?.arrival.as_ref(),
+            },
+        ),
+        Metric::DrainTime => value(delivery(named, trial)?.drained_after_s? * 1e6),
+        Metric::Resolution => value(delivery(named, trial)?.resolution_ms * 1e3),
+        Metric::NegativeDelays => count(delivery(named, trial)?.negative_delays),
+        Metric::ProbeCost => value(delivery(named, trial)?.cost_cpu_s? * 1e6),
+        Metric::EngineBusyShare => value(numbers()?.engine_busy_share),
+        Metric::EngineLagP99 => value(numbers()?.engine_lag_p99_us),
+        Metric::EngineCpuPerRequest => value(numbers()?.engine_cpu_us_per_request),
+        Metric::EnginePossible => value(numbers()?.engine_possible_per_s?),
+        Metric::StolenShare => value(numbers()?.cpus_stolen_share?),
+        Metric::IdleShare => value(numbers()?.cpus_idle_share?),
+        Metric::SystemCpuPerRequest => value(numbers()?.system_cpu_us_per_request?),
+        Metric::SystemRss => memory(named, numbers()?.system_rss?),
+        Metric::RecoveryTime => value(recovery_us(trial)?),
+        Metric::ReadyAgainTime => value(ready_again_us(trial.disturbed.as_ref()?)?),
+        Metric::LongestWithoutSuccess => value(trial.disturbed.as_ref()?.silence?.us),
+        Metric::FailedInLoad => count(trial.disturbed.as_ref()?.failed),
+        Metric::ComponentCpu => value(cores(named, numbers()?)?),
+        Metric::ComponentCpuPerRequest => value(cpu_us_per_request(named, numbers()?)?),
+        Metric::ComponentRss => {
+            let all = &numbers()?.component_rss;
+            memory(named, own(named, all, |(name, _)| name)?.1)
         }
-        Metric::RejectedDelivered => ledger(|ledger| ledger.rejected_delivered),
-        Metric::UnknownDelivered => ledger(|ledger| ledger.unknown_delivered),
-        Metric::Duplicates => ledger(|ledger| ledger.duplicates),
-        Metric::Late => ledger(|ledger| ledger.late),
-        Metric::OutOfOrder => ledger(|ledger| ledger.out_of_order),
-        Metric::Unexpected => ledger(|ledger| ledger.unexpected),
-        Metric::Backlog => value(numbers()?.backlog_max),
-        Metric::Delay => times(delay(named, trial)),
-        Metric::EngineBusyShare => value(Some(numbers()?.engine_busy_share)),
-        Metric::EngineLagP99 => value(Some(numbers()?.engine_lag_p99_us)),
-        Metric::RecoveryTime => value(recovery_us(trial)),
-        Metric::ComponentCpu => {
-            let cores = whole_components(numbers()?);
-            let own = |(name, _): &&(String, f64)| Some(name.as_str()) == named.of;
-            value(cores.iter().find(own).map(|(_, cores)| *cores))
-        }
-        Metric::WatchMean => value(watch(named, numbers()?)?.measured.map(|all| all.mean)),
-        Metric::WatchMax => value(watch(named, numbers()?)?.measured.map(|all| all.max)),
-        Metric::WatchEnd => value(Some(watch(named, numbers()?)?.end)),
+        Metric::WatchMean => value(watch(named, numbers()?)?.measured?.mean),
+        Metric::WatchMax => value(watch(named, numbers()?)?.measured?.max),
+        Metric::WatchEnd => value(watch(named, numbers()?)?.end),
     }
+}
+
+fn value(value: f64) -> Option<Reading> {
+    Some(Reading::Value(value))
+}
+
+fn count(count: u64) -> Option<Reading> {
+    value(as_f64(count))
+}
+
+fn times(named: &NamedMetric<'_>, times: Option<&TrialPercentiles>) -> Option<Reading> {
+    value(times?.statistic(named.statistic?))
+}
+
+fn memory(named: &NamedMetric<'_>, memory: Memory) -> Option<Reading> {
+    match named.statistic? {
+        Statistic::Mean => value(memory.mean_bytes),
+        Statistic::Max => value(memory.max_bytes),
+        _ => None,
+    }
+}
+
+/// What has the name that a path names.
+fn own<'a, T>(
+    named: &NamedMetric<'_>,
+    all: &'a [T],
+    name: impl Fn(&T) -> &String,
+) -> Option<&'a T> {
+    let of = named.of?;
+    all.iter().find(|one| name(one) == of)
 }
 
 fn per_s(count: u64, numbers: &TrialNumbers) -> f64 {
     as_f64(count) / numbers.seconds
 }
 
+fn answered(numbers: &TrialNumbers) -> Option<f64> {
+    let answered = numbers.succeeded + numbers.failed;
+    (answered > 0).then(|| as_f64(answered))
+}
+
 /// `None` if nothing was answered.
 fn bytes_per_answer(numbers: &TrialNumbers) -> Option<f64> {
-    let answered = numbers.succeeded + numbers.failed;
-    (answered > 0).then(|| as_f64(numbers.bytes_received) / as_f64(answered))
+    Some(as_f64(numbers.bytes_received) / answered(numbers)?)
+}
+
+/// Of all replicas of a component.
+fn cores(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {
+    let all = whole_components(numbers);
+    own(named, &all, |(name, _)| name).map(|(_, cores)| *cores)
+}
+
+/// `None` if nothing was answered.
+fn cpu_us_per_request(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {
+    Some(cores(named, numbers)? * numbers.seconds * 1e6 / answered(numbers)?)
+}
+
+/// The longest, where several were killed; nothing where one did not come back.
+fn ready_again_us(disturbed: &TrialDisturbed) -> Option<f64> {
+    let each = disturbed.disturbances.iter();
+    let each: Option<Vec<f64>> = each.map(|of| Some(of.ready_s? - of.killed_s)).collect();
+    Some(each?.into_iter().reduce(f64::max)? * 1e6)
 }
 
 fn recovery_us(trial: &TrialModel) -> Option<f64> {
@@ -284,22 +359,21 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Of the probe with the name; a probe that is not on the way is the one where the way ends.
+/// The place on the way that a path names; nothing for the one where the way ends.
+fn place<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a TrialPlace> {
+    own(named, &trial.on_the_way, |place| &place.name)
+}
+
 fn ledger<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a LedgerInfo> {
-    let mut before = trial.on_the_way.iter();
-    let before = before.find(|place| Some(place.name.as_str()) == named.of);
-    before.map(|place| &place.ledger).or(trial.ledger.as_ref())
+    let before = place(named, trial).map(|place| &place.ledger);
+    before.or(trial.ledger.as_ref())
 }
 
-fn delay<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a TrialPercentiles> {
-    let mut before = trial.on_the_way.iter();
-    match before.find(|place| Some(place.name.as_str()) == named.of) {
-        Some(place) => place.delay.as_ref(),
-        None => trial.numbers.as_ref()?.delay.as_ref(),
-    }
+fn delivery<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a DeliveryInfo> {
+    let before = place(named, trial).map(|place| &place.delivery);
+    before.or(trial.delivery.as_ref())
 }
 
-fn watch<'a>(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Option<&'a crate::TrialWatch> {
-    let mut watches = numbers.watches.iter();
-    watches.find(|watch| Some(watch.name.as_str()) == named.of)
+fn watch<'a>(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Option<&'a TrialWatch> {
+    own(named, &numbers.watches, |watch| &watch.name)
 }

@@ -1,5 +1,6 @@
 //! Everything that a run shows, as one value. Puts the parts together; each part is computed in a module of its own.
 
+use waggle_metrics::NamedMetric;
 use waggle_results::{Run, RunInfo};
 use waggle_stats::Verdict;
 
@@ -8,7 +9,9 @@ use crate::{
     Factor, FindModel, PublishedModel, ThresholdOutcome, TrialModel, Warning, account, answer,
     cell, comparisons, curves, disturbances, effects,
     factor::{counted, factors},
-    find, published, threshold, trial, warning,
+    find,
+    metric::{self, Number},
+    published, threshold, trial, warning,
 };
 
 /// Everything a report says.
@@ -56,6 +59,17 @@ impl Model {
             .chunk_by(|a, b| a == b)
             .map(|same| (same[0], same.len()))
             .collect()
+    }
+
+    /// A number of a cell over the trials that it rests on; `None` where they do not have it.
+    #[must_use]
+    pub fn number_of_cell(&self, named: &NamedMetric<'_>, cell: u32) -> Option<Number> {
+        let rests_on = |trial: &&TrialModel| {
+            let is_found = |find: &FindModel| find.is_at_answer(trial.key);
+            trial.counts().is_some() && self.find.as_ref().is_none_or(is_found)
+        };
+        let trials: Vec<&TrialModel> = self.trials_of(cell).filter(rests_on).collect();
+        metric::over_trials(named, &trials)
     }
 
     /// The trials of one cell, by repetition.

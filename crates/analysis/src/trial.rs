@@ -11,6 +11,7 @@ use crate::{
     distribution::{self, TrialPercentiles, as_f64},
     disturbed::{self, TrialDisturbed},
     judge,
+    memory::{self, Memory},
     place::{self, TrialPlace, TrialWatch},
     recovery::{self, TrialRecovery},
     series::{self, Series},
@@ -92,8 +93,10 @@ pub struct TrialNumbers {
     pub engine_possible_share: Option<f64>,
     /// Mean cores of each component replica.
     pub component_cores: Vec<(String, f64)>,
-    /// Largest sum over the system's components at one instant.
-    pub system_rss_max_bytes: Option<f64>,
+    /// Of all the system's components together.
+    pub system_rss: Option<Memory>,
+    /// Of all replicas of each component together.
+    pub component_rss: Vec<(String, Memory)>,
     pub offered_per_s: Option<f64>,
     /// Answered ÷ due requests; `None` where none was due.
     pub achieved_share: Option<f64>,
@@ -222,7 +225,8 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
             .filter(|possible| *possible > 0.0)
             .map(|possible| as_f64(measured.sent) / measured.seconds / possible),
         component_cores,
-        system_rss_max_bytes: system_rss_max(trial, from, to),
+        system_rss: memory::of_system(trial, (from, to)),
+        component_rss: memory::of_components(trial, (from, to)),
         offered_per_s: trial.info.engine.offered_per_s,
         achieved_share: (measured.due > 0).then(|| answered / as_f64(measured.due)),
         backlog_max: series::backlog_max(trial, from, to),
@@ -268,29 +272,4 @@ fn component_cores(trial: &Trial, from: f64, to: f64) -> Vec<(String, f64)> {
     sums.into_iter()
         .map(|(component, cores, samples)| (component, cores / samples))
         .collect()
-}
-
-/// Memory of all the system's components together, at its highest within the measured phase.
-fn system_rss_max(trial: &Trial, from: f64, to: f64) -> Option<f64> {
-    let mut rows: Vec<_> = trial
-        .resources
-        .iter()
-        .filter(|row| row.at_s > from && row.at_s <= to && row.component != INSTRUMENT)
-        .collect();
-    // Components are sampled one after another, so each is carried at its last value.
-    rows.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    let mut last: Vec<(&str, u64)> = Vec::new();
-    let mut highest = None;
-    for row in rows {
-        match last
-            .iter_mut()
-            .find(|(component, _)| *component == row.component)
-        {
-            Some((_, rss)) => *rss = row.rss_bytes,
-            None => last.push((&row.component, row.rss_bytes)),
-        }
-        let sum: u64 = last.iter().map(|(_, rss)| rss).sum();
-        highest = highest.max(Some(sum));
-    }
-    highest.map(as_f64)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     CATALOGUE,
-    row::{Row, Statistic, Subject},
+    row::{OverTrials, Row, Statistic, Subject, Unit},
 };
 
 /// A number that a path names.
@@ -15,6 +15,36 @@ pub struct NamedMetric<'a> {
     pub of: Option<&'a str>,
 }
 
+impl NamedMetric<'_> {
+    /// How trials make one number of it: of the largest values the largest, whatever becomes of the others.
+    #[must_use]
+    pub fn over_trials(&self) -> OverTrials {
+        match (self.row.over_trials, self.statistic) {
+            (OverTrials::Mean, Some(Statistic::Max)) => OverTrials::Max,
+            (over_trials, _) => over_trials,
+        }
+    }
+
+    /// The name of its column in `tables.csv`: `response_time_p99_us`, `login.goodput_per_s`, `component_store_cpu_cores`.
+    #[must_use]
+    pub fn column(&self) -> String {
+        let before = match (self.row.subject, self.of) {
+            (Subject::Component, Some(of)) => format!("component_{of}_"),
+            (Subject::Watch, Some(of)) => format!("watch_{of}_"),
+            (_, Some(of)) => format!("{of}."),
+            (_, None) => String::new(),
+        };
+        let column = self.row.column;
+        match (self.statistic, self.row.unit) {
+            (None, _) => format!("{before}{column}"),
+            (Some(statistic), Unit::Bytes) => {
+                format!("{before}{column}_{}_bytes", statistic.name())
+            }
+            (Some(statistic), _) => format!("{before}{column}_{}_us", statistic.name()),
+        }
+    }
+}
+
 /// The number of a path; `None`: there is no such metric. Whether the study has a request, step, probe, component or watch of
 /// that name is not known here.
 #[must_use]
@@ -23,6 +53,10 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
         ["recovery"] => named(&[Subject::Recovery], None, path),
         ["engine", rest @ ..] => named(&[Subject::Engine], None, rest),
         ["sessions", rest @ ..] => named(&[Subject::Sessions], None, rest),
+        // Requests may be called like these three, which have none of a request's numbers.
+        ["machine", rest @ ..] => named(&[Subject::Machine], None, rest).or_else(|| load(path)),
+        ["system", rest @ ..] => named(&[Subject::System], None, rest).or_else(|| load(path)),
+        ["disturb", rest @ ..] => named(&[Subject::Disturbance], None, rest).or_else(|| load(path)),
         ["components", name, rest @ ..] => named(&[Subject::Component], Some(name), rest),
         ["watches", name, rest @ ..] => named(&[Subject::Watch], Some(name), rest),
         ["delivery", rest @ ..] => {
@@ -31,9 +65,13 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
                 named(&[Subject::Probe], Some(probe), rest)
             })
         }
-        [name, rest @ ..] => named(&[Subject::Load, Subject::WholeLoad], Some(name), rest),
-        [] => None,
+        _ => load(path),
     }
+}
+
+fn load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
+    let (name, rest) = path.split_first()?;
+    named(&[Subject::Load, Subject::WholeLoad], Some(name), rest)
 }
 
 fn named<'a>(subjects: &[Subject], of: Option<&'a str>, rest: &[&str]) -> Option<NamedMetric<'a>> {
@@ -87,6 +125,14 @@ mod tests {
         check("delivery.missing", Some((Metric::Missing, None, None)));
         check("delivery.backlog", Some((Metric::Backlog, None, None)));
         check(
+            "system.rss.max",
+            Some((Metric::SystemRss, Some(Statistic::Max), None)),
+        );
+        check(
+            "system.goodput",
+            Some((Metric::Goodput, None, Some("system"))),
+        );
+        check(
             "delivery.broker.missing",
             Some((Metric::Missing, None, Some("broker"))),
         );
@@ -113,7 +159,8 @@ mod tests {
             "put.response_time.p98",
             "put.client_wait_time.p99",
             "put.client_wait_time",
-            "delivery.broker.backlog",
+            "delivery.broker.sent",
+            "machine.rss.max",
             "engine.goodput",
             "put.goodput.mean.p50",
         ] {
@@ -125,8 +172,35 @@ mod tests {
     fn each_metric_and_each_column_is_there_once() {
         let metrics: HashSet<Metric> = CATALOGUE.iter().map(|row| row.metric).collect();
         assert_eq!(metrics.len(), CATALOGUE.len());
-        let columns: Vec<&str> = CATALOGUE.iter().filter_map(|row| row.column).collect();
-        let different: HashSet<&&str> = columns.iter().collect();
+        let columns: Vec<String> = CATALOGUE
+            .iter()
+            .flat_map(|row| {
+                row.all_statistics().map(move |statistic| NamedMetric {
+                    row,
+                    statistic,
+                    of: None,
+                })
+            })
+            .map(|named| named.column())
+            .collect();
+        let different: HashSet<&String> = columns.iter().collect();
         assert_eq!(different.len(), columns.len());
+    }
+
+    #[test]
+    fn columns_have_their_units() {
+        let check = |path: &str, column: &str, value: f64| {
+            let parts: Vec<&str> = path.split('.').collect();
+            let named = resolve(&parts).expect("there is such a number");
+            assert_eq!(named.column(), column, "{path}");
+            assert_eq!(named.row.in_column(1500.0).to_string(), value.to_string());
+        };
+        check("put.response_time.p99", "put.response_time_p99_us", 1500.0);
+        check("delivery.resolution", "delivery_resolution_ms", 1.5);
+        check("delivery.drain_time", "drained_after_s", 0.0015);
+        check("system.rss.mean", "system_rss_mean_bytes", 1500.0);
+        check("components.store.cpu", "component_store_cpu_cores", 1500.0);
+        check("watches.lag.end", "watch_lag_end", 1500.0);
+        check("sessions.goodput", "sessions_completed_per_s", 1500.0);
     }
 }

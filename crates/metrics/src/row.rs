@@ -14,19 +14,26 @@ pub struct Row {
     pub heading: &'static str,
     pub wish: Wish,
     pub over_trials: OverTrials,
-    /// In `tables.csv`; where it has statistics, what comes before theirs.
-    pub column: Option<&'static str>,
+    /// In `tables.csv`, with its unit at the end; where it has statistics, what comes before theirs.
+    pub column: &'static str,
 }
 
 impl Row {
-    /// The name of the column in `tables.csv`, with its unit at the end: `response_time_p99_us`.
+    /// A value as it stands in its column: times of columns whose names end in `_s` or `_ms` are in those, others in µs.
     #[must_use]
-    pub fn column_name(&self, statistic: Option<Statistic>) -> Option<String> {
-        let column = self.column?;
-        Some(match statistic {
-            Some(statistic) => format!("{column}_{}_us", statistic.name()),
-            None => column.to_owned(),
-        })
+    pub fn in_column(&self, value: f64) -> f64 {
+        match self.unit {
+            Unit::Time if self.column.ends_with("_ms") => value / 1e3,
+            Unit::Time if self.column.ends_with("_s") => value / 1e6,
+            _ => value,
+        }
+    }
+
+    /// All that it has: each of its statistics, or the one number.
+    pub fn all_statistics(&self) -> impl Iterator<Item = Option<Statistic>> + use<> {
+        let one = self.statistics.is_empty().then_some(None);
+        one.into_iter()
+            .chain(self.statistics.iter().copied().map(Some))
     }
 }
 
@@ -34,17 +41,26 @@ impl Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
     Goodput,
+    GoodputDeviation,
     Throughput,
     ErrorShare,
     Succeeded,
     Failed,
     AchievedShare,
+    Offered,
+    Skipped,
+    MeasuredTime,
     ResponseTime,
+    ResponseTimeDeviation,
     ServiceTime,
+    ServiceTimeDeviation,
     ClientWaitTime,
+    FailedTime,
     BytesReceivedPerAnswer,
     BytesReceivedRate,
     BytesSentRate,
+    BytesReceived,
+    BytesSent,
     SessionsStarted,
     SessionsCompleted,
     SessionsFailed,
@@ -64,10 +80,27 @@ pub enum Metric {
     OutOfOrder,
     Unexpected,
     Delay,
+    DelayDeviation,
+    ArrivalDelay,
+    DrainTime,
+    Resolution,
+    NegativeDelays,
+    ProbeCost,
     EngineBusyShare,
     EngineLagP99,
+    EngineCpuPerRequest,
+    EnginePossible,
+    StolenShare,
+    IdleShare,
+    SystemCpuPerRequest,
+    SystemRss,
     RecoveryTime,
+    ReadyAgainTime,
+    LongestWithoutSuccess,
+    FailedInLoad,
     ComponentCpu,
+    ComponentCpuPerRequest,
+    ComponentRss,
     WatchMean,
     WatchMax,
     WatchEnd,
@@ -88,8 +121,14 @@ pub enum Subject {
     Probe,
     /// `engine.name`
     Engine,
+    /// `machine.name`, of the CPUs that waggle may use.
+    Machine,
+    /// `system.name`, of all its components together.
+    System,
     /// The name alone.
     Recovery,
+    /// `disturb.name`, of what was killed on purpose.
+    Disturbance,
     /// `components.COMPONENT.name`
     Component,
     /// `watches.WATCH.name`
@@ -129,9 +168,13 @@ pub enum OverTrials {
     Mean,
     Sum,
     Max,
+    /// The same; no number where a trial has none.
+    MaxOfAll,
     Min,
     /// A share of sums.
     ShareOfSums,
+    /// How far the trials lie from their mean. A trial alone has no such number.
+    StandardDeviation,
 }
 
 /// A statistic of a distribution.

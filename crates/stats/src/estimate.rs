@@ -78,6 +78,25 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     })
 }
 
+/// The largest of the trials' values; `None` without values or where one is not finite. It has no interval: a maximum grows with
+/// the number of samples, and how far the trials' maxima lie apart says nothing of how far the next one reaches.
+#[must_use]
+pub fn largest(values: &[f64]) -> Option<Estimate> {
+    if values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let point = values.iter().copied().reduce(f64::max)?;
+    Estimate::finite(point, None, values.len())
+}
+
+/// How far the trials' values lie from their mean, with one degree of freedom less than there are values; `None` of less than two.
+#[must_use]
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
+    let deviation = (squares_about(values, mean(values)) / size(degrees)).sqrt();
+    deviation.is_finite().then_some(deviation)
+}
+
 /// The ratio of two groups, `new ÷ old`, which share no trial. `None` where a group is empty, a value is not finite,
 /// or `old` is 0 on average. Without an interval where a group has a single value or `old` may well be 0.
 #[must_use]
@@ -258,6 +277,35 @@ mod tests {
         (0..count)
             .map(|_| chance.lognormal(1_000.0, spread))
             .collect()
+    }
+
+    #[test]
+    fn the_largest_has_no_interval() {
+        let check = |values: &[f64], expected: Option<(f64, usize)>| {
+            let found = largest(values);
+            assert!(found.is_none_or(|found| found.interval.is_none()));
+            assert_eq!(
+                found.map(|found| (found.point, found.count)),
+                expected,
+                "{values:?}"
+            );
+        };
+        check(&[3.0, 7.0, 5.0], Some((7.0, 3)));
+        check(&[-1.0], Some((-1.0, 1)));
+        check(&[], None);
+        check(&[1.0, f64::NAN], None);
+    }
+
+    #[test]
+    fn a_standard_deviation_needs_two_values() {
+        let check = |values: &[f64], expected: Option<f64>| {
+            assert_eq!(standard_deviation(values), expected, "{values:?}");
+        };
+        check(&[], None);
+        check(&[5.0], None);
+        check(&[5.0, 5.0], Some(0.0));
+        check(&[2.0, 4.0, 6.0], Some(2.0));
+        check(&[1.0, f64::INFINITY], None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod words;
 
 pub use backlog::{Growth, MIN_BACKLOG_LOOKS, backlog_grows};
 pub use checks::{ACHIEVED_MIN, Findings, GENERATOR_BUSY, SteadinessTest, check};
-pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, ratio};
+pub use estimate::{BOOTSTRAP_FROM, Estimate, estimate, largest, ratio, standard_deviation};
 pub use factorial::{Factorial, NoEffects, Source, Variation, is_above, side_of, turns};
 pub use facts::{
     Counts, Engine, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served, TrialFacts,

@@ -1,6 +1,6 @@
 //! Conditions on a cell's numbers: `path op value unit`.
 
-use waggle_metrics::{CATALOGUE, Row, Subject, Unit};
+use waggle_metrics::{CATALOGUE, OverTrials, Row, Subject, Unit};
 use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{Checker, request::RESERVED_NAMES};
@@ -34,6 +34,8 @@ pub(crate) struct Sent {
     pub watches: Vec<String>,
     /// Whether the load falls and recovery is looked for.
     pub recovery: bool,
+    /// Whether components are killed on purpose.
+    pub disturbed: bool,
 }
 
 /// Reads a condition on a load that belongs to no study; its numbers have no request before them, and delivery is not
@@ -42,17 +44,19 @@ pub(crate) struct Sent {
 /// # Errors
 /// What is wrong with it, what was expected, and the nearest right word.
 pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String> {
-    let [delivery, ..] = RESERVED_NAMES;
-    let known: Vec<_> = known_numbers(&Sent {
-        names: [&[String::new()], steps].concat(),
-        sessions: !steps.is_empty(),
-        complete: true,
-        ..Sent::default()
-    })
-    .into_iter()
-    .filter(|(name, _)| !name.starts_with(delivery))
-    .map(|(name, unit)| (name.trim_start_matches('.').to_owned(), unit))
-    .collect();
+    let [_, engine, ..] = RESERVED_NAMES;
+    let mut known = of_sent(
+        &Sent {
+            names: [&[String::new()], steps].concat(),
+            sessions: !steps.is_empty(),
+            ..Sent::default()
+        },
+        |row| row.over_trials != OverTrials::StandardDeviation,
+    );
+    known.extend(numbers(engine, &[Subject::Engine]));
+    for (name, _) in &mut known {
+        *name = name.trim_start_matches('.').to_owned();
+    }
     threshold(text, Place::START, &known).map_err(|finding| {
         let mut message = finding.what;
         if let Some(expected) = finding.expected {
@@ -67,28 +71,22 @@ pub fn read_threshold(text: &str, steps: &[String]) -> Result<Threshold, String>
 
 /// Every number a threshold of this study can name.
 pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
-    let [delivery, engine, sessions, components, watches] = RESERVED_NAMES;
-    let mut known = Vec::new();
-    for (place, name) in sent.names.iter().enumerate() {
-        // What fell due for one step of a scenario is known to nobody.
-        let subjects: &[Subject] = match place {
-            0 => &[Subject::Load, Subject::WholeLoad],
-            _ => &[Subject::Load],
-        };
-        known.extend(numbers(name, subjects));
-    }
-    if sent.sessions {
-        known.extend(numbers(sessions, &[Subject::Sessions]));
-    }
+    let [delivery, engine, _, components, watches] = RESERVED_NAMES;
+    let mut known = of_sent(sent, |_| true);
     known.extend(numbers(delivery, &[Subject::Delivery, Subject::Probe]));
     for place in &sent.places {
         known.extend(numbers(&format!("{delivery}.{place}"), &[Subject::Probe]));
     }
     known.extend(numbers(engine, &[Subject::Engine]));
+    known.extend(numbers("machine", &[Subject::Machine]));
+    known.extend(numbers("system", &[Subject::System]));
     if sent.recovery {
         let rows = CATALOGUE.iter();
         let recovery = rows.filter(|row| row.subject == Subject::Recovery);
         known.extend(recovery.map(|row| (row.name.to_owned(), row.unit)));
+    }
+    if sent.disturbed {
+        known.extend(numbers("disturb", &[Subject::Disturbance]));
     }
     for component in &sent.components {
         known.extend(numbers(
@@ -102,21 +100,42 @@ pub(super) fn known_numbers(sent: &Sent) -> Vec<Known> {
     known
 }
 
+/// The numbers of what a load sends, as far as they are wanted.
+fn of_sent(sent: &Sent, is_wanted: fn(&Row) -> bool) -> Vec<Known> {
+    let [_, _, sessions, ..] = RESERVED_NAMES;
+    let mut known = Vec::new();
+    for (place, name) in sent.names.iter().enumerate() {
+        // What fell due for one step of a scenario is known to nobody.
+        let subjects: &[Subject] = match place {
+            0 => &[Subject::Load, Subject::WholeLoad],
+            _ => &[Subject::Load],
+        };
+        known.extend(numbers_where(name, subjects, is_wanted));
+    }
+    if sent.sessions {
+        known.extend(numbers_where(sessions, &[Subject::Sessions], is_wanted));
+    }
+    known
+}
+
 /// The paths of a subject's numbers, with what comes before their names.
 fn numbers(prefix: &str, subjects: &[Subject]) -> Vec<Known> {
-    let of_row = |row: &Row| {
-        let path = format!("{prefix}.{}", row.name);
-        let unit = row.unit;
-        match row.statistics {
-            [] => vec![(path, unit)],
-            statistics => statistics
-                .iter()
-                .map(|statistic| (format!("{path}.{}", statistic.name()), unit))
-                .collect(),
-        }
+    numbers_where(prefix, subjects, |_| true)
+}
+
+fn numbers_where(prefix: &str, subjects: &[Subject], is_wanted: fn(&Row) -> bool) -> Vec<Known> {
+    let of_row = |row: &'static Row| {
+        row.all_statistics().map(move |statistic| {
+            let name = row.name;
+            let path = match statistic {
+                Some(statistic) => format!("{prefix}.{name}.{}", statistic.name()),
+                None => format!("{prefix}.{name}"),
+            };
+            (path, row.unit)
+        })
     };
     let rows = CATALOGUE.iter();
-    rows.filter(|row| subjects.contains(&row.subject))
+    rows.filter(|row| subjects.contains(&row.subject) && is_wanted(row))
         .flat_map(of_row)
         .collect()
 }

@@ -180,6 +180,7 @@ fn sent(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
         recovery: tree
             .child("schedule")
             .is_some_and(|schedule| schedule.child("recovery").is_some()),
+        disturbed: tree.child("disturb").is_some(),
         ..load
     }
 }

@@ -1,0 +1,194 @@
+//! Which columns of `tables.csv` stand first, and in which order: programs may rely on it. A number that is not named here stands
+//! behind all of these, so nothing is added here when the catalogue grows.
+
+use super::text::{self, Text};
+use waggle_analysis::{Model, TrialNumbers, busiest_of_trial};
+
+/// A column with its text; without one it is the number of the catalogue whose column has the name.
+pub(super) type First<'a> = (String, Option<Text<'a>>);
+
+const LOAD: [&str; 20] = [
+    "measured_s",
+    "goodput_per_s",
+    "throughput_requests_per_s",
+    "achieved_share",
+    "offered_requests_per_s",
+    "succeeded",
+    "failed",
+    "skipped",
+    "response_time_p50_us",
+    "response_time_p90_us",
+    "response_time_p99_us",
+    "response_time_p99_9_us",
+    "response_time_max_us",
+    "response_time_mean_us",
+    "service_time_p50_us",
+    "service_time_p99_us",
+    "service_time_max_us",
+    "service_time_mean_us",
+    "failed_time_p50_us",
+    "failed_time_max_us",
+];
+
+const DELIVERY: [&str; 22] = [
+    "records_sent",
+    "records_accepted",
+    "records_rejected",
+    "records_unknown",
+    "records_delivered",
+    "records_missing",
+    "records_unknown_delivered",
+    "records_rejected_delivered",
+    "records_unexpected",
+    "records_duplicates",
+    "records_late",
+    "records_out_of_order",
+    "delivery_delay_p50_us",
+    "delivery_delay_p90_us",
+    "delivery_delay_p99_us",
+    "delivery_delay_max_us",
+    "delivery_delay_mean_us",
+    "delivery_backlog_max",
+    "delivery_resolution_ms",
+    "delivery_negative_delays",
+    "drained_after_s",
+    "probe_cost_cpu_s",
+];
+
+const COST: [&str; 10] = [
+    "system_cpu_us_per_request",
+    "engine_cpu_us_per_request",
+    "engine_busy_share",
+    "engine_lag_p99_us",
+    "cpus_stolen_share",
+    "cpus_idle_share",
+    "engine_possible_per_s",
+    "system_rss_max_bytes",
+    "bytes_sent",
+    "bytes_received",
+];
+
+const SESSIONS: [&str; 3] = ["sessions_started", "sessions_completed", "sessions_failed"];
+
+/// Of each step; the step's failures follow.
+const STEP: [&str; 11] = [
+    "goodput_per_s",
+    "succeeded",
+    "failed",
+    "response_time_p50_us",
+    "response_time_p90_us",
+    "response_time_p99_us",
+    "response_time_p99_9_us",
+    "response_time_max_us",
+    "response_time_mean_us",
+    "service_time_p50_us",
+    "service_time_p99_us",
+];
+
+/// Of the place where records must arrive.
+const ARRIVAL: [&str; 3] = [
+    "arrival_delay_p50_us",
+    "arrival_delay_p99_us",
+    "arrival_delay_mean_us",
+];
+
+/// Of each place on their way.
+const PLACE: [&str; 17] = [
+    "records_delivered",
+    "records_missing",
+    "records_unexpected",
+    "records_duplicates",
+    "records_late",
+    "records_out_of_order",
+    "delivery_delay_p50_us",
+    "delivery_delay_p90_us",
+    "delivery_delay_p99_us",
+    "delivery_delay_max_us",
+    "delivery_delay_mean_us",
+    "arrival_delay_p50_us",
+    "arrival_delay_p99_us",
+    "arrival_delay_mean_us",
+    "delivery_backlog_max",
+    "delivery_resolution_ms",
+    "drained_after_s",
+];
+
+const WATCH: [&str; 3] = ["mean", "max", "end"];
+
+/// The columns that stand first in the table of this run.
+pub(super) fn first(model: &Model) -> Vec<First<'_>> {
+    let mut all: Vec<First<'_>> = texts(&text::PLAN).collect();
+    // A factor may be called like a column of ours.
+    all.extend(model.factors.iter().map(|factor| {
+        let head = format!("factor_{}", factor.name);
+        (head, Some(Text::Level(&factor.name)))
+    }));
+    all.extend(texts(&text::VERDICT));
+    all.extend(
+        numbers(&LOAD)
+            .chain(numbers(&DELIVERY))
+            .chain(numbers(&COST)),
+    );
+    all.extend(texts(&text::TOLD));
+    all.extend(scenario(model));
+    if any(model, |numbers| numbers.arrival.is_some()) {
+        all.extend(numbers(&ARRIVAL));
+    }
+    let places = model.info.on_the_way.iter();
+    all.extend(places.flat_map(|place| PLACE.map(|head| (format!("{place}.{head}"), None))));
+    let watches = model.info.watches.iter();
+    all.extend(
+        watches.flat_map(|watch| WATCH.map(|head| (format!("watch_{}_{head}", watch.name), None))),
+    );
+    if any(model, |numbers| busiest_of_trial(numbers).is_some()) {
+        all.extend(texts(&text::BUSIEST));
+    }
+    if !model.disturbed.is_empty() {
+        all.extend(texts(&text::KILLED));
+        all.extend(numbers(&[
+            "ready_again_after_s",
+            "longest_without_success_s",
+            "failed_in_load",
+        ]));
+        all.extend(texts(&text::KILLED_FAILURES));
+    }
+    if model.info.schedule.recovery.is_some() {
+        all.extend(texts(&text::RECOVERED));
+        all.extend(numbers(&["recovery_s"]));
+        all.extend(texts(&text::LOOKED_FOR));
+    }
+    if model.find.is_some() {
+        all.extend(texts(&text::SEARCH));
+    }
+    all
+}
+
+fn scenario(model: &Model) -> Vec<First<'_>> {
+    let names = super::step_names(model);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let steps = names.into_iter().flat_map(|name| {
+        let failures = (format!("{name}.failures"), Some(Text::Failures(name)));
+        let numbers = STEP.map(|head| (format!("{name}.{head}"), None));
+        numbers.into_iter().chain([failures])
+    });
+    numbers(&SESSIONS).chain(steps).collect()
+}
+
+fn numbers<'a>(heads: &[&str]) -> impl Iterator<Item = First<'a>> {
+    heads.iter().map(|head| ((*head).to_owned(), None))
+}
+
+fn texts<'a>(all: &'static [text::Named]) -> impl Iterator<Item = First<'a>> {
+    all.iter()
+        .map(|(head, text)| ((*head).to_owned(), Some(Text::Of(*text))))
+}
+
+fn any(model: &Model, has: impl Fn(&TrialNumbers) -> bool) -> bool {
+    let mut all = model
+        .trials
+        .iter()
+        .filter_map(|trial| trial.numbers.as_ref());
+    all.any(has)
+}

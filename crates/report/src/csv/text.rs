@@ -1,0 +1,171 @@
+//! Columns of `tables.csv` that hold no number of a trial: names, words, and what the study or a search says.
+
+use waggle_results::FailureCount;
+
+use super::number;
+use crate::words;
+use waggle_analysis::{
+    CellSearch, Model, SearchStep, TrialDisturbed, TrialModel, busiest_of_trial, cpus_of_system,
+};
+
+/// What a column of text holds for a trial.
+pub(super) enum Text<'a> {
+    Of(OfTrial),
+    /// The level of this factor.
+    Level(&'a str),
+    /// Failures of this step by kind.
+    Failures(&'a str),
+}
+
+/// Empty where there is nothing.
+type OfTrial = fn(&Model, &TrialModel) -> String;
+
+/// A column's name with what it holds.
+pub(super) type Named = (&'static str, OfTrial);
+
+impl Text<'_> {
+    pub(super) fn field(&self, model: &Model, trial: &TrialModel) -> String {
+        match self {
+            Self::Of(text) => text(model, trial),
+            Self::Level(factor) => {
+                let level = trial.levels.iter().find(|(name, _)| name == factor);
+                level.map(|(_, level)| level.clone()).unwrap_or_default()
+            }
+            Self::Failures(of) => {
+                let numbers = trial.numbers.iter();
+                let step = numbers
+                    .flat_map(|numbers| &numbers.steps)
+                    .find(|step| step.name == *of);
+                step.map(|step| kinds(&step.failures)).unwrap_or_default()
+            }
+        }
+    }
+}
+
+pub(super) const PLAN: [Named; 4] = [
+    ("cell", |_, trial| trial.key.cell.to_string()),
+    ("repetition", |_, trial| trial.key.repetition.to_string()),
+    ("position", |_, trial| trial.position.to_string()),
+    ("started_utc", |_, trial| trial.started_utc.clone()),
+];
+
+pub(super) const VERDICT: [Named; 1] = [("verdict", |_, trial| {
+    words::verdict(trial.verdict).to_owned()
+})];
+
+pub(super) const TOLD: [Named; 3] = [
+    ("failures", |_, trial| {
+        let numbers = trial.numbers.as_ref();
+        kinds(numbers.map_or(&[], |numbers| &numbers.failures))
+    }),
+    ("level", |_, trial| {
+        trial.level.map(number).unwrap_or_default()
+    }),
+    ("reasons", |_, trial| {
+        let reasons = trial.reasons.iter();
+        let texts: Vec<&str> = reasons.map(|reason| reason.text.as_str()).collect();
+        texts.join("; ")
+    }),
+];
+
+/// The component that used most CPU.
+pub(super) const BUSIEST: [Named; 3] = [
+    ("busiest_component", |_, trial| {
+        busiest(trial).map(|(name, _)| name).unwrap_or_default()
+    }),
+    ("busiest_component_cores", |_, trial| {
+        busiest(trial)
+            .map(|(_, cores)| number(cores))
+            .unwrap_or_default()
+    }),
+    ("busiest_component_share_of_cpus", |model, trial| {
+        let cpus = f64::from(cpus_of_system(&model.info));
+        busiest(trial)
+            .map(|(_, cores)| number(cores / cpus))
+            .unwrap_or_default()
+    }),
+];
+
+fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
+    busiest_of_trial(trial.numbers.as_ref()?)
+}
+
+/// What was killed on purpose, and when.
+pub(super) const KILLED: [Named; 2] = [
+    ("killed", |_, trial| {
+        killed(trial, |disturbed| {
+            let names = disturbed.disturbances.iter().map(|of| of.name());
+            names.collect::<Vec<_>>().join(" ")
+        })
+    }),
+    ("killed_s", |_, trial| {
+        killed(trial, |disturbed| {
+            let instants = disturbed.disturbances.iter();
+            let instants = instants.map(|of| number(of.killed_s));
+            instants.collect::<Vec<_>>().join(" ")
+        })
+    }),
+];
+
+pub(super) const KILLED_FAILURES: [Named; 1] = [("failures_in_load", |_, trial| {
+    killed(trial, |disturbed| kinds(&disturbed.failures))
+})];
+
+fn killed(trial: &TrialModel, text: fn(&TrialDisturbed) -> String) -> String {
+    trial.disturbed.as_ref().map(text).unwrap_or_default()
+}
+
+/// A time that is not known is no number: how long it was looked for stands in a column of its own.
+pub(super) const RECOVERED: [Named; 1] = [("recovered", |_, trial| {
+    let recovery = trial.recovery.as_ref();
+    recovery
+        .map(|recovery| recovery.at_s().is_some().to_string())
+        .unwrap_or_default()
+})];
+
+pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_looked_for_s", |_, trial| {
+    let recovery = trial.recovery.as_ref();
+    recovery
+        .map(|recovery| number(recovery.fall.recovery.at_most_s))
+        .unwrap_or_default()
+})];
+
+/// What a trial of a search showed, and the answer of its cell.
+pub(super) const SEARCH: [Named; 5] = [
+    ("evidence", |model, trial| {
+        let step = step(model, trial);
+        step.map(|step| words::evidence(step.evidence).to_owned())
+            .unwrap_or_default()
+    }),
+    ("cell_holds_at", |model, trial| {
+        let held = search(model, trial).and_then(|search| search.answer.holds);
+        held.map(|held| number(held.level)).unwrap_or_default()
+    }),
+    ("cell_holds_trials", |model, trial| {
+        let held = search(model, trial).and_then(|search| search.answer.holds);
+        held.map(|held| held.trials.to_string()).unwrap_or_default()
+    }),
+    ("cell_fails_at", |model, trial| {
+        let fails = search(model, trial).and_then(|search| search.answer.fails);
+        fails.map(number).unwrap_or_default()
+    }),
+    ("cell_search_ended", |model, trial| {
+        search(model, trial)
+            .map(|search| search.answer.end.name().to_owned())
+            .unwrap_or_default()
+    }),
+];
+
+fn search<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a CellSearch> {
+    model.find.as_ref()?.of_cell(trial.key.cell)
+}
+
+fn step<'a>(model: &'a Model, trial: &TrialModel) -> Option<&'a SearchStep> {
+    let mut steps = search(model, trial)?.steps.iter();
+    steps.find(|step| step.key == trial.key)
+}
+
+fn kinds(failures: &[FailureCount]) -> String {
+    let one = |failure: &FailureCount| format!("{}={}", failure.kind, failure.count);
+    failures.iter().map(one).collect::<Vec<_>>().join(" ")
+}
