@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::{mpsc, watch};
 use waggle_results::PhaseName;
-use waggle_runner::{Ended, Event, RunRequest};
+use waggle_runner::{CpuUse, Ended, Event, RunRequest};
 use waggle_study::{Named, Source};
 
 const EVENTS_MAX: usize = 100;
@@ -146,6 +146,9 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         run_folder: run.to_path_buf(),
         resume: false,
         keep_awake: false,
+        cpus: CpuUse::Shared,
+        server_at: None,
+        end_load: None,
         program_folders: folders,
         servers_folder: None,
         supervisor: program,

@@ -43,6 +43,24 @@ fn accepted_by_step(counts: &load::StepCounts) -> u64 {
     counts.succeeded + after_acceptance.map(|(_, count)| count).sum::<u64>()
 }
 
+/// Not one connection came about, because the server's certificate is not taken.
+#[must_use]
+pub fn certificate_is_refused(counts: &Counts) -> bool {
+    let is_refusal = |failure: &Failure| {
+        matches!(
+            failure,
+            Failure::Handshake(
+                HandshakeFailure::UnknownIssuer
+                    | HandshakeFailure::Expired
+                    | HandshakeFailure::WrongName
+                    | HandshakeFailure::Certificate
+            )
+        )
+    };
+    let mut kinds = counts.failures.0.iter().map(|(kind, _)| kind);
+    counts.handshakes == 0 && counts.sent == 0 && kinds.any(is_refusal)
+}
+
 /// Counts as a row; `in_flight_before` is that at the start of the stretch.
 #[must_use]
 pub fn row(

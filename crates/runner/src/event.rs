@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use waggle_load::Interval;
-use waggle_results::{PhaseName, TrialKey};
+use waggle_results::{MachineInfo, PhaseName, TrialKey};
 use waggle_stats::{Answer, Tried};
 
 /// One thing that happened. Live figures are for the eye only; results come from disk.
@@ -38,6 +38,8 @@ pub enum Event {
         phase: PhaseName,
         interval: Arc<Interval>,
     },
+    /// What the CPUs of this machine have done in the measured phase so far.
+    Machine(MachineInfo),
     /// A replica was killed, because the study asks for it.
     Killed { replica: String },
     /// It is ready again, so long after it was killed.

@@ -75,6 +75,11 @@ impl IntervalEvents {
         }
     }
 
+    /// Something else that a slow receiver misses.
+    pub(crate) fn tell_beside(&self, event: Event) {
+        self.events.show(event);
+    }
+
     /// Nothing more comes in this load.
     pub(crate) fn end(&mut self) {
         if let Some((phase, waiting)) = self.waiting.take() {
@@ -90,19 +95,53 @@ impl IntervalEvents {
 
 /// Whether the caller wants an end.
 #[derive(Debug, Clone)]
-pub(crate) struct Shutdown(pub(crate) watch::Receiver<bool>);
+pub(crate) struct Shutdown {
+    at_once: watch::Receiver<bool>,
+    /// Of the load alone: what it has measured is kept.
+    of_load: Option<watch::Receiver<bool>>,
+}
 
 impl Shutdown {
-    pub(crate) fn is_asked(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Returns when it is asked for; never, where nobody is left who could ask.
-    pub(crate) async fn asked(&mut self) {
-        if self.0.wait_for(|asked| *asked).await.is_err() {
-            std::future::pending::<()>().await;
+    pub(crate) fn new(at_once: watch::Receiver<bool>) -> Self {
+        Self {
+            at_once,
+            of_load: None,
         }
     }
+
+    /// The same, where the load under way can be ended as well.
+    pub(crate) fn or_of_load(self, of_load: Option<watch::Receiver<bool>>) -> Self {
+        Self { of_load, ..self }
+    }
+
+    /// Whether nothing more is to be begun.
+    pub(crate) fn is_asked(&self) -> bool {
+        *self.at_once.borrow() || self.load_is_to_end()
+    }
+
+    /// Whether the load is to end and its result to be kept.
+    pub(crate) fn load_is_to_end(&self) -> bool {
+        self.of_load.as_ref().is_some_and(|asked| *asked.borrow())
+    }
+
+    /// Returns when an end at once is asked for; never, where nobody is left who could ask.
+    pub(crate) async fn asked(&mut self) {
+        first_wish(Some(&mut self.at_once)).await;
+    }
+
+    /// Returns when the load is to end; never, where nobody is left who could ask.
+    pub(crate) async fn load_asked(&mut self) {
+        first_wish(self.of_load.as_mut()).await;
+    }
+}
+
+async fn first_wish(wishes: Option<&mut watch::Receiver<bool>>) {
+    if let Some(wishes) = wishes
+        && wishes.wait_for(|asked| *asked).await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
 }
 
 #[cfg(test)]

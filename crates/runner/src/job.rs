@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use waggle_load::{self as load, Job, Limits, Target, Transport, What};
-use waggle_study::{self as study, BodyExpect, Cell, LoadModel};
+use waggle_study::{self as study, BodyExpect, Cell, LoadModel, Schedule, WarmUpUntil};
 
 use crate::counts::Carried;
 
@@ -53,7 +53,9 @@ pub(crate) fn job(cell: &Cell, parts: Parts) -> Job {
         },
         workers: parts.workers,
         interval: cell.measure.interval,
-        at_most: schedule.warm_up_at_most + schedule.measure + schedule.recovery_at_most() + SPARE,
+        at_most: ends_after(cell).unwrap_or(
+            schedule.warm_up_at_most + schedule.measure + schedule.recovery_at_most() + SPARE,
+        ),
         requests_at_most: schedule.requests_in_all(),
         seed: parts.seed,
     }
@@ -115,6 +117,21 @@ pub(crate) fn warms_up_for(cell: &Cell) -> u64 {
 /// Whether the load comes to its end by itself: with its stages, or with the last of its requests.
 pub(crate) fn ends_by_itself(cell: &Cell) -> bool {
     !cell.stages.is_empty() || cell.schedule.requests_in_all().is_some()
+}
+
+/// When the load ends, where that is known before it starts: the engine then sends nothing that falls due later.
+fn ends_after(cell: &Cell) -> Option<Duration> {
+    let Schedule {
+        warm_up_until,
+        measure,
+        requests,
+        recovery,
+        ..
+    } = &cell.schedule;
+    let is_known = *warm_up_until == WarmUpUntil::Time && requests.is_none() && recovery.is_none();
+    let measured = intervals_in(*measure, cell.measure.interval).max(1);
+    let intervals = u32::try_from(warms_up_for(cell) + measured).ok()?;
+    is_known.then(|| cell.measure.interval.saturating_mul(intervals))
 }
 
 /// The interval with which the load falls, where it does, counted from 0: the first behind the measured phase.

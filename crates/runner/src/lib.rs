@@ -50,7 +50,7 @@ pub use event::Event;
 pub use info::level_kind;
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
-pub use request::{Ended, RunError, RunRequest};
+pub use request::{CpuUse, Ended, RunError, RunRequest};
 pub use run::run;
 pub use scenario::load_scenario;
 pub use servers::{FetchError, Fetching, Place, fetch, servers};

@@ -1,7 +1,8 @@
 //! What a caller hands in to run a study, and how a run ends.
 
-use std::{io, path::PathBuf};
+use std::{io, net::SocketAddr, path::PathBuf};
 
+use tokio::sync::watch;
 use waggle_results::{ReadError, WriteError};
 use waggle_study::{Plan, Study, System};
 
@@ -33,6 +34,21 @@ pub struct RunRequest {
     pub supervisor: PathBuf,
     /// The CPUs are kept from halting, from before the first thing that is measured to the end.
     pub keep_awake: bool,
+    pub cpus: CpuUse,
+    /// Where the server of `system.url` was found to take connections; `None`: that is found out, and waited for.
+    pub server_at: Option<SocketAddr>,
+    /// True ends the load under way: its trial is kept with what was measured by then, and nothing is begun after it. An end at
+    /// once that is asked for later does not wait for the answers under way, and the trial is kept all the same. `None`: nobody can ask.
+    pub end_load: Option<watch::Receiver<bool>>,
+}
+
+/// Which CPUs the run has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CpuUse {
+    /// Half of them for the load and all of this process, the others for the system.
+    Shared,
+    /// Every thread runs where the kernel wants, but those of the engine stay on these CPUs, in turn; none: they do not either.
+    Free { engine: Vec<usize> },
 }
 
 /// How a run ended that could be done.

@@ -18,7 +18,7 @@ use waggle_results::RunFolder;
 use waggle_study::{Address, System};
 
 use crate::{
-    Ended, Event, RunError, RunRequest,
+    CpuUse, Ended, Event, RunError, RunRequest,
     awake::Awake,
     calibration::{self, Basis, Calibration},
     cpu_time::CpuClocks,
@@ -82,7 +82,7 @@ fn on_this_thread(
         .map_err(RunError::Thread)?;
     runtime.block_on(async {
         let (ask, asked) = watch::channel(false);
-        let mut shutdown = Shutdown(shutdown);
+        let mut shutdown = Shutdown::new(shutdown);
         let forward = tokio::spawn(async move {
             tokio::select! {
                 () = shutdown.asked() => {}
@@ -92,7 +92,8 @@ fn on_this_thread(
             // Kept open: a closed channel would say that nobody can ask any more.
             ask.closed().await;
         });
-        let ended = prepare_and_run(request, events, &Shutdown(asked)).await;
+        let shutdown = Shutdown::new(asked).or_of_load(request.end_load.clone());
+        let ended = prepare_and_run(request, events, &shutdown).await;
         forward.abort();
         ended
     })
@@ -122,7 +123,7 @@ async fn prepare_and_run(
     let configurations = request.study.cells.iter().map(|cell| &cell.parameters);
     let programs = Programs::find(&request.system, configurations, search)?;
     let allowed = cpus::allowed();
-    let shares = cpus::share(&allowed);
+    let shares = shares(&request.cpus, &allowed);
     // Lives until the last trial is over.
     let awake = awake(request).await?;
     let clocks = CpuClocks {
@@ -130,11 +131,12 @@ async fn prepare_and_run(
         loops: awake.as_ref().map(Awake::pid),
     };
     let folder = open(request, &records, &programs, &shares).await?;
-    if shares.system.is_empty() {
+    if request.cpus == CpuUse::Shared && shares.system.is_empty() {
         let warning = "only one CPU: load and system share it, which the results say".to_owned();
         events.tell(Event::Warning(warning)).await;
     }
-    let _pinned = Pinned::onto(&shares.load());
+    let is_pinned = request.cpus == CpuUse::Shared;
+    let _pinned = is_pinned.then(|| Pinned::onto(&shares.load()));
     let calibration = match &request.calibration_file {
         Some(file) => {
             let basis = Basis {
@@ -162,6 +164,17 @@ async fn prepare_and_run(
     trials(request, programs, series, events, shutdown).await
 }
 
+/// Who gets which of the CPUs.
+fn shares(cpus: &CpuUse, allowed: &[usize]) -> Shares {
+    match cpus {
+        CpuUse::Shared => cpus::share(allowed),
+        CpuUse::Free { engine } => Shares {
+            engine: engine.clone(),
+            ..Shares::default()
+        },
+    }
+}
+
 /// The loops that keep the CPUs awake, where that is asked for.
 async fn awake(request: &RunRequest) -> Result<Option<Awake>, RunError> {
     if !request.keep_awake {
@@ -186,7 +199,7 @@ async fn trials(
     let loops = series.clocks.and_then(|clocks| clocks.loops);
     match &request.system.external {
         Some(server) => {
-            let driver = ExternalDriver::new(server.clone()).beside(loops);
+            let driver = ExternalDriver::new(server.clone(), request.server_at).beside(loops);
             schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
         }
         None => {

@@ -155,7 +155,7 @@ pub async fn fetch(
     let folder = absolute(&fetching.servers_folder)?;
     fs::create_dir_all(&folder).map_err(|problem| broken("create", &folder, problem))?;
     let name = folder_name(server);
-    let mut shutdown = Shutdown(shutdown);
+    let mut shutdown = Shutdown::new(shutdown);
     let _lock = lock(&folder.join(format!(".{name}.lock")), server, &mut shutdown).await?;
     // Another process may have done it meanwhile.
     if let Some(programs) = search.of_server(server) {

@@ -117,7 +117,7 @@ pub async fn up(
         cpus: Vec::new(),
     });
     let secrets = Secrets::default();
-    let mut shutdown = Shutdown(shutdown);
+    let mut shutdown = Shutdown::new(shutdown);
     let ended = tokio::select! {
         ended = stay_up(request, &mut driver, &secrets, told) => ended,
         () = shutdown.asked() => Ok(()),

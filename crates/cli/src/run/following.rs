@@ -99,6 +99,11 @@ impl Following {
                 });
             }),
             Event::Interval { phase, interval } => self.interval(*phase, interval),
+            Event::Machine(machine) => {
+                if let Some(so_far) = &mut self.so_far {
+                    so_far.cpus = Some(*machine);
+                }
+            }
             Event::TrialEnded { key, .. } => {
                 self.now_is_over();
                 self.trial_ended(*key);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tokio::sync::{mpsc, watch};
-use waggle_runner::{Ended, Event, RunRequest};
+use waggle_runner::{CpuUse, Ended, Event, RunRequest};
 use waggle_study::Study;
 
 use self::{
@@ -99,6 +99,9 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
         calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
         resume: arguments.resume.is_some(),
         keep_awake: arguments.keep_awake,
+        cpus: CpuUse::Shared,
+        server_at: None,
+        end_load: None,
     })
 }
 

@@ -140,7 +140,10 @@ impl State {
             Event::Found { not_needed, .. } => {
                 self.trials = self.trials.saturating_sub(*not_needed);
             }
-            Event::Searched { .. } | Event::Calibrating(_) | Event::Warning(_) => {}
+            Event::Machine(_)
+            | Event::Searched { .. }
+            | Event::Calibrating(_)
+            | Event::Warning(_) => {}
         }
     }
 

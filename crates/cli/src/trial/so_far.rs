@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use waggle_analysis::judge::served;
-use waggle_load::{Counts, Failure, HandshakeFailure, Interval};
+use waggle_load::{Counts, Interval};
 use waggle_results::{CountsRow, EngineInfo, IntervalRow, MachineInfo};
-use waggle_runner::counts::{Carried, Measured, interval_row, row};
+use waggle_runner::counts::{Carried, Measured, certificate_is_refused, interval_row, row};
 use waggle_stats::Served;
 
 use super::{
@@ -139,21 +139,7 @@ impl SoFar {
 
     /// Not one connection came about, because the server's certificate is not taken.
     pub(crate) fn certificate_is_refused(&self) -> bool {
-        let is_refusal = |failure: &Failure| {
-            let Failure::Handshake(failure) = failure else {
-                return false;
-            };
-            matches!(
-                failure,
-                HandshakeFailure::UnknownIssuer
-                    | HandshakeFailure::Expired
-                    | HandshakeFailure::WrongName
-                    | HandshakeFailure::Certificate
-            )
-        };
-        let totals = &self.totals;
-        let mut kinds = totals.failures.0.iter().map(|(kind, _)| kind);
-        totals.handshakes == 0 && totals.sent == 0 && kinds.any(is_refusal)
+        certificate_is_refused(&self.totals)
     }
 
     /// What the engine says of itself over the measured time.

@@ -27,6 +27,8 @@ const ONE_ADDRESS_AT_MOST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct ExternalDriver {
     server: External,
+    /// Where it was found before.
+    known: Option<SocketAddr>,
     address: Option<SocketAddr>,
     /// Nobody here learns of the server's death but by its answers.
     deaths: watch::Sender<Vec<Death>>,
@@ -34,9 +36,11 @@ pub(crate) struct ExternalDriver {
 }
 
 impl ExternalDriver {
-    pub(crate) fn new(server: External) -> Self {
+    /// `known`: where the server was found to take connections.
+    pub(crate) fn new(server: External, known: Option<SocketAddr>) -> Self {
         Self {
             server,
+            known,
             address: None,
             deaths: watch::channel(Vec::new()).0,
             rest: Rest::default(),
@@ -125,6 +129,10 @@ impl Driver for ExternalDriver {
     }
 
     async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
+        if self.known.is_some() {
+            self.address = self.known;
+            return Ok(());
+        }
         let server = &self.server;
         let at = server.address();
         let found = find(&at.host, at.port, setup.deadline).await;

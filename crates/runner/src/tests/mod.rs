@@ -2,6 +2,7 @@
 //! fails, hangs, is interrupted or panics.
 
 mod disturbed;
+mod ended_loads;
 mod ends;
 mod fake_load;
 mod fake_web;
@@ -107,6 +108,12 @@ enum Then {
     /// As soon as something is killed that is to be killed.
     ShutdownWhenKilled,
     DieWhenKilled,
+    /// The load is ended, and its trial kept.
+    EndLoad(PhaseName),
+    /// The same once so many intervals of the measured phase have come.
+    EndLoadAfter(usize),
+    /// The same, and everything at once as soon as only answers are awaited.
+    EndLoadThenShutdown(usize),
 }
 
 impl Bench {
@@ -161,29 +168,19 @@ impl Bench {
             clocks: None,
         };
         let (sender, mut receiver) = mpsc::channel(10);
-        let (ask, asked) = watch::channel(false);
+        let (wishes, shutdown) = Wishes::new();
         let seen = Rc::new(RefCell::new(Vec::new()));
         let watcher = async {
-            let mut begun = 0;
+            let (mut begun, mut measured) = (0, 0);
             while let Some(event) = receiver.recv().await {
                 begun += usize::from(matches!(event, Event::TrialStarted { .. }));
+                measured += usize::from(is_measured(&event));
                 match (&event, then) {
-                    (Event::Phase { phase, .. }, Then::ShutdownIn(trial, at))
-                        if *phase == at && begun == trial =>
-                    {
-                        ask.send_replace(true);
-                    }
-                    (Event::Phase { phase, .. }, Then::Shutdown(at)) if *phase == at => {
-                        ask.send_replace(true);
-                    }
                     (Event::Phase { phase, .. }, Then::Die(at)) if *phase == at => {
                         world.borrow().die()
                     }
-                    (Event::Killed { .. }, Then::ShutdownWhenKilled) => {
-                        ask.send_replace(true);
-                    }
                     (Event::Killed { .. }, Then::DieWhenKilled) => world.borrow().die(),
-                    _ => {}
+                    _ => wishes.after(&event, then, (begun, measured)),
                 }
                 seen.borrow_mut().push(event);
             }
@@ -191,7 +188,7 @@ impl Bench {
         let mut means = world::means(world);
         let run = async {
             let events = Events(sender);
-            schedule::run_all(&mut means, series, &events, &Shutdown(asked)).await
+            schedule::run_all(&mut means, series, &events, &shutdown).await
         };
         let (ended, ()) = tokio::join!(run, watcher);
         assert!(!world.borrow().is_up, "the system was left behind");
@@ -221,6 +218,9 @@ impl Bench {
             supervisor: "none".into(),
             calibration_file: None,
             keep_awake: false,
+            cpus: crate::CpuUse::Shared,
+            server_at: None,
+            end_load: None,
         };
         let found = info::Found {
             host: host::host(&Shares::default()),
@@ -233,6 +233,51 @@ impl Bench {
     fn results(&self) -> Run {
         read(&self.run_folder())
     }
+}
+
+/// Whoever can ask for an end.
+struct Wishes {
+    at_once: watch::Sender<bool>,
+    of_load: watch::Sender<bool>,
+}
+
+impl Wishes {
+    fn new() -> (Self, Shutdown) {
+        let (at_once, asked) = watch::channel(false);
+        let (of_load, load_asked) = watch::channel(false);
+        let shutdown = Shutdown::new(asked).or_of_load(Some(load_asked));
+        (Self { at_once, of_load }, shutdown)
+    }
+
+    /// Asks for what belongs to an event, in the trial of this number and with so many measured intervals.
+    fn after(&self, event: &Event, then: Then, (begun, measured): (usize, usize)) {
+        let at = match event {
+            Event::Phase { phase, .. } => Some(*phase),
+            _ => None,
+        };
+        let (at_once, of_load) = match then {
+            Then::Shutdown(phase) => (at == Some(phase), false),
+            Then::ShutdownIn(trial, phase) => (at == Some(phase) && begun == trial, false),
+            Then::ShutdownWhenKilled => (matches!(event, Event::Killed { .. }), false),
+            Then::EndLoad(phase) => (false, at == Some(phase)),
+            Then::EndLoadAfter(intervals) => (false, measured == intervals),
+            Then::EndLoadThenShutdown(intervals) => {
+                (at == Some(PhaseName::Finish), measured == intervals)
+            }
+            Then::Nothing | Then::Die(_) | Then::DieWhenKilled => (false, false),
+        };
+        if at_once {
+            self.at_once.send_replace(true);
+        }
+        if of_load {
+            self.of_load.send_replace(true);
+        }
+    }
+}
+
+fn is_measured(event: &Event) -> bool {
+    let measure = PhaseName::Measure;
+    matches!(event, Event::Interval { phase, .. } if *phase == measure)
 }
 
 fn read(folder: &Path) -> Run {

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod disturbing;
+mod left_over;
 mod phases;
 mod places;
 mod rehearsal;
@@ -127,6 +128,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
     let trial = Trial {
         order,
         events,
+        shutdown,
         writer: &writer,
     };
     let came = trial
@@ -152,6 +154,11 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
         Ok(()) => {}
         Err(Stop::Failed { phase, failure }) => report.failed(phase, failure),
         Err(Stop::Broken(problem)) => return Err(problem),
+        // Whoever wanted its result and then an end at once does not wait for answers.
+        Err(Stop::Interrupted) if shutdown.load_is_to_end() && report.has_measured() => {
+            let remark = "answers under way when the load ended were not awaited";
+            report.remarks.push(remark.to_owned());
+        }
         Err(Stop::Interrupted | Stop::Died { .. }) => return Ok((Ended::Interrupted, false)),
     }
     if order.has_next {

@@ -137,6 +137,12 @@ impl Report {
         let measured = &progress.measured;
         self.measured = measured.counts();
         self.stopped = progress.stopped;
+        if progress.was_enough {
+            let remark = "the load was ended before its time: by a signal or a key";
+            self.remarks.push(remark.to_owned());
+        }
+        // Until the engine has told all of it.
+        self.totals = progress.all.counts();
         for (step, counts) in self.steps.iter_mut().zip(measured.steps()) {
             step.measured = counts;
         }
@@ -250,6 +256,11 @@ impl Report {
             reason: failure.reason,
             log_tail: failure.log_tail,
         };
+    }
+
+    /// Whether anything was measured.
+    pub(crate) fn has_measured(&self) -> bool {
+        self.measured.seconds > 0.0
     }
 
     /// Whether every record was found that had to be, as far as they were followed.

@@ -13,7 +13,7 @@ use crate::{
     events::IntervalEvents,
     job::{self, Parts, RECORDS_PER_WORKER_MAX},
     load::Load,
-    probe::{Follower, Following},
+    probe::{Follower, Following, Window},
     scenario::load_scenario,
     trial::{
         Means, Order,
@@ -98,24 +98,34 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         deliveries.push(Delivery::new(&following, (place, &restarts), follower));
     }
     let disturbing = Disturbing::new(cell, (clock, window_known), trial.events, restarts);
-    let load = UnderLoad {
-        run: started,
-        writer: trial.writer,
-        events: IntervalEvents::new(trial.events.clone()),
-        carried: job::carried(cell),
-        interval: cell.measure.interval,
-        window,
-        stop_watch: StopWatch::new(&cell.schedule.stop_when),
-        progress: Progress::new(),
-    };
     Ok(Started {
-        load,
+        load: under_load(trial, started, window),
         deliveries,
         watches: watches(order, means, clock),
         disturbing,
         clock,
         workers,
     })
+}
+
+fn under_load<'a, R>(
+    trial: &Trial<'a>,
+    run: R,
+    window: watch::Sender<Option<Window>>,
+) -> UnderLoad<'a, R> {
+    let cell = trial.order.cell;
+    UnderLoad {
+        run,
+        writer: trial.writer,
+        events: IntervalEvents::new(trial.events.clone()),
+        carried: job::carried(cell),
+        interval: cell.measure.interval,
+        window,
+        clocks: trial.order.clocks,
+        shutdown: trial.shutdown.clone(),
+        stop_watch: StopWatch::new(&cell.schedule.stop_when),
+        progress: Progress::new(),
+    }
 }
 
 fn watches<D: Driver, L: Load, W: Web>(

@@ -1,18 +1,20 @@
 //! Warm-up, measured phase, recovery and finish: intervals are written as they come, and decide when the next phase begins.
 
-use std::{cell::RefCell, sync::Arc, time::Duration};
+use std::{cell::RefCell, future::pending, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
-use waggle_load::Interval;
+use waggle_load::{Counts, Interval};
 use waggle_results::{
     CountsRow, IntervalHistograms, PhaseName, StepHistograms, StoppedInfo, TrialWriter,
 };
 use waggle_study::{Cell, Recovery, Schedule, WarmUpUntil};
 
 use crate::{
-    counts::{Carried, Measured, interval_row},
+    Event,
+    counts::{Carried, Measured, certificate_is_refused, interval_row},
+    cpu_time::CpuClocks,
     driver::{Driver, Failure},
-    events::IntervalEvents,
+    events::{IntervalEvents, Shutdown},
     job::{self, falls_with, intervals_in},
     load::LoadRun,
     probe::Window,
@@ -34,6 +36,10 @@ pub(crate) struct UnderLoad<'a, R> {
     pub(crate) interval: Duration,
     /// The measured phase is made known here.
     pub(crate) window: watch::Sender<Option<Window>>,
+    /// Of the CPUs that waggle may use; `None`: nobody looks at them.
+    pub(crate) clocks: Option<&'a CpuClocks>,
+    /// Whether the load is to end before its time.
+    pub(crate) shutdown: Shutdown,
     pub(crate) stop_watch: StopWatch,
     pub(crate) progress: Progress,
 }
@@ -54,6 +60,11 @@ pub(crate) struct Progress {
     pub(crate) measured_until: Option<Duration>,
     /// What has ended the trial early.
     pub(crate) stopped: Option<StoppedInfo>,
+    /// Somebody has ended the load before its time, and what was measured by then is the result.
+    pub(crate) was_enough: bool,
+    /// All of the load, warm-up and last answers included, as far as it came.
+    pub(crate) all: Measured,
+    totals: Counts,
 }
 
 impl Progress {
@@ -67,8 +78,19 @@ impl Progress {
             until: Duration::ZERO,
             measured_until: None,
             stopped: None,
+            was_enough: false,
+            all: Measured::new(),
+            totals: Counts::default(),
         }
     }
+}
+
+/// What comes next of a load.
+enum Next {
+    Interval(Arc<Interval>),
+    Ended,
+    /// Somebody wants it to end.
+    Enough,
 }
 
 impl<R: LoadRun> UnderLoad<'_, R> {
@@ -91,7 +113,15 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         };
         let mut answered = 0;
         while self.progress.done < last && !is_steady && answered < enough {
-            let interval = self.next("the warm-up was over").await?;
+            let interval = match self.next_or_enough().await {
+                Next::Interval(interval) => interval,
+                Next::Ended => return Err(ended_before("the warm-up was over")),
+                Next::Enough => {
+                    self.run.stop();
+                    let why = "the load was ended in its warm-up, nothing was measured";
+                    return Err(Failure::new(why).into());
+                }
+            };
             answered += interval.counts.succeeded + interval.counts.failed;
             self.write(PhaseName::WarmUp, &interval)?;
             self.stop_early(&interval)?;
@@ -120,14 +150,29 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         self.progress.window = Some(Window { from, to });
         let enough = cell.schedule.requests.unwrap_or(u64::MAX);
         let mut answered = 0;
-        while self.progress.done < to && answered < enough {
-            let interval = match self.run.next_interval().await {
-                Some(interval) => Arc::new(interval),
-                None if job::ends_by_itself(cell) && self.progress.done > from => break,
-                None => return Err(ended_before("the measured phase was over")),
+        let ticks = self.clocks.and_then(CpuClocks::read);
+        let is_enough = |progress: &Progress| progress.was_enough && progress.done > from;
+        while self.progress.done < to && answered < enough && !is_enough(&self.progress) {
+            let interval = match self.next_or_enough().await {
+                Next::Interval(interval) => interval,
+                Next::Enough => {
+                    self.run.stop();
+                    self.progress.was_enough = true;
+                    continue;
+                }
+                Next::Ended if self.progress.was_enough => {
+                    let why = "the load was ended before anything was measured";
+                    return Err(Failure::new(why).into());
+                }
+                Next::Ended if job::ends_by_itself(cell) && self.progress.done > from => break,
+                Next::Ended => return Err(ended_before("the measured phase was over")),
             };
             let row = self.write(PhaseName::Measure, &interval)?;
             self.progress.measured.add(&interval, &row);
+            let machine = ticks.and_then(|before| self.clocks?.read()?.since(before));
+            if let Some(machine) = machine {
+                self.events.tell_beside(Event::Machine(machine));
+            }
             answered += interval.counts.succeeded + interval.counts.failed;
             let is_whole = interval.length >= self.interval;
             self.progress.measured_until = (!is_whole).then_some(self.progress.until);
@@ -157,7 +202,14 @@ impl<R: LoadRun> UnderLoad<'_, R> {
             if to >= last {
                 return Ok(());
             }
-            let interval = self.next("recovery was looked for to the end").await?;
+            let interval = match self.next_or_enough().await {
+                Next::Interval(interval) => interval,
+                Next::Ended => return Err(ended_before("recovery was looked for to the end")),
+                Next::Enough => {
+                    self.progress.was_enough = true;
+                    return Ok(());
+                }
+            };
             self.write(PhaseName::Recovery, &interval)?;
         }
     }
@@ -172,8 +224,13 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         Ok(())
     }
 
-    /// Ends the trial if the study asks for that.
+    /// Ends the trial if the study asks for that, or if no connection will ever come about.
     fn stop_early(&mut self, interval: &Interval) -> Result<(), Cut> {
+        if certificate_is_refused(&self.progress.totals) {
+            self.run.stop();
+            let why = "no connection came about: the server's certificate is not taken";
+            return Err(Failure::new(why).into());
+        }
         let Some(stopped) = self.stop_watch.add(interval) else {
             return Ok(());
         };
@@ -182,9 +239,21 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         Err(Failure::new(in_words(&stopped)).into())
     }
 
-    async fn next(&mut self, before: &str) -> Result<Arc<Interval>, Cut> {
-        let next = self.run.next_interval().await.map(Arc::new);
-        next.ok_or_else(|| ended_before(before))
+    /// The next interval, or the wish for an end, which is told once.
+    async fn next_or_enough(&mut self) -> Next {
+        let was_enough = self.progress.was_enough;
+        let wish = async {
+            match was_enough {
+                true => pending().await,
+                false => self.shutdown.load_asked().await,
+            }
+        };
+        let next = tokio::select! {
+            biased;
+            () = wish => return Next::Enough,
+            next = self.run.next_interval() => next,
+        };
+        next.map_or(Next::Ended, |interval| Next::Interval(Arc::new(interval)))
     }
 
     fn write(&mut self, phase: PhaseName, interval: &Arc<Interval>) -> Result<CountsRow, Cut> {
@@ -209,6 +278,8 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         };
         self.writer.borrow_mut().interval(&row, histograms)?;
         self.progress.in_flight = interval.counts.in_flight;
+        self.progress.all.add(interval, &row.counts);
+        self.progress.totals.follow(&interval.counts);
         // An interval that was taken late may be as long as several.
         self.progress.until = interval.start + interval.length;
         self.progress.done = match interval.length < self.interval {

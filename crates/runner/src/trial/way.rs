@@ -2,10 +2,7 @@
 
 use std::{
     cell::RefCell,
-    fs,
     future::{Future, pending},
-    io,
-    path::Path,
     pin::pin,
     time::Duration,
 };
@@ -20,7 +17,7 @@ use crate::{
     clock::Clock,
     cpu_time::Ticks,
     driver::{Driver, Failure, Setup},
-    events::Events,
+    events::{Events, Shutdown},
     job,
     load::{Load, LoadError, LoadRun},
     trial::{
@@ -48,6 +45,7 @@ const ENGINE_END_AT_MOST: Duration = Duration::from_secs(15);
 pub(crate) struct Trial<'a> {
     pub(crate) order: Order<'a>,
     pub(crate) events: &'a Events,
+    pub(crate) shutdown: &'a Shutdown,
     pub(crate) writer: &'a RefCell<TrialWriter>,
 }
 
@@ -167,7 +165,10 @@ impl Trial<'_> {
                 })
                 .await?;
         }
-        phases.watch(means.driver.deaths());
+        // Nobody here learns of the end of a server that somebody else runs.
+        if system.external.is_none() {
+            phases.watch(means.driver.deaths());
+        }
         let allowed = Allowed {
             expected: None,
             at_most: verify::at_most(system) + SPARE,
@@ -402,54 +403,29 @@ impl Trial<'_> {
                 at_most.as_secs()
             )),
         }
-        // Its connections are gone with the system, so nothing keeps it.
-        if let Some(run) = cut_short
-            && let Ok(Ok(outcome)) = timeout(ENGINE_END_AT_MOST, run.join()).await
-        {
-            report.ended(&outcome);
-        }
-    }
-
-    /// Puts the components' logs into the trial's folder, without secrets.
-    pub(crate) fn keep_logs(&self, report: &mut Report) {
-        let Order {
-            logs,
-            kept_logs,
-            secrets,
-            ..
-        } = self.order;
-        let copied = if logs == kept_logs {
-            Ok(())
-        } else {
-            copy_files(logs, kept_logs)
+        // Its connections are gone with the system, so nothing keeps it; those to a server that goes on are not awaited by whoever
+        // has asked twice for an end.
+        let mut shutdown = self.shutdown.clone();
+        let is_awaited = !shutdown.load_is_to_end();
+        let asked_again = async {
+            match is_awaited {
+                true => pending().await,
+                false => shutdown.asked().await,
+            }
         };
-        if let Err(problem) = copied.and_then(|()| secrets.redact_files(kept_logs)) {
-            report.remarks.push(format!(
-                "the components' logs could not be kept in order: {problem}"
-            ));
+        let Some(run) = cut_short else {
+            return;
+        };
+        tokio::select! {
+            biased;
+            () = asked_again => {}
+            ended = timeout(ENGINE_END_AT_MOST, run.join()) => {
+                if let Ok(Ok(outcome)) = ended {
+                    report.ended(&outcome);
+                }
+            }
         }
     }
-
-    /// Removes what the system wrote.
-    pub(crate) fn remove_folder(&self, report: &mut Report) {
-        if let Err(problem) = fs::remove_dir_all(self.order.folder)
-            && problem.kind() != io::ErrorKind::NotFound
-        {
-            report.remarks.push(format!(
-                "cannot remove {}: {problem}",
-                self.order.folder.display()
-            ));
-        }
-    }
-}
-
-fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name()))?;
-    }
-    Ok(())
 }
 
 /// What looks at the system while load runs.

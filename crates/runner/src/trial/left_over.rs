@@ -1,0 +1,48 @@
+//! What a trial leaves in folders: logs are kept, what the system wrote is removed.
+
+use std::{fs, io, path::Path};
+
+use crate::trial::{Order, report::Report, way::Trial};
+
+impl Trial<'_> {
+    /// Puts the components' logs into the trial's folder, without secrets.
+    pub(crate) fn keep_logs(&self, report: &mut Report) {
+        let Order {
+            logs,
+            kept_logs,
+            secrets,
+            ..
+        } = self.order;
+        let copied = if logs == kept_logs {
+            Ok(())
+        } else {
+            copy_files(logs, kept_logs)
+        };
+        if let Err(problem) = copied.and_then(|()| secrets.redact_files(kept_logs)) {
+            report.remarks.push(format!(
+                "the components' logs could not be kept in order: {problem}"
+            ));
+        }
+    }
+
+    /// Removes what the system wrote.
+    pub(crate) fn remove_folder(&self, report: &mut Report) {
+        if let Err(problem) = fs::remove_dir_all(self.order.folder)
+            && problem.kind() != io::ErrorKind::NotFound
+        {
+            report.remarks.push(format!(
+                "cannot remove {}: {problem}",
+                self.order.folder.display()
+            ));
+        }
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
