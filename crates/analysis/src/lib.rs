@@ -42,8 +42,7 @@ pub use busiest::Busiest;
 pub use busiest::{cpus_of_system, of_trial as busiest_of_trial};
 pub use cell::CellModel;
 pub use cell::failure_kinds;
-pub use comparisons::caution as comparison_caution;
-pub use comparisons::{Ahead, Compared, ComparisonModel, Found, Measure, NoSuccess, Without};
+pub use comparisons::{Ahead, Compared, ComparisonModel, Found, Lead, Measure, NoSuccess, Without};
 pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
 pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,

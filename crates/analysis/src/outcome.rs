@@ -17,26 +17,13 @@ pub(crate) struct Outcome {
     pick: Pick,
 }
 
-/// Which way an outcome is wished for, in a word for the one that has more of what is wished for.
+/// Which way an outcome is wished for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     Higher,
     Quicker,
     Cheaper,
     FewerErrors,
-}
-
-impl Better {
-    /// What is said of the better one.
-    #[must_use]
-    pub fn phrase(self) -> &'static str {
-        match self {
-            Self::Higher => "is higher",
-            Self::Quicker => "is quicker",
-            Self::Cheaper => "costs less",
-            Self::FewerErrors => "has fewer errors",
-        }
-    }
 }
 
 enum Pick {

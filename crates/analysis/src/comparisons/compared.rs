@@ -1,8 +1,8 @@
-//! What two cells show of one outcome, and which of the two is ahead. Says nothing of it in words.
+//! What two cells show of one outcome, and which of the two is ahead.
 
 use waggle_stats::{Estimate, ratio, side_of};
 
-use crate::outcome::Better;
+use crate::{layout::Over, outcome::Better};
 
 /// One outcome of two levels of a factor.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,8 +12,18 @@ pub struct Compared {
     pub measure: Measure,
     /// Of each line, at each level.
     pub at: Vec<Vec<Found>>,
-    /// A sentence for each line; none where nobody is ahead anywhere.
-    pub sentences: Vec<String>,
+}
+
+/// Who is ahead along one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lead {
+    /// At each level.
+    pub ahead: Vec<Ahead>,
+    /// No level has an interval, so that the points are all there is to tell.
+    pub is_by_points: bool,
+    /// Between which levels the lead changes: the last where the one is clearly ahead and the first where the other is. None of levels
+    /// that have no order, and none by points.
+    pub changes: Vec<(usize, usize)>,
 }
 
 /// How two numbers are compared.
@@ -128,8 +138,64 @@ impl Compared {
         }
     }
 
+    /// Who is ahead along a line over these levels.
+    #[must_use]
+    pub fn lead(&self, over: &Over, at: &[Found]) -> Lead {
+        let ahead: Vec<Ahead> = at.iter().map(|found| self.ahead(found)).collect();
+        let is_sure = |who: &Ahead| !matches!(who, Ahead::Unsure | Ahead::Unknown);
+        if ahead.contains(&Ahead::Unsure) && !ahead.iter().any(is_sure) {
+            return Lead {
+                ahead: at.iter().map(|found| self.leaning(found)).collect(),
+                is_by_points: true,
+                changes: Vec::new(),
+            };
+        }
+        Lead {
+            changes: match over.at {
+                Some(_) => changes(&ahead),
+                None => Vec::new(),
+            },
+            is_by_points: false,
+            ahead,
+        }
+    }
+
+    /// Whether no difference is seen at any level of any line.
+    #[must_use]
+    pub fn is_even(&self) -> bool {
+        let mut all = self.at.iter().flatten();
+        all.all(|found| self.ahead(found) == Ahead::Neither)
+    }
+
+    /// Of these places along a line the one where the two are furthest apart; `None` where none has a number.
+    #[must_use]
+    pub fn furthest(&self, at: &[Found], places: &[usize]) -> Option<(usize, Estimate)> {
+        let distance = |found: &Estimate| match self.measure {
+            Measure::Ratio => found.point.ln().abs(),
+            Measure::Difference => found.point.abs(),
+        };
+        let places = places.iter().copied();
+        let numbers = places.filter_map(|place| Some((place, *at[place].number()?)));
+        numbers.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// By how much the one that is ahead is: the larger ÷ the smaller, or the larger - the smaller.
+    #[must_use]
+    pub fn advantage(&self, found: &Estimate) -> Estimate {
+        let turned = |turn: fn(f64) -> f64| Estimate {
+            point: turn(found.point),
+            interval: found.interval.map(|(low, high)| (turn(high), turn(low))),
+            count: found.count,
+        };
+        match self.measure {
+            Measure::Ratio if found.point < 1.0 => turned(|ratio| 1.0 / ratio),
+            Measure::Difference if found.point < 0.0 => turned(|difference| -difference),
+            Measure::Ratio | Measure::Difference => *found,
+        }
+    }
+
     /// The same, by the point where there is no interval.
-    pub(super) fn leaning(&self, found: &Found) -> Ahead {
+    fn leaning(&self, found: &Found) -> Ahead {
         match found {
             Found::Number(found) => match side_of(found, self.measure.even()) {
                 None => Ahead::Neither,
@@ -147,13 +213,24 @@ impl Compared {
     }
 
     /// Whether at some level an interval says who is ahead, or that nobody is seen to be.
-    pub(super) fn is_sure_somewhere(&self) -> bool {
+    #[must_use]
+    pub fn is_sure_somewhere(&self) -> bool {
         self.at.iter().flatten().any(|found| self.is_sure(found))
     }
 
     fn is_sure(&self, found: &Found) -> bool {
         !matches!(self.ahead(found), Ahead::Unsure | Ahead::Unknown)
     }
+}
+
+fn changes(ahead: &[Ahead]) -> Vec<(usize, usize)> {
+    let clear: Vec<usize> = (0..ahead.len())
+        .filter(|at| matches!(ahead[*at], Ahead::First | Ahead::Second))
+        .collect();
+    let pairs = clear.windows(2).map(|pair| (pair[0], pair[1]));
+    pairs
+        .filter(|(before, after)| ahead[*before] != ahead[*after])
+        .collect()
 }
 
 #[cfg(test)]
@@ -166,7 +243,6 @@ mod tests {
             better,
             measure: Measure::Ratio,
             at: Vec::new(),
-            sentences: Vec::new(),
         }
     }
 

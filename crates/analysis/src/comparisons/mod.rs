@@ -2,17 +2,15 @@
 //!
 //! Each ratio is of one cell to another and rests on the trials of these two alone, for near overload cells scatter very
 //! differently. Shares of failed requests are compared as differences: a ratio to nothing says nothing. Where one of the two had no
-//! success, there is no ratio either, and the sentence says which one had none.
+//! success, there is no ratio either, and [`NoSuccess`] says which one had none.
 
 mod compared;
-mod sentence;
 
 use waggle_results::RunInfo;
 use waggle_stats::{Verdict, share_difference};
 
-pub use compared::{Ahead, Compared, Found, Measure, NoSuccess, Without};
+pub use compared::{Ahead, Compared, Found, Lead, Measure, NoSuccess, Without};
 
-use crate::words;
 use crate::{
     CellModel, Factor, TrialModel,
     curves::failed_parts,
@@ -37,19 +35,11 @@ pub struct ComparisonModel {
     pub others: Vec<String>,
     pub lines: Vec<Line>,
     pub outcomes: Vec<Compared>,
-    /// Which outcomes show no difference at any level.
-    pub even: Option<String>,
     /// Of each line, at each level, the cells that are not valid: level and verdict.
     pub doubtful: Vec<Vec<Vec<(String, Verdict)>>>,
 }
 
 impl ComparisonModel {
-    /// Who is ahead where, outcome by outcome; last those without any difference.
-    pub fn sentences(&self) -> impl Iterator<Item = &str> {
-        let told = self.outcomes.iter().flat_map(|outcome| &outcome.sentences);
-        told.chain(&self.even).map(String::as_str)
-    }
-
     /// Whether it is of this factor at each level of that one.
     #[must_use]
     pub fn is_of(&self, factor: &str, over: &str) -> bool {
@@ -154,33 +144,8 @@ fn comparison(
     if found.is_empty() {
         return None;
     }
-    let is_even = |one: &Compared| {
-        let mut all = one.at.iter().flatten();
-        all.all(|found| one.ahead(found) == Ahead::Neither)
-    };
-    let even: Vec<&str> = found
-        .iter()
-        .filter(|one| is_even(one))
-        .map(|one| one.name.as_str())
-        .collect();
-    let even = sentence::even(&even);
-    for one in found.iter_mut().filter(|one| !is_even(one)) {
-        let lines = pairs.lines.iter().zip(&one.at);
-        one.sentences = lines
-            .map(|(line, at)| {
-                sentence::of(&sentence::Told {
-                    compared: one,
-                    levels: &levels,
-                    over: &pairs.over,
-                    line: &line.name,
-                    at,
-                })
-            })
-            .collect();
-    }
     Some(ComparisonModel {
         factor: pairs.factor.name.clone(),
-        even,
         doubtful: doubtful(pairs, cells, &levels),
         levels,
         over: pairs.over.clone(),
@@ -238,7 +203,6 @@ fn ratios(
         better: outcome.better,
         measure: Measure::Ratio,
         at: without_holes(pairs.map(of)),
-        sentences: Vec::new(),
     }
 }
 
@@ -258,40 +222,10 @@ fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Opti
         better: Better::FewerErrors,
         measure: Measure::Difference,
         at: without_holes(pairs.map(of)),
-        sentences: Vec::new(),
     })
 }
 
 fn without_holes(lines: Vec<Vec<Option<Found>>>) -> Vec<Vec<Found>> {
     let line = |line: Vec<Option<Found>>| line.into_iter().map(|of| of.unwrap_or(Found::Nothing));
     lines.into_iter().map(|of| line(of).collect()).collect()
-}
-
-/// Which cells are in the numbers though they may not be believed, and where there is no interval.
-pub fn caution(comparison: &ComparisonModel) -> Option<String> {
-    let mut named = Vec::new();
-    let mut unsure = Vec::new();
-    for (line, of) in comparison.lines.iter().enumerate() {
-        let with = match of.name.as_str() {
-            "" => String::new(),
-            name => format!(", {name}"),
-        };
-        for (level, name) in comparison.over.levels.iter().enumerate() {
-            let doubtful = comparison.doubtful[line][level].iter();
-            named.extend(doubtful.map(|(which, verdict)| {
-                format!("{which} at {name}{with} ({})", words::verdict(*verdict))
-            }));
-            let mut outcomes = comparison.outcomes.iter();
-            if outcomes.any(|one| one.ahead(&one.at[line][level]) == Ahead::Unsure) {
-                unsure.push(format!("{name}{with}"));
-            }
-        }
-    }
-    let is_sure = comparison.outcomes.iter().any(Compared::is_sure_somewhere);
-    let parts = [
-        sentence::caution(&named),
-        sentence::unsure(&unsure, is_sure),
-    ];
-    let told: Vec<String> = parts.into_iter().flatten().collect();
-    (!told.is_empty()).then(|| told.join(" "))
 }

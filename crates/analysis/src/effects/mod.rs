@@ -3,11 +3,13 @@
 //!
 //! The numbers rest on every trial that came to its end, as the cells' do; cells that are not valid are in them and named.
 
-mod sentence;
+mod summary;
+
+pub use summary::{Strongest, Summary};
 
 use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, turns};
 
-use crate::text::{self, Unit};
+use crate::text::Unit;
 use crate::{
     CellModel, Factor, TrialModel,
     outcome::{LAST_DELAY, Outcome, RESPONSE_TIME, outcomes},
@@ -29,19 +31,28 @@ pub struct EffectsModel {
     pub trials: usize,
     pub outcomes: Vec<OutcomeEffects>,
     /// Outcomes that have no effects, each with why.
-    pub left_out: Vec<(String, String)>,
-    /// Cells that are not valid: levels and verdict.
-    pub doubtful: Vec<(String, Verdict)>,
-    /// Place of the outcome that says most.
+    pub left_out: Vec<(String, WithoutEffects)>,
+    /// Cells that are in the numbers though they are not valid.
+    pub doubtful: Vec<(CellLevels, Verdict)>,
+    /// Place of the outcome that says most: of the delay at the last place where it is followed, else of the response time, else the
+    /// first one.
     pub first: usize,
-    /// The answer, of that outcome: of the delay at the last place where it is followed, else of the response time, else of the first outcome.
-    pub headline: String,
-    /// Of the other outcomes.
-    pub sentences: Vec<String>,
-    /// Which cells are in the numbers though they may not be believed.
-    pub caution: Option<String>,
-    /// How it was worked out, and what is not shown.
-    pub notes: Vec<String>,
+}
+
+/// Factors with the level that a cell has of each.
+pub type CellLevels = Vec<(String, String)>;
+
+/// Why an outcome has no effects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WithoutEffects {
+    /// The cells form no grid.
+    NoGrid,
+    /// No trial of this cell has a value.
+    Empty(CellLevels),
+    /// A trial of this cell has a value of zero or less, and a ratio to it says nothing.
+    NotPositive(CellLevels),
+    /// It is the same in every trial.
+    Constant,
 }
 
 /// The effects on one outcome.
@@ -107,31 +118,19 @@ pub fn effects(
     if found.is_empty() && left_out.is_empty() {
         return None;
     }
-    let first = first(&found);
-    let told = |place: usize| sentence::of(&factors, &found[place], place == first);
-    let headline = (first < found.len()).then(|| told(first));
-    let others = (0..found.len()).filter(|place| *place != first);
-    let sentences: Vec<String> = others.map(told).collect();
     let doubtful = grid.iter().filter_map(|cell| {
         let verdict = cell.verdict.filter(|verdict| *verdict != Verdict::Valid)?;
-        Some((text::levels(&cell.levels), verdict))
+        Some((cell.levels.clone(), verdict))
     });
-    let mut model = EffectsModel {
+    Some(EffectsModel {
         cells: grid.len(),
         trials: grid.iter().map(|cell| cell.counted).sum(),
         doubtful: doubtful.collect(),
+        first: first(&found),
         outcomes: found,
         left_out,
-        first,
-        headline: headline.unwrap_or_default(),
-        sentences,
-        caution: None,
-        notes: Vec::new(),
         factors,
-    };
-    model.caution = sentence::caution(&model);
-    model.notes = sentence::notes(&model);
-    Some(model)
+    })
 }
 
 /// Place of the outcome that a study is most often about: how late at the end of the way, else the response time, else any.
@@ -167,7 +166,7 @@ fn of_outcome(
     grid: &[&CellModel],
     trials: &[TrialModel],
     outcome: &Outcome,
-) -> Result<Option<OutcomeEffects>, String> {
+) -> Result<Option<OutcomeEffects>, WithoutEffects> {
     let cells = grid.iter();
     let values: Vec<Vec<f64>> = cells.map(|cell| outcome.of_cell(cell, trials)).collect();
     if values.iter().all(Vec::is_empty) {
@@ -190,16 +189,12 @@ fn of_outcome(
     }))
 }
 
-fn why(none: NoEffects, grid: &[&CellModel]) -> String {
-    let at = |cell: usize| text::levels(&grid[cell].levels);
+fn why(none: NoEffects, grid: &[&CellModel]) -> WithoutEffects {
     match none {
-        NoEffects::NoGrid => "the cells form no grid".to_owned(),
-        NoEffects::Empty { cell } => format!("no trial of {} has a value", at(cell)),
-        NoEffects::NotPositive { cell } => format!(
-            "a trial of {} has a value of zero or less, and a ratio to it says nothing",
-            at(cell)
-        ),
-        NoEffects::Constant => "it is the same in every trial".to_owned(),
+        NoEffects::NoGrid => WithoutEffects::NoGrid,
+        NoEffects::Empty { cell } => WithoutEffects::Empty(grid[cell].levels.clone()),
+        NoEffects::NotPositive { cell } => WithoutEffects::NotPositive(grid[cell].levels.clone()),
+        NoEffects::Constant => WithoutEffects::Constant,
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::{
     document::{Block, Chart, Drawn, Section},
     tables,
+    wording::comparisons as wording,
 };
-use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model, comparison_caution};
+use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model};
 
 /// Nothing where no factor has two levels.
 pub(super) fn section(model: &Model) -> Option<Section> {
@@ -20,9 +21,9 @@ pub(super) fn section(model: &Model) -> Option<Section> {
                 "{} against {} over {}{with}",
                 one.levels[1], one.levels[0], one.over.factor
             )),
-            Block::Sentences(one.sentences().map(str::to_owned).collect()),
+            Block::Sentences(wording::sentences(one)),
         ]);
-        blocks.extend(comparison_caution(one).map(Block::Caution));
+        blocks.extend(wording::caution(one).map(Block::Caution));
         blocks.push(Block::Drawn(Drawn::Beside(charts(place, one))));
     }
     blocks.push(Block::Table(table));
@@ -45,7 +46,7 @@ fn charts(place: usize, one: &ComparisonModel) -> Vec<Chart> {
 
 fn label(outcome: &Compared, [first, second]: &[String; 2]) -> String {
     let name = &outcome.name;
-    let phrase = outcome.better.phrase();
+    let phrase = wording::better(outcome.better);
     match (outcome.measure, outcome.better) {
         (Measure::Difference, _) => {
             format!("{name}: {second} − {first}, in points; below 0 {second} {phrase}")

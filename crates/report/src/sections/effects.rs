@@ -3,6 +3,7 @@
 use crate::{
     document::{Block, Section},
     tables,
+    wording::effects as wording,
 };
 use waggle_analysis::Model;
 
@@ -10,11 +11,11 @@ use waggle_analysis::Model;
 pub(super) fn section(model: &Model) -> Option<Section> {
     let effects = model.effects.as_ref()?;
     let mut blocks = vec![
-        Block::Headline(effects.headline.clone()),
-        Block::Sentences(effects.sentences.clone()),
+        Block::Headline(wording::headline(effects)),
+        Block::Sentences(wording::sentences(effects)),
     ];
-    blocks.extend(effects.caution.clone().map(Block::Caution));
-    blocks.extend(effects.notes.iter().cloned().map(Block::Note));
+    blocks.extend(wording::caution(effects).map(Block::Caution));
+    blocks.extend(wording::notes(effects).into_iter().map(Block::Note));
     if !effects.outcomes.is_empty() {
         blocks.extend([
             Block::choice("effects-choice"),

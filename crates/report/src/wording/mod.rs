@@ -3,6 +3,8 @@
 
 pub mod account;
 pub mod answer;
+pub mod comparisons;
+pub mod effects;
 pub mod search;
 pub mod warnings;
 

@@ -10,7 +10,7 @@ use waggle_analysis::{
     Ahead, Compared, ComparisonModel, Curve, CurvePoint, CurvesModel, Found, Measure, Model,
     Without,
 };
-use waggle_report::{html, markdown};
+use waggle_report::{html, markdown, wording};
 use waggle_results::FailureKind;
 
 /// Made once: many a test looks at it.
@@ -144,6 +144,13 @@ fn failures_go_by_kind() {
     }
 }
 
+/// Of an outcome along the only line.
+fn sentence(comparison: &ComparisonModel, outcome: &Compared) -> String {
+    let mut sentences = wording::comparisons::of(comparison, outcome);
+    assert_eq!(sentences.len(), 1, "one line, one sentence");
+    sentences.remove(0)
+}
+
 fn compared<'a>(one: &'a ComparisonModel, name: &str) -> &'a Compared {
     let found = one.outcomes.iter().find(|outcome| outcome.name == name);
     found.unwrap_or_else(|| panic!("{name} is compared"))
@@ -170,9 +177,7 @@ fn who_is_ahead_changes_where_it_was_put_in() {
             "{name}: {:?}",
             outcome.at
         );
-        let [sentence] = outcome.sentences.as_slice() else {
-            panic!("one line, one sentence");
-        };
+        let sentence = sentence(one, outcome);
         assert!(
             sentence.contains("The sign changes between 200 and 250."),
             "{sentence}"
@@ -212,10 +217,10 @@ fn a_level_without_any_success_is_told_in_words() {
             matches!(last, Found::NoSuccess(none) if none.of == Without::First && none.trials == 2),
             "{name}: {last:?}"
         );
+        let sentence = sentence(one, outcome);
         assert!(
-            outcome.sentences[0].contains("rest had no success at 300."),
-            "{}",
-            outcome.sentences[0]
+            sentence.contains("rest had no success at 300."),
+            "{sentence}"
         );
     }
     let goodput = compared(one, "Goodput");
@@ -238,7 +243,7 @@ fn a_level_without_an_interval_decides_nothing() {
     let model = seeded_model(&Seeded::refused());
     let goodput = compared(&model.comparisons[0], "Goodput");
     assert_eq!(ahead(goodput)[3], Ahead::Unsure);
-    let sentence = &goodput.sentences[0];
+    let sentence = sentence(&model.comparisons[0], goodput);
     assert!(
         sentence.contains("no interval at 200") && !sentence.contains("between 200"),
         "{sentence}"
@@ -321,11 +326,10 @@ fn what_did_not_run_leaves_a_gap() {
     assert!(point(&model, chart, "b", "10").estimate.is_some());
     let goodput = compared(&model.comparisons[0], "Goodput");
     assert_eq!(ahead(goodput)[0], Ahead::Unknown);
+    let sentence = sentence(&model.comparisons[0], goodput);
     assert!(
-        goodput.sentences[0].contains("nothing to compare at 10")
-            && goodput.sentences[0].contains("There is no interval"),
-        "{:?}",
-        goodput.sentences
+        sentence.contains("nothing to compare at 10") && sentence.contains("There is no interval"),
+        "{sentence}"
     );
     assert!(model.effects.is_none(), "the grid has a hole");
 }

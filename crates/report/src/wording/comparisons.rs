@@ -1,0 +1,305 @@
+//! Who is ahead where, in a sentence that goes no further than the intervals.
+
+use waggle_analysis::{Ahead, Better, Compared, ComparisonModel, Found, Measure, Over, Without};
+use waggle_stats::Estimate;
+
+use super::{text, words};
+
+const EVERY: &str = "at every level";
+
+/// Who is ahead where, outcome by outcome; last those without any difference.
+#[must_use]
+pub fn sentences(comparison: &ComparisonModel) -> Vec<String> {
+    let (even, others): (Vec<&Compared>, Vec<&Compared>) =
+        comparison.outcomes.iter().partition(|one| one.is_even());
+    let told = others.into_iter().flat_map(|one| of(comparison, one));
+    let even: Vec<&str> = even.iter().map(|one| one.name.as_str()).collect();
+    told.chain(without_difference(&even)).collect()
+}
+
+/// A sentence on one outcome for each line.
+#[must_use]
+pub fn of(comparison: &ComparisonModel, compared: &Compared) -> Vec<String> {
+    let lines = comparison.lines.iter().zip(&compared.at);
+    let told = lines.map(|(line, at)| Told {
+        compared,
+        levels: &comparison.levels,
+        over: &comparison.over,
+        line: &line.name,
+        at,
+    });
+    told.map(|told| sentence(&told)).collect()
+}
+
+/// What is said of the better one.
+#[must_use]
+pub fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "is higher",
+        Better::Quicker => "is quicker",
+        Better::Cheaper => "costs less",
+        Better::FewerErrors => "has fewer errors",
+    }
+}
+
+/// What one sentence tells of.
+struct Told<'a> {
+    compared: &'a Compared,
+    levels: &'a [String; 2],
+    over: &'a Over,
+    /// Empty where there is one.
+    line: &'a str,
+    at: &'a [Found],
+}
+
+/// `Goodput over users: rest is higher up to 200 (most at 200: 1.93× (1.8 – 2.1)); rabbitmq is higher from 250 on …`.
+fn sentence(told: &Told<'_>) -> String {
+    let lead = told.compared.lead(told.over, told.at);
+    let unsure = match lead.is_by_points {
+        true => ". There is no interval, so how sure that is nobody knows",
+        false => "",
+    };
+    let with = match told.line {
+        "" => String::new(),
+        line => format!(" with {line}"),
+    };
+    let parts: Vec<String> = in_order(&lead.ahead)
+        .into_iter()
+        .filter_map(|who| part(told, &lead.ahead, who))
+        .chain(without_success(told))
+        .collect();
+    format!(
+        "{} over {}{with}: {}{unsure}.{}",
+        told.compared.name,
+        told.over.factor,
+        parts.join("; "),
+        changes(told.over, &lead.changes)
+    )
+}
+
+/// Which of the two had no success where.
+fn without_success(told: &Told<'_>) -> Vec<String> {
+    let subjects = [
+        (Without::First, told.levels[0].as_str()),
+        (Without::Second, told.levels[1].as_str()),
+        (Without::Both, "neither"),
+    ];
+    let part = |(of, subject): (Without, &str)| {
+        let is_so = |found: &Found| matches!(found, Found::NoSuccess(none) if none.of == of);
+        let places: Vec<usize> = (0..told.at.len())
+            .filter(|at| is_so(&told.at[*at]))
+            .collect();
+        let place = where_in(told.over, &places);
+        let none = match of {
+            Without::Both => "had a success",
+            Without::First | Without::Second => "had no success",
+        };
+        (!places.is_empty()).then(|| format!("{subject} {none} {}", any(&place)))
+    };
+    subjects.into_iter().filter_map(part).collect()
+}
+
+/// Outcomes in which nobody is ahead anywhere.
+fn without_difference(names: &[&str]) -> Option<String> {
+    (!names.is_empty()).then(|| {
+        format!(
+            "No difference was seen at any level in: {}.",
+            names.join(", ")
+        )
+    })
+}
+
+/// Those who are ahead somewhere as they come, then what is not known.
+fn in_order(ahead: &[Ahead]) -> Vec<Ahead> {
+    let mut order: Vec<Ahead> = Vec::new();
+    let first = |who: &&Ahead| matches!(who, Ahead::First | Ahead::Second);
+    let then = [Ahead::Neither, Ahead::Unsure, Ahead::Unknown];
+    for who in ahead.iter().filter(first).chain(&then) {
+        if ahead.contains(who) && !order.contains(who) {
+            order.push(*who);
+        }
+    }
+    order
+}
+
+/// `None` where all that could be told is that one of the two had no success.
+fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
+    let all = (0..ahead.len()).filter(|at| ahead[*at] == who);
+    let has_success = |at: &usize| !matches!(told.at[*at], Found::NoSuccess(_));
+    let (level, places): (&str, Vec<usize>) = match who {
+        Ahead::First => (told.levels[0].as_str(), all.collect()),
+        Ahead::Second => (told.levels[1].as_str(), all.collect()),
+        Ahead::Neither => ("no difference seen", all.collect()),
+        Ahead::Unsure => ("no interval", all.filter(has_success).collect()),
+        Ahead::Unknown => ("nothing to compare", all.filter(has_success).collect()),
+    };
+    if places.is_empty() {
+        return None;
+    }
+    let place = where_in(told.over, &places);
+    if !matches!(who, Ahead::First | Ahead::Second) {
+        return Some(format!("{level} {}", any(&place)));
+    }
+    let phrase = better(told.compared.better);
+    let most = most(told, &places).unwrap_or_default();
+    Some(format!("{level} {phrase} {place}{most}"))
+}
+
+/// By how much where that is most: ` (most at 200: 1.93× (1.8 – 2.1))`; `None` where no level has a number.
+fn most(told: &Told<'_>, places: &[usize]) -> Option<String> {
+    let (at, found) = told.compared.furthest(told.at, places)?;
+    let shown = strength(told.compared, &found);
+    let level = &told.over.levels[at];
+    let is_all = places.iter().all(|at| told.at[*at].number().is_some());
+    Some(match (places.len(), is_all) {
+        (1, _) => format!(" ({shown})"),
+        (_, true) => format!(" (most at {level}: {shown})"),
+        // Where one of the two had no success it is more than any number.
+        (_, false) => format!(" (where both had a success, most at {level}: {shown})"),
+    })
+}
+
+/// Of what is nowhere one does not say `every`.
+fn any(place: &str) -> &str {
+    if place == EVERY {
+        "at any level"
+    } else {
+        place
+    }
+}
+
+/// By how much the one that is ahead is.
+fn strength(compared: &Compared, found: &Estimate) -> String {
+    let advantage = compared.advantage(found);
+    match compared.measure {
+        Measure::Ratio => text::ratio(&advantage),
+        Measure::Difference => text::points(&advantage),
+    }
+}
+
+/// `up to 200`, `from 250 on`, `at 50 and from 150 to 200`, `at every level`; of levels that have no order each by its name.
+fn where_in(over: &Over, places: &[usize]) -> String {
+    let last = over.levels.len() - 1;
+    let name = |at: usize| over.levels[at].as_str();
+    if places.len() == over.levels.len() {
+        return EVERY.to_owned();
+    }
+    if over.at.is_none() {
+        let names: Vec<&str> = places.iter().map(|at| name(*at)).collect();
+        return format!("at {}", joined(&names));
+    }
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for at in places {
+        match ranges.last_mut() {
+            Some((_, to)) if *to + 1 == *at => *to = *at,
+            _ => ranges.push((*at, *at)),
+        }
+    }
+    let shown: Vec<String> = ranges
+        .iter()
+        .map(|(from, to)| match (*from, *to) {
+            (from, to) if from == to => format!("at {}", name(from)),
+            (0, to) => format!("up to {}", name(to)),
+            (from, to) if to == last => format!("from {} on", name(from)),
+            (from, to) => format!("from {} to {}", name(from), name(to)),
+        })
+        .collect();
+    joined(&shown.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn joined(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// Between which levels the lead changes.
+fn changes(over: &Over, changes: &[(usize, usize)]) -> String {
+    let between: Vec<String> = changes
+        .iter()
+        .map(|(before, after)| {
+            format!(
+                "between {} and {}",
+                over.levels[*before], over.levels[*after]
+            )
+        })
+        .collect();
+    match between.as_slice() {
+        [] => String::new(),
+        all => format!(
+            " The sign changes {}.",
+            joined(&all.iter().map(String::as_str).collect::<Vec<_>>())
+        ),
+    }
+}
+
+/// Which cells are in the numbers though they may not be believed, and where there is no interval.
+#[must_use]
+pub fn caution(comparison: &ComparisonModel) -> Option<String> {
+    let mut named = Vec::new();
+    let mut unsure = Vec::new();
+    for (line, of) in comparison.lines.iter().enumerate() {
+        let with = match of.name.as_str() {
+            "" => String::new(),
+            name => format!(", {name}"),
+        };
+        for (level, name) in comparison.over.levels.iter().enumerate() {
+            let doubtful = comparison.doubtful[line][level].iter();
+            named.extend(doubtful.map(|(which, verdict)| {
+                format!("{which} at {name}{with} ({})", words::verdict(*verdict))
+            }));
+            let mut outcomes = comparison.outcomes.iter();
+            if outcomes.any(|one| one.ahead(&one.at[line][level]) == Ahead::Unsure) {
+                unsure.push(format!("{name}{with}"));
+            }
+        }
+    }
+    let is_sure = comparison.outcomes.iter().any(Compared::is_sure_somewhere);
+    let parts = [not_valid(&named), without_interval(&unsure, is_sure)];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// Most cells that a caution names.
+const NAMED: usize = 6;
+
+/// The first few, and how many more.
+fn few(named: &[String]) -> String {
+    let (shown, rest) = named.split_at(named.len().min(NAMED));
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Of cells that may not be believed.
+fn not_valid(named: &[String]) -> Option<String> {
+    (!named.is_empty()).then(|| {
+        format!(
+            "Cells that are not valid are compared all the same: {}.",
+            few(named)
+        )
+    })
+}
+
+/// Of levels at which a number has no interval; whether others have one.
+fn without_interval(levels: &[String], is_sure: bool) -> Option<String> {
+    let said = match is_sure {
+        true => format!(
+            "There are numbers without an interval at {}, where a cell has one trial or its trials scatter too widely: such a level is on \
+             neither side and says nothing of where the sign changes.",
+            few(levels)
+        ),
+        false => "No number has an interval, for a cell has one trial or its trials scatter too widely; so nothing is said of where the \
+                  sign changes."
+            .to_owned(),
+    };
+    (!levels.is_empty()).then_some(said)
+}
+
+#[cfg(test)]
+mod tests;

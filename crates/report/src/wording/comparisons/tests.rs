@@ -1,0 +1,203 @@
+//! Who is ahead where, in whole sentences.
+
+use super::*;
+use waggle_analysis::NoSuccess;
+
+const USERS: [&str; 6] = ["50", "100", "150", "200", "250", "300"];
+
+fn over(levels: &[&str]) -> Over {
+    let levels: Vec<String> = levels.iter().map(|level| (*level).to_owned()).collect();
+    Over {
+        factor: "users".to_owned(),
+        at: levels.iter().map(|level| level.parse().ok()).collect(),
+        levels,
+    }
+}
+
+/// Ratios with intervals of 5 % to both sides; 0: nothing to compare.
+fn ratios(points: &[f64]) -> Vec<Found> {
+    points.iter().map(|point| ratio(*point)).collect()
+}
+
+fn ratio(point: f64) -> Found {
+    let found = Found::Number(Estimate {
+        point,
+        interval: Some((point * 0.95, point * 1.05)),
+        count: 6,
+    });
+    if point > 0.0 { found } else { Found::Nothing }
+}
+
+/// Without an interval.
+fn single(point: f64) -> Found {
+    Found::Number(Estimate {
+        point,
+        interval: None,
+        count: 2,
+    })
+}
+
+fn none(of: Without, trials: usize) -> Found {
+    Found::NoSuccess(NoSuccess { of, trials })
+}
+
+fn compared(better: Better, measure: Measure) -> Compared {
+    Compared {
+        name: "It".to_owned(),
+        better,
+        measure,
+        at: Vec::new(),
+    }
+}
+
+fn check_of(compared: &Compared, over: &Over, at: &[Found], expected: &str) {
+    let told = sentence(&Told {
+        compared,
+        levels: &["rest".to_owned(), "rabbitmq".to_owned()],
+        over,
+        line: "",
+        at,
+    });
+    assert_eq!(told, expected);
+}
+
+fn check(points: &[f64], expected: &str) {
+    let higher = compared(Better::Higher, Measure::Ratio);
+    check_of(&higher, &over(&USERS), &ratios(points), expected);
+}
+
+#[test]
+fn who_is_ahead_where() {
+    check(
+        &[0.8, 0.7, 0.6, 0.5, 1.01, 13.0],
+        "It over users: rest is higher up to 200 (most at 200: 2.00× (1.90 – 2.11)); rabbitmq is higher at 300 \
+         (13.0× (12.3 – 13.7)); no difference seen at 250. The sign changes between 200 and 300.",
+    );
+    check(
+        &[2.0, 2.0, 2.0, 2.0, 2.0, 3.0],
+        "It over users: rabbitmq is higher at every level (most at 300: 3.00× (2.85 – 3.15)).",
+    );
+    check(&[1.0; 6], "It over users: no difference seen at any level.");
+    check(
+        &[2.0, 1.0, 2.0, 3.0, 1.0, 0.0],
+        "It over users: rabbitmq is higher at 50 and from 150 to 200 (most at 200: 3.00× (2.85 – 3.15)); \
+         no difference seen at 100 and at 250; nothing to compare at 300.",
+    );
+    check(
+        &[0.5, 2.0, 2.0, 0.5, 0.5, 0.4],
+        "It over users: rest is higher at 50 and from 200 on (most at 300: 2.50× (2.38 – 2.63)); rabbitmq is higher from 100 to 150 \
+         (most at 150: 2.00× (1.90 – 2.10)). The sign changes between 50 and 100 and between 150 and 200.",
+    );
+}
+
+#[test]
+fn less_is_better_for_times_and_errors() {
+    let quicker = compared(Better::Quicker, Measure::Ratio);
+    let two = over(&["50", "100"]);
+    check_of(
+        &quicker,
+        &two,
+        &ratios(&[2.0, 0.5]),
+        "It over users: rest is quicker at 50 (2.00× (1.90 – 2.10)); rabbitmq is quicker at 100 (2.00× (1.90 – 2.11)). \
+         The sign changes between 50 and 100.",
+    );
+    let errors = compared(Better::FewerErrors, Measure::Difference);
+    let difference = |point: f64, off: f64| {
+        Found::Number(Estimate {
+            point,
+            interval: Some((point - off, point + off)),
+            count: 6,
+        })
+    };
+    check_of(
+        &errors,
+        &two,
+        &[difference(0.0, 0.0), difference(-0.28, 0.03)],
+        "It over users: rabbitmq has fewer errors at 100 (28.0 points (25.0 – 31.0)); no difference seen at 50.",
+    );
+}
+
+#[test]
+fn levels_without_an_order_and_numbers_without_intervals() {
+    let backends = over(&["files", "memory", "network"]);
+    check_of(
+        &compared(Better::Higher, Measure::Ratio),
+        &backends,
+        &[0.5, 2.0, 2.0].map(single),
+        "It over users: rest is higher at files (2.00×); rabbitmq is higher at memory and network (most at network: 2.00×). \
+         There is no interval, so how sure that is nobody knows.",
+    );
+    check_of(
+        &compared(Better::Higher, Measure::Ratio),
+        &over(&["50", "100"]),
+        &[single(0.5), none(Without::First, 1)],
+        "It over users: rest is higher at 50 (2.00×); rabbitmq is higher at 100; rest had no success at 100. \
+         There is no interval, so how sure that is nobody knows.",
+    );
+}
+
+#[test]
+fn a_level_without_an_interval_is_on_neither_side() {
+    let check = |at: &[Found], expected: &str| {
+        let higher = compared(Better::Higher, Measure::Ratio);
+        check_of(&higher, &over(&["50", "100", "150"]), at, expected);
+    };
+    check(
+        &[ratio(0.5), single(2.0), ratio(0.5)],
+        "It over users: rest is higher at 50 and at 150 (most at 150: 2.00× (1.90 – 2.11)); no interval at 100.",
+    );
+    check(
+        &[ratio(0.5), single(0.5), ratio(3.0)],
+        "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); rabbitmq is higher at 150 (3.00× (2.85 – 3.15)); \
+         no interval at 100. The sign changes between 50 and 150.",
+    );
+    check(
+        &[ratio(0.5), single(3.0), single(4.0)],
+        "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); no interval from 100 on.",
+    );
+    // All the same where trials scatter so that one of them may be nothing.
+    let from_nothing = Found::Number(Estimate {
+        point: 0.5,
+        interval: Some((0.0, 0.8)),
+        count: 4,
+    });
+    check(
+        &[from_nothing, ratio(1.0), ratio(1.0)],
+        "It over users: rest is higher at 50 (2.00× (1.25 or more)); no difference seen from 100 on.",
+    );
+}
+
+#[test]
+fn who_had_no_success_is_told_in_words() {
+    let higher = compared(Better::Higher, Measure::Ratio);
+    let users = over(&["50", "100", "150"]);
+    let rest = none(Without::First, 3);
+    check_of(
+        &higher,
+        &users,
+        &[ratio(0.5), ratio(2.0), rest],
+        "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); rabbitmq is higher from 100 on (where both had a success, \
+         most at 100: 2.00× (1.90 – 2.10)); rest had no success at 150. The sign changes between 50 and 100.",
+    );
+    check_of(
+        &higher,
+        &users,
+        &[ratio(0.5), rest, none(Without::Both, 3)],
+        "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); rabbitmq is higher at 100; rest had no success at 100; \
+         neither had a success at 150. The sign changes between 50 and 100.",
+    );
+    let (once, none_of_second) = (none(Without::First, 1), none(Without::Second, 3));
+    check_of(
+        &higher,
+        &users,
+        &[ratio(0.5), once, none_of_second],
+        "It over users: rest is higher at 50 and at 150 (where both had a success, most at 50: 2.00× (1.90 – 2.11)); \
+         rest had no success at 100; rabbitmq had no success at 150.",
+    );
+    check_of(
+        &compared(Better::Quicker, Measure::Ratio),
+        &users,
+        &[ratio(2.0), Found::Nothing, rest],
+        "It over users: rest is quicker at 50 (2.00× (1.90 – 2.10)); nothing to compare at 100; rest had no success at 150.",
+    );
+}

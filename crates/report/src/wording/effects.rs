@@ -1,0 +1,204 @@
+//! The effects in sentences that go no further than the numbers.
+
+use waggle_analysis::effects::{Strongest, Summary, WithoutEffects};
+use waggle_analysis::{Comparison, EffectsModel, Factor, OutcomeEffects};
+use waggle_stats::{Source, Variation};
+
+use super::{text, words};
+
+/// How many factors that depend on another one are told of: of the outcome that says most, and of the others.
+const DEPENDENCES: (usize, usize) = (3, 1);
+
+/// Of the outcome that says most; nothing where no outcome has effects.
+#[must_use]
+pub fn headline(effects: &EffectsModel) -> String {
+    let first = effects.outcomes.get(effects.first);
+    first.map_or_else(String::new, |outcome| {
+        sentence(&effects.factors, outcome, DEPENDENCES.0)
+    })
+}
+
+/// Of the other outcomes.
+#[must_use]
+pub fn sentences(effects: &EffectsModel) -> Vec<String> {
+    let all = effects.outcomes.iter().enumerate();
+    let others = all.filter(|(place, _)| *place != effects.first);
+    others
+        .map(|(_, outcome)| sentence(&effects.factors, outcome, DEPENDENCES.1))
+        .collect()
+}
+
+/// What matters for one outcome.
+fn sentence(factors: &[Factor], outcome: &OutcomeEffects, dependences_at_most: usize) -> String {
+    match outcome.summary() {
+        Summary::HardlyDiffers => format!(
+            "{} hardly differs: the highest cell is {} of the lowest.",
+            outcome.name,
+            text::times(outcome.span.1 / outcome.span.0)
+        ),
+        Summary::Differs {
+            strongest: of,
+            dependences,
+            unexplained: largest,
+        } => {
+            let told = dependences.iter().take(dependences_at_most);
+            let told = told.map(|at| dependence(factors, outcome, &outcome.comparisons[*at]));
+            let mut all = vec![strongest(factors, outcome, &of)];
+            all.extend(told);
+            all.extend(largest.as_ref().and_then(unexplained));
+            all.join(" ")
+        }
+    }
+}
+
+fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest) -> String {
+    match strongest {
+        Strongest::Factor {
+            factor,
+            share,
+            level,
+            ratio,
+        } => {
+            let of = &factors[*factor];
+            format!(
+                "{} depends most on {} ({} of the variation): with {} it is {} of that with {}{}.",
+                outcome.name,
+                of.name,
+                text::percent(*share),
+                of.levels[*level],
+                text::ratio(ratio),
+                of.levels[0],
+                match outcome.degrees {
+                    0 => "; one trial a cell, so how sure that is nobody knows",
+                    _ => "",
+                }
+            )
+        }
+        Strongest::Chance { largest } => {
+            let largest = largest.map_or_else(String::new, |(factor, share)| {
+                let name = &factors[factor].name;
+                format!(
+                    "; the largest, {name} ({} of the variation), may be chance",
+                    text::percent(share)
+                )
+            });
+            format!(
+                "{}: no factor's effect stands out from the scatter between trials{largest}.",
+                outcome.name
+            )
+        }
+    }
+}
+
+fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) -> String {
+    let (factor, by) = (&factors[one.factor], &factors[one.by]);
+    let more = match one.is_larger {
+        true => format!(", more than {} alone", factor.name),
+        false => String::new(),
+    };
+    let unsure = match outcome.degrees {
+        0 => "; with one trial a cell that may be chance",
+        _ => "",
+    };
+    let at: Vec<String> = by
+        .levels
+        .iter()
+        .zip(&one.ratios)
+        .map(|(level, ratio)| format!("{} at {level}", text::ratio(ratio)))
+        .collect();
+    let turns: Vec<String> = one
+        .turns
+        .iter()
+        .map(|(before, after)| {
+            format!(
+                "; it turns round between {} and {}",
+                by.levels[*before], by.levels[*after]
+            )
+        })
+        .collect();
+    format!(
+        "What {} does depends on {} ({} of the variation together{more}): {} against {} is {}{}{unsure}.",
+        factor.name,
+        by.name,
+        text::percent(outcome.together(one)),
+        factor.levels[one.level],
+        factor.levels[0],
+        at.join(", "),
+        turns.concat(),
+    )
+}
+
+/// The largest part of the variation, where no factor or pair of factors explains it.
+fn unexplained(largest: &Variation) -> Option<String> {
+    let share = text::percent(largest.share);
+    match largest.of {
+        Source::Trials => Some(format!(
+            "The largest part of the variation ({share}) is between trials of the same cell."
+        )),
+        Source::Further => Some(format!(
+            "The largest part of the variation ({share}) goes with three factors and more together: single cells are unlike the rest."
+        )),
+        Source::Factor(_) | Source::Pair(..) => None,
+    }
+}
+
+/// Most cells that a caution names.
+const NAMED: usize = 4;
+
+/// Which cells are in the numbers though they may not be believed; the table of cells has all verdicts.
+#[must_use]
+pub fn caution(effects: &EffectsModel) -> Option<String> {
+    let named: Vec<String> = effects
+        .doubtful
+        .iter()
+        .map(|(levels, verdict)| format!("{} ({})", text::levels(levels), words::verdict(*verdict)))
+        .collect();
+    let (is, it) = match named.len() {
+        0 => return None,
+        1 => ("is", "it"),
+        _ => ("are", "them"),
+    };
+    let (shown, rest) = named.split_at(named.len().min(NAMED));
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "{} of the {} cells {is} not valid and in these numbers all the same, for to leave {it} out would be to choose among results: {}{more}.",
+        named.len(),
+        effects.cells,
+        shown.join(", ")
+    ))
+}
+
+/// How it was worked out, and what is not shown.
+#[must_use]
+pub fn notes(effects: &EffectsModel) -> Vec<String> {
+    let sure = if effects.trials > effects.cells {
+        "Intervals are 95 %, from the scatter between trials of the same cell."
+    } else {
+        "Each cell has one trial, so nothing has an interval, and chance is in the share of what most factors do together."
+    };
+    let method = format!(
+        "From {} trials of {} cells. A ratio compares geometric means over all cells of the grid, so that every other factor is \
+         averaged over; a share is that of the sum of squares of the logarithms. {sure}",
+        effects.trials, effects.cells,
+    );
+    let left_out = effects.left_out.iter();
+    let left_out = left_out.map(|(name, why)| format!("{name} is not shown: {}.", without(why)));
+    [method].into_iter().chain(left_out).collect()
+}
+
+fn without(why: &WithoutEffects) -> String {
+    match why {
+        WithoutEffects::NoGrid => "the cells form no grid".to_owned(),
+        WithoutEffects::Empty(levels) => {
+            format!("no trial of {} has a value", text::levels(levels))
+        }
+        WithoutEffects::NotPositive(levels) => format!(
+            "a trial of {} has a value of zero or less, and a ratio to it says nothing",
+            text::levels(levels)
+        ),
+        WithoutEffects::Constant => "it is the same in every trial".to_owned(),
+    }
+}
