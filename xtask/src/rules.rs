@@ -32,13 +32,13 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("waggle-analysis", &["metrics", "results", "stats"]),
     (
         "waggle-cli",
         &[
             "record", "study", "load", "stats", "results", "runner", "analysis", "report",
-            "testkit", "units",
+            "template", "testkit", "units",
         ],
     ),
     (
@@ -46,7 +46,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
         &["influxdb", "record", "service", "sink", "testkit"],
     ),
     ("waggle-influxdb", &[]),
-    ("waggle-load", &["testkit"]),
+    ("waggle-load", &["template", "testkit"]),
     ("waggle-metrics", &[]),
     ("waggle-record", &[]),
     (
@@ -57,13 +57,14 @@ const ARROWS: [(&str, &[&str]); 17] = [
     (
         "waggle-runner",
         &[
-            "study", "load", "results", "stats", "record", "analysis", "testkit",
+            "study", "load", "results", "stats", "record", "analysis", "template", "testkit",
         ],
     ),
     ("waggle-service", &["units"]),
     ("waggle-sink", &["influxdb", "record", "service", "testkit"]),
     ("waggle-stats", &[]),
-    ("waggle-study", &["metrics", "units"]),
+    ("waggle-study", &["metrics", "template", "units"]),
+    ("waggle-template", &[]),
     ("waggle-testkit", &[]),
     ("waggle-units", &[]),
     ("xtask", &[]),

@@ -6,8 +6,8 @@ use rustix::{
 };
 
 use crate::{
-    FeedOrder, Job, KEY_DIGITS, Model, Prepared, Protocol, Rate, RequestError, Scenario,
-    ScenarioError, Stage, Stamp, TIME_DIGITS, Think, Transport, UserStage, What, http2::Requests,
+    FeedOrder, Job, Model, Prepared, Protocol, Rate, RequestError, Scenario, ScenarioError, Stage,
+    Stamp, Think, Transport, UserStage, What, http2::Requests,
 };
 
 /// Keys have room for so many workers.
@@ -216,11 +216,12 @@ fn check_requests(requests: &[Prepared]) -> Result<(), StartError> {
             return Err(StartError::EmptyRequest { request });
         }
         for slot in &prepared.slots {
-            let digits = match slot.stamp {
-                Stamp::Key { .. } => KEY_DIGITS,
-                Stamp::Time => TIME_DIGITS,
-            };
-            if slot.at.checked_add(digits).is_none_or(|end| end > length) {
+            let length_of_slot = slot.stamp.length();
+            if slot
+                .at
+                .checked_add(length_of_slot)
+                .is_none_or(|end| end > length)
+            {
                 return Err(StartError::SlotOutside {
                     request,
                     at: slot.at,

@@ -2,9 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use crate::Scenario;
-
-use crate::Transport;
+use crate::{Prepared, Scenario, Transport};
 
 /// One load run, complete: nothing else is read while it goes on.
 #[derive(Debug, Clone)]
@@ -147,70 +145,6 @@ pub enum Think {
         from: Duration,
         to: Duration,
     },
-}
-
-/// The bytes of one request, whole, with the places where stamps go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
-    /// Head and body. Slots hold digits already, so that the length never changes.
-    pub bytes: Vec<u8>,
-    pub slots: Vec<Slot>,
-    /// How many records the body carries (0 where it carries none).
-    pub records: u32,
-    /// An answer to HEAD has no body whatever its head says.
-    pub is_head: bool,
-}
-
-impl Prepared {
-    /// Whether its head has `Connection: close`, after which no other request may go over the connection (RFC 9112, 9.6).
-    pub(crate) fn asks_to_close(&self) -> bool {
-        let lines = self.bytes.split(|byte| *byte == b'\n');
-        let mut head = lines.take_while(|line| !line.trim_ascii().is_empty());
-        head.any(|line| {
-            let mut parts = line.splitn(2, |byte| *byte == b':');
-            let name = parts.next().unwrap_or_default().trim_ascii();
-            let value = parts.next().unwrap_or_default().trim_ascii();
-            name.eq_ignore_ascii_case(b"connection") && value.eq_ignore_ascii_case(b"close")
-        })
-    }
-}
-
-/// A place in a request's bytes that is written anew each time it is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
-    /// Offset of the first digit in `Prepared::bytes`.
-    pub at: usize,
-    pub stamp: Stamp,
-}
-
-/// What is written into a slot, in decimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stamp {
-    /// [`KEY_DIGITS`] digits: [`key_of`] the worker and `request index × records + record`.
-    Key { record: u32 },
-    /// [`TIME_DIGITS`] digits: nanoseconds since 1970 at sending, made unique: strictly increasing in a worker
-    /// and, modulo the number of workers, equal to the worker's number, so that no two records share a time.
-    Time,
-}
-
-/// Digits of a key.
-pub const KEY_DIGITS: usize = 18;
-/// Digits of a time in nanoseconds since 1970 (true from 2001 to 2286).
-pub const TIME_DIGITS: usize = 19;
-const KEY_STEP: u64 = 1_000_000_000_000_000;
-const KEY_FIRST_WORKER: u64 = 100;
-
-/// A record's key: `(100 + worker) × 10^15 + sequence`, always 18 digits for up to 900 workers.
-#[must_use]
-pub fn key_of(worker: usize, sequence: u64) -> u64 {
-    (KEY_FIRST_WORKER + worker as u64) * KEY_STEP + sequence
-}
-
-/// The reverse of [`key_of`]; `None` for a number that is no key.
-#[must_use]
-pub fn worker_and_sequence(key: u64) -> Option<(usize, u64)> {
-    let worker = (key / KEY_STEP).checked_sub(KEY_FIRST_WORKER)?;
-    (worker < 900).then_some((usize::try_from(worker).ok()?, key % KEY_STEP))
 }
 
 /// Which answers count as success.

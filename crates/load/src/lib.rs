@@ -25,6 +25,7 @@ mod merge;
 mod null_server;
 mod outcome;
 mod pace;
+mod prepared;
 mod presence;
 pub mod reader;
 mod recorder;
@@ -35,6 +36,7 @@ mod thread_time;
 mod time_slice;
 mod tls;
 mod transport;
+mod uuid;
 mod worker;
 mod writer;
 
@@ -45,18 +47,20 @@ pub use engine::{Running, Stop, start};
 pub use head::{Heads, ReadLimits};
 pub use http2::RequestError;
 pub use job::{
-    Arrivals, BodyCheck, Expect, Job, KEY_DIGITS, Limits, Model, Prepared, Rate, Slot, Stage,
-    Stamp, TIME_DIGITS, Target, Think, UserStage, What, key_of, worker_and_sequence,
+    Arrivals, BodyCheck, Expect, Job, Limits, Model, Rate, Stage, Target, Think, UserStage, What,
 };
 pub use null_server::{NullServer, Stall};
 pub use outcome::{
     Counts, Failure, Failures, HandshakeFailure, Interval, Outcome, SessionCounts, StepCounts,
     StepInterval,
 };
+pub use prepared::{
+    KEY_DIGITS, Prepared, Slot, Stamp, TIME_DIGITS, UUID_LENGTH, key_of, worker_and_sequence,
+};
 pub use scenario::{
-    Action, Capture, Check, Condition, Feed, FeedOrder, Flow, Jar, OnFailure, Pattern, Place,
-    Query, Repeat, Scenario, ScenarioError, Source, StepRequest, Subject, SyntaxError, Template,
-    TemplateError,
+    Action, Capture, Check, Condition, Feed, FeedOrder, Filled, Flow, Jar, OnFailure, Pattern,
+    Place, Query, Repeat, Scenario, ScenarioError, Source, StepRequest, Subject, SyntaxError,
+    Template, TemplateError, Value,
 };
 pub use tls::{Roots, Tls, TlsError, TlsOptions};
 pub use transport::{Protocol, Transport};

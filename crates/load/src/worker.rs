@@ -26,6 +26,7 @@ use timers::Timers;
 
 use crate::{
     Account, Expect, Job, Prepared, ScenarioError, StartError, What,
+    chance::Stream,
     clock::{Clock, timespec, whole_nanoseconds},
     connection::{Connection, Phase},
     engine::{Shared, unconnected_at_most},
@@ -50,6 +51,9 @@ const SCAN_TICKS_MAX: u64 = 10;
 const EVENTS_MAX: usize = 1_024;
 /// Bytes received at a time.
 const INPUT_BYTES: usize = PLAIN_BYTES;
+
+/// The stream of random stamps of requests made ahead; those of sessions and feeds are next to it.
+const CHANCE_OF_REQUESTS: u64 = (1 << 32) + 2;
 
 /// One worker, set up and ready to run.
 pub(crate) struct Worker {
@@ -347,7 +351,12 @@ fn what(job: &Job, share: &Share) -> Result<(Writer, Judge, Option<Box<Sessions>
             (Vec::new(), &Expect::default(), Some(Box::new(sessions)))
         }
     };
-    let writer = Writer::new(requests, share.worker, share.workers);
+    let writer = Writer::new(
+        requests,
+        share.worker,
+        share.workers,
+        Stream::new(job.seed, CHANCE_OF_REQUESTS),
+    );
     Ok((writer, Judge::new(expect), sessions))
 }
 

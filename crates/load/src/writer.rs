@@ -1,6 +1,8 @@
 //! *What*: the bytes of the next request, copied from those made ahead, with its stamps written in.
 
-use crate::{KEY_DIGITS, Prepared, Stamp, TIME_DIGITS, key_of};
+use crate::{
+    KEY_DIGITS, Prepared, Stamp, TIME_DIGITS, UUID_LENGTH, chance::Stream, key_of, uuid::uuid,
+};
 
 /// Writes the requests of one worker, in turn.
 #[derive(Debug)]
@@ -10,10 +12,19 @@ pub(crate) struct Writer {
     worker: usize,
     workers: u64,
     last_time: u64,
+    chance: Stream,
+    /// Values taken from `chance`.
+    drawn: u64,
 }
 
 impl Writer {
-    pub(crate) fn new(requests: Vec<Prepared>, worker: usize, workers: usize) -> Self {
+    /// `chance` decides random stamps of all workers.
+    pub(crate) fn new(
+        requests: Vec<Prepared>,
+        worker: usize,
+        workers: usize,
+        chance: Stream,
+    ) -> Self {
         // Workers begin at places of their own, so that they do not all send the same request at the same time.
         let next = requests.len() * worker / workers;
         Self {
@@ -22,6 +33,8 @@ impl Writer {
             worker,
             workers: workers as u64,
             last_time: 0,
+            chance: chance.inner(worker as u64),
+            drawn: 0,
         }
     }
 
@@ -48,6 +61,11 @@ impl Writer {
                     self.last_time =
                         unique_time(self.last_time, unix_now, self.worker, self.workers);
                     digits(&mut place[..TIME_DIGITS], self.last_time);
+                }
+                Stamp::Uuid => {
+                    let [high, low] = [self.drawn, self.drawn + 1].map(|n| self.chance.bits(n));
+                    self.drawn += 2;
+                    place[..UUID_LENGTH].copy_from_slice(&uuid(high, low));
                 }
             }
         }

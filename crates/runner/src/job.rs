@@ -77,7 +77,7 @@ pub(crate) fn carried(cell: &Cell) -> Carried {
 /// Records of each request that is in the account.
 pub(crate) fn records_per_request(cell: &Cell) -> u32 {
     match &cell.what {
-        study::What::Request(_) => cell.records().map_or(0, |records| records.per_request),
+        study::What::Request(request) => request.records(),
         study::What::Scenario(_) => 1,
     }
 }

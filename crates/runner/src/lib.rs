@@ -8,6 +8,7 @@
 
 mod awake;
 mod calibration;
+mod chance;
 mod clock;
 pub mod counts;
 pub mod cpu_time;
@@ -16,6 +17,7 @@ mod driver;
 mod engine;
 mod event;
 mod events;
+mod feeds;
 pub mod host;
 mod info;
 mod job;

@@ -1,82 +1,175 @@
 //! The bytes of a request: head, body, and where its stamps go. Pure.
 
-use waggle_load::{Prepared, Slot, Stamp};
-use waggle_study::{RecordsFormat, Request};
+use waggle_load::{Filled, Place, Prepared, Slot, Stamp, Template, Value};
+use waggle_study::{RecordsFormat, Request, Texts};
 
-/// A request whose body is the same each time, whatever `request.body` says; `host` is the Host of its head.
+/// A request that is the same each time, with a body that need not be text, whatever `request.body` says; `host` is the Host of
+/// its head.
 #[must_use]
 pub fn plain(request: &Request, host: &str, body: &[u8]) -> Prepared {
-    let mut bytes = head(request, host, None, body.len());
-    bytes.extend_from_slice(body);
-    Prepared {
-        bytes,
-        slots: Vec::new(),
-        records: 0,
-        is_head: request.method == "HEAD",
+    Message::new(request, host).bytes(body)
+}
+
+/// A request whose texts are cut at their variables.
+#[derive(Debug)]
+pub(crate) struct Message<'r> {
+    request: &'r Request,
+    host: &'r str,
+    path: Template,
+    headers: Vec<(&'r str, Template)>,
+}
+
+/// What a body is, and what the head says of it.
+#[derive(Debug, Default)]
+struct Content {
+    filled: Filled,
+    records: u32,
+    content_type: Option<&'static str>,
+}
+
+impl<'r> Message<'r> {
+    /// # Panics
+    /// Where the request was not checked by `waggle_study`, which refuses templates that are none.
+    pub(crate) fn new(request: &'r Request, host: &'r str) -> Self {
+        let headers = request.headers.iter();
+        Self {
+            request,
+            host,
+            path: template(request, &request.path),
+            headers: headers
+                .map(|(name, value)| (name.as_str(), template(request, value)))
+                .collect(),
+        }
+    }
+
+    /// One with a body that has no variables, where the rest has none either.
+    fn bytes(&self, body: &[u8]) -> Prepared {
+        self.with_bytes(body, &|_| None)
+    }
+
+    /// One with a body that is the same each time; `value` is what stands for a variable of the rest.
+    pub(crate) fn with_bytes(
+        &self,
+        body: &[u8],
+        value: &dyn Fn(&str) -> Option<Value>,
+    ) -> Prepared {
+        let content = Content {
+            filled: Filled {
+                bytes: body.to_vec(),
+                slots: Vec::new(),
+            },
+            ..Content::default()
+        };
+        self.with(content, value)
+    }
+
+    /// One with a body of text.
+    pub(crate) fn with_text(
+        &self,
+        body: &Template,
+        value: &dyn Fn(&str) -> Option<Value>,
+    ) -> Prepared {
+        let mut content = Content::default();
+        put(body, Place::Free, value, &mut content.filled);
+        self.with(content, value)
+    }
+
+    /// One whose records get their stamps when they are sent.
+    pub(crate) fn with_records(
+        &self,
+        content_type: &'static str,
+        body: &waggle_record::Body,
+        value: &dyn Fn(&str) -> Option<Value>,
+    ) -> Prepared {
+        let mut slots = Vec::with_capacity(2 * body.slots.len());
+        for (record, &(key_at, time_at)) in (0..).zip(&body.slots) {
+            slots.push(Slot {
+                at: key_at,
+                stamp: Stamp::Key { record },
+            });
+            slots.push(Slot {
+                at: time_at,
+                stamp: Stamp::Time,
+            });
+        }
+        let records =
+            u32::try_from(body.slots.len()).expect("a study's records per request are a u32");
+        let content = Content {
+            filled: Filled {
+                bytes: body.bytes.clone(),
+                slots,
+            },
+            records,
+            content_type: Some(content_type),
+        };
+        self.with(content, value)
+    }
+
+    fn with(&self, content: Content, value: &dyn Fn(&str) -> Option<Value>) -> Prepared {
+        let mut message = self.head(&content, value);
+        message.append(&content.filled);
+        let is_key = |slot: &Slot| matches!(slot.stamp, Stamp::Key { .. });
+        Prepared {
+            records: content
+                .records
+                .max(u32::from(message.slots.iter().any(is_key))),
+            bytes: message.bytes,
+            slots: message.slots,
+            is_head: self.request.method == "HEAD",
+        }
+    }
+
+    fn head(&self, content: &Content, value: &dyn Fn(&str) -> Option<Value>) -> Filled {
+        let has = |wanted: &str| {
+            let mut names = self.headers.iter().map(|(name, _)| name);
+            names.any(|name| name.eq_ignore_ascii_case(wanted))
+        };
+        let mut head = Filled::default();
+        head.text(&[&self.request.method, " "]);
+        put(&self.path, Place::Path, value, &mut head);
+        head.text(&[" HTTP/1.1\r\n"]);
+        if !has("host") {
+            head.text(&["Host: ", self.host, "\r\n"]);
+        }
+        if let Some(content_type) = content.content_type
+            && !has("content-type")
+        {
+            head.text(&["Content-Type: ", content_type, "\r\n"]);
+        }
+        for (name, text) in &self.headers {
+            head.text(&[name, ": "]);
+            put(text, Place::Header, value, &mut head);
+            head.text(&["\r\n"]);
+        }
+        // RFC 9110, 8.6: a method that gives a body a meaning says its length, even of an empty one.
+        let length = content.filled.bytes.len();
+        if length > 0 || matches!(&*self.request.method, "PUT" | "POST" | "PATCH") {
+            head.text(&["Content-Length: ", &length.to_string(), "\r\n"]);
+        }
+        head.text(&["\r\n"]);
+        head
     }
 }
 
-/// A request whose records get their stamps when they are sent.
-pub(crate) fn with_slots(
-    request: &Request,
-    host: &str,
-    content_type: &str,
-    body: &waggle_record::Body,
-) -> Prepared {
-    let mut bytes = head(request, host, Some(content_type), body.bytes.len());
-    let start = bytes.len();
-    bytes.extend_from_slice(&body.bytes);
-    let mut slots = Vec::with_capacity(2 * body.slots.len());
-    for (record, (key_at, time_at)) in (0..).zip(&body.slots) {
-        slots.push(Slot {
-            at: start + key_at,
-            stamp: Stamp::Key { record },
-        });
-        slots.push(Slot {
-            at: start + time_at,
-            stamp: Stamp::Time,
-        });
-    }
-    let records = u32::try_from(body.slots.len()).expect("a study's records per request are a u32");
-    Prepared {
-        bytes,
-        slots,
-        records,
-        is_head: false,
+/// A text of a request, as it is read.
+pub(crate) fn template(request: &Request, text: &str) -> Template {
+    match request.texts {
+        Texts::Plain => Template::literal(text),
+        Texts::Templates(_) => {
+            Template::parse(text).expect("a checked request's variables are written right")
+        }
     }
 }
 
-fn head(request: &Request, host: &str, content_type: Option<&str>, length: usize) -> Vec<u8> {
-    let has = |wanted: &str| {
-        request
-            .headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
-    };
-    let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.path);
-    let mut add = |name: &str, value: &str| {
-        head.push_str(name);
-        head.push_str(": ");
-        head.push_str(value);
-        head.push_str("\r\n");
-    };
-    if !has("host") {
-        add("Host", host);
-    }
-    if let Some(content_type) = content_type
-        && !has("content-type")
-    {
-        add("Content-Type", content_type);
-    }
-    for (name, value) in &request.headers {
-        add(name, value);
-    }
-    // RFC 9110, 8.6: a method that gives a body a meaning says its length, even of an empty one.
-    if length > 0 || matches!(&*request.method, "PUT" | "POST" | "PATCH") {
-        add("Content-Length", &length.to_string());
-    }
-    head.push_str("\r\n");
-    head.into_bytes()
+fn put(
+    template: &Template,
+    place: Place,
+    value: &dyn Fn(&str) -> Option<Value>,
+    into: &mut Filled,
+) {
+    template
+        .fill(place, value, into)
+        .expect("a checked request names variables that there are");
 }
 
 /// What a body of records says it is.
@@ -95,9 +188,9 @@ mod tests {
 
     use waggle_load::Stamp;
     use waggle_record::{Format, Precision};
-    use waggle_study::{Body, BodyExpect, Expect, Request};
+    use waggle_study::{Body, BodyExpect, Expect, Request, Texts};
 
-    use super::{plain, with_slots};
+    use super::{Message, plain};
 
     fn request(method: &str, headers: &[(&str, &str)]) -> Request {
         let header = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -107,6 +200,7 @@ mod tests {
             path: "/p?q=1".to_owned(),
             headers: headers.iter().map(header).collect(),
             body: Body::None,
+            texts: Texts::Plain,
             expect: Expect {
                 status: Vec::new(),
                 body: BodyExpect::Any,
@@ -151,7 +245,8 @@ mod tests {
             .read(b"m,a=b x=1 5\nn y=2i", None, Precision::default())
             .unwrap();
         let body = waggle_record::body(&records, "run7", Format::LineProtocol).unwrap();
-        let prepared = with_slots(&request("PUT", &[]), "h:1", "text/plain", &body);
+        let prepared =
+            Message::new(&request("PUT", &[]), "h:1").with_records("text/plain", &body, &|_| None);
         assert_eq!((prepared.records, prepared.slots.len()), (2, 4));
         for slot in &prepared.slots {
             let before = &prepared.bytes[..slot.at];
@@ -166,11 +261,12 @@ mod tests {
                 Stamp::Time => {
                     assert!(before.ends_with(b" ") && digits == waggle_load::TIME_DIGITS)
                 }
+                Stamp::Uuid => panic!("a record has no UUID"),
             }
         }
         let keys = prepared.slots.iter().filter_map(|slot| match slot.stamp {
             Stamp::Key { record } => Some(record),
-            Stamp::Time => None,
+            Stamp::Time | Stamp::Uuid => None,
         });
         assert_eq!(keys.collect::<Vec<_>>(), [0, 1]);
         let text = String::from_utf8(prepared.bytes).unwrap();

@@ -1,6 +1,6 @@
 //! Replacing `${…}` in the strings of a component and a probe.
 
-use waggle_study::placeholder::{Part, parts};
+use waggle_template::placeholder::{Part, parts};
 
 /// Why a text cannot be completed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,21 +1,27 @@
-//! What requests carry: records and bodies, read from their files once, made into the bytes of requests for each trial.
+//! What requests carry: records and bodies, read from their files once, made into the bytes of requests for each trial, with the
+//! rows of feeds in them.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
-use waggle_load::Prepared;
+use waggle_load::{Prepared, Template};
 use waggle_record::{Columns, Format, Mistake, Precision, Record, Unwritable};
-use waggle_study::{BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, Study, What};
+use waggle_study::{BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, Study, Texts, What};
 
-use crate::message::{content_type, plain, with_slots};
+use crate::{
+    chance::words,
+    feeds::Turn,
+    message::{Message, content_type, template},
+};
 
 /// A file of records longer than this is refused.
 pub const RECORDS_FILE_MAX_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of all requests made ahead; beyond them, the list starts again before the file ends.
+/// Bytes of all requests made ahead; beyond them, the list starts again before a file of records ends.
 const PREPARED_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Mistakes of a file that are shown.
 const MISTAKES_SHOWN: usize = 20;
@@ -40,6 +46,12 @@ pub enum RecordsError {
     Body { file: PathBuf, problem: io::Error },
     #[error("the body in {} is longer than {BODY_MAX_BYTES} bytes", file.display())]
     LongBody { file: PathBuf },
+    #[error(
+        "feed {feed} has {rows} rows, and a request for each of them takes more than {} MiB; \
+         a scenario makes its requests as it sends them",
+        PREPARED_MAX_BYTES >> 20
+    )]
+    LongFeed { feed: String, rows: usize },
 }
 
 fn shown(file: &Path, mistakes: &[Mistake]) -> String {
@@ -106,6 +118,10 @@ impl RecordFiles {
         for cell in &study.cells {
             if let What::Request(request) = &cell.what {
                 files.add(request)?;
+                if let Texts::Templates(_) = request.texts {
+                    // Whether there is room for a request of each row.
+                    files.prepare(request, "run", "host")?;
+                }
             }
         }
         Ok(files)
@@ -184,54 +200,87 @@ impl RecordFiles {
         run: &str,
         host: &str,
     ) -> Result<Vec<Prepared>, RecordsError> {
-        match &request.body {
-            Body::None => Ok(vec![plain(request, host, b"")]),
-            Body::Text(text) => Ok(vec![plain(request, host, text.as_bytes())]),
+        let content = match &request.body {
+            Body::None => Content::Bytes(Cow::default()),
+            Body::Text(text) => Content::Text(template(request, text)),
             Body::File(name) => {
                 let bytes = self.bodies.get(name).map_or(&[][..], Vec::as_slice);
-                Ok(vec![plain(request, host, bytes)])
+                Content::Bytes(bytes.into())
             }
-            Body::Random(bytes) => {
-                let bytes = random_bytes(self.seed, *bytes);
-                Ok(vec![plain(request, host, &bytes)])
-            }
-            Body::Records(body) => self.of_records(request, body, run, host),
-        }
-    }
-
-    fn of_records(
-        &self,
-        request: &Request,
-        body: &RecordsBody,
-        run: &str,
-        host: &str,
-    ) -> Result<Vec<Prepared>, RecordsError> {
-        let records = self
-            .files
-            .get(&FileKey::of(body))
-            .map_or(&[][..], Vec::as_slice);
-        let per_request = (body.per_request as usize).max(1);
+            Body::Random(bytes) => Content::Bytes(random_bytes(self.seed, *bytes).into()),
+            Body::Records(body) => Content::Records(body, self.records(body)),
+        };
+        let turn = Turn::new(request, run, self.seed, content.turn());
+        let message = Message::new(request, host);
         let mut prepared = Vec::new();
         let mut bytes = 0;
-        for index in 0..requests_per_turn(records.len(), per_request) {
-            let chosen: Vec<Record> = (0..per_request)
-                .map(|record| records[(index * per_request + record) % records.len()].clone())
-                .collect();
-            let stamped =
-                waggle_record::body(&chosen, run, format_of(body.send_as)).map_err(|problem| {
-                    RecordsError::Unwritable {
-                        file: self.folder.join(&body.from),
-                        problem,
-                    }
-                })?;
-            let one = with_slots(request, host, content_type(body.send_as), &stamped);
+        for index in 0..turn.length {
+            let value = |name: &str| turn.value(index, name);
+            let one = match &content {
+                Content::Bytes(body) => message.with_bytes(body, &value),
+                Content::Text(body) => message.with_text(body, &value),
+                Content::Records(body, records) => {
+                    let stamped = self.stamped((body, records), index, run)?;
+                    message.with_records(content_type(body.send_as), &stamped, &value)
+                }
+            };
             bytes += one.bytes.len();
             prepared.push(one);
             if bytes > PREPARED_MAX_BYTES {
                 break;
             }
         }
-        Ok(prepared)
+        match turn.cut(prepared.len()) {
+            Some(feed) => Err(RecordsError::LongFeed {
+                feed: feed.name.clone(),
+                rows: feed.table.rows.len(),
+            }),
+            None => Ok(prepared),
+        }
+    }
+
+    fn records(&self, body: &RecordsBody) -> &[Record] {
+        let records = self.files.get(&FileKey::of(body));
+        records.map_or(&[], Vec::as_slice)
+    }
+
+    /// The body of a request, by its number.
+    fn stamped(
+        &self,
+        (body, records): (&RecordsBody, &[Record]),
+        index: usize,
+        run: &str,
+    ) -> Result<waggle_record::Body, RecordsError> {
+        let per_request = (body.per_request as usize).max(1);
+        let chosen: Vec<Record> = (0..per_request)
+            .map(|record| records[(index * per_request + record) % records.len()].clone())
+            .collect();
+        waggle_record::body(&chosen, run, format_of(body.send_as)).map_err(|problem| {
+            RecordsError::Unwritable {
+                file: self.folder.join(&body.from),
+                problem,
+            }
+        })
+    }
+}
+
+/// What the requests of a trial carry.
+enum Content<'a> {
+    Bytes(Cow<'a, [u8]>),
+    Text(Template),
+    /// Never without a record: an empty file is refused when it is read.
+    Records(&'a RecordsBody, &'a [Record]),
+}
+
+impl Content<'_> {
+    /// Requests after which the first one comes again.
+    fn turn(&self) -> usize {
+        match self {
+            Self::Bytes(_) | Self::Text(_) => 1,
+            Self::Records(body, records) => {
+                requests_per_turn(records.len(), (body.per_request as usize).max(1))
+            }
+        }
     }
 }
 
@@ -274,18 +323,11 @@ fn body_in(file: &Path) -> Result<Vec<u8>, RecordsError> {
     Ok(bytes)
 }
 
-/// Bytes that nothing makes shorter; the same ones for the same seed (SplitMix64 by Steele, Lea and Flood).
+/// Bytes that nothing makes shorter; the same ones for the same seed.
 fn random_bytes(seed: u64, count: u64) -> Vec<u8> {
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let mut state = seed;
-    let words = std::iter::repeat_with(|| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = state;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)).to_le_bytes()
-    });
-    words.flatten().take(count).collect()
+    let bytes = words(seed).flat_map(u64::to_le_bytes);
+    bytes.take(count).collect()
 }
 
 /// After so many requests the file's first record is a request's first record again: every record is sent equally often.

@@ -5,7 +5,9 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{Action, Scenario, Study, What, placeholder::single_name};
+use waggle_template::{placeholder::single_name, variable};
+
+use crate::{Action, Scenario, Study, Texts, What};
 
 /// How such a name begins.
 pub(crate) const PREFIX: &str = "env.";
@@ -94,7 +96,13 @@ impl Study {
         }
         for cell in &mut self.cells {
             match &mut cell.what {
-                What::Request(request) => fill(&mut request.headers, value_of)?,
+                What::Request(request) => {
+                    let receiver = match request.texts {
+                        Texts::Plain => Receiver::Text,
+                        Texts::Templates(_) => Receiver::Template,
+                    };
+                    fill(&mut request.headers, value_of, receiver)?;
+                }
                 What::Scenario(scenario) => {
                     Arc::make_mut(scenario).take_from_environment(value_of)?
                 }
@@ -143,7 +151,7 @@ fn in_actions(
 ) -> Result<(), EnvironmentError> {
     for action in actions {
         match action {
-            Action::Request(step) => fill(&mut step.headers, value_of)?,
+            Action::Request(step) => fill(&mut step.headers, value_of, Receiver::Template)?,
             Action::Pause(_) => {}
             Action::Repeat { actions, .. } => in_actions(actions, value_of)?,
         }
@@ -151,9 +159,18 @@ fn in_actions(
     Ok(())
 }
 
+/// What a value is put into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Receiver {
+    Text,
+    /// Braces in the value are no variable.
+    Template,
+}
+
 fn fill(
     headers: &mut [(String, String)],
     value_of: &dyn Fn(&str) -> Option<String>,
+    receiver: Receiver,
 ) -> Result<(), EnvironmentError> {
     for (header, value) in headers {
         let mut filled = String::new();
@@ -182,7 +199,10 @@ fn fill(
                 });
             }
             filled.push_str(before);
-            filled.push_str(&found);
+            match receiver {
+                Receiver::Text => filled.push_str(&found),
+                Receiver::Template => filled.push_str(&variable::escaped(&found)),
+            }
             rest = after;
         }
         filled.push_str(rest);
@@ -214,19 +234,20 @@ pub(crate) fn is_of_environment(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{EnvironmentError, fill};
+    use super::{EnvironmentError, Receiver, fill};
 
     #[test]
     fn values_come_from_the_environment() {
         let value_of = |name: &str| match name {
             "TOKEN" => Some("abc".to_owned()),
+            "BRACES" => Some("{{a".to_owned()),
             "BAD" => Some("a\r\nb".to_owned()),
             "EMPTY" => Some(String::new()),
             _ => None,
         };
         let check = |value: &str, expected: Result<&str, EnvironmentError>| {
             let mut headers = [("h".to_owned(), value.to_owned())];
-            let filled = fill(&mut headers, &value_of);
+            let filled = fill(&mut headers, &value_of, Receiver::Text);
             let [(_, value)] = headers;
             assert_eq!(filled.map(|()| value), expected.map(str::to_owned));
         };
@@ -239,6 +260,10 @@ mod tests {
         check("Bearer ${env.TOKEN}!", Ok("Bearer abc!"));
         check("${env.TOKEN}${env.TOKEN}", Ok("abcabc"));
         check("a $${env.TOKEN} ${env.TOKEN}", Ok("a ${env.TOKEN} abc"));
+        check("${env.BRACES}", Ok("{{a"));
+        let mut headers = [("h".to_owned(), "x ${env.BRACES}".to_owned())];
+        fill(&mut headers, &value_of, Receiver::Template).unwrap();
+        assert_eq!(headers[0].1, "x {{{{a");
         check("$${env.NONE", Ok("${env.NONE"));
         check("${env.BAD}", unusable("BAD"));
         check("${env.EMPTY}", unusable("EMPTY"));

@@ -1,11 +1,12 @@
 //! The rows of a feed from the text of a file: CSV as in RFC 4180 with a header, or one JSON object a line. Values are
 //! texts; nothing is made of them.
 
+use waggle_template::variable::is_name;
+
 use crate::{
     FeedTable,
     mistake::{Finding, MAX_MISTAKES, Place},
     nearest::list,
-    template::variables,
     tree::quoted,
 };
 
@@ -55,9 +56,7 @@ fn check(table: &FeedTable) -> Option<Finding> {
 
 /// Whether `{{feed.column}}` can name a column.
 pub(crate) fn is_column(column: &str) -> bool {
-    !column.contains('.')
-        && variables(&format!("{{{{{column}}}}}"))
-            .is_ok_and(|found| found.first().is_some_and(|one| one.name == column))
+    !column.contains('.') && is_name(column)
 }
 
 /// A value with the place where it begins.

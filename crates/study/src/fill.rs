@@ -1,10 +1,11 @@
 //! `${name}` in a tree: finding the names, putting levels in their place.
 
+use waggle_template::placeholder::{Part, parts};
+
 use crate::{
     Level,
     environment::{escaped, is_of_environment},
     mistake::Place,
-    placeholder::{Part, parts},
     tree::{Entry, Node, Value},
 };
 

@@ -13,7 +13,6 @@ mod nearest;
 mod parameters;
 mod phases;
 mod place;
-pub mod placeholder;
 mod plan;
 mod provision;
 mod raw;
@@ -24,7 +23,6 @@ mod settings;
 mod shelf;
 mod shuffle;
 mod system;
-mod template;
 mod texts;
 mod tree;
 mod uses;
@@ -50,7 +48,7 @@ pub use schema::{scenario_schema, study_schema, system_schema};
 pub use settings::{
     Arrivals, Body, BodyExpect, Cell, Delivery, Disturbance, Expect, Find, Fresh, LoadModel,
     LoadStage, Measure, Order, Protocol, Published, PublishedColumn, PublishedRow, RecordsBody,
-    RecordsFormat, Request, Sought, Study, Think, Threshold, ThresholdOp, What,
+    RecordsFormat, Request, Sought, Study, Texts, Think, Threshold, ThresholdOp, What,
 };
 pub use shelf::{Files, no_files};
 pub use system::{

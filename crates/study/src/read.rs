@@ -386,6 +386,7 @@ fn cell(
         .and_then(|load| check::protocol(checker, load, what.as_ref()));
     let carries = match &what {
         Some((What::Scenario(scenario), _)) => Some(Carries::of_steps(scenario)),
+        Some((What::Request(request), _)) if request.records() > 0 => Some(Carries::Records),
         _ => of_request,
     };
     let measure = check::measure(checker, raw.measure.as_ref(), system, carries);

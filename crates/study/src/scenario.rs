@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Expect, Think, template::names};
+use waggle_template::variable::names;
+
+use crate::{Expect, Think};
 
 /// The key of the record that a request carries.
 pub(crate) const RECORD_KEY: &str = "record.key";

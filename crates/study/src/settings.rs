@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use crate::{ExternalComponent, GivenSecret, Level, Scenario, Schedule, Source};
+use waggle_template::variable::names;
+
+use crate::{
+    ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule, Source, scenario::RECORD_KEY,
+};
 
 /// A checked study.
 #[derive(Debug, Clone, PartialEq)]
@@ -319,8 +323,42 @@ pub struct Request {
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Body,
+    pub texts: Texts,
     pub expect: Expect,
     pub timeout: Duration,
+}
+
+/// How path, values of headers and a body of text are read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Texts {
+    /// As they are.
+    Plain,
+    /// With variables, written `{{name}}`: columns of these feeds, and the load's own; `{{{{` stands for two braces.
+    Templates(Vec<Feed>),
+}
+
+impl Request {
+    /// Records that it carries: those of its body, or one where a text names a record's key.
+    #[must_use]
+    pub fn records(&self) -> u32 {
+        match &self.body {
+            Body::Records(body) => body.per_request,
+            Body::None | Body::Text(_) | Body::File(_) | Body::Random(_) => {
+                u32::from(self.texts().any(|text| names(text, RECORD_KEY)))
+            }
+        }
+    }
+
+    /// The texts that may have variables; none where they are taken as they are.
+    fn texts(&self) -> impl Iterator<Item = &String> {
+        let body = match &self.body {
+            Body::Text(text) => Some(text),
+            Body::None | Body::File(_) | Body::Random(_) | Body::Records(_) => None,
+        };
+        let values = self.headers.iter().map(|(_, value)| value);
+        let all = values.chain([&self.path]).chain(body);
+        all.filter(|_| self.texts != Texts::Plain)
+    }
 }
 
 /// What a request carries.

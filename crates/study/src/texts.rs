@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    Component, Level, ProbeKind, System, WatchKind,
-    placeholder::{Part, parts},
-};
+use waggle_template::placeholder::{Part, parts};
+
+use crate::{Component, Level, ProbeKind, System, WatchKind};
 
 /// What `${…}` in a text name; nothing where one is not closed.
 fn names(text: &str) -> impl Iterator<Item = &str> {

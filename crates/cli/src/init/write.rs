@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
+use waggle_template::variable::escaped;
+
 use super::{
     call::{Call, Found},
     yaml,
@@ -106,7 +108,7 @@ fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) 
     }
 }
 
-/// Where a call stands, which decides how it is indented and which braces mean something.
+/// Where a call stands, which decides how it is indented.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Request,
@@ -120,11 +122,8 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
     };
     let value = |value: &str| {
         let value = value.replace("${", "$${");
-        quoted(&match place {
-            Place::Request => value,
-            // In a scenario two braces begin a variable.
-            Place::Step => value.replace("{{", "{{{{"),
-        })
+        // Two braces begin a variable.
+        quoted(&escaped(&value))
     };
     let _ = writeln!(text, "{first}name: {}", named(name));
     let _ = writeln!(
@@ -137,10 +136,7 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
         let _ = writeln!(text, "{indent}headers:");
         for (field, content) in &call.headers {
             // Already in the study's own words: names of environment variables stand in it.
-            let content = match place {
-                Place::Request => content.clone(),
-                Place::Step => content.replace("{{", "{{{{"),
-            };
+            let content = escaped(content);
             let _ = writeln!(text, "{indent}  {}: {}", quoted(field), quoted(&content));
         }
     }

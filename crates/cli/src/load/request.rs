@@ -5,7 +5,7 @@ use std::{io::Read, path::Path, time::Duration};
 use anyhow::{Context, Result, bail};
 use waggle_load::Prepared;
 use waggle_runner::{RecordFiles, message::plain};
-use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request};
+use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request, Texts};
 
 use super::{
     arguments::{self, Load},
@@ -68,6 +68,7 @@ pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
         path: target.path.clone(),
         headers,
         body: records.map_or(Body::None, Body::Records),
+        texts: Texts::Plain,
         expect: Expect {
             status: Vec::new(),
             body: BodyExpect::Any,

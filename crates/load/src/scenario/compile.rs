@@ -167,7 +167,7 @@ fn check_links(
 
 /// A name without a dot, which would be a feed's column.
 fn is_plain_name(name: &str) -> bool {
-    super::template::is_name(name) && !name.contains('.')
+    waggle_template::variable::is_name(name) && !name.contains('.')
 }
 
 fn twice<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a String> {

@@ -23,7 +23,7 @@ pub use model::{
     Action, Capture, Check, Condition, Feed, FeedOrder, Flow, OnFailure, Pattern, Query, Repeat,
     Scenario, Source, StepRequest, Subject, SyntaxError,
 };
-pub use template::{Template, TemplateError};
+pub use template::{Filled, Template, TemplateError, Value};
 pub use text::Place;
 
 pub(crate) use sessions::{Sessions, Whole};

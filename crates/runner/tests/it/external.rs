@@ -1,6 +1,7 @@
 //! Studies of a server that runs already: how they reach it, and what they send.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::Path,
     sync::{Arc, Mutex},
@@ -165,4 +166,68 @@ fn a_body_comes_from_a_file_as_it_is() {
     let told = bench.run(&[]);
     assert_eq!(told.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&told.stdout).contains("other.bin"));
+}
+
+#[test]
+fn requests_differ_by_the_rows_of_feeds() {
+    let seen = Requests::default();
+    let server = Server::start(seen.reply());
+    let system = format!("{{ url: 'http://{}' }}", server.address);
+    let feeds = "[{ name: people, file: people.csv }, { name: sizes, rows: [{ n: 1 }, { n: 2 }], order: random }]";
+    let bench = study(
+        &system,
+        "",
+        &format!(
+            "post: '/of/{{{{people.name}}}}', feeds: {feeds}, headers: {{ X-Id: '{{{{random.uuid}}}}', X-City: 'in {{{{people.city}}}}' }}, \
+             body: '{{{{sizes.n}}}} {{{{{{{{ {{{{record.key}}}}'"
+        ),
+    );
+    fs::write(bench.path("people.csv"), "name,city\na b,Ulm\nbo,Bonn\n").unwrap();
+    check(&bench.results());
+    let requests = seen.0.lock().unwrap().clone();
+    assert_eq!(requests.len(), 41);
+    let mut ids = BTreeSet::new();
+    let mut keys = BTreeSet::new();
+    let mut rows = BTreeSet::new();
+    let mut sizes = BTreeSet::new();
+    // The first one was sent before the load.
+    for request in &requests[1..] {
+        let path = request.head.split(' ').nth(1).unwrap().to_owned();
+        rows.insert((path, request.header("x-city").unwrap().to_owned()));
+        let id = request.header("x-id").unwrap();
+        assert_eq!((id.len(), &id[14..15]), (36, "4"), "{id}");
+        ids.insert(id.to_owned());
+        let body = String::from_utf8(request.body.clone()).unwrap();
+        let [size, braces, key] = body.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{body}")
+        };
+        assert_eq!((braces, key.len()), ("{{", 18), "{body}");
+        sizes.insert(size.to_owned());
+        keys.insert(key.to_owned());
+    }
+    assert_eq!((ids.len(), keys.len()), (40, 40));
+    let expected = [("/of/a%20b", "in Ulm"), ("/of/bo", "in Bonn")];
+    let expected = expected.map(|(path, city)| (path.to_owned(), city.to_owned()));
+    assert_eq!(rows, BTreeSet::from(expected));
+    assert_eq!(sizes, BTreeSet::from(["1".to_owned(), "2".to_owned()]));
+}
+
+#[test]
+fn a_feed_whose_requests_have_no_room_is_refused_before_anything_is_started() {
+    let system = "{ url: 'http://localhost:1' }";
+    let bench = study(
+        system,
+        "",
+        &format!(
+            "post: /, feeds: [{{ name: f, file: f.csv }}], body: '{{{{f.a}}}}{}'",
+            "x".repeat(40_000)
+        ),
+    );
+    let rows: String = (0..2_000).map(|row| format!("{row}\n")).collect();
+    fs::write(bench.path("f.csv"), format!("a\n{rows}")).unwrap();
+    let ran = bench.run(&[]);
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(2), "{told}");
+    assert!(told.contains("feed f has 2000 rows"), "{told}");
+    assert!(!bench.path("run").exists());
 }

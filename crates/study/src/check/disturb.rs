@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use waggle_template::placeholder::single_name;
 use waggle_units::format_duration;
 
 use super::{Checker, shown, system::MAX_REPLICAS};
@@ -9,7 +10,6 @@ use crate::{
     Component, Disturbance, Level, Schedule, System,
     mistake::Finding,
     nearest::{list, nearest},
-    placeholder::single_name,
     raw,
     tree::quoted,
 };

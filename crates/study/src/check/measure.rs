@@ -82,7 +82,7 @@ pub(crate) fn measure(
             ),
             _ => (
                 "measure.delivery follows records, but the request carries none",
-                "load.request.records",
+                "load.request.records, or {{record.key}} in its path, a header or the body",
             ),
         };
         checker

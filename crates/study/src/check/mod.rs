@@ -3,10 +3,12 @@
 
 mod disturb;
 mod external;
+mod feeds;
 mod find;
 mod level;
 mod load;
 mod measure;
+mod path;
 mod place;
 mod provision;
 mod published;
@@ -21,6 +23,7 @@ mod stop_when;
 mod system;
 mod system_text;
 mod threshold;
+mod variables;
 mod verify;
 mod whole;
 
@@ -45,6 +48,7 @@ pub(crate) use whole::{system_at_most, whole};
 
 use std::time::Duration;
 
+use waggle_template::variable::without_variables;
 use waggle_units::format_duration;
 
 use crate::{
@@ -162,6 +166,18 @@ impl<'a> Checker<'a> {
         Some((method.to_uppercase(), target))
     }
 
+    /// The same where the path may have variables, which were checked.
+    fn method_and_template(
+        &mut self,
+        methods: MethodKeys<'_>,
+        path: &[&str],
+    ) -> Option<(String, String)> {
+        let (method, value) = self.method_key(methods, path)?;
+        let fixed = without_variables(value)?;
+        let target = self.target_with(value, &fixed, &[path, &[method]].concat())?;
+        Some((method.to_uppercase(), target))
+    }
+
     /// The one key of a request that names its method, with its value.
     fn method_key<'r>(
         &mut self,
@@ -197,7 +213,12 @@ impl<'a> Checker<'a> {
 
     /// A path with query, as it goes into a request's first line.
     fn target(&mut self, value: &str, path: &[&str]) -> Option<String> {
-        let clean = value
+        self.target_with(value, value, path)
+    }
+
+    /// The same; `fixed` is what of it is the same in every request.
+    fn target_with(&mut self, value: &str, fixed: &str, path: &[&str]) -> Option<String> {
+        let clean = fixed
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'#');
         if value.starts_with('/') && clean {

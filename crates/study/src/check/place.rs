@@ -1,17 +1,15 @@
 //! Places of a system that are watched: of which kind each is, and whether it has the keys of that kind.
 
+use waggle_template::placeholder::{Part, parts};
+
 use super::{
     Checker,
     provision::{Conditions, refuse_unknown},
     system_text::Names,
 };
 use crate::{
-    Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind,
-    mistake::Finding,
-    placeholder::{Part, parts},
-    raw,
-    texts::secret,
-    tree::quoted,
+    Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind, mistake::Finding, raw,
+    texts::secret, tree::quoted,
 };
 
 const PROBE_KINDS: [&str; 3] = ["get", "by_time", "kafka"];

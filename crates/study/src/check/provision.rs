@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use waggle_template::placeholder::{Part, parts};
+
 use super::{
     Checker,
     set::refusal,
@@ -14,7 +16,6 @@ use crate::{
     Arguments, Parameter, Server, SetupStep, When,
     mistake::{Finding, Place},
     nearest::{list, nearest},
-    placeholder::{Part, parts},
     raw,
     texts::secret,
 };

@@ -2,15 +2,24 @@
 
 use std::time::Duration;
 
+use waggle_template::variable::names;
 use waggle_units::format_size;
 
-use super::{Checker, OWN_HEADERS_BUT_HOST, shown};
+use super::{
+    Checker, OWN_HEADERS_BUT_HOST,
+    feeds::{self, NamedFeed, refuse_unused},
+    path::Path,
+    shown,
+    variables::{Known, Named, Variables, Written},
+};
 use crate::{
-    Body, BodyExpect, Expect, LoadModel, RecordsBody, RecordsFormat, Request, System,
+    Body, BodyExpect, Expect, FeedOrder, LoadModel, RecordsBody, RecordsFormat, Request, System,
+    Texts,
     check::load::MAX_UNDER_WAY,
     mistake::Finding,
     nearest::{list, nearest},
     raw,
+    scenario::{RECORD_KEY, RECORD_TIME},
 };
 
 const PATH: [&str; 2] = ["load", "request"];
@@ -38,12 +47,13 @@ pub(crate) fn is_reading(method: &str) -> bool {
 
 pub(crate) fn request(
     checker: &mut Checker<'_>,
-    raw: raw::Request,
+    mut raw: raw::Request,
     system: Option<&System>,
     model: Option<&LoadModel>,
 ) -> Option<RequestTo> {
     let path = |key: &'static str| [PATH[0], PATH[1], key];
-    let method = checker.method_and_path(raw.methods(), &PATH);
+    let texts = texts(checker, &mut raw);
+    let method = checker.method_and_template(raw.methods(), &PATH);
     let name = raw.name.clone().map(|raw::Name(name)| name);
     if let Some(name) = name
         .as_ref()
@@ -87,10 +97,86 @@ pub(crate) fn request(
         path: target,
         headers,
         body: body?,
+        texts: texts?,
         expect,
         timeout: timeout?,
     };
     Some((request, endpoint?))
+}
+
+/// The request's feeds, where its texts have variables; what is wrong with those is reported.
+fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
+    let path = Path::new(&PATH);
+    let given = raw.feeds.take().unwrap_or_default();
+    let feeds = feeds::feeds(checker, given, &path, None);
+    refuse_orders(checker, &feeds, &path);
+    let mut variables = Variables::new(&feeds, Named::Nothing);
+    let mut check = |text: &str, here: &Path| {
+        let written = Written { text, path: here };
+        variables.template(checker, written, &Known::default())
+    };
+    let targets = raw.methods().into_iter();
+    let targets = targets.filter_map(|(key, text)| Some((path.to(key), text.as_ref()?)));
+    let headers = raw.headers.iter().flatten();
+    let headers = headers.map(|(name, value)| (path.to("headers").to(name), value));
+    let body = raw.body.iter().map(|text| (path.to("body"), text));
+    let mut is_template = !feeds.is_empty();
+    let mut fine = true;
+    for (here, text) in targets.chain(headers).chain(body) {
+        is_template |= text.contains("{{");
+        fine &= check(text, &here).is_some();
+    }
+    let used = variables.feeds_used;
+    refuse_stamps(checker, raw);
+    refuse_unused(
+        checker,
+        &feeds,
+        &used,
+        (&path, "the path, a header or the body"),
+    );
+    let feeds: Option<Vec<_>> = feeds.into_iter().map(NamedFeed::whole).collect();
+    let feeds = feeds.filter(|_| fine)?;
+    Some(match is_template {
+        true => Texts::Templates(feeds),
+        false => Texts::Plain,
+    })
+}
+
+/// Each record of a body of records has a key and a time of its own.
+fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
+    if raw.records.is_none() {
+        return;
+    }
+    let headers = raw.headers.iter().flatten().map(|(_, value)| value);
+    let targets = raw
+        .methods()
+        .into_iter()
+        .filter_map(|(_, text)| text.as_ref());
+    let texts: Vec<&String> = headers.chain(targets).collect();
+    for stamp in [RECORD_KEY, RECORD_TIME] {
+        if texts.iter().any(|text| names(text, stamp)) {
+            let what = format!(
+                "{{{{{stamp}}}}} is of a request that is a record, and this one carries load.request.records"
+            );
+            let place = checker.key(&["load", "request", "records"]);
+            checker.report(Finding::new(place, what).expected("one of the two"));
+        }
+    }
+}
+
+/// Requests are made before the load starts, and then sent in turn: nobody knows which user sends which, or when all were sent.
+fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
+    for (place, feed) in feeds.iter().enumerate() {
+        let order = match feed.order {
+            Some(FeedOrder::Once) => "once",
+            Some(FeedOrder::PerUser) => "per_user",
+            Some(FeedOrder::Cycle | FeedOrder::Random) | None => continue,
+        };
+        let here = path.to("feeds").at(place).to("order");
+        let what = format!("{} is {order}, which is for a scenario", here.shown(""));
+        let place = checker.at(&here.steps());
+        checker.report(Finding::new(place, what).expected("cycle or random"));
+    }
 }
 
 fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request, method: Option<&str>) {

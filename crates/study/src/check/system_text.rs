@@ -2,6 +2,8 @@
 
 use indexmap::IndexMap;
 
+use waggle_template::placeholder::{Part, parts, single_name};
+
 use super::{
     Checker, shown,
     system::{MAX_REPLICAS, counts_replicas},
@@ -10,7 +12,6 @@ use crate::{
     Parameter, When,
     mistake::{Finding, Place},
     nearest::{list, nearest},
-    placeholder::{Part, parts, single_name},
     raw,
     texts::secret,
 };

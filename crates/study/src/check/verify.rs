@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use waggle_template::variable::variables;
 
 use super::{
     Checker,
@@ -15,7 +16,6 @@ use crate::{
     mistake::Finding,
     nearest::{list, nearest},
     raw,
-    template::variables,
     tree::quoted,
 };
 
@@ -212,27 +212,27 @@ fn names_are_known(
         return;
     };
     for variable in used {
-        let by = || captured.iter().filter(|one| one.name == variable.name);
+        let by = || captured.iter().filter(|one| one.name == variable);
         if by().any(|one| one.when.follows_from(when)) {
             continue;
         }
         let place = checker.at(path);
         let only: Vec<String> = by().map(|one| one.when.to_string()).collect();
         if !only.is_empty() {
-            let name = quoted(variable.name);
+            let name = quoted(variable);
             let what = format!("{name} is captured only where {}", only.join(", or where "));
             let expected = "the same condition (when) around it";
             checker.report(Finding::new(place, what).expected(expected));
             continue;
         }
-        let what = format!("no earlier step captures {}", quoted(variable.name));
+        let what = format!("no earlier step captures {}", quoted(variable));
         let names = || captured.iter().map(|one| one.name.as_str());
         let expected = if captured.is_empty() {
             "a step before it with capture".to_owned()
         } else {
             list(names())
         };
-        let near = nearest(variable.name, names()).map(str::to_owned);
+        let near = nearest(variable, names()).map(str::to_owned);
         checker.report(Finding::new(place, what).expected(expected).meant(near));
     }
 }

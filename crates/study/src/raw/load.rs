@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{LoadLevel, Name, Rate, Scenario, Size, Span, Status, Think, impl_methods};
+use super::{Feed, LoadLevel, Name, Rate, Scenario, Size, Span, Status, Think, impl_methods};
 
 /// How requests come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -92,7 +92,8 @@ pub(crate) struct LoadStage {
     pub target: Option<LoadLevel>,
 }
 
-/// The request of the load. Its method is the key of its path: exactly one of get, put, post, …
+/// The request of the load. Its method is the key of its path: exactly one of get, put, post, … Path, values of headers and
+/// `body` may have variables: {{feed.column}}, {{random.uuid}}, {{record.key}}.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
@@ -117,6 +118,8 @@ pub(crate) struct Request {
     pub to: Option<String>,
     /// Header fields beside those that every request has.
     pub headers: Option<IndexMap<String, String>>,
+    /// Rows of values: each request takes one of each feed. All requests are made before the load starts.
+    pub feeds: Option<Vec<Feed>>,
     /// The body as it is sent.
     pub body: Option<String>,
     /// The file with the body as it is sent, relative to the study's folder.

@@ -8,6 +8,7 @@ mod places;
 mod planned;
 mod provision;
 mod published;
+mod requests;
 mod scenarios;
 mod schemas;
 mod survival;

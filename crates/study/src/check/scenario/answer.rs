@@ -1,8 +1,11 @@
 //! What is looked for in an answer: captures and checks.
 
-use super::{Flows, path::Path, variables::Known};
+use super::Flows;
 use crate::{
-    Capture, CheckOf, Condition, Found, StepCheck, check::Checker, mistake::Finding, raw,
+    Capture, CheckOf, Condition, Found, StepCheck,
+    check::{Checker, path::Path, variables::Known},
+    mistake::Finding,
+    raw,
     tree::quoted,
 };
 

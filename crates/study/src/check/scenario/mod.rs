@@ -1,19 +1,18 @@
 //! The scenario of the load: its feeds, its flows, and whether every variable has a value when it is used.
 
 mod answer;
-mod feeds;
-mod path;
+mod names;
 mod step;
-mod variables;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use self::{
-    feeds::NamedFeed,
+use super::{
+    Checker,
+    feeds::{self, NamedFeed, refuse_unused},
     path::Path,
-    variables::{Known, captured_below},
+    request::RESERVED_NAMES,
+    variables::{Known, Named, Variables},
 };
-use super::{Checker, request::RESERVED_NAMES};
 use crate::{
     Action, Feed, Flow, LoadModel, OnFailure, Scenario,
     mistake::{Finding, Place},
@@ -50,16 +49,15 @@ pub(crate) fn scenario(
     }
     let mut flows = Flows {
         checker,
-        feeds: &feeds,
+        variables: Variables::new(&feeds, Named::Captures),
         scenario: name.as_deref(),
         on_failure,
         steps: Vec::new(),
         requests: HashMap::new(),
-        feeds_used: HashSet::new(),
     };
     let checked = flows.all(raw.flows?, &path.to("flows"));
-    let (steps, used) = (flows.steps, flows.feeds_used);
-    refuse_unused(checker, &feeds, &used, &path);
+    let (steps, used) = (flows.steps, flows.variables.feeds_used);
+    refuse_unused(checker, &feeds, &used, (&path, "a step"));
     if steps.len() > MAX_STEPS {
         let what = format!("the scenario has {} steps", steps.len());
         let place = checker.key(&path.to("flows").steps());
@@ -106,30 +104,10 @@ fn refuse_reserved(checker: &mut Checker<'_>, name: &str, path: &Path) {
     }
 }
 
-fn refuse_unused(
-    checker: &mut Checker<'_>,
-    feeds: &[NamedFeed],
-    used: &HashSet<String>,
-    path: &Path,
-) {
-    for (place, feed) in feeds.iter().enumerate() {
-        if !feed.name.is_empty() && !used.contains(&feed.name) {
-            let what = format!("feed {} is used nowhere", feed.name);
-            let columns = feed.table.as_ref().map(|table| &table.columns[..]);
-            let column = columns
-                .and_then(<[_]>::first)
-                .map_or("column", String::as_str);
-            let expected = format!("{{{{{}.{column}}}}} in a step", feed.name);
-            let here = path.to("feeds").at(place).to("name");
-            checker.report(Finding::new(checker.at(&here.steps()), what).expected(expected));
-        }
-    }
-}
-
 /// The flows while they are checked.
 struct Flows<'c, 'a> {
     checker: &'c mut Checker<'a>,
-    feeds: &'c [NamedFeed],
+    variables: Variables<'c>,
     /// The scenario's own name, which no step may have.
     scenario: Option<&'c str>,
     on_failure: OnFailure,
@@ -137,7 +115,6 @@ struct Flows<'c, 'a> {
     steps: Vec<String>,
     /// What the first step of each name sends.
     requests: HashMap<String, step::Sends>,
-    feeds_used: HashSet<String>,
 }
 
 impl Flows<'_, '_> {
@@ -196,6 +173,16 @@ impl Flows<'_, '_> {
             .collect();
         all.into_iter().collect()
     }
+}
+
+/// Every variable that is captured by steps or steps within them.
+fn captured_below(steps: &[raw::Step]) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in steps {
+        found.extend(step.capture.iter().flatten().map(|(name, _)| name.clone()));
+        found.extend(captured_below(step.steps.as_deref().unwrap_or_default()));
+    }
+    found
 }
 
 fn sends(action: &Action) -> bool {

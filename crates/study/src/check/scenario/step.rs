@@ -1,16 +1,13 @@
 //! One step of a flow: a request, a pause, or steps that are repeated.
 
-use super::{
-    Flows,
-    path::Path,
-    refuse_reserved,
-    variables::{Known, captured_below},
-};
+use super::{Flows, captured_below, refuse_reserved};
 use crate::{
     Action, OnFailure, Step,
     check::{
         load::think,
+        path::Path,
         request::{TIMEOUT, TIMEOUT_BOUNDS, expect, is_reading},
+        variables::Known,
     },
     mistake::Finding,
     nearest::list,

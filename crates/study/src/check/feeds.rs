@@ -1,6 +1,6 @@
-//! Feeds: rows from a file or from the scenario itself.
+//! Feeds: rows from a file or from the study itself.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::path::Path;
 use crate::{
@@ -8,22 +8,22 @@ use crate::{
     nearest::list, raw, tree::quoted,
 };
 
-/// Most feeds of a scenario.
+/// Most feeds of a load.
 const MAX_FEEDS: usize = 32;
 /// First parts of the variables that the load makes itself.
-pub(super) const OWN_FIRST: [&str; 2] = ["random", "record"];
+pub(crate) const OWN_FIRST: [&str; 2] = ["random", "record"];
 
 /// A feed, as far as it could be read.
-pub(super) struct NamedFeed {
+pub(crate) struct NamedFeed {
     /// Empty where it is not known.
-    pub(super) name: String,
-    order: Option<FeedOrder>,
+    pub(crate) name: String,
+    pub(crate) order: Option<FeedOrder>,
     from: Option<String>,
-    pub(super) table: Option<Arc<FeedTable>>,
+    pub(crate) table: Option<Arc<FeedTable>>,
 }
 
 impl NamedFeed {
-    pub(super) fn whole(self) -> Option<Feed> {
+    pub(crate) fn whole(self) -> Option<Feed> {
         Some(Feed {
             name: self.name,
             order: self.order?,
@@ -33,7 +33,7 @@ impl NamedFeed {
     }
 }
 
-pub(super) fn feeds(
+pub(crate) fn feeds(
     checker: &mut Checker<'_>,
     raw: Vec<raw::Feed>,
     path: &Path,
@@ -41,7 +41,7 @@ pub(super) fn feeds(
 ) -> Vec<NamedFeed> {
     let path = path.to("feeds");
     if raw.len() > MAX_FEEDS {
-        let what = format!("the scenario has {} feeds", raw.len());
+        let what = format!("{} has {} feeds", path.shown(""), raw.len());
         let place = checker.key(&path.steps());
         checker.report(Finding::new(place, what).expected(format!("at most {MAX_FEEDS}")));
     }
@@ -183,4 +183,25 @@ fn from_rows(
         }
     }
     fine.then(|| Arc::new(table))
+}
+
+/// Reports the feeds that no variable names; `used_in` is where one could.
+pub(crate) fn refuse_unused(
+    checker: &mut Checker<'_>,
+    feeds: &[NamedFeed],
+    used: &HashSet<String>,
+    (path, used_in): (&Path, &str),
+) {
+    for (place, feed) in feeds.iter().enumerate() {
+        if !feed.name.is_empty() && !used.contains(&feed.name) {
+            let what = format!("feed {} is used nowhere", feed.name);
+            let columns = feed.table.as_ref().map(|table| &table.columns[..]);
+            let column = columns
+                .and_then(<[_]>::first)
+                .map_or("column", String::as_str);
+            let expected = format!("{{{{{}.{column}}}}} in {used_in}", feed.name);
+            let here = path.to("feeds").at(place).to("name");
+            checker.report(Finding::new(checker.at(&here.steps()), what).expected(expected));
+        }
+    }
 }

@@ -1,26 +1,26 @@
-//! Which variables a step may use: what earlier steps of its flow captured, and columns of feeds.
+//! Which variables a text may use: columns of feeds, the load's own, and in a scenario what earlier steps captured.
 
-use super::{Flows, feeds::OWN_FIRST, path::Path};
+use std::collections::HashSet;
+
+use waggle_template::variable::{SlipKind, variables, without_variables};
+
+use super::{
+    Checker,
+    feeds::{NamedFeed, OWN_FIRST},
+    path::Path,
+};
 use crate::{
-    Condition,
     mistake::Finding,
     nearest::{list, nearest},
-    raw,
     scenario::{RECORD_KEY, RECORD_TIME},
-    template::{SlipKind, names, variables},
 };
 
 /// Variables that the load makes itself. The load is not known here; a test of the program uses each of them.
 const OWN: [&str; 4] = ["random.uuid", RECORD_KEY, "record.run", RECORD_TIME];
 
-/// Those of them that a check may only name where the step sends them: nobody else knows them.
-const STAMPS: [&str; 2] = [RECORD_KEY, RECORD_TIME];
-
-/// Names that the load has for itself, and nothing can be captured under.
-const OF_THE_LOAD: [&str; 3] = ["session", "user", "round"];
-
-/// What is known at a place of a flow.
-pub(super) struct Known {
+/// What is known at a place of a flow; of a request that is always the same, nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
     /// Captured so far.
     captured: Vec<String>,
     /// Captured anywhere in the flow.
@@ -28,86 +28,89 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn new(anywhere: Vec<String>) -> Self {
+    pub(crate) fn new(anywhere: Vec<String>) -> Self {
         Self {
             captured: Vec::new(),
             anywhere,
         }
     }
 
-    pub(super) fn capture(&mut self, variable: &str) {
+    pub(crate) fn capture(&mut self, variable: &str) {
         self.captured.push(variable.to_owned());
     }
 }
 
-/// Every variable that is captured by steps or steps within them.
-pub(super) fn captured_below(steps: &[raw::Step]) -> Vec<String> {
-    let mut found = Vec::new();
-    for step in steps {
-        found.extend(step.capture.iter().flatten().map(|(name, _)| name.clone()));
-        found.extend(captured_below(step.steps.as_deref().unwrap_or_default()));
-    }
-    found
+/// What texts can name beside columns of feeds and the load's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// What earlier steps of the flow captured.
+    Captures,
+    /// Nothing: the text is of a request that is always the same.
+    Nothing,
 }
 
-impl Flows<'_, '_> {
+/// The feeds whose columns texts can name, and those that were named.
+pub(crate) struct Variables<'a> {
+    feeds: &'a [NamedFeed],
+    named: Named,
+    pub(crate) feeds_used: HashSet<String>,
+}
+
+/// A text, or a name in it, and where it is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) path: &'t Path,
+}
+
+impl<'a> Variables<'a> {
+    pub(crate) fn new(feeds: &'a [NamedFeed], named: Named) -> Self {
+        Self {
+            feeds,
+            named,
+            feeds_used: HashSet::new(),
+        }
+    }
+
     /// Reports what is wrong with the variables of a text; gives the text with a letter in place of each.
-    pub(super) fn template(&mut self, text: &str, path: &Path, known: &Known) -> Option<String> {
-        match variables(text) {
-            Ok(found) => {
+    pub(crate) fn template(
+        &mut self,
+        checker: &mut Checker<'_>,
+        written: Written<'_>,
+        known: &Known,
+    ) -> Option<String> {
+        let path = written.path;
+        match variables(written.text) {
+            Ok(names) => {
                 let mut fine = true;
-                for variable in &found {
-                    fine &= self.variable(variable.name, path, known);
+                for text in names {
+                    fine &= self.variable(checker, Written { text, path }, known);
                 }
-                fine.then(|| crate::template::without_variables(text, &found))
+                without_variables(written.text).filter(|_| fine)
             }
             Err(slip) => {
-                let (what, expected) = match slip.what {
+                let (what, expected) = match slip.kind {
                     SlipKind::NotClosed => ("a {{ without its }}".to_owned(), "{{variable}}"),
                     SlipKind::NoName(name) => (
                         format!("{name:?} is no name of a variable"),
                         "letters, digits, - and _ between {{ and }}; {{{{ for two braces",
                     ),
                 };
-                let place = self.checker.at(&path.steps());
-                self.checker
-                    .report(Finding::new(place, what).expected(expected));
+                let place = checker.at(&path.steps());
+                checker.report(Finding::new(place, what).expected(expected));
                 None
             }
         }
     }
 
-    /// Reports a stamp in the condition of a check that stands in nothing which the step sends.
-    pub(super) fn refuse_unsent(&mut self, condition: &Condition, sent: &[&str], path: &Path) {
-        let (text, key) = match condition {
-            Condition::Equals(text) => (text, "equals"),
-            Condition::Contains(text) => (text, "contains"),
-            Condition::Exists | Condition::Matches(_) => return,
-        };
-        for stamp in STAMPS {
-            if names(text, stamp) && !sent.iter().any(|sent| names(sent, stamp)) {
-                let what = format!("{{{{{stamp}}}}} is in nothing that this step sends");
-                let place = self.checker.at(&path.to(key).steps());
-                let expected = "a variable that the step's path, headers or body name";
-                self.checker
-                    .report(Finding::new(place, what).expected(expected));
-            }
-        }
-    }
-
-    /// Reports a capture under a name that is not free.
-    pub(super) fn refuse_own(&mut self, name: &str, path: &Path) {
-        if OF_THE_LOAD.contains(&name) {
-            let what = format!("nothing can be captured as {name:?}: the load has that name");
-            let place = self.checker.key(&path.steps());
-            self.checker
-                .report(Finding::new(place, what).expected("another name"));
-        }
-    }
-
     /// Whether a variable has a value here; reports it where not.
-    fn variable(&mut self, name: &str, path: &Path, known: &Known) -> bool {
-        let place = self.checker.at(&path.steps());
+    fn variable(
+        &mut self,
+        checker: &mut Checker<'_>,
+        Written { text: name, path }: Written<'_>,
+        known: &Known,
+    ) -> bool {
+        let place = checker.at(&path.steps());
         let finding = match name.split_once('.') {
             _ if OWN.contains(&name) => None,
             Some((feed, column)) => {
@@ -125,8 +128,7 @@ impl Flows<'_, '_> {
         let Some((what, expected, meant)) = finding else {
             return true;
         };
-        self.checker
-            .report(Finding::new(place, what).expected(expected).meant(meant));
+        checker.report(Finding::new(place, what).expected(expected).meant(meant));
         false
     }
 
@@ -141,10 +143,10 @@ impl Flows<'_, '_> {
             }))
             .collect();
         let words = || names.iter().map(String::as_str);
-        let expected = if names.is_empty() {
-            "a variable that an earlier step of this flow captures".to_owned()
-        } else {
-            list(words())
+        let expected = match self.named {
+            _ if !names.is_empty() => list(words()),
+            Named::Captures => "a variable that an earlier step of this flow captures".to_owned(),
+            Named::Nothing => "{{feed.column}} of one of its feeds".to_owned(),
         };
         // A feed's column whose feed was left out is near enough.
         let of_feed = words().find(|word| {
