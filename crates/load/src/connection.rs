@@ -12,31 +12,10 @@ use rustix::{
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
 };
 
-use crate::{judge::Agreement, layers::Layers, reader::Reader, recorder::Instants};
+use crate::{flight::Flight, judge::Agreement, layers::Layers, reader::Reader};
 
 /// Room for unsent bytes that a connection keeps once they are gone; more is given back.
 const UNSENT_ROOM_BYTES: usize = 1024 * 1024;
-
-/// A request that was sent and whose answer is not whole yet.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Flight {
-    pub(crate) due: u64,
-    pub(crate) sent: u64,
-    /// In the account.
-    pub(crate) index: u64,
-    pub(crate) is_head: bool,
-}
-
-impl Flight {
-    #[inline]
-    pub(crate) fn until(&self, done: u64) -> Instants {
-        Instants {
-            due: self.due,
-            sent: self.sent,
-            done,
-        }
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct Connection {

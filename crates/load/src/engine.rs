@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::Ordering,
         mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TryRecvError},
     },
     thread::JoinHandle,
@@ -19,6 +19,7 @@ use crate::{
     merge::Merger,
     recorder::{Exchange, Slice},
     share::{Share, due_of, shares},
+    shared::Shared,
     worker::{End, Worker},
 };
 
@@ -39,17 +40,6 @@ pub struct Running {
 /// Stops a run from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<Shared>);
-
-/// All that workers share while they run.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) stop: AtomicBool,
-    account_full: AtomicBool,
-    /// When a connection of any worker was open last, in nanoseconds since the start of the run.
-    last_open: AtomicU64,
-    /// For how long no connection was open, where that has ended the run.
-    unconnected_ns: AtomicU64,
-}
 
 #[derive(Debug)]
 struct Collector {
@@ -270,13 +260,6 @@ impl Running {
     }
 }
 
-/// How long a run may go on without any open connection; `None`: until its time is over.
-pub(crate) fn unconnected_at_most(job: &Job) -> Option<Duration> {
-    let limits = &job.limits;
-    let time = limits.request_timeout.saturating_add(limits.unconnected);
-    job.requests_at_most.map(|_| time)
-}
-
 impl Drop for Running {
     fn drop(&mut self) {
         self.shared.stop();
@@ -287,32 +270,6 @@ impl Stop {
     /// No new requests from now on.
     pub fn stop(&self) {
         self.0.stop();
-    }
-}
-
-impl Shared {
-    fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// A connection was open at this instant.
-    pub(crate) fn is_open(&self, now: u64) {
-        self.last_open.fetch_max(now, Ordering::Relaxed);
-    }
-
-    /// Ends the run for all workers where none has had an open connection for as long as `most`.
-    pub(crate) fn end_unconnected(&self, now: u64, most: u64) {
-        let time = now.saturating_sub(self.last_open.load(Ordering::Relaxed));
-        if time >= most {
-            self.unconnected_ns.store(time, Ordering::Relaxed);
-            self.stop();
-        }
-    }
-
-    /// An account has reached its limit, which ends the run for all workers.
-    pub(crate) fn account_is_full(&self) {
-        self.account_full.store(true, Ordering::Relaxed);
-        self.stop();
     }
 }
 

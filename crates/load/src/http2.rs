@@ -24,7 +24,7 @@ use h2::{
 pub use request::RequestError;
 pub(crate) use request::Requests;
 
-use crate::{Failure, connection::Flight, head::ReadLimits, judge::Judge};
+use crate::{Failure, flight::Flight, head::ReadLimits, judge::Judge};
 use pipe::Pipe;
 use ready::Ready;
 use stream::Stream;

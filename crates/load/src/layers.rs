@@ -4,7 +4,7 @@
 
 use crate::{
     HandshakeFailure, Protocol, Tls, Transport,
-    connection::Flight,
+    flight::Flight,
     head::ReadLimits,
     http2::{self, Requests},
     tls::{self, SEALED_BYTES, alpn},

@@ -21,9 +21,9 @@ const FILES_MAX: usize = 3;
 
 /// Crates that have larger circles from before the rule: how many of their files may be in such. The numbers only go down.
 const ALLOWED: [(&str, usize); 5] = [
-    ("waggle-load", 18),
+    ("waggle-load", 10),
     ("waggle-report", 5),
-    ("waggle-runner", 12),
+    ("waggle-runner", 7),
     ("waggle-stats", 4),
     ("waggle-study", 4),
 ];

@@ -10,7 +10,7 @@ use h2::{Reason, RecvStream, SendStream, client::ResponseFuture};
 
 use crate::{
     Failure,
-    connection::Flight,
+    flight::Flight,
     judge::{Agreement, Judge},
     reader::Answer,
 };

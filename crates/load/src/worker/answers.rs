@@ -3,7 +3,8 @@
 use super::Worker;
 use crate::{
     Account, Failure, HandshakeFailure, State,
-    connection::{Flight, Phase, Received},
+    connection::{Phase, Received},
+    flight::Flight,
     reader::{AtClose, Event},
     recorder::Recorder,
     scenario::Whole,

@@ -3,7 +3,8 @@
 use super::Worker;
 use crate::{
     account::NO_RECORD,
-    connection::{Connection, Flight, Sent},
+    connection::{Connection, Sent},
+    flight::Flight,
     recorder::Due,
 };
 

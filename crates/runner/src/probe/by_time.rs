@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use waggle_study::{ProbeAsk, Rows};
 
 use super::{
-    Following, ProbeError,
     csv::{Csv, CsvLine},
+    following::{Following, ProbeError},
     frontier::{Depth, Frontier, Stretches},
     lines::{Lines, Markers, RowStamp},
     notes::{Notes, Noticed, Sight},

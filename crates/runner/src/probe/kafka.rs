@@ -24,7 +24,7 @@ use rdkafka::{
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Following, ProbeError,
+    following::{Following, ProbeError},
     lines::Markers,
     notes::{Notes, Noticed, Sight},
     offset::markers,

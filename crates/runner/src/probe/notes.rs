@@ -3,10 +3,9 @@
 use tokio::sync::watch;
 
 use super::{
-    Following,
     delays::{Delays, Window},
+    following::{Following, nanoseconds},
     lines::RowStamp,
-    nanoseconds,
     seen::{Fate, Seen},
 };
 use crate::clock::Clock;

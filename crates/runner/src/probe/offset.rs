@@ -4,7 +4,7 @@ use tokio::time::Instant;
 use waggle_study::Rows;
 
 use super::{
-    Following,
+    following::Following,
     lines::{Lines, Markers, Marks},
     notes::{Notes, Noticed},
     pace::Pace,

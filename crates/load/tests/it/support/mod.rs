@@ -27,7 +27,7 @@ pub(crate) fn get() -> Prepared {
     }
 }
 
-/// A job of GETs that ends after two minutes at the latest.
+/// A job of GETs that ends after ten minutes at the latest.
 pub(crate) fn job(address: SocketAddr, model: Model) -> Job {
     Job {
         name: "get".to_owned(),
@@ -44,7 +44,7 @@ pub(crate) fn job(address: SocketAddr, model: Model) -> Job {
         limits: Limits::default(),
         workers: vec![None],
         interval: Duration::from_millis(50),
-        at_most: Duration::from_secs(120),
+        at_most: Duration::from_secs(600),
         requests_at_most: None,
         account_at_most: None,
         seed: 7,

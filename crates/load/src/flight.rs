@@ -1,0 +1,24 @@
+//! A request under way: when it was due and sent, and its place in the account.
+
+use crate::recorder::Instants;
+
+/// A request that was sent and whose answer is not whole yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flight {
+    pub(crate) due: u64,
+    pub(crate) sent: u64,
+    /// In the account.
+    pub(crate) index: u64,
+    pub(crate) is_head: bool,
+}
+
+impl Flight {
+    #[inline]
+    pub(crate) fn until(&self, done: u64) -> Instants {
+        Instants {
+            due: self.due,
+            sent: self.sent,
+            done,
+        }
+    }
+}
