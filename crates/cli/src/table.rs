@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use waggle_analysis::ThresholdOutcome;
 use waggle_report::{
-    CellRow, StepRow, Written,
+    Written,
     wording::{answer, text, warnings},
 };
 
@@ -37,16 +36,7 @@ pub(crate) fn duration(duration: Duration) -> String {
 /// What is said at the end of a run: the question's answer, a row a cell, thresholds, where the report lies.
 pub(crate) fn closing(written: &Written) -> String {
     let model = &written.model;
-    let mut parts: Vec<String> = searches(model).into_iter().collect();
-    parts.push(cells(
-        &waggle_report::cell_columns(model),
-        &heads(model),
-        &waggle_report::cell_rows(model),
-    ));
-    let steps = waggle_report::step_rows(model);
-    if !steps.is_empty() {
-        parts.push(self::steps(&heads(model), &steps));
-    }
+    let mut parts = vec![waggle_report::terminal(model)];
     let warnings = warnings::sentences(model);
     parts.extend(warnings.iter().map(|warning| format!("note: {warning}")));
     parts.extend(model.thresholds.iter().map(threshold));
@@ -73,91 +63,6 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
         outcome.cells.len(),
         first.cell
     )
-}
-
-fn heads(model: &waggle_analysis::Model) -> Vec<String> {
-    model
-        .factors
-        .iter()
-        .map(|factor| factor.name.clone())
-        .collect()
-}
-
-/// The answers of a run that searches.
-fn searches(model: &waggle_analysis::Model) -> Option<String> {
-    let rows = waggle_report::search_rows(model)?;
-    let mut table = plain_table();
-    let heads = heads(model);
-    table.set_header(
-        heads
-            .iter()
-            .map(String::as_str)
-            .chain(waggle_report::SEARCH_COLUMNS),
-    );
-    for row in &rows {
-        let figures = [&row.holds, &row.fails, &row.trials, &row.end];
-        table.add_row(row.levels.iter().chain(figures));
-    }
-    let last = heads.len() + waggle_report::SEARCH_COLUMNS.len() - 1;
-    for column in table.column_iter_mut().take(last) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    Some(format!("{table}\n\neach at the highest level that holds:"))
-}
-
-/// Each step of a scenario; its name stands left, numbers to the right.
-fn steps(factors: &[String], rows: &[StepRow]) -> String {
-    let mut table = plain_table();
-    let heads = factors.iter().map(String::as_str);
-    table.set_header(heads.chain(waggle_report::STEP_COLUMNS));
-    for row in rows {
-        table.add_row(row.levels.iter().chain(&row.fields));
-    }
-    for (place, column) in table.column_iter_mut().enumerate() {
-        if place != factors.len() {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.to_string()
-}
-
-fn plain_table() -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .remove_style(TableComponent::HorizontalLines)
-        .remove_style(TableComponent::MiddleIntersections)
-        .set_content_arrangement(ContentArrangement::Disabled);
-    table
-}
-
-/// The table itself; numbers stand to the right.
-fn cells(columns: &[&str], factors: &[String], rows: &[CellRow]) -> String {
-    let mut table = plain_table();
-    table.set_header(
-        factors
-            .iter()
-            .map(String::as_str)
-            .chain(columns.iter().copied()),
-    );
-    for row in rows {
-        let figures = [
-            &row.goodput,
-            &row.response_p50,
-            &row.response_p99,
-            &row.response_max,
-            &row.errors,
-            &row.delivered,
-            &row.missing,
-            &row.verdict,
-        ];
-        table.add_row(row.levels.iter().chain(figures));
-    }
-    let last = factors.len() + columns.len() - 1;
-    for column in table.column_iter_mut().take(last) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
 }
 
 #[cfg(test)]

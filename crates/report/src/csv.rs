@@ -6,49 +6,35 @@
 mod effects;
 mod order;
 mod text;
+mod written;
 
 pub use effects::effects;
 use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Subject};
 
-use crate::tables::{Align, Field, Head, Table};
+use crate::table::{self, Field, Table};
 use text::Text;
 use waggle_analysis::{Model, TrialModel, in_trial};
+use written::written;
 
 /// The table of trials, by cell and repetition.
 #[must_use]
 pub fn csv(model: &Model) -> String {
-    let columns = columns(model);
-    let mut out = String::new();
-    line(&mut out, columns.iter().map(|column| column.head.clone()));
-    for trial in &model.trials {
-        line(
-            &mut out,
-            columns.iter().map(|column| column.field(model, trial)),
-        );
-    }
-    out
+    written(&table(model))
 }
 
-/// The same as a table for the page, where every number must stand without scripts.
+/// The same as a value, also for the page, where every number must stand without scripts.
 pub(crate) fn table(model: &Model) -> Table {
-    let columns = columns(model);
-    let fields = |trial: &TrialModel| {
-        let fields = columns.iter().map(|column| column.field(model, trial));
-        fields.map(Field::plain).collect()
-    };
-    Table {
-        id: Some("every"),
-        title: None,
-        caption: "Every number of every trial, as in tables.csv".to_owned(),
-        heads: columns
-            .iter()
-            .map(|column| Head {
-                text: column.head.clone(),
-                align: Align::Right,
-            })
-            .collect(),
-        rows: model.trials.iter().map(fields).collect(),
-    }
+    let columns = columns(model).into_iter().map(|column| {
+        table::Column::numbers(column.head.clone(), move |trial: &&TrialModel| {
+            Field::plain(column.field(model, trial))
+        })
+    });
+    Table::new(
+        "every",
+        "Every number of every trial, as in tables.csv",
+        columns.collect(),
+        &model.trials,
+    )
 }
 
 struct Column<'a> {
@@ -201,28 +187,6 @@ fn different<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         }
     }
     all
-}
-
-fn line(out: &mut String, fields: impl Iterator<Item = String>) {
-    for (place, field) in fields.enumerate() {
-        if place > 0 {
-            out.push(',');
-        }
-        out.push_str(&quoted(field));
-    }
-    out.push('\n');
-}
-
-/// RFC 4180; and a leading sign that a spreadsheet would run as a formula is kept from it.
-fn quoted(field: String) -> String {
-    let formula =
-        field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
-    let field = if formula { format!("'{field}") } else { field };
-    if field.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field
-    }
 }
 
 /// Six decimals at most: a table of results, not of rounding noise.

@@ -2,7 +2,7 @@
 
 use waggle_stats::Verdict;
 
-use crate::tables::{Field, Table};
+use crate::table::{Field, Table};
 
 /// The whole report.
 pub(crate) struct Document {

@@ -1,4 +1,4 @@
-//! Results → one self-contained page, Markdown, CSV, and the rows of the terminal's table.
+//! Results → one self-contained page, Markdown, CSV, and the terminal's tables.
 //!
 //! It lays out what `waggle-analysis` found; it judges nothing, and two writers never compute the same number twice.
 
@@ -8,9 +8,10 @@ mod document;
 mod facts;
 mod html;
 mod markdown;
-mod rows;
 mod sections;
+mod table;
 mod tables;
+mod terminal;
 pub mod wording;
 mod write;
 
@@ -19,8 +20,5 @@ use wording::{text, words};
 pub use csv::{csv, effects as effects_csv};
 pub use html::html;
 pub use markdown::markdown;
-pub use rows::{
-    CellRow, SEARCH_COLUMNS, STEP_COLUMNS, SearchRow, StepRow, cell_columns, cell_rows,
-    search_rows, step_rows,
-};
+pub use terminal::terminal;
 pub use write::{ReportError, Written, write_all};

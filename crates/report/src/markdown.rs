@@ -3,7 +3,7 @@
 use crate::{
     document::{Block, Failure, Opening, Section, Term},
     sections::document,
-    tables::{Align, Field, FieldKind, Table},
+    table::{Align, Field, Mark, Table},
     words,
 };
 use waggle_analysis::Model;
@@ -88,7 +88,7 @@ fn term(term: &Term) -> String {
     let code = term.code.as_ref().map(|code| format!(" (`{code}`)"));
     format!(
         "**{}**{}: {}",
-        escaped(&term.name.text),
+        escaped(&term.name.text()),
         code.unwrap_or_default(),
         escaped(&term.meaning)
     )
@@ -130,25 +130,23 @@ const EVEN: &str = "the interval holds that there is no difference";
 const CHANCE: &str = "may be chance; the page says how likely";
 
 fn shown(field: &Field, notes: &mut Vec<&str>) -> String {
-    let text = match &field.range {
-        Some(range) => format!("{} ({range})", field.text),
-        None => field.text.clone(),
+    let text = match field.aside() {
+        Some(aside) => format!("{} ({aside})", field.text()),
+        None => field.text().into_owned(),
     };
-    let note = match &field.kind {
-        FieldKind::Thin(_) => Some(THIN),
-        FieldKind::Chance(_) => Some(CHANCE),
-        FieldKind::Even => Some(EVEN),
-        _ => None,
+    let note = match &field.mark {
+        Mark::Thin(_) => Some(THIN),
+        Mark::Chance(_) => Some(CHANCE),
+        Mark::Even => Some(EVEN),
+        Mark::Plain | Mark::Verdict | Mark::Bad => None,
     };
     if let Some(note) = note.filter(|note| !notes.contains(note)) {
         notes.push(note);
     }
-    match &field.kind {
-        FieldKind::Thin(_) | FieldKind::Chance(_) | FieldKind::Even => {
-            format!("{}\\*", escaped(&text))
-        }
-        FieldKind::Bad => format!("**{}**", escaped(&text)),
-        FieldKind::Plain | FieldKind::Verdict => escaped(&text),
+    match &field.mark {
+        Mark::Thin(_) | Mark::Chance(_) | Mark::Even => format!("{}\\*", escaped(&text)),
+        Mark::Bad => format!("**{}**", escaped(&text)),
+        Mark::Plain | Mark::Verdict => escaped(&text),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::numbers::{DIGITS, estimate, rounded};
-use crate::{rows, text, words};
+use crate::{text, wording, words};
 use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
 
 /// Digits of a quantile.
@@ -59,7 +59,7 @@ impl<'a> Cell<'a> {
             levels: model.factors.iter().map(level).collect(),
             verdict: cell.verdict.map_or("not run", words::verdict),
             believed: cell.verdict.is_some_and(words::may_be_believed),
-            shown: rows::verdict(cell),
+            shown: wording::cell::verdict(cell),
             goodput: cell.goodput.as_ref().map(|of| estimate(of, DIGITS)),
             p50: percentile(&cell.response.p50),
             p99: percentile(&cell.response.p99),

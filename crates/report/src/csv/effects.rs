@@ -3,42 +3,77 @@
 
 use waggle_stats::{Estimate, Source};
 
-use super::line;
+use super::written::written;
+use crate::table::{Column, Field, Table};
 use waggle_analysis::{EffectsModel, OutcomeEffects};
-
-const HEADS: [&str; 15] = [
-    "outcome",
-    "what",
-    "factor",
-    "level",
-    "against",
-    "other_factor",
-    "other_level",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "trials",
-    "share",
-    "degrees",
-    "residual_degrees",
-    "p_value",
-];
 
 /// The table of effects.
 #[must_use]
 pub fn effects(effects: &EffectsModel) -> String {
-    let mut out = String::new();
-    line(&mut out, HEADS.into_iter().map(str::to_owned));
-    for outcome in &effects.outcomes {
+    let rows = effects.outcomes.iter().flat_map(|outcome| {
         let rows = shares(effects, outcome)
             .into_iter()
             .chain(levels(effects, outcome))
             .chain(comparisons(effects, outcome));
-        for row in rows {
-            line(&mut out, row.fields(outcome).into_iter());
-        }
-    }
-    out
+        rows.map(move |row| (outcome, row))
+    });
+    let caption = "Shares of the variation, levels and comparisons, in full";
+    written(&Table::new("effects", caption, columns(), rows))
+}
+
+/// A row with the outcome that it is about.
+type OfOutcome<'a> = (&'a OutcomeEffects, Row<'a>);
+
+fn columns<'a>() -> Vec<Column<'a, OfOutcome<'a>>> {
+    let interval = |row: &Row<'_>| row.ratio.and_then(|ratio| ratio.interval);
+    vec![
+        Column::words("outcome", |(outcome, _): &OfOutcome<'_>| {
+            Field::plain(&outcome.column)
+        }),
+        text("what", |row| row.what),
+        text("factor", |row| row.factor),
+        text("level", |row| row.level),
+        text("against", |row| row.against),
+        text("other_factor", |row| row.other.0),
+        text("other_level", |row| row.other.1),
+        number("ratio", |row| row.ratio.map(|ratio| ratio.point)),
+        number("ratio_low", move |row| interval(row).map(|(low, _)| low)),
+        number("ratio_high", move |row| interval(row).map(|(_, high)| high)),
+        count("trials", |row| row.ratio.map(|ratio| ratio.count)),
+        number("share", |row| row.share.map(|(share, ..)| share)),
+        count("degrees", |row| row.share.map(|(_, degrees, _)| degrees)),
+        Column::numbers("residual_degrees", |(outcome, _): &OfOutcome<'_>| {
+            Field::plain(outcome.degrees.to_string())
+        }),
+        number("p_value", |row| row.share.and_then(|(.., chance)| chance)),
+    ]
+}
+
+fn text<'a>(
+    head: &str,
+    pick: impl for<'r> Fn(&'r Row<'a>) -> &'r str + 'a,
+) -> Column<'a, OfOutcome<'a>> {
+    Column::words(head, move |(_, row): &OfOutcome<'a>| {
+        Field::plain(pick(row))
+    })
+}
+
+fn number<'a>(
+    head: &str,
+    pick: impl Fn(&Row<'a>) -> Option<f64> + 'a,
+) -> Column<'a, OfOutcome<'a>> {
+    Column::numbers(head, move |(_, row): &OfOutcome<'a>| {
+        Field::plain(pick(row).map(digits).unwrap_or_default())
+    })
+}
+
+fn count<'a>(
+    head: &str,
+    pick: impl Fn(&Row<'a>) -> Option<usize> + 'a,
+) -> Column<'a, OfOutcome<'a>> {
+    Column::numbers(head, move |(_, row): &OfOutcome<'a>| {
+        Field::plain(pick(row).map(|one| one.to_string()).unwrap_or_default())
+    })
 }
 
 /// One row; what does not apply is empty.
@@ -52,31 +87,6 @@ struct Row<'a> {
     ratio: Option<Estimate>,
     /// Share, degrees of freedom, p.
     share: Option<(f64, usize, Option<f64>)>,
-}
-
-impl Row<'_> {
-    fn fields(&self, outcome: &OutcomeEffects) -> [String; 15] {
-        let number = |value: Option<f64>| value.map(digits).unwrap_or_default();
-        let ends = self.ratio.and_then(|ratio| ratio.interval);
-        let count = |value: Option<usize>| value.map(|one| one.to_string()).unwrap_or_default();
-        [
-            outcome.column.clone(),
-            self.what.to_owned(),
-            self.factor.to_owned(),
-            self.level.to_owned(),
-            self.against.to_owned(),
-            self.other.0.to_owned(),
-            self.other.1.to_owned(),
-            number(self.ratio.map(|ratio| ratio.point)),
-            number(ends.map(|(low, _)| low)),
-            number(ends.map(|(_, high)| high)),
-            count(self.ratio.map(|ratio| ratio.count)),
-            number(self.share.map(|(share, ..)| share)),
-            count(self.share.map(|(_, degrees, _)| degrees)),
-            outcome.degrees.to_string(),
-            number(self.share.and_then(|(.., chance)| chance)),
-        ]
-    }
 }
 
 /// Six digits that count, however small the number.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::tables::{Align, Field, FieldKind, Table};
+use crate::table::{Align, Field, Mark, Table};
 
 pub(super) fn table(table: &Table) -> Markup {
     html! {
@@ -50,18 +50,18 @@ fn class(align: Align) -> Option<&'static str> {
 }
 
 pub(super) fn field(field: &Field) -> Markup {
-    let text = &field.text;
+    let text = field.text();
     html! {
-        @match &field.kind {
-            FieldKind::Plain => (text),
-            FieldKind::Bad => strong class="bad" { (text) },
-            FieldKind::Verdict => (badge(text)),
-            FieldKind::Even => span class="thin" { (text) },
-            FieldKind::Thin(reason) | FieldKind::Chance(reason) => {
+        @match &field.mark {
+            Mark::Plain => (text),
+            Mark::Bad => strong class="bad" { (text) },
+            Mark::Verdict => (badge(&text)),
+            Mark::Even => span class="thin" { (text) },
+            Mark::Thin(reason) | Mark::Chance(reason) => {
                 span class="thin" title=(reason) { (text) span class="sr" { " (" (reason) ")" } }
             }
         }
-        @if let Some(range) = &field.range { " " small class="range" { (range) } }
+        @if let Some(aside) = field.aside() { " " small class="range" { (aside) } }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     document::{Block, Section, Term},
     facts::facts,
-    tables::Field,
+    table::Field,
     text::NONE,
 };
 use waggle_analysis::Model;

@@ -2,7 +2,8 @@
 
 use crate::{
     document::{Block, Fold, Folded, Section, Term},
-    tables::{self, Field},
+    table::Field,
+    tables,
     wording::account,
 };
 use waggle_analysis::Model;

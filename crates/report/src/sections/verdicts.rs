@@ -4,8 +4,8 @@ use waggle_stats::Verdict;
 
 use crate::{
     document::{Block, Failure, Fold, Folded, Section, Term},
-    tables::{self, Field},
-    text, words,
+    table::Field,
+    tables, text, words,
 };
 use waggle_analysis::{Model, TrialModel};
 
@@ -51,7 +51,7 @@ fn failure(trial: &TrialModel) -> Option<Block> {
 
 fn meaning(verdict: Verdict) -> Term {
     Term {
-        name: Field::verdict(words::verdict(verdict).to_owned()),
+        name: Field::verdict(words::verdict(verdict)),
         code: None,
         meaning: words::meaning(verdict).to_owned(),
     }

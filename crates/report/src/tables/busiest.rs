@@ -1,57 +1,51 @@
 //! Which component used most CPU in each cell: where to look for a reason.
 
-use super::{Field, Table, by_cell, heads};
-use crate::text::{self, NONE, Unit};
-use waggle_analysis::{Busiest, Model, cpus_of_system};
+use super::columns::place_of_cell;
+use crate::{
+    table::{Column, Field, Table},
+    text::{self, Unit},
+};
+use waggle_analysis::{Busiest, CellModel, Model, cpus_of_system};
 
 /// A row for each cell; `None` where no component's CPU is known.
 pub(crate) fn busiest(model: &Model) -> Option<Table> {
-    let cpus = cpus_of_system(&model.info);
-    let of_cpus = match cpus {
+    let mut cells = model.cells.iter();
+    cells.find(|cell| cell.busiest.is_some())?;
+    let of_cpus = match cpus_of_system(&model.info) {
         1 => "of the 1 CPU it could use".to_owned(),
         more => format!("of the {more} CPUs it could use"),
     };
-    let columns = [
-        "used most CPU",
-        "cores",
-        &of_cpus,
-        "of the CPU of all components",
-        "in trials",
-        "next",
-        "cores of that",
-    ];
-    let mut cells = model.cells.iter();
-    cells.any(|cell| cell.busiest.is_some()).then(|| Table {
-        id: Some("busiest"),
-        title: Some("Busiest component"),
-        caption: "The component that used most CPU while measured, all its replicas together, and the one that used most of the others; \
-                  that it used most does not make it what limits"
-            .to_owned(),
-        heads: heads(model, &columns),
-        rows: by_cell(model, |cell| match &cell.busiest {
-            Some(busiest) => fields(busiest, cell.counted),
-            None => vec![Field::plain(NONE); columns.len()],
+    let next = |of: &Busiest| Field::maybe(of.next.as_ref().map(|(name, _)| name.clone()));
+    let its_cores = |of: &Busiest| {
+        let cores = of.next.as_ref().map(|(_, cores)| cores);
+        Field::estimate(cores, Unit::Plain)
+    };
+    let mut columns = place_of_cell(model);
+    columns.extend([
+        Column::words("used most CPU", known(|of| Field::plain(&of.component))),
+        Column::numbers(
+            "cores",
+            known(|of| Field::estimate(Some(&of.cores), Unit::Plain)),
+        ),
+        Column::numbers(of_cpus, known(|of| Field::plain(text::share(of.share)))),
+        Column::numbers(
+            "of the CPU of all components",
+            known(|of| Field::plain(text::share(of.of_all))),
+        ),
+        Column::numbers("in trials", |cell: &&CellModel| {
+            let trials = |of: &Busiest| format!("{} of {}", of.trials, cell.counted);
+            Field::maybe(cell.busiest.as_ref().map(trials))
         }),
-    })
+        Column::words("next", known(next)),
+        Column::numbers("cores of that", known(its_cores)),
+    ]);
+    let caption = "The component that used most CPU while measured, all its replicas together, and the one that used most of the \
+                   others; that it used most does not make it what limits";
+    let table = Table::new("busiest", caption, columns, &model.cells);
+    Some(table.titled("Busiest component"))
 }
 
-fn fields(busiest: &Busiest, counted: usize) -> Vec<Field> {
-    let (next, cores) = busiest.next.as_ref().map_or_else(
-        || (Field::plain(NONE), Field::plain(NONE)),
-        |(name, cores)| {
-            (
-                Field::plain(name),
-                Field::estimate(Some(cores), Unit::Plain),
-            )
-        },
-    );
-    vec![
-        Field::plain(&busiest.component),
-        Field::estimate(Some(&busiest.cores), Unit::Plain),
-        Field::plain(text::share(busiest.share)),
-        Field::plain(text::share(busiest.of_all)),
-        Field::plain(format!("{} of {counted}", busiest.trials)),
-        next,
-        cores,
-    ]
+/// A field of a cell whose busiest component is known.
+fn known(field: impl Fn(&Busiest) -> Field) -> impl Fn(&&CellModel) -> Field {
+    move |cell| cell.busiest.as_ref().map_or_else(Field::none, &field)
 }

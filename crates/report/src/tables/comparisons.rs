@@ -2,12 +2,18 @@
 
 use waggle_stats::Estimate;
 
-use super::{Align, Field, FieldKind, Head, Table};
 use crate::{
-    text::{self, NONE},
-    words,
+    table::{Column, Field, Mark, Table},
+    text, words,
 };
 use waggle_analysis::{Compared, ComparisonModel, Found, Measure, Without};
+
+/// One comparison at one level, of one line.
+struct At<'a> {
+    of: &'a ComparisonModel,
+    line: usize,
+    level: usize,
+}
 
 /// All comparisons in one table; `None` where there is none.
 pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
@@ -18,59 +24,62 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
             names.push((&outcome.name, outcome.measure));
         }
     }
-    let head = |text: String, align| Head { text, align };
-    let mut heads: Vec<Head> = ["compared", "at"]
-        .map(|text| head(text.to_owned(), Align::Left))
-        .into();
-    heads.extend(names.iter().map(|(name, measure)| match measure {
-        Measure::Ratio => head((*name).to_owned(), Align::Right),
-        Measure::Difference => head(format!("{name}, points"), Align::Right),
+    let mut columns = vec![
+        Column::words("compared", |at: &At<'_>| Field::plain(compared(at))),
+        Column::words("at", |at: &At<'_>| Field::plain(at_level(at))),
+    ];
+    columns.extend(names.into_iter().map(|(name, measure)| {
+        let head = match measure {
+            Measure::Ratio => name.to_owned(),
+            Measure::Difference => format!("{name}, points"),
+        };
+        Column::numbers(head, move |at: &At<'_>| {
+            let mut outcomes = at.of.outcomes.iter();
+            outcomes
+                .find(|outcome| outcome.name == name)
+                .map_or_else(Field::none, |outcome| field(outcome, at))
+        })
     }));
-    heads.push(head("not valid".to_owned(), Align::Left));
-    let rows: Vec<Vec<Field>> = all.iter().flat_map(|one| rows(one, &names)).collect();
-    (!rows.is_empty()).then(|| Table {
-        id: Some("comparisons"),
-        title: Some("Compared, level by level"),
-        caption: "One level against the other: ratios, and of failed requests differences in points of a hundred, with 95 % intervals"
-            .to_owned(),
-        heads,
-        rows,
-    })
+    columns.push(Column::words("not valid", |at: &At<'_>| {
+        Field::plain(doubtful(at))
+    }));
+    let rows = all.iter().flat_map(|of| {
+        let lines = 0..of.lines.len();
+        lines.flat_map(move |line| {
+            let levels = 0..of.over.levels.len();
+            levels.map(move |level| At { of, line, level })
+        })
+    });
+    let caption = "One level against the other: ratios, and of failed requests differences in points of a hundred, with 95 % intervals";
+    Table::new("comparisons", caption, columns, rows)
+        .titled("Compared, level by level")
+        .unless_empty()
 }
 
-fn rows(one: &ComparisonModel, names: &[(&str, Measure)]) -> Vec<Vec<Field>> {
-    let mut rows = Vec::new();
-    for (line, of) in one.lines.iter().enumerate() {
-        for (level, name) in one.over.levels.iter().enumerate() {
-            let with = if of.name.is_empty() {
-                String::new()
-            } else {
-                format!(", {}", of.name)
-            };
-            let mut row = vec![
-                Field::plain(format!("{} against {}", one.levels[1], one.levels[0])),
-                Field::plain(format!("{}={name}{with}", one.over.factor)),
-            ];
-            row.extend(names.iter().map(|(name, _)| {
-                let outcome = one.outcomes.iter().find(|outcome| outcome.name == *name);
-                outcome.map_or_else(
-                    || Field::plain(NONE),
-                    |outcome| field(outcome, &outcome.at[line][level], &one.levels),
-                )
-            }));
-            let doubtful: Vec<String> = one.doubtful[line][level]
-                .iter()
-                .map(|(which, verdict)| format!("{which} {}", words::verdict(*verdict)))
-                .collect();
-            row.push(Field::plain(doubtful.join(", ")));
-            rows.push(row);
-        }
+fn compared(at: &At<'_>) -> String {
+    format!("{} against {}", at.of.levels[1], at.of.levels[0])
+}
+
+fn at_level(at: &At<'_>) -> String {
+    let over = &at.of.over;
+    let level = format!("{}={}", over.factor, over.levels[at.level]);
+    match at.of.lines[at.line].name.as_str() {
+        "" => level,
+        line => format!("{level}, {line}"),
     }
-    rows
 }
 
-fn field(outcome: &Compared, found: &Found, levels: &[String; 2]) -> Field {
-    let found = match found {
+fn doubtful(at: &At<'_>) -> String {
+    let doubtful = at.of.doubtful[at.line][at.level].iter();
+    let doubtful: Vec<String> = doubtful
+        .map(|(which, verdict)| format!("{which} {}", words::verdict(*verdict)))
+        .collect();
+    doubtful.join(", ")
+}
+
+fn field(outcome: &Compared, at: &At<'_>) -> Field {
+    let levels = &at.of.levels;
+    let found = match &outcome.at[at.line][at.level] {
         Found::Number(found) => found,
         Found::NoSuccess(none) => {
             return Field::plain(match none.of {
@@ -79,30 +88,21 @@ fn field(outcome: &Compared, found: &Found, levels: &[String; 2]) -> Field {
                 Without::Both => "no success".to_owned(),
             });
         }
-        Found::Nothing => return Field::plain(NONE),
+        Found::Nothing => return Field::none(),
     };
-    let (text, range) = shown(outcome.measure, found);
-    let is_clear = waggle_stats::side_of(found, outcome.measure.even()).is_some();
-    Field {
-        text,
-        range,
-        kind: if is_clear {
-            FieldKind::Plain
-        } else {
-            FieldKind::Even
-        },
+    let shown = shown(outcome.measure, found);
+    match waggle_stats::side_of(found, outcome.measure.even()) {
+        Some(_) => shown,
+        None => shown.marked(Mark::Even),
     }
 }
 
-fn shown(measure: Measure, found: &Estimate) -> (String, Option<String>) {
+fn shown(measure: Measure, found: &Estimate) -> Field {
     match measure {
-        Measure::Ratio => (
-            text::times(found.point),
-            found.interval.map(text::ratio_ends),
-        ),
-        Measure::Difference => (
-            text::three(100.0 * found.point),
-            found.interval.map(text::point_ends),
-        ),
+        Measure::Ratio => {
+            Field::plain(text::times(found.point)).with_aside(found.interval.map(text::ratio_ends))
+        }
+        Measure::Difference => Field::plain(text::three(100.0 * found.point))
+            .with_aside(found.interval.map(text::point_ends)),
     }
 }

@@ -1,97 +1,60 @@
 //! Outcomes over one factor, as a table for those without charts.
 
-use super::{Align, Field, FieldKind, Head, Table};
-use crate::text::{self, NONE};
+use crate::{
+    table::{Column, Field, Table},
+    text,
+};
 use waggle_analysis::{Curve, CurvePoint, CurvesModel};
-use waggle_metrics::Unit;
 
 /// A row for each line at each level, a column for each chart.
 pub(crate) fn curves(curves: &CurvesModel) -> Table {
-    let head = |text: &str, align| Head {
-        text: text.to_owned(),
-        align,
-    };
-    let mut heads = vec![head(&curves.over.factor, Align::Right)];
+    let mut columns = vec![Column::numbers(
+        &curves.over.factor,
+        |&(level, _): &(usize, usize)| Field::plain(&curves.over.levels[level]),
+    )];
     if !curves.others.is_empty() {
-        heads.push(head(&curves.others.join(", "), Align::Left));
+        columns.push(Column::words(
+            curves.others.join(", "),
+            |&(_, line): &(usize, usize)| Field::plain(&curves.lines[line].name),
+        ));
     }
     for chart in &curves.charts {
-        heads.push(head(&chart.name, Align::Right));
+        columns.push(Column::numbers(&chart.name, |&at: &(usize, usize)| {
+            point(chart, at).map_or_else(Field::none, |point| own(point, chart))
+        }));
         if chart.has_published() {
-            heads.push(head(&format!("{}, published", chart.name), Align::Right));
+            let head = format!("{}, published", chart.name);
+            columns.push(Column::numbers(head, |&at: &(usize, usize)| {
+                let published = point(chart, at).and_then(|point| point.published);
+                Field::maybe(published.map(|value| text::in_unit(value, chart.unit)))
+            }));
         }
     }
-    let levels = curves.over.levels.iter().enumerate();
-    let rows = levels.flat_map(|(level, name)| {
-        let lines = curves.lines.iter().enumerate();
-        lines.filter_map(move |(line, of)| {
-            let mut row = vec![Field::plain(name)];
-            if !curves.others.is_empty() {
-                row.push(Field::plain(&of.name));
-            }
-            let at = |chart: &Curve| point(chart, line, level);
-            curves
-                .charts
-                .iter()
-                .any(|chart| at(chart).is_some())
-                .then(|| {
-                    for chart in &curves.charts {
-                        row.extend(fields(chart, at(chart).as_ref()));
-                    }
-                    row
-                })
-        })
-    });
-    Table {
-        id: Some("curves"),
-        title: None,
-        caption: format!(
-            "Each outcome over {}, with 95 % intervals over trials",
-            curves.over.factor
-        ),
-        heads,
-        rows: rows.collect(),
-    }
+    let levels = 0..curves.over.levels.len();
+    let all = levels.flat_map(|level| (0..curves.lines.len()).map(move |line| (level, line)));
+    let rows = all.filter(|&at| curves.charts.iter().any(|chart| point(chart, at).is_some()));
+    let caption = format!(
+        "Each outcome over {}, with 95 % intervals over trials",
+        curves.over.factor
+    );
+    Table::new("curves", caption, columns, rows)
 }
 
-fn point(chart: &Curve, line: usize, level: usize) -> Option<CurvePoint> {
+fn point(chart: &Curve, (level, line): (usize, usize)) -> Option<&CurvePoint> {
     let mut points = chart.points.iter();
-    points
-        .find(|point| (point.line, point.level) == (line, level))
-        .cloned()
+    points.find(|point| (point.line, point.level) == (line, level))
 }
 
-/// Measured here, and what was published where anything was.
-fn fields(chart: &Curve, point: Option<&CurvePoint>) -> Vec<Field> {
-    let unit = chart.unit;
-    let mut fields = vec![point.map_or_else(|| Field::plain(NONE), |point| own(point, unit))];
-    if chart.has_published() {
-        let published = point.and_then(|point| point.published);
-        fields.push(Field::plain(published.map_or_else(
-            || NONE.to_owned(),
-            |value| text::in_unit(value, unit),
-        )));
-    }
-    fields
-}
-
-fn own(point: &CurvePoint, unit: Unit) -> Field {
+/// What was measured here.
+fn own(point: &CurvePoint, chart: &Curve) -> Field {
     let Some(estimate) = &point.estimate else {
-        return Field::plain(NONE);
+        return Field::none();
     };
-    let interval = estimate.interval;
-    Field {
-        text: text::in_unit(estimate.point, unit),
-        range: interval.map(|(low, high)| {
-            format!(
-                "{} – {}",
-                text::in_unit(low, unit),
-                text::in_unit(high, unit)
-            )
-        }),
-        kind: match &point.thin {
-            Some(reason) => FieldKind::Thin(reason.clone()),
-            None => FieldKind::Plain,
-        },
+    let shown = |value: f64| text::in_unit(value, chart.unit);
+    let ends = |(low, high): (f64, f64)| format!("{} – {}", shown(low), shown(high));
+    let field = Field::plain(shown(estimate.point)).with_aside(estimate.interval.map(ends));
+    match &point.thin {
+        Some(reason) => field.thin(reason),
+        None => field,
     }
 }

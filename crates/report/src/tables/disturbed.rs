@@ -1,116 +1,129 @@
 //! What was killed, and what came of it. The table is not there where nothing was.
 
-use waggle_results::FailureKind;
+use waggle_results::{FailureKind, LedgerInfo};
 
-use super::{Field, Table, heads, place, summed_over};
-use crate::text::{self, NONE, Unit};
+use super::columns::{place, summed_over};
+use crate::{
+    table::{Column, Field, Table},
+    text::{self, NONE, Unit},
+};
 use waggle_analysis::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed};
 
-/// A row for each kill of each cell; what belongs to the cell stands in its first. `None` also where all trials in which something was
-/// killed failed, or no level of a search holds: the table of trials has what was down.
+/// One kill of one cell.
+struct Row<'a> {
+    cell: &'a CellModel,
+    kill: &'a Kill,
+    /// What belongs to the cell stands in its first row.
+    of_cell: Option<&'a CellDisturbed>,
+}
+
+/// A row for each kill of each cell. `None` also where all trials in which something was killed failed, or no level of a search holds:
+/// the table of trials has what was down.
 pub(crate) fn disturbances(model: &Model) -> Option<Table> {
     let mut rows = Vec::new();
     for disturbed in &model.disturbed {
-        let cell = model
-            .cells
-            .iter()
-            .find(|cell| cell.cell == disturbed.cell)?;
-        for (number, kill) in disturbed.kills.iter().enumerate() {
-            let mut row = place(model, cell);
-            row.extend(of_kill(kill));
-            row.extend(match number {
-                0 => of_cell(cell, disturbed),
-                _ => vec![Field::plain(NONE); 9],
-            });
-            rows.push(row);
-        }
+        let mut cells = model.cells.iter();
+        let cell = cells.find(|cell| cell.cell == disturbed.cell)?;
+        let kills = disturbed.kills.iter().enumerate();
+        rows.extend(kills.map(|(number, kill)| Row {
+            cell,
+            kill,
+            of_cell: (number == 0).then_some(disturbed),
+        }));
     }
-    let columns = [
-        "killed",
-        "at",
-        "ready again after",
-        "longest without a success",
-        "failed requests",
-        "failed to connect",
-        "rejected, yet there",
-        "unknown",
-        "unknown, there",
-        "missing",
-        "duplicates",
-        "unexpected",
-    ];
-    (!rows.is_empty()).then(|| Table {
-        id: Some("disturbances"),
-        title: None,
-        caption: format!(
-            "What was killed, counted from the start of the measured phase; the longest time without a success from \
-             there to the phase's end, in whole intervals; failed requests, failed attempts to connect and records of the whole load, \
-             summed over {}",
-            summed_over(model)
-        ),
-        heads: heads(model, &columns),
-        rows,
-    })
+    let caption = format!(
+        "What was killed, counted from the start of the measured phase; the longest time without a success from \
+         there to the phase's end, in whole intervals; failed requests, failed attempts to connect and records of the whole load, \
+         summed over {}",
+        summed_over(model)
+    );
+    let mut columns = place(model, |row: &Row<'_>| row.cell);
+    columns.extend([
+        Column::words("killed", |row: &Row<'_>| Field::plain(&*row.kill.replica)),
+        // It was asked for: an interval around it would only say how well waggle keeps time.
+        Column::numbers("at", |row: &Row<'_>| {
+            let at = row.kill.at_us.as_ref();
+            Field::maybe(at.map(|at| Unit::Time.show(at.point)))
+        }),
+        Column::numbers("ready again after", |row: &Row<'_>| {
+            Field::estimate(row.kill.ready_after_us.as_ref(), Unit::Time)
+        }),
+        Column::numbers("longest without a success", of_cell(silence)),
+        Column::numbers("failed requests", of_cell(failed_requests)),
+        Column::numbers("failed to connect", of_cell(failed_attempts)),
+    ]);
+    columns.extend(of_records());
+    Table::new("disturbances", caption, columns, rows).unless_empty()
 }
 
-fn of_kill(kill: &Kill) -> [Field; 3] {
-    // It was asked for: an interval around it would only say how well waggle keeps time.
-    let at = kill
-        .at_us
-        .as_ref()
-        .map_or_else(|| NONE.to_owned(), |at| Unit::Time.show(at.point));
+fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
+    let of = |field: fn(&LedgerInfo) -> Field| {
+        move |row: &Row<'_>| {
+            let ledger = row.cell.ledger.as_ref().filter(|_| row.of_cell.is_some());
+            ledger.map_or_else(Field::none, field)
+        }
+    };
     [
-        Field::plain(&*kill.replica),
-        Field::plain(at),
-        Field::estimate(kill.ready_after_us.as_ref(), Unit::Time),
+        Column::numbers(
+            "rejected, yet there",
+            of(|ledger| Field::nothing_expected(ledger.rejected_delivered)),
+        ),
+        Column::numbers("unknown", of(|ledger| Field::count(ledger.unknown))),
+        Column::numbers(
+            "unknown, there",
+            of(|ledger| Field::count(ledger.unknown_delivered)),
+        ),
+        Column::numbers(
+            "missing",
+            of(|ledger| Field::nothing_expected(ledger.missing)),
+        ),
+        Column::numbers(
+            "duplicates",
+            of(|ledger| Field::nothing_expected(ledger.duplicates)),
+        ),
+        Column::numbers(
+            "unexpected",
+            of(|ledger| Field::nothing_expected(ledger.unexpected)),
+        ),
     ]
 }
 
-fn of_cell(cell: &CellModel, disturbed: &CellDisturbed) -> Vec<Field> {
+fn of_cell(field: fn(&CellDisturbed) -> Field) -> impl Fn(&Row<'_>) -> Field {
+    move |row| row.of_cell.map_or_else(Field::none, field)
+}
+
+fn silence(disturbed: &CellDisturbed) -> Field {
     let silence = Field::estimate(disturbed.silence_us.as_ref(), Unit::Time);
-    let silence = match disturbed.silence_to_the_end {
-        // Nobody saw its end.
-        true => Field {
-            text: format!("≥ {}", silence.text),
-            ..silence
-        },
-        false => silence,
-    };
-    let (connecting, requests): (Vec<_>, Vec<_>) = disturbed
-        .failures
-        .iter()
-        .copied()
-        .partition(|(kind, _)| kind.is_connect_attempt());
-    let attempts = connecting.iter().map(|(_, count)| count).sum();
-    let mut fields = vec![
-        silence,
-        by_kind(disturbed.failed, &requests),
-        by_kind(attempts, &connecting),
-    ];
-    match &cell.ledger {
-        Some(ledger) => fields.extend([
-            Field::nothing_expected(ledger.rejected_delivered),
-            Field::plain(text::count(ledger.unknown)),
-            Field::plain(text::count(ledger.unknown_delivered)),
-            Field::nothing_expected(ledger.missing),
-            Field::nothing_expected(ledger.duplicates),
-            Field::nothing_expected(ledger.unexpected),
-        ]),
-        None => fields.extend(vec![Field::plain(NONE); 6]),
+    if !disturbed.silence_to_the_end {
+        return silence;
     }
-    fields
+    // Nobody saw its end.
+    let ends = silence.aside().map(|ends| ends.into_owned());
+    Field::plain(format!("≥ {}", silence.text())).with_aside(ends)
+}
+
+fn failed_requests(disturbed: &CellDisturbed) -> Field {
+    let kinds = disturbed.failures.iter();
+    by_kind(
+        disturbed.failed,
+        kinds.filter(|(kind, _)| !kind.is_connect_attempt()),
+    )
+}
+
+fn failed_attempts(disturbed: &CellDisturbed) -> Field {
+    let kinds = || {
+        let kinds = disturbed.failures.iter();
+        kinds.filter(|(kind, _)| kind.is_connect_attempt())
+    };
+    by_kind(kinds().map(|(_, count)| count).sum(), kinds())
 }
 
 /// A count, and in small letters what it is made of.
-fn by_kind(all: u64, kinds: &[(FailureKind, u64)]) -> Field {
+fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) -> Field {
     let kinds: Vec<String> = kinds
-        .iter()
         .map(|(kind, count)| format!("{} {}", text::count(*count), kind.in_words()))
         .collect();
-    Field {
-        range: (!kinds.is_empty()).then(|| kinds.join(", ")),
-        ..Field::plain(text::count(all))
-    }
+    Field::count(all).with_aside((!kinds.is_empty()).then(|| kinds.join(", ")))
 }
 
 /// What was down in a trial, and from when until when: `orders-0 5.00 s to 7.63 s`.
@@ -120,9 +133,8 @@ pub(super) fn down(disturbed: Option<&TrialDisturbed>) -> Field {
         let until = of.ready_s.map_or_else(|| NONE.to_owned(), at);
         format!("{} {} to {until}", of.name(), at(of.killed_s))
     };
-    let Some(disturbed) = disturbed else {
-        return Field::plain(NONE);
-    };
-    let all: Vec<String> = disturbed.disturbances.iter().map(one).collect();
-    Field::plain(all.join(", "))
+    disturbed.map_or_else(Field::none, |disturbed| {
+        let all: Vec<String> = disturbed.disturbances.iter().map(one).collect();
+        Field::plain(all.join(", "))
+    })
 }

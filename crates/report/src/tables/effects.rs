@@ -2,132 +2,127 @@
 
 use waggle_stats::{Estimate, Source, Variation, is_above};
 
-use super::{Align, Field, FieldKind, Head, Table};
-use crate::text::{self, NONE};
+use crate::{
+    table::{Column, Field, Mark, Table},
+    text,
+};
 use waggle_analysis::{
-    Comparison, ComparisonModel, EffectsModel, Factor, OutcomeEffects, effects::CHANCE_BELOW,
+    Comparison, ComparisonModel, EffectsModel, OutcomeEffects, effects::CHANCE_BELOW,
 };
 
 /// Which share of each outcome's variation goes with what; `None` where no outcome has effects.
 pub(crate) fn shares(effects: &EffectsModel) -> Option<Table> {
-    let first = effects.outcomes.first()?;
     // Where a cell of one outcome has a second trial, another outcome may have none.
-    let longest = effects.outcomes.iter().map(|outcome| &outcome.parts);
-    let parts = longest
-        .max_by_key(|parts| parts.len())
-        .unwrap_or(&first.parts);
-    let rows = parts.iter().map(|part| {
-        let fields = effects.outcomes.iter().map(|outcome| {
-            outcome
-                .part(part.of)
-                .map_or_else(|| Field::plain(NONE), share)
-        });
-        let name = source(effects, part.of);
-        [Field::plain(name)].into_iter().chain(fields).collect()
-    });
-    Some(Table {
-        id: Some("effects-shares"),
-        title: Some("Effects: shares of the variation"),
-        caption: "Share of the variation that goes with each factor, and with factors together beyond what each does alone"
-            .to_owned(),
-        heads: heads(effects, &["goes with"]),
-        rows: rows.collect(),
-    })
+    let parts = effects.outcomes.iter().map(|outcome| &outcome.parts);
+    let parts = parts.max_by_key(|parts| parts.len())?;
+    let mut columns = vec![Column::words("goes with", |part: &&Variation| {
+        Field::plain(source(effects, part.of))
+    })];
+    columns.extend(effects.outcomes.iter().map(|outcome| {
+        Column::numbers(&outcome.name, move |part: &&Variation| {
+            outcome.part(part.of).map_or_else(Field::none, share)
+        })
+    }));
+    let caption = "Share of the variation that goes with each factor, and with factors together beyond what each does alone";
+    let table = Table::new("effects-shares", caption, columns, parts);
+    Some(table.titled("Effects: shares of the variation"))
 }
 
 /// Every level as a ratio to its factor's first one.
 pub(crate) fn ratios(effects: &EffectsModel) -> Option<Table> {
     effects.outcomes.first()?;
-    let rows = effects
-        .factors
-        .iter()
-        .enumerate()
-        .flat_map(|(place, factor)| {
-            (0..factor.levels.len()).map(move |level| {
-                let fields = effects.outcomes.iter().map(|outcome| match level {
-                    0 => Field::plain("1"),
-                    _ => ratio(&outcome.ratios[place][level - 1]),
-                });
-                let names = [&factor.name, &factor.levels[level]].map(Field::plain);
-                names.into_iter().chain(fields).collect()
-            })
-        });
-    Some(Table {
-        id: Some("effects-ratios"),
-        title: Some("Effects: levels"),
-        caption: "Each level as a ratio to the first of its factor, with 95 % intervals".to_owned(),
-        heads: heads(effects, &["factor", "level"]),
-        rows: rows.collect(),
-    })
+    let factors = &effects.factors;
+    let mut columns = vec![
+        Column::words("factor", |&(factor, _): &(usize, usize)| {
+            Field::plain(&factors[factor].name)
+        }),
+        Column::words("level", |&(factor, level): &(usize, usize)| {
+            Field::plain(&factors[factor].levels[level])
+        }),
+    ];
+    columns.extend(effects.outcomes.iter().map(|outcome| {
+        Column::numbers(
+            &outcome.name,
+            move |&(factor, level): &(usize, usize)| match level {
+                0 => Field::plain("1"),
+                _ => ratio(&outcome.ratios[factor][level - 1]),
+            },
+        )
+    }));
+    let rows = factors.iter().enumerate();
+    let rows =
+        rows.flat_map(|(place, factor)| (0..factor.levels.len()).map(move |level| (place, level)));
+    let caption = "Each level as a ratio to the first of its factor, with 95 % intervals";
+    let table = Table::new("effects-ratios", caption, columns, rows);
+    Some(table.titled("Effects: levels"))
+}
+
+/// One level against the first, at one level of another factor.
+struct AtLevel<'a> {
+    outcome: &'a OutcomeEffects,
+    of: &'a Comparison,
+    level: usize,
 }
 
 /// Two levels against each other at each level of another factor; `None` where no outcome asks for it. What stands in the section of
 /// comparisons already is left out.
 pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> Option<Table> {
+    let factors = &effects.factors;
     let is_new = |one: &Comparison| {
-        let name = |place: usize| effects.factors[place].name.as_str();
-        effects.factors.len() > 2
-            || !told
-                .iter()
-                .any(|other| other.is_of(name(one.factor), name(one.by)))
+        let name = |place: usize| factors[place].name.as_str();
+        let mut told = told.iter();
+        factors.len() > 2 || !told.any(|other| other.is_of(name(one.factor), name(one.by)))
     };
-    let rows: Vec<Vec<Field>> = effects
-        .outcomes
-        .iter()
-        .flat_map(|outcome| {
-            let all = outcome.comparisons.iter().filter(|one| is_new(one));
-            all.flat_map(|one| at_each(&effects.factors, outcome, one))
+    let rows = effects.outcomes.iter().flat_map(|outcome| {
+        let all = outcome.comparisons.iter().filter(|one| is_new(one));
+        all.flat_map(move |of| {
+            let levels = 0..of.ratios.len();
+            levels.map(move |level| AtLevel { outcome, of, level })
         })
-        .collect();
-    let head = |text: &str, align| Head {
-        text: text.to_owned(),
-        align,
-    };
-    (!rows.is_empty()).then(|| Table {
-        id: Some("effects-comparisons"),
-        title: Some("Effects: comparisons"),
-        caption: "One level against another at each level of a second factor".to_owned(),
-        heads: vec![
-            head("outcome", Align::Left),
-            head("compared", Align::Left),
-            head("at", Align::Left),
-            head("ratio", Align::Right),
-            head("that is", Align::Left),
-        ],
-        rows,
-    })
+    });
+    let columns = vec![
+        Column::words("outcome", |at: &AtLevel<'_>| Field::plain(&at.outcome.name)),
+        Column::words("compared", |at: &AtLevel<'_>| {
+            let factor = &factors[at.of.factor];
+            let (level, first) = (&factor.levels[at.of.level], &factor.levels[0]);
+            Field::plain(format!("{} {level} against {first}", factor.name))
+        }),
+        Column::words("at", |at: &AtLevel<'_>| {
+            let by = &factors[at.of.by];
+            Field::plain(format!("{}={}", by.name, by.levels[at.level]))
+        }),
+        Column::numbers("ratio", |at: &AtLevel<'_>| ratio(&at.of.ratios[at.level])),
+        Column::words("that is", |at: &AtLevel<'_>| {
+            Field::plain(meaning(effects, at))
+        }),
+    ];
+    let caption = "One level against another at each level of a second factor";
+    Table::new("effects-comparisons", caption, columns, rows)
+        .titled("Effects: comparisons")
+        .unless_empty()
 }
 
-fn at_each(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) -> Vec<Vec<Field>> {
-    let (factor, by) = (&factors[one.factor], &factors[one.by]);
-    let rows = by.levels.iter().enumerate().zip(&one.ratios);
-    rows.map(|((place, level), found)| {
-        let turn = one.turns.iter().find(|(_, after)| *after == place);
-        let turn = turn.map_or_else(String::new, |(before, _)| {
-            format!("; the other way round at {}", by.levels[*before])
-        });
-        let side = match (is_above(found), found.interval) {
-            (_, None) => "not known".to_owned(),
-            (Some(true), _) => format!("{} higher", factor.levels[one.level]),
-            (Some(false), _) => format!("{} lower", factor.levels[one.level]),
-            (None, _) => "no difference seen".to_owned(),
-        };
-        vec![
-            Field::plain(&outcome.name),
-            Field::plain(format!(
-                "{} {} against {}",
-                factor.name, factor.levels[one.level], factor.levels[0]
-            )),
-            Field::plain(format!("{}={level}", by.name)),
-            ratio(found),
-            Field::plain(format!("{side}{turn}")),
-        ]
-    })
-    .collect()
+fn meaning(effects: &EffectsModel, at: &AtLevel<'_>) -> String {
+    let level = &effects.factors[at.of.factor].levels[at.of.level];
+    let found = &at.of.ratios[at.level];
+    let side = match (is_above(found), found.interval) {
+        (_, None) => "not known".to_owned(),
+        (Some(true), _) => format!("{level} higher"),
+        (Some(false), _) => format!("{level} lower"),
+        (None, _) => "no difference seen".to_owned(),
+    };
+    let mut turns = at.of.turns.iter();
+    match turns.find(|(_, after)| *after == at.level) {
+        Some((before, _)) => {
+            let before = &effects.factors[at.of.by].levels[*before];
+            format!("{side}; the other way round at {before}")
+        }
+        None => side,
+    }
 }
 
 /// What a part of the variation goes with, in a reader's words.
-pub(crate) fn source(effects: &EffectsModel, of: Source) -> String {
+fn source(effects: &EffectsModel, of: Source) -> String {
     let name = |place: usize| effects.factors[place].name.as_str();
     let is_single = effects.trials == effects.cells;
     match of {
@@ -143,34 +138,16 @@ pub(crate) fn source(effects: &EffectsModel, of: Source) -> String {
 }
 
 fn share(part: &Variation) -> Field {
-    let kind = match part.chance {
-        Some(chance) if chance >= CHANCE_BELOW => FieldKind::Chance(format!(
+    let field = Field::plain(text::percent(part.share));
+    match part.chance {
+        Some(chance) if chance >= CHANCE_BELOW => field.marked(Mark::Chance(format!(
             "may be chance: trials that differ by nothing else show as much in {} of cases",
             text::percent(chance)
-        )),
-        _ => FieldKind::Plain,
-    };
-    Field {
-        kind,
-        ..Field::plain(text::percent(part.share))
+        ))),
+        _ => field,
     }
 }
 
 fn ratio(ratio: &Estimate) -> Field {
-    Field {
-        range: ratio.interval.map(text::ratio_ends),
-        ..Field::plain(text::times(ratio.point))
-    }
-}
-
-fn heads(effects: &EffectsModel, names: &[&str]) -> Vec<Head> {
-    let names = names.iter().map(|name| Head {
-        text: (*name).to_owned(),
-        align: Align::Left,
-    });
-    let outcomes = effects.outcomes.iter().map(|outcome| Head {
-        text: outcome.name.clone(),
-        align: Align::Right,
-    });
-    names.chain(outcomes).collect()
+    Field::plain(text::times(ratio.point)).with_aside(ratio.interval.map(text::ratio_ends))
 }

@@ -1,9 +1,9 @@
 //! A trial over time: what the charts draw, for those without scripts.
 
-use super::{Align, Field, Head, Table};
+use super::columns::per_second;
 use crate::{
+    table::{Field, Head, Table},
     text::{self, NONE, Unit},
-    words,
 };
 use waggle_analysis::{Counted, TrialModel};
 
@@ -15,7 +15,7 @@ pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Op
     }
     let figures = [
         "until, s".to_owned(),
-        format!("{}/s", words::counted(counted)),
+        per_second(counted),
         "failed/s".to_owned(),
         "p50".to_owned(),
         "p99".to_owned(),
@@ -32,10 +32,7 @@ pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Op
         .map(|one| format!("backlog at {}", one.name));
     let watches = series.watches.iter().map(|one| one.name.clone());
     let heads = figures.into_iter().chain(cpu).chain(backlog);
-    let heads = heads.chain(before).chain(watches).map(|text| Head {
-        text,
-        align: Align::Right,
-    });
+    let heads = heads.chain(before).chain(watches).map(Head::number);
     Some(Table {
         id: None,
         title: None,

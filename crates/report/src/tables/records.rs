@@ -2,15 +2,16 @@
 
 use waggle_results::LedgerInfo;
 
-use super::{Field, Head, Table, heads, place, summed_over};
+use super::columns::{MAX, P50, P90, P99, percentiles, place, summed_over};
 use crate::{
-    tables::Align,
-    text::{self, NONE, Unit},
+    table::{Column, Field, Table},
+    text::{NONE, Unit},
 };
-use waggle_analysis::{CellModel, Distribution, Model, TOLD_APART_FROM};
+use waggle_analysis::{CellModel, Distribution, Model, Percentile, TOLD_APART_FROM};
 
 /// One place of one cell.
 struct AtPlace<'a> {
+    cell: &'a CellModel,
     name: &'a str,
     ledger: Option<&'a LedgerInfo>,
     delay: &'a Distribution,
@@ -21,6 +22,7 @@ struct AtPlace<'a> {
 /// Every place of a cell, the last one last.
 fn places<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtPlace<'a>> {
     let before = cell.on_the_way.iter().map(|place| AtPlace {
+        cell,
         name: &place.name,
         ledger: Some(&place.ledger),
         delay: &place.delay,
@@ -28,6 +30,7 @@ fn places<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtPlace<'a>> {
         resolution_ms: Some(place.resolution_ms),
     });
     let last = AtPlace {
+        cell,
         name: model.info.delivery_at.as_deref().unwrap_or(NONE),
         ledger: cell.ledger.as_ref(),
         delay: &cell.delay,
@@ -37,34 +40,23 @@ fn places<'a>(model: &'a Model, cell: &'a CellModel) -> Vec<AtPlace<'a>> {
     before.chain([last]).collect()
 }
 
-/// The heads, with one for the place where there are several.
-fn heads_of_places(model: &Model, numbers: &[&str]) -> Vec<Head> {
-    let mut heads = heads(model, numbers);
+/// Where a row belongs; with the place where there are several.
+fn columns(model: &Model) -> Vec<Column<'_, AtPlace<'_>>> {
+    let mut columns = place(model, |at: &AtPlace<'_>| at.cell);
     if has_places(model) {
-        let head = Head {
-            text: "place".to_owned(),
-            align: Align::Left,
-        };
-        heads.insert(heads.len() - numbers.len(), head);
+        columns.push(Column::words("place", |at: &AtPlace<'_>| {
+            Field::plain(at.name)
+        }));
     }
-    heads
+    columns
 }
 
 fn has_places(model: &Model) -> bool {
     model.cells.iter().any(|cell| !cell.on_the_way.is_empty())
 }
 
-fn by_place(model: &Model, fields: impl Fn(&AtPlace<'_>) -> Vec<Field>) -> Vec<Vec<Field>> {
-    let mut rows = Vec::new();
-    for cell in &model.cells {
-        for at in places(model, cell) {
-            let mut row = place(model, cell);
-            row.extend(has_places(model).then(|| Field::plain(at.name)));
-            row.extend(fields(&at));
-            rows.push(row);
-        }
-    }
-    rows
+fn all(model: &Model) -> impl Iterator<Item = AtPlace<'_>> {
+    model.cells.iter().flat_map(|cell| places(model, cell))
 }
 
 /// A column of the account.
@@ -82,13 +74,13 @@ const KINDS: [Kind; 12] = [
         head: "sent",
         name: "sent",
         meaning: "in requests that were sent",
-        field: |ledger| Field::plain(text::count(ledger.sent)),
+        field: |ledger| Field::count(ledger.sent),
     },
     Kind {
         head: "accepted",
         name: "accepted",
         meaning: "answered with success: from here on the system answers for it",
-        field: |ledger| Field::plain(text::count(ledger.accepted)),
+        field: |ledger| Field::count(ledger.accepted),
     },
     Kind {
         head: "rejected",
@@ -106,7 +98,7 @@ const KINDS: [Kind; 12] = [
         head: "delivered",
         name: "delivered",
         meaning: "accepted, and there in the end",
-        field: |ledger| Field::plain(text::count(ledger.delivered)),
+        field: |ledger| Field::count(ledger.delivered),
     },
     Kind {
         head: "missing",
@@ -124,7 +116,7 @@ const KINDS: [Kind; 12] = [
         head: "unknown, there",
         name: "unknown_delivered",
         meaning: "done without a clear answer; the other unknown ones are not there",
-        field: |ledger| Field::plain(text::count(ledger.unknown_delivered)),
+        field: |ledger| Field::count(ledger.unknown_delivered),
     },
     Kind {
         head: "duplicates",
@@ -148,7 +140,7 @@ const KINDS: [Kind; 12] = [
         head: "out of order",
         name: "out_of_order",
         meaning: "there after a record of the same worker that was sent later",
-        field: |ledger| Field::plain(text::count(ledger.out_of_order)),
+        field: |ledger| Field::count(ledger.out_of_order),
     },
 ];
 
@@ -161,76 +153,55 @@ pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, String, &'static
 
 /// The account of records; `None` where none was kept.
 pub(crate) fn ledger(model: &Model) -> Option<Table> {
+    let mut cells = model.cells.iter();
+    cells.find(|cell| cell.ledger.is_some())?;
     // Before, rejected ones that were there stood among the unexpected alone.
     let is_told_apart = model.info.format >= TOLD_APART_FROM;
-    let is_known = |kind: &Kind| is_told_apart || kind.name != "rejected_delivered";
-    let mut cells = model.cells.iter();
-    cells.any(|cell| cell.ledger.is_some()).then(|| Table {
-        id: Some("ledger"),
-        title: None,
-        caption: format!(
-            "The account of records, by key, of the whole load with its warm-up, summed over {}: sent = accepted + rejected + unknown; \
-             accepted = delivered + missing",
-            summed_over(model)
-        ),
-        heads: heads_of_places(model, &KINDS.map(|kind| kind.head)),
-        rows: by_place(model, |at| {
-            let field = |kind: &Kind| {
-                let ledger = at.ledger.filter(|_| is_known(kind));
-                ledger.map_or_else(|| Field::plain(NONE), kind.field)
-            };
-            KINDS.iter().map(field).collect()
-        }),
-    })
+    let mut columns = columns(model);
+    columns.extend(KINDS.iter().map(|kind| {
+        let is_known = is_told_apart || kind.name != "rejected_delivered";
+        Column::numbers(kind.head, move |at: &AtPlace<'_>| {
+            let ledger = at.ledger.filter(|_| is_known);
+            ledger.map_or_else(Field::none, kind.field)
+        })
+    }));
+    let caption = format!(
+        "The account of records, by key, of the whole load with its warm-up, summed over {}: sent = accepted + rejected + unknown; \
+         accepted = delivered + missing",
+        summed_over(model)
+    );
+    Some(Table::new("ledger", caption, columns, all(model)))
 }
 
 /// From sent until visible; `None` where delivery was not followed.
 pub(crate) fn delay(model: &Model) -> Option<Table> {
     let is_known = |times: &Distribution| times.p50.estimate.is_some();
-    let of = |pick: fn(&AtPlace<'_>) -> bool| {
-        let mut all = model.cells.iter().flat_map(|cell| places(model, cell));
-        all.any(|at| pick(&at))
-    };
-    if !of(|at| at.delay.p50.estimate.is_some()) {
-        return None;
-    }
-    // Most places do not say when they themselves had a record.
-    let has_arrivals = of(|at| at.arrival.p50.estimate.is_some());
-    let mut names = vec!["p50", "p90", "p99", "max", "known to within"];
+    all(model).find(|at| is_known(at.delay))?;
     let mut caption = match has_places(model) {
         true => "Delivery delay, from sent until visible at each place".to_owned(),
         false => "Delivery delay, from sent until visible at the store".to_owned(),
     };
-    if has_arrivals {
-        names.extend(["had it, p50", "had it, p99"]);
+    let mut columns = columns(model);
+    columns.extend(percentiles(&[P50, P90, P99, MAX], |at: &AtPlace<'_>| {
+        at.delay
+    }));
+    columns.push(Column::numbers("known to within", |at: &AtPlace<'_>| {
+        Field::maybe(at.resolution_ms.map(|ms| Unit::Time.show(ms * 1000.0)))
+    }));
+    // Most places do not say when they themselves had a record.
+    if all(model).any(|at| is_known(at.arrival)) {
         caption.push_str("; and until the place itself had it, to the end of its own millisecond");
-    }
-    let arrival = |at: &AtPlace<'_>| {
-        [&at.arrival.p50, &at.arrival.p99].map(|percentile| match is_known(at.arrival) {
-            true => Field::percentile(percentile),
-            false => Field::plain(NONE),
-        })
-    };
-    Some(Table {
-        id: Some("delay"),
-        title: Some("Delivery delay"),
-        caption,
-        heads: heads_of_places(model, &names),
-        rows: by_place(model, |at| {
-            let mut fields = vec![
-                Field::percentile(&at.delay.p50),
-                Field::percentile(&at.delay.p90),
-                Field::percentile(&at.delay.p99),
-                Field::percentile(&at.delay.max),
-                Field::plain(
-                    at.resolution_ms
-                        .map_or_else(|| NONE.to_owned(), |ms| Unit::Time.show(ms * 1000.0)),
-                ),
-            ];
-            if has_arrivals {
-                fields.extend(arrival(at));
+        let arrival = |pick: fn(&Distribution) -> &Percentile| {
+            move |at: &AtPlace<'_>| match is_known(at.arrival) {
+                true => Field::percentile(pick(at.arrival)),
+                false => Field::none(),
             }
-            fields
-        }),
-    })
+        };
+        columns.extend([
+            Column::numbers("had it, p50", arrival(P50.1)),
+            Column::numbers("had it, p99", arrival(P99.1)),
+        ]);
+    }
+    let table = Table::new("delay", caption, columns, all(model));
+    Some(table.titled("Delivery delay"))
 }

@@ -1,12 +1,14 @@
 //! How soon each cell had recovered after its load fell.
 
-use waggle_results::LevelKind;
 use waggle_stats::Recovery;
 
-use super::{Field, FieldKind, Table, by_cell, heads};
-use crate::text::{self, NONE, Unit};
-use crate::wording::search::level;
-use waggle_analysis::{CellRecovery, Model};
+use super::columns::place_of_cell;
+use crate::{
+    table::{Column, Field, Table},
+    text::{self, Unit},
+    wording::search::level,
+};
+use waggle_analysis::{CellModel, CellRecovery, Model};
 
 /// No interval was bad.
 const AT_ONCE: &str = "at once";
@@ -15,53 +17,49 @@ const AT_ONCE: &str = "at once";
 pub(crate) fn recovery(model: &Model) -> Option<Table> {
     model.info.schedule.recovery?;
     let what = model.info.load_model.level_kind();
-    let columns = [
-        "load falls to",
-        "good p99",
-        "recovered",
-        "after",
-        "each trial",
-    ];
-    Some(Table {
-        id: Some("recovery"),
-        title: None,
-        caption: format!(
-            "Time from the fall of the load to the end of the last bad interval, known to within an interval of {}",
-            text::set_time_s(model.info.schedule.interval_s)
+    let recovered = |of: &CellRecovery| {
+        let all = of.trials.len();
+        Field::plain(format!("{} of {all}", of.recovered)).bad_if(of.recovered < all)
+    };
+    let mut columns = place_of_cell(model);
+    columns.extend([
+        Column::numbers(
+            "load falls to",
+            asked(move |of| Field::plain(level(what, of.asked.level))),
         ),
-        heads: heads(model, &columns),
-        rows: by_cell(model, |cell| match &cell.recovery {
-            Some(recovery) => fields(recovery, what),
-            None => vec![Field::plain(NONE); columns.len()],
-        }),
-    })
+        Column::numbers(
+            "good p99",
+            asked(|of| Field::plain(format!("≤ {}", text::set_time_s(of.asked.p99_us / 1e6)))),
+        ),
+        Column::numbers("recovered", asked(recovered)),
+        Column::numbers("after", asked(after)),
+        Column::numbers(
+            "each trial",
+            asked(|of| {
+                let each: Vec<String> = of.trials.iter().copied().map(shown).collect();
+                Field::plain(each.join(", "))
+            }),
+        ),
+    ]);
+    let caption = format!(
+        "Time from the fall of the load to the end of the last bad interval, known to within an interval of {}",
+        text::set_time_s(model.info.schedule.interval_s)
+    );
+    Some(Table::new("recovery", caption, columns, &model.cells))
 }
 
-fn fields(recovery: &CellRecovery, what: LevelKind) -> Vec<Field> {
-    let asked = &recovery.asked;
-    let all = recovery.trials.len();
-    let kind = if recovery.recovered < all {
-        FieldKind::Bad
-    } else {
-        FieldKind::Plain
-    };
-    let after = match (&recovery.after, recovery.not_within_s()) {
+/// A field of a cell whose load falls.
+fn asked(field: impl Fn(&CellRecovery) -> Field) -> impl Fn(&&CellModel) -> Field {
+    move |cell| cell.recovery.as_ref().map_or_else(Field::none, &field)
+}
+
+fn after(recovery: &CellRecovery) -> Field {
+    match (&recovery.after, recovery.not_within_s()) {
         (None, Some(looked_s)) if recovery.recovered == 0 => Field::plain(longer_than(looked_s)),
         (None, Some(looked_s)) => Field::plain(format!("some {}", longer_than(looked_s))),
         (Some(after), _) if after.point <= 0.0 => Field::plain(AT_ONCE),
         (after, _) => Field::estimate(after.as_ref(), Unit::Time),
-    };
-    let each: Vec<String> = recovery.trials.iter().copied().map(shown).collect();
-    vec![
-        Field::plain(level(what, asked.level)),
-        Field::plain(format!("≤ {}", text::set_time_s(asked.p99_us / 1e6))),
-        Field {
-            kind,
-            ..Field::plain(format!("{} of {all}", recovery.recovered))
-        },
-        after,
-        Field::plain(each.join(", ")),
-    ]
+    }
 }
 
 fn shown(trial: Recovery) -> String {

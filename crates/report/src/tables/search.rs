@@ -2,97 +2,91 @@
 
 use waggle_stats::Evidence;
 
-use super::{Align, Field, FieldKind, Head, Table, heads, place};
+use super::columns::{levels, place};
 use crate::{
-    rows,
-    text::NONE,
-    wording::search::{level, noun},
+    table::{Column, Field, Table},
+    wording::search::{end, level, noun},
     words,
 };
-use waggle_analysis::{CellModel, FindModel, Model};
+use waggle_analysis::{CellModel, CellSearch, FindModel, Model, SearchStep};
+
+/// The search of one cell.
+type Row<'a> = (&'a CellModel, &'a CellSearch);
 
 /// The answers; `None` where nothing is searched for.
 pub(crate) fn answers(model: &Model) -> Option<Table> {
-    let rows = rows::search_rows(model)?;
-    let mut heads = heads(model, &rows::SEARCH_COLUMNS);
-    if let Some(last) = heads.last_mut() {
-        last.align = Align::Left;
-    }
-    Some(Table {
-        id: Some("search"),
-        title: None,
-        caption: format!(
-            "The highest {} at which every condition holds, as an interval",
-            noun(model.find.as_ref()?.info.what)
-        ),
-        heads,
-        rows: model
-            .cells
-            .iter()
-            .zip(rows)
-            .map(|(cell, row)| {
-                let mut fields = place(model, cell);
-                fields.extend([row.holds, row.fails, row.trials, row.end].map(Field::plain));
-                fields
-            })
-            .collect(),
-    })
+    let columns = place(model, |(cell, _): &Row<'_>| *cell);
+    Some(answers_at(model, model.find.as_ref()?, columns))
 }
+
+/// The same for a terminal.
+pub(crate) fn answers_in_short(model: &Model) -> Option<Table> {
+    let columns = levels(model, |(cell, _): &Row<'_>| *cell);
+    Some(answers_at(model, model.find.as_ref()?, columns))
+}
+
+fn answers_at<'a>(
+    model: &'a Model,
+    find: &'a FindModel,
+    mut columns: Vec<Column<'a, Row<'a>>>,
+) -> Table {
+    let what = find.info.what;
+    let at = move |of: Option<f64>| Field::maybe(of.map(|of| level(what, of)));
+    columns.extend([
+        Column::numbers("holds at", move |(_, search): &Row<'_>| {
+            at(search.answer.holds.map(|held| held.level))
+        }),
+        Column::numbers("does not at", move |(_, search): &Row<'_>| {
+            at(search.answer.fails)
+        }),
+        Column::numbers("trials", |(_, search): &Row<'_>| {
+            Field::plain(search.answer.trials.to_string())
+        }),
+        Column::words("ended", |(_, search): &Row<'_>| {
+            Field::plain(end(search.answer.end))
+        }),
+    ]);
+    let caption = format!(
+        "The highest {} at which every condition holds, as an interval",
+        noun(what)
+    );
+    Table::new("search", caption, columns, searches(model, find))
+}
+
+fn searches<'a>(model: &'a Model, find: &'a FindModel) -> impl Iterator<Item = Row<'a>> {
+    let cells = model.cells.iter();
+    cells.filter_map(|cell| Some((cell, find.of_cell(cell.cell)?)))
+}
+
+/// One trial of a search.
+type Tried<'a> = (&'a CellModel, &'a SearchStep);
 
 /// Every trial with its level, in the order they were made; `None` where nothing is searched for.
 pub(crate) fn tried(model: &Model) -> Option<Table> {
     let find = model.find.as_ref()?;
-    let mut columns = vec!["trial", "level", "conditions"];
-    let numbers: Vec<String> = find
-        .info
-        .conditions
-        .iter()
-        .map(|condition| condition.number.join("."))
-        .collect();
-    columns.extend(numbers.iter().map(String::as_str));
-    let mut heads = heads(model, &columns);
-    let words = model.factors.len().max(1) + 2;
-    if let Some(head) = heads.get_mut(words) {
-        head.align = Align::Left;
-    }
-    heads.push(Head {
-        text: "why not".to_owned(),
-        align: Align::Left,
-    });
-    Some(Table {
-        id: Some("tried"),
-        title: Some("Levels tried"),
-        caption: "Every level that was tried, in the order of the trials".to_owned(),
-        heads,
-        rows: model
-            .cells
-            .iter()
-            .flat_map(|cell| of_cell(model, find, cell))
-            .collect(),
-    })
-}
-
-fn of_cell(model: &Model, find: &FindModel, cell: &CellModel) -> Vec<Vec<Field>> {
-    let Some(search) = find.of_cell(cell.cell) else {
-        return Vec::new();
-    };
-    let steps = search.steps.iter().map(|step| {
-        let mut row = place(model, cell);
-        row.push(Field::plain(step.key.repetition.to_string()));
-        row.push(Field::plain(level(find.info.what, step.level)));
-        row.push(Field {
-            kind: match step.evidence {
-                Evidence::NotMet => FieldKind::Bad,
-                _ => FieldKind::Plain,
-            },
-            ..Field::plain(words::evidence(step.evidence))
-        });
-        let shown = step.shown.iter();
-        row.extend(
-            shown.map(|shown| Field::plain(shown.clone().unwrap_or_else(|| NONE.to_owned()))),
-        );
-        row.push(Field::plain(step.why.join("\n")));
-        row
-    });
-    steps.collect()
+    let mut columns = place(model, |(cell, _): &Tried<'_>| *cell);
+    columns.extend([
+        Column::numbers("trial", |(_, step): &Tried<'_>| {
+            Field::plain(step.key.repetition.to_string())
+        }),
+        Column::numbers("level", |(_, step): &Tried<'_>| {
+            Field::plain(level(find.info.what, step.level))
+        }),
+        Column::words("conditions", |(_, step): &Tried<'_>| {
+            Field::plain(words::evidence(step.evidence)).bad_if(step.evidence == Evidence::NotMet)
+        }),
+    ]);
+    let conditions = find.info.conditions.iter().enumerate();
+    columns.extend(conditions.map(|(place, condition)| {
+        Column::numbers(condition.number.join("."), move |(_, step): &Tried<'_>| {
+            Field::maybe(step.shown.get(place).cloned().flatten())
+        })
+    }));
+    columns.push(Column::words("why not", |(_, step): &Tried<'_>| {
+        Field::plain(step.why.join("\n"))
+    }));
+    let rows = searches(model, find)
+        .flat_map(|(cell, search)| search.steps.iter().map(move |step| (cell, step)));
+    let caption = "Every level that was tried, in the order of the trials";
+    Some(Table::new("tried", caption, columns, rows).titled("Levels tried"))
 }

@@ -1,66 +1,72 @@
 //! Every trial, with the numbers one looks for first.
 
-use super::{Field, FieldKind, Table, disturbed, heads, place};
+use waggle_results::LedgerInfo;
+
+use super::{
+    columns::{per_second, place},
+    disturbed,
+};
 use crate::{
-    text::{self, NONE, Unit},
+    table::{Column, Field, Table},
+    text::{self, Unit},
     wording::search::level,
     words,
 };
-use waggle_analysis::{Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles};
+use waggle_analysis::{
+    CellModel, Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
+};
 
-/// One row a trial, the numbers one looks for first.
+/// A trial and its cell.
+type Row<'a> = (&'a CellModel, &'a TrialModel);
+
+/// One row a trial.
 pub(crate) fn trials(model: &Model) -> Table {
-    let mut columns = vec![
-        "repetition",
-        "order",
-        "verdict",
-        words::counted(model.counted),
-        "p50",
-        "p99",
-        "max",
-        "errors",
-        "delivered",
-        "missing",
-    ];
-    if model.find.is_some() {
-        columns.insert(1, "level");
+    let mut columns = place(model, |(cell, _): &Row<'_>| *cell);
+    columns.push(Column::numbers("repetition", |(_, trial): &Row<'_>| {
+        Field::plain(trial.key.repetition.to_string())
+    }));
+    if let Some(find) = &model.find {
+        columns.push(Column::numbers("level", |(_, trial): &Row<'_>| {
+            Field::maybe(trial.level.map(|at| level(find.info.what, at)))
+        }));
     }
+    columns.extend([
+        Column::numbers("order", |(_, trial): &Row<'_>| {
+            Field::plain(trial.position.to_string())
+        }),
+        Column::words("verdict", |(_, trial): &Row<'_>| {
+            Field::verdict(words::verdict(trial.verdict))
+        }),
+        Column::numbers(
+            per_second(model.counted),
+            number(|numbers| Field::plain(text::plain(numbers.goodput_per_s))),
+        ),
+        Column::numbers("p50", time(|times| &times.p50)),
+        Column::numbers("p99", time(|times| &times.p99)),
+        Column::numbers("max", time(|times| &times.max)),
+        Column::numbers(
+            "errors",
+            number(|numbers| Field::nothing_expected(numbers.failed)),
+        ),
+        Column::numbers(
+            "delivered",
+            of_ledger(|ledger| Field::count(ledger.delivered)),
+        ),
+        Column::numbers(
+            "missing",
+            of_ledger(|ledger| Field::nothing_expected(ledger.missing)),
+        ),
+    ]);
     if !model.disturbed.is_empty() {
-        columns.push("down");
+        columns.push(Column::words("down", |(_, trial): &Row<'_>| {
+            disturbed::down(trial.disturbed.as_ref())
+        }));
     }
-    let mut heads = heads(model, &columns);
-    for head in &mut heads {
-        if head.text == words::counted(model.counted) {
-            head.text.push_str("/s");
-        }
-    }
-    Table {
-        id: Some("trials"),
-        title: None,
-        caption: caption(model),
-        heads,
-        rows: model
-            .trials
-            .iter()
-            .filter_map(|trial| {
-                let cell = model
-                    .cells
-                    .iter()
-                    .find(|cell| cell.cell == trial.key.cell)?;
-                let mut row = place(model, cell);
-                let mut fields = trial_fields(trial);
-                if let Some(find) = &model.find {
-                    let level = trial.level.map(|at| level(find.info.what, at));
-                    fields.insert(1, Field::plain(level.unwrap_or_else(|| NONE.to_owned())));
-                }
-                row.extend(fields);
-                if !model.disturbed.is_empty() {
-                    row.push(disturbed::down(trial.disturbed.as_ref()));
-                }
-                Some(row)
-            })
-            .collect(),
-    }
+    let rows = model.trials.iter().filter_map(|trial| {
+        let mut cells = model.cells.iter();
+        Some((cells.find(|cell| cell.cell == trial.key.cell)?, trial))
+    });
+    Table::new("trials", caption(model), columns, rows)
 }
 
 fn caption(model: &Model) -> String {
@@ -74,49 +80,25 @@ fn caption(model: &Model) -> String {
     caption
 }
 
-fn trial_fields(trial: &TrialModel) -> Vec<Field> {
-    let time = |pick: fn(&TrialPercentiles) -> &TrialPercentile| {
-        let times = trial
-            .numbers
-            .as_ref()
-            .and_then(|numbers| numbers.response.as_ref());
-        times.map_or_else(
-            || Field::plain(NONE),
-            |times| {
-                let one = pick(times);
-                let field = Field::plain(Unit::Time.show(one.us));
-                match &one.thin {
-                    Some(reason) => Field {
-                        kind: FieldKind::Thin(reason.clone()),
-                        ..field
-                    },
-                    None => field,
-                }
-            },
-        )
+fn number(field: fn(&TrialNumbers) -> Field) -> impl Fn(&Row<'_>) -> Field {
+    move |(_, trial)| trial.numbers.as_ref().map_or_else(Field::none, field)
+}
+
+fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
+    move |(_, trial)| trial.ledger.as_ref().map_or_else(Field::none, field)
+}
+
+fn time(pick: fn(&TrialPercentiles) -> &TrialPercentile) -> impl Fn(&Row<'_>) -> Field {
+    let field = move |times: &TrialPercentiles| {
+        let one = pick(times);
+        let field = Field::plain(Unit::Time.show(one.us));
+        match &one.thin {
+            Some(reason) => field.thin(reason),
+            None => field,
+        }
     };
-    let number = |pick: fn(&TrialNumbers) -> Field| {
-        trial
-            .numbers
-            .as_ref()
-            .map_or_else(|| Field::plain(NONE), pick)
-    };
-    let ledger = |pick: fn(&waggle_results::LedgerInfo) -> Field| {
-        trial
-            .ledger
-            .as_ref()
-            .map_or_else(|| Field::plain(NONE), pick)
-    };
-    vec![
-        Field::plain(trial.key.repetition.to_string()),
-        Field::plain(trial.position.to_string()),
-        Field::verdict(words::verdict(trial.verdict).to_owned()),
-        number(|numbers| Field::plain(text::plain(numbers.goodput_per_s))),
-        time(|times| &times.p50),
-        time(|times| &times.p99),
-        time(|times| &times.max),
-        number(|numbers| Field::nothing_expected(numbers.failed)),
-        ledger(|ledger| Field::plain(text::count(ledger.delivered))),
-        ledger(|ledger| Field::nothing_expected(ledger.missing)),
-    ]
+    move |(_, trial)| {
+        let times = trial.numbers.as_ref().and_then(|of| of.response.as_ref());
+        times.map_or_else(Field::none, field)
+    }
 }

@@ -1,94 +1,62 @@
 //! Whether the numbers may be believed, and whether they are good enough for the study.
 
-use super::{Align, Field, FieldKind, Head, Table, by_cell, heads};
+use super::columns::{place_of_cell, verdict};
 use crate::{
-    rows,
+    table::{Column, Field, Table},
     text::{self, NONE},
 };
-use waggle_analysis::{Model, ThresholdCell, is_recovery};
+use waggle_analysis::{CellModel, Model, ThresholdCell, ThresholdOutcome, is_recovery};
 
 /// Each cell's verdict with its reasons.
 pub(crate) fn verdicts(model: &Model) -> Table {
-    Table {
-        id: Some("verdicts"),
-        title: Some("Verdicts"),
-        caption: "Whether each cell may be believed, and why not".to_owned(),
-        heads: heads(model, &["verdict", "reasons"]),
-        rows: by_cell(model, |cell| {
-            let reasons: Vec<&str> = cell
-                .reasons
-                .iter()
-                .map(|reason| reason.text.as_str())
-                .collect();
-            let reasons = if reasons.is_empty() {
-                "every check passed".to_owned()
-            } else {
-                reasons.join("\n")
-            };
-            let reasons = if cell.verdict.is_none() {
-                if cell.is_searched {
-                    "no level of it holds".to_owned()
-                } else {
-                    "no trial of it has run".to_owned()
-                }
-            } else {
-                reasons
-            };
-            vec![Field::verdict(rows::verdict(cell)), Field::plain(reasons)]
-        }),
+    let mut columns = place_of_cell(model);
+    columns.extend([
+        verdict(),
+        Column::words("reasons", |cell: &&CellModel| Field::plain(reasons(cell))),
+    ]);
+    let caption = "Whether each cell may be believed, and why not";
+    Table::new("verdicts", caption, columns, &model.cells).titled("Verdicts")
+}
+
+fn reasons(cell: &CellModel) -> String {
+    if cell.verdict.is_none() {
+        return match cell.is_searched {
+            true => "no level of it holds".to_owned(),
+            false => "no trial of it has run".to_owned(),
+        };
     }
+    if cell.reasons.is_empty() {
+        return "every check passed".to_owned();
+    }
+    let reasons = cell.reasons.iter().map(|reason| reason.text.as_str());
+    reasons.collect::<Vec<_>>().join("\n")
 }
 
 /// Every condition in every cell where it does not hold, and how many where it does.
 pub(crate) fn thresholds(model: &Model) -> Option<Table> {
-    let left = |text: &str| Head {
-        text: text.to_owned(),
-        align: Align::Left,
-    };
-    (!model.thresholds.is_empty()).then(|| Table {
-        id: Some("thresholds"),
-        title: Some("Thresholds"),
-        caption: thresholds_caption(model),
-        heads: vec![left("threshold"), left("holds"), left("where it does not")],
-        rows: model
-            .thresholds
-            .iter()
-            .map(|threshold| {
-                let failing: Vec<String> = threshold
-                    .cells
-                    .iter()
-                    .filter(|cell| !cell.holds)
-                    .map(|cell| failing(model, cell))
-                    .collect();
-                let holding = threshold.cells.len() - failing.len();
-                let holds = if threshold.holds {
-                    "holds in every cell".to_owned()
-                } else {
-                    format!(
-                        "fails: holds in {holding} of {} cells",
-                        threshold.cells.len()
-                    )
-                };
-                let kind = if threshold.holds {
-                    FieldKind::Plain
-                } else {
-                    FieldKind::Bad
-                };
-                vec![
-                    Field::plain(&threshold.text),
-                    Field {
-                        kind,
-                        ..Field::plain(holds)
-                    },
-                    Field::plain(if failing.is_empty() {
-                        NONE.to_owned()
-                    } else {
-                        failing.join("\n")
-                    }),
-                ]
-            })
-            .collect(),
-    })
+    let columns = vec![
+        Column::words("threshold", |threshold: &&ThresholdOutcome| {
+            Field::plain(&threshold.text)
+        }),
+        Column::words("holds", |threshold: &&ThresholdOutcome| {
+            Field::plain(holding(threshold)).bad_if(!threshold.holds)
+        }),
+        Column::words("where it does not", |threshold: &&ThresholdOutcome| {
+            let failing = failing(threshold).map(|cell| where_it_fails(model, cell));
+            match failing.collect::<Vec<_>>() {
+                none if none.is_empty() => Field::plain(NONE),
+                failing => Field::plain(failing.join("\n")),
+            }
+        }),
+    ];
+    Table::new(
+        "thresholds",
+        thresholds_caption(model),
+        columns,
+        &model.thresholds,
+    )
+    .titled("Thresholds")
+    .unless_empty()
 }
 
 fn thresholds_caption(model: &Model) -> String {
@@ -101,13 +69,26 @@ fn thresholds_caption(model: &Model) -> String {
     format!("The study's thresholds; they count on valid and noisy cells only{more}")
 }
 
-fn failing(model: &Model, outcome: &ThresholdCell) -> String {
-    let levels = model
-        .cells
-        .iter()
-        .find(|cell| cell.cell == outcome.cell)
-        .map(|cell| text::levels(&cell.levels));
-    let place = levels.unwrap_or_else(|| format!("cell {}", outcome.cell));
+fn failing(threshold: &ThresholdOutcome) -> impl Iterator<Item = &ThresholdCell> {
+    threshold.cells.iter().filter(|cell| !cell.holds)
+}
+
+fn holding(threshold: &ThresholdOutcome) -> String {
+    if threshold.holds {
+        return "holds in every cell".to_owned();
+    }
+    let all = threshold.cells.len();
+    let holding = all - failing(threshold).count();
+    format!("fails: holds in {holding} of {all} cells")
+}
+
+fn where_it_fails(model: &Model, outcome: &ThresholdCell) -> String {
+    let mut cells = model.cells.iter();
+    let cell = cells.find(|cell| cell.cell == outcome.cell);
+    let place = cell.map_or_else(
+        || format!("cell {}", outcome.cell),
+        |cell| text::levels(&cell.levels),
+    );
     let seen = outcome
         .observed
         .as_deref()

@@ -3,6 +3,7 @@
 
 pub mod account;
 pub mod answer;
+pub mod cell;
 pub mod comparisons;
 pub mod effects;
 pub mod search;

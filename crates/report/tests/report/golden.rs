@@ -8,11 +8,7 @@ use crate::{
     seeded::{Seeded, Wrong},
     seeded_model,
 };
-use waggle_analysis::Model;
-use waggle_report::{
-    CellRow, SearchRow, cell_columns, cell_rows, csv, effects_csv, html, markdown, search_rows,
-    step_rows,
-};
+use waggle_report::{csv, effects_csv, html, markdown, terminal};
 
 fn check(written: &str, golden: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -32,57 +28,12 @@ fn check(written: &str, golden: &str) {
     );
 }
 
-/// The terminal's rows as plain text.
-fn rows(model: &Model) -> String {
-    let heads: Vec<&str> = model
-        .factors
-        .iter()
-        .map(|factor| factor.name.as_str())
-        .chain(cell_columns(model))
-        .collect();
-    let lines = cell_rows(model).into_iter().map(|row| {
-        let CellRow {
-            levels,
-            goodput,
-            response_p50,
-            response_p99,
-            response_max,
-            errors,
-            delivered,
-            missing,
-            verdict,
-        } = row;
-        let numbers = [
-            goodput,
-            response_p50,
-            response_p99,
-            response_max,
-            errors,
-            delivered,
-            missing,
-            verdict,
-        ];
-        levels
-            .into_iter()
-            .chain(numbers)
-            .collect::<Vec<_>>()
-            .join(" | ")
-    });
-    let mut text = heads.join(" | ");
-    for line in lines {
-        text.push('\n');
-        text.push_str(&line);
-    }
-    text.push('\n');
-    text
-}
-
 #[test]
 fn the_ingest_study() {
     let model = seeded_model(&Seeded::ingest());
     check(&csv(&model), "ingest.csv");
     check(&markdown(&model), "ingest.md");
-    check(&rows(&model), "ingest.rows.txt");
+    check(&format!("{}\n", terminal(&model)), "ingest.terminal.txt");
 }
 
 #[test]
@@ -90,11 +41,7 @@ fn a_scenario() {
     let model = seeded_model(&Seeded::shopping());
     check(&csv(&model), "shopping.csv");
     check(&markdown(&model), "shopping.md");
-    let steps: Vec<String> = step_rows(&model)
-        .into_iter()
-        .map(|row| [row.levels, row.fields.to_vec()].concat().join(" | ") + "\n")
-        .collect();
-    check(&steps.concat(), "shopping.steps.txt");
+    check(&format!("{}\n", terminal(&model)), "shopping.terminal.txt");
     let page = html(&model);
     assert!(page.contains("id=\"steps\"") && page.contains("id=\"step-spectrum\""));
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
@@ -242,7 +189,7 @@ fn a_search() {
     assert!(model.curves.is_none() && model.comparisons.is_empty());
     check(&csv(&model), "search.csv");
     check(&markdown(&model), "search.md");
-    check(&searches(&model), "search.rows.txt");
+    check(&format!("{}\n", terminal(&model)), "search.terminal.txt");
     let ends: Vec<_> = model
         .find
         .iter()
@@ -250,27 +197,6 @@ fn a_search() {
         .map(|search| search.answer.end.name())
         .collect();
     assert_eq!(ends, ["found", "found", "instrument-limited", "never-met"]);
-}
-
-/// The answers as plain text.
-fn searches(model: &Model) -> String {
-    let rows = search_rows(model).expect("the run searches");
-    let lines = rows.into_iter().map(|row| {
-        let SearchRow {
-            levels,
-            holds,
-            fails,
-            trials,
-            end,
-        } = row;
-        let figures = [holds, fails, trials, end];
-        levels
-            .into_iter()
-            .chain(figures)
-            .collect::<Vec<_>>()
-            .join(" | ")
-    });
-    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 #[test]
@@ -294,7 +220,7 @@ fn a_load_that_falls() {
 fn a_single_run() {
     let model = seeded_model(&Seeded::plain(&[], 1));
     check(&markdown(&model), "single.md");
-    check(&rows(&model), "single.rows.txt");
+    check(&format!("{}\n", terminal(&model)), "single.terminal.txt");
 }
 
 #[test]
@@ -303,7 +229,7 @@ fn a_run_that_was_cut_short() {
         ran: Some(17),
         ..Seeded::ingest()
     });
-    check(&rows(&model), "cut.rows.txt");
+    check(&format!("{}\n", terminal(&model)), "cut.terminal.txt");
 }
 
 #[test]

@@ -1,0 +1,252 @@
+//! A table as a plain value, described once: the page, Markdown and the terminal lay out the same one.
+
+use std::borrow::Cow;
+
+use waggle_stats::Estimate;
+
+use crate::text::{self, NONE, Unit};
+use waggle_analysis::Percentile;
+
+/// Heads, then rows of as many fields.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Table {
+    /// Short and unique; an anchor in the page.
+    pub(crate) id: Option<&'static str>,
+    /// Heads it where it is not the first of its section; the page's caption says enough.
+    pub(crate) title: Option<&'static str>,
+    pub(crate) caption: String,
+    pub(crate) heads: Vec<Head>,
+    pub(crate) rows: Vec<Vec<Field>>,
+}
+
+/// A column's head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) text: String,
+    pub(crate) align: Align,
+}
+
+/// Numbers stand right, words left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A column with what it holds in the row of a `T`.
+pub(crate) struct Column<'a, T> {
+    head: Head,
+    field: Box<dyn Fn(&T) -> Field + 'a>,
+}
+
+/// What stands in one square of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Field {
+    value: Value,
+    pub(crate) mark: Mark,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Text {
+        text: String,
+        /// In smaller letters.
+        aside: Option<String>,
+    },
+    Estimate {
+        estimate: Estimate,
+        unit: Unit,
+    },
+}
+
+/// How a field is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Plain,
+    /// Greyed, with the reason.
+    Thin(String),
+    /// Greyed, for it may be chance, with how likely that is.
+    Chance(String),
+    /// Greyed: its interval holds that there is no difference.
+    Even,
+    Verdict,
+    /// Something is wrong here.
+    Bad,
+}
+
+impl Table {
+    /// A row for each of `rows`.
+    pub(crate) fn new<T>(
+        id: &'static str,
+        caption: impl Into<String>,
+        columns: Vec<Column<'_, T>>,
+        rows: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let fields = |row: T| columns.iter().map(|column| (column.field)(&row)).collect();
+        Self {
+            id: Some(id),
+            title: None,
+            caption: caption.into(),
+            rows: rows.into_iter().map(fields).collect(),
+            heads: columns.into_iter().map(|column| column.head).collect(),
+        }
+    }
+
+    pub(crate) fn titled(self, title: &'static str) -> Self {
+        Self {
+            title: Some(title),
+            ..self
+        }
+    }
+
+    /// `None` where it has no row.
+    pub(crate) fn unless_empty(self) -> Option<Self> {
+        (!self.rows.is_empty()).then_some(self)
+    }
+}
+
+impl Head {
+    pub(crate) fn number(text: impl Into<String>) -> Self {
+        Self::new(text, Align::Right)
+    }
+
+    fn new(text: impl Into<String>, align: Align) -> Self {
+        Self {
+            text: text.into(),
+            align,
+        }
+    }
+}
+
+impl<'a, T> Column<'a, T> {
+    pub(crate) fn numbers(head: impl Into<String>, field: impl Fn(&T) -> Field + 'a) -> Self {
+        Self {
+            head: Head::new(head, Align::Right),
+            field: Box::new(field),
+        }
+    }
+
+    pub(crate) fn words(head: impl Into<String>, field: impl Fn(&T) -> Field + 'a) -> Self {
+        Self {
+            head: Head::new(head, Align::Left),
+            field: Box::new(field),
+        }
+    }
+}
+
+impl Field {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self {
+            value: Value::Text { text, aside: None },
+            mark: Mark::Plain,
+        }
+    }
+
+    /// There is nothing to say.
+    pub(crate) fn none() -> Self {
+        Self::plain(NONE)
+    }
+
+    /// A text that may be missing.
+    pub(crate) fn maybe(text: Option<String>) -> Self {
+        text.map_or_else(Self::none, Self::plain)
+    }
+
+    pub(crate) fn count(value: u64) -> Self {
+        Self::plain(text::count(value))
+    }
+
+    /// A count that should be nothing.
+    pub(crate) fn nothing_expected(value: u64) -> Self {
+        Self::count(value).bad_if(value > 0)
+    }
+
+    /// How many failed, and beside it how many of a hundred.
+    pub(crate) fn errors(failed: u64, share: Option<f64>) -> Self {
+        match share {
+            None => Self::none(),
+            Some(_) if failed == 0 => Self::plain("0"),
+            Some(share) => Self::nothing_expected(failed).with_aside(text::share(share)),
+        }
+    }
+
+    pub(crate) fn share(share: Option<f64>) -> Self {
+        Self::maybe(share.map(text::share))
+    }
+
+    pub(crate) fn estimate(estimate: Option<&Estimate>, unit: Unit) -> Self {
+        estimate.map_or_else(Self::none, |estimate| Self {
+            value: Value::Estimate {
+                estimate: *estimate,
+                unit,
+            },
+            mark: Mark::Plain,
+        })
+    }
+
+    pub(crate) fn percentile(percentile: &Percentile) -> Self {
+        let field = Self::estimate(percentile.estimate.as_ref(), Unit::Time);
+        match &percentile.thin {
+            Some(reason) if percentile.estimate.is_some() => field.thin(reason),
+            _ => field,
+        }
+    }
+
+    pub(crate) fn verdict(text: impl Into<String>) -> Self {
+        Self::plain(text).marked(Mark::Verdict)
+    }
+
+    pub(crate) fn thin(self, reason: &str) -> Self {
+        self.marked(Mark::Thin(reason.to_owned()))
+    }
+
+    pub(crate) fn bad_if(self, is_bad: bool) -> Self {
+        match is_bad {
+            true => self.marked(Mark::Bad),
+            false => self,
+        }
+    }
+
+    pub(crate) fn marked(self, mark: Mark) -> Self {
+        Self { mark, ..self }
+    }
+
+    pub(crate) fn with_aside(self, aside: impl Into<Option<String>>) -> Self {
+        let value = Value::Text {
+            text: self.text().into_owned(),
+            aside: aside.into(),
+        };
+        Self { value, ..self }
+    }
+
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match &self.value {
+            Value::Text { text, .. } => text.into(),
+            Value::Estimate { estimate, unit } => unit.show(estimate.point).into(),
+        }
+    }
+
+    /// What stands beside it in smaller letters: of an estimate the ends of its interval.
+    pub(crate) fn aside(&self) -> Option<Cow<'_, str>> {
+        match &self.value {
+            Value::Text { aside, .. } => Some(aside.as_deref()?.into()),
+            Value::Estimate { estimate, unit } => {
+                estimate.interval?;
+                Some(text::interval(estimate, *unit).into())
+            }
+        }
+    }
+
+    /// All of it in one line, as short as it can be.
+    pub(crate) fn short(&self) -> String {
+        match &self.value {
+            Value::Text { text, aside: None } => text.clone(),
+            Value::Text {
+                text,
+                aside: Some(aside),
+            } => format!("{text} ({aside})"),
+            Value::Estimate { estimate, unit } => text::short(Some(estimate), *unit),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What each cell reached.
+
+use waggle_results::FailureKind;
+
+use super::columns::{
+    MAX, P50, P90, P99, P999, Quantile, levels, per_second, percentiles, place_of_cell, verdict,
+};
+use crate::{
+    table::{Column, Field, Table},
+    text::{self, Unit},
+};
+use waggle_analysis::{CellModel, Model, as_f64, failure_kinds};
+
+/// Goodput, response time, errors, verdict.
+pub(crate) fn cells(model: &Model) -> Table {
+    let mut columns = place_of_cell(model);
+    columns.push(verdict());
+    columns.extend(reached(model, &[P50, P90, P99, P999, MAX]));
+    Table::new("cells", caption(model), columns, &model.cells)
+}
+
+/// The same for a terminal, with the account of records in it.
+pub(crate) fn cells_in_short(model: &Model) -> Table {
+    let of_ledger = |field: fn(&waggle_results::LedgerInfo) -> u64| {
+        move |cell: &&CellModel| Field::maybe(cell.ledger.as_ref().map(field).map(text::count))
+    };
+    let mut columns = levels(model, |cell: &&CellModel| *cell);
+    columns.extend(reached(model, &[P50, P99, MAX]));
+    columns.extend([
+        Column::numbers("delivered", of_ledger(|ledger| ledger.delivered)),
+        Column::numbers("missing", of_ledger(|ledger| ledger.missing)),
+        verdict(),
+    ]);
+    Table::new("cells", caption(model), columns, &model.cells)
+}
+
+fn caption(model: &Model) -> String {
+    let certainty = match model.info.schedule.repeat {
+        1 => "single run, no uncertainty known",
+        _ => "with 95 % intervals over trials",
+    };
+    format!("Goodput and response time of each cell, {certainty}")
+}
+
+/// Goodput, response time, errors.
+fn reached<'a>(model: &Model, quantiles: &[Quantile]) -> Vec<Column<'a, &'a CellModel>> {
+    let mut columns = vec![Column::numbers(
+        per_second(model.counted),
+        |cell: &&CellModel| Field::estimate(cell.goodput.as_ref(), Unit::Plain),
+    )];
+    columns.extend(percentiles(quantiles, |cell: &&CellModel| &cell.response));
+    columns.push(Column::numbers("errors", |cell: &&CellModel| {
+        Field::errors(cell.failed, cell.error_share)
+    }));
+    columns
+}
+
+/// Failures by kind, a row for each cell that has any; `None` where there are none.
+pub(crate) fn failures(model: &Model) -> Option<Table> {
+    let kinds = failure_kinds(&model.cells);
+    if kinds.is_empty() {
+        return None;
+    }
+    let caption = match kinds.iter().any(|kind| kind.is_connect_attempt()) {
+        true => {
+            "Failed requests by kind, summed over trials, with their share of all answered; attempts to connect are no requests and have none"
+        }
+        false => "Failed requests by kind, summed over trials, with their share of all answered",
+    };
+    let mut columns = place_of_cell(model);
+    columns.extend(kinds.into_iter().map(|kind| {
+        Column::numbers(kind.in_words(), move |cell: &&CellModel| {
+            failed(cell, &kind)
+        })
+    }));
+    let failing = model.cells.iter().filter(|cell| !cell.failures.is_empty());
+    let table = Table::new("failures", caption, columns, failing);
+    Some(table.titled("Failed requests"))
+}
+
+fn failed(cell: &CellModel, kind: &FailureKind) -> Field {
+    let found = cell.failures.iter().find(|(name, _)| name == kind);
+    let count = found.map_or(0, |(_, count)| *count);
+    if kind.is_connect_attempt() {
+        return Field::nothing_expected(count);
+    }
+    let answered = as_f64(cell.succeeded + cell.failed);
+    Field::errors(count, Some(as_f64(count) / answered))
+}

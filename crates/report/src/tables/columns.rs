@@ -1,0 +1,85 @@
+//! The columns that many tables have: where a row belongs, and numbers of a cell or of a step.
+
+use crate::{
+    table::{Column, Field},
+    text::NONE,
+    wording, words,
+};
+use waggle_analysis::{CellModel, Counted, Distribution, Model, Percentile};
+
+/// The cell's level of each factor.
+pub(super) fn levels<'a, T: 'a>(
+    model: &'a Model,
+    cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
+) -> Vec<Column<'a, T>> {
+    let factors = model.factors.iter().map(|factor| {
+        let field = move |row: &T| {
+            let mut levels = cell(row).levels.iter();
+            let level = levels.find(|(name, _)| *name == factor.name);
+            Field::plain(level.map_or(NONE, |(_, level)| level))
+        };
+        // A level is a word to its reader, but a column of numbers is read by its digits.
+        let mut levels = factor.levels.iter();
+        match levels.all(|level| level.parse::<f64>().is_ok()) {
+            true => Column::numbers(&factor.name, field),
+            false => Column::words(&factor.name, field),
+        }
+    });
+    factors.collect()
+}
+
+/// The same; the cell's number where no factor names it.
+pub(super) fn place<'a, T: 'a>(
+    model: &'a Model,
+    cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
+) -> Vec<Column<'a, T>> {
+    if model.factors.is_empty() {
+        let number = move |row: &T| Field::plain(cell(row).cell.to_string());
+        return vec![Column::numbers("cell", number)];
+    }
+    levels(model, cell)
+}
+
+/// Of a table with a row for each cell.
+pub(super) fn place_of_cell(model: &Model) -> Vec<Column<'_, &CellModel>> {
+    place(model, |cell: &&CellModel| *cell)
+}
+
+pub(super) fn verdict<'a>() -> Column<'a, &'a CellModel> {
+    Column::words("verdict", |cell: &&CellModel| {
+        Field::verdict(wording::cell::verdict(cell))
+    })
+}
+
+/// Records or requests per second.
+pub(super) fn per_second(counted: Counted) -> String {
+    format!("{}/s", words::counted(counted))
+}
+
+/// A percentile of a distribution, with its name.
+pub(super) type Quantile = (&'static str, fn(&Distribution) -> &Percentile);
+
+pub(super) const P50: Quantile = ("p50", |times| &times.p50);
+pub(super) const P90: Quantile = ("p90", |times| &times.p90);
+pub(super) const P99: Quantile = ("p99", |times| &times.p99);
+pub(super) const P999: Quantile = ("p99.9", |times| &times.p999);
+pub(super) const MAX: Quantile = ("max", |times| &times.max);
+
+/// Percentiles of one distribution of a row.
+pub(super) fn percentiles<'a, T: 'a>(
+    all: &[Quantile],
+    times: impl Fn(&T) -> &'a Distribution + Copy + 'a,
+) -> Vec<Column<'a, T>> {
+    let column = |&(name, pick): &Quantile| {
+        Column::numbers(name, move |row: &T| Field::percentile(pick(times(row))))
+    };
+    all.iter().map(column).collect()
+}
+
+/// Which trials of a cell a count is the sum of.
+pub(super) fn summed_over(model: &Model) -> &'static str {
+    match model.find {
+        Some(_) => "the trials at the highest level that holds",
+        None => "trials",
+    }
+}

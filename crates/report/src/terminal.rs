@@ -1,0 +1,51 @@
+//! The tables that a terminal has room for, at the end of a run.
+
+use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
+
+use crate::{
+    table::{Align, Field, Mark, Table},
+    tables,
+};
+use waggle_analysis::Model;
+
+/// The answers of a search, every cell, and every step of a scenario.
+#[must_use]
+pub fn terminal(model: &Model) -> String {
+    let answers = tables::answers_in_short(model).map(|table| {
+        format!(
+            "{}\n\neach at the highest level that holds:",
+            laid_out(&table)
+        )
+    });
+    let cells = laid_out(&tables::cells_in_short(model));
+    let steps = tables::steps_in_short(model).map(|table| laid_out(&table));
+    let all: Vec<String> = answers.into_iter().chain([cells]).chain(steps).collect();
+    all.join("\n")
+}
+
+fn laid_out(table: &Table) -> String {
+    let mut out = comfy_table::Table::new();
+    out.load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .remove_style(TableComponent::HorizontalLines)
+        .remove_style(TableComponent::MiddleIntersections)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(table.heads.iter().map(|head| &head.text));
+    for row in &table.rows {
+        out.add_row(row.iter().map(shown));
+    }
+    for (column, head) in out.column_iter_mut().zip(&table.heads) {
+        column.set_cell_alignment(match head.align {
+            Align::Left => CellAlignment::Left,
+            Align::Right => CellAlignment::Right,
+        });
+    }
+    out.to_string()
+}
+
+/// A percentile from too few samples carries a mark.
+fn shown(field: &Field) -> String {
+    match field.mark {
+        Mark::Thin(_) => format!("{} (few)", field.short()),
+        _ => field.short(),
+    }
+}
