@@ -1,19 +1,17 @@
 //! Outcomes over the levels of a factor that are numbers: a chart for each outcome, a line for each combination of the other factors'
 //! levels, with what somebody published where it is the same number. The numbers are those of the tables.
 
-use waggle_metrics as metrics;
+use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
 use waggle_results::{FailureKind, PublishedInfo, RunInfo};
 use waggle_stats::{Estimate, Part};
 
-use crate::text::Unit;
 use crate::{
     CellModel, Factor, PublishedModel, TrialModel, as_f64,
     cell::failure_kinds,
     layout::{Layout, Line, Over},
     levels::numbers,
-    metric::Number,
+    metric::{self, without_names},
     outcome::{Outcome, outcomes},
-    threshold::is_recovery,
 };
 
 /// A line through two points says nothing of a course.
@@ -43,7 +41,7 @@ pub struct CurvesModel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     pub name: String,
-    pub unit: metrics::Unit,
+    pub unit: Unit,
     pub points: Vec<CurvePoint>,
 }
 
@@ -90,28 +88,10 @@ pub(crate) fn curves(
     if cells.iter().all(|cell| cell.counted == 0) {
         return None;
     }
-    let steps: Vec<&str> = info
-        .scenario
-        .iter()
-        .flat_map(|scenario| &scenario.steps)
-        .map(String::as_str)
+    let shown = charted(info, cells).into_iter();
+    let charts: Vec<Curve> = shown
+        .filter_map(|charted| charted.curve(&layout, cells, trials, published))
         .collect();
-    let beside = Beside {
-        published,
-        delivery_at: info.delivery_at.as_deref(),
-        steps: &steps,
-    };
-    let all: Vec<&CellModel> = cells.iter().collect();
-    let mut charts: Vec<Curve> = Vec::new();
-    for outcome in outcomes(&all, info.delivery_at.as_deref()) {
-        charts.push(of_outcome(&layout, cells, trials, &outcome, &beside));
-        if outcome.path == ["response_time", "p99"] {
-            charts.push(errors(&layout, cells, trials, &beside));
-        }
-    }
-    charts.extend(recovery(&layout, cells, &beside));
-    charts.extend(beside.further(&layout, cells));
-    charts.retain(|chart| chart.points.iter().any(|point| point.estimate.is_some()));
     if charts.is_empty() {
         return None;
     }
@@ -188,25 +168,88 @@ fn points(
     layout.places().map(point).collect()
 }
 
-fn of_outcome(
-    layout: &Layout,
-    cells: &[CellModel],
-    trials: &[TrialModel],
-    outcome: &Outcome,
-    beside: &Beside<'_>,
-) -> Curve {
-    let column = beside.column(&outcome.path);
-    Curve {
-        name: outcome.name.clone(),
-        unit: match outcome.unit {
-            Unit::Time => metrics::Unit::Time,
-            Unit::Plain | Unit::Bytes => metrics::Unit::Rate,
-        },
-        points: points(layout, cells, |cell| Shown {
-            estimate: waggle_stats::estimate(&outcome.of_cell(cell, trials)),
-            thin: outcome.thin(cell).map(str::to_owned),
-            published: beside.value(cell.cell, column),
-        }),
+/// A number that has a chart, if any cell has the number.
+struct Charted<'a> {
+    name: String,
+    named: NamedMetric<'a>,
+    /// Place of the column with what was published of it.
+    column: Option<usize>,
+    /// Whether a chart of nothing but zeros is one.
+    at_zero: bool,
+}
+
+/// The outcomes, failed requests behind the response times, recovery; then every other number that the run names.
+fn charted<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<'a>> {
+    let columns = || info.published.iter().flat_map(|all| &all.columns);
+    let column = |named: &NamedMetric<'_>| {
+        columns().position(|column| without_names(&column.number, info).as_ref() == Some(named))
+    };
+    let outcome = |outcome: Outcome<'a>| Charted {
+        column: column(&outcome.named),
+        name: outcome.name,
+        named: outcome.named,
+        at_zero: true,
+    };
+    let other = |name: Option<&String>, named: NamedMetric<'a>| Charted {
+        name: name.map_or_else(|| named.heading(), String::clone),
+        column: column(&named),
+        named,
+        at_zero: false,
+    };
+    let of_all = |metric: Metric| other(None, NamedMetric::of_all(metric));
+    let mut all: Vec<Charted<'a>> = Vec::new();
+    let cells: Vec<&CellModel> = cells.iter().collect();
+    for one in outcomes(&cells, info.delivery_at.as_deref()) {
+        let is_last_time = one.is(Metric::ResponseTime, Some(Statistic::P99));
+        all.push(outcome(one));
+        all.extend(is_last_time.then(|| of_all(Metric::ErrorShare)));
+    }
+    all.push(of_all(Metric::RecoveryTime));
+    let published = columns().map(|column| (Some(&column.name), &column.number));
+    let named = metric::paths(info).map(|path| (None, path));
+    for (name, path) in published.chain(named) {
+        let Some(named) = without_names(path, info) else {
+            continue;
+        };
+        if !all.iter().any(|one| one.named == named) {
+            all.push(other(name, named));
+        }
+    }
+    all
+}
+
+impl Charted<'_> {
+    /// `None` where there is nothing to see.
+    fn curve(
+        self,
+        layout: &Layout,
+        cells: &[CellModel],
+        trials: &[TrialModel],
+        published: Option<&PublishedModel>,
+    ) -> Option<Curve> {
+        let points = points(layout, cells, |cell| {
+            let own: Vec<&TrialModel> = trials
+                .iter()
+                .filter(|trial| trial.key.cell == cell.cell && trial.counts().is_some())
+                .collect();
+            let row = published.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
+            Shown {
+                estimate: metric::over_trials(&self.named, &own)
+                    .map(|number| number.estimate(own.len())),
+                thin: metric::thin(&self.named, &own),
+                published: self
+                    .column
+                    .and_then(|column| row?.values.get(column)?.published),
+            }
+        });
+        let estimates = || points.iter().filter_map(|point| point.estimate);
+        let has_any = estimates().any(|one| self.at_zero || one.point != 0.0);
+        let is_beside = self.column.is_some() && estimates().next().is_some();
+        (has_any || is_beside).then_some(Curve {
+            name: self.name,
+            unit: self.named.row.unit,
+            points,
+        })
     }
 }
 
@@ -221,43 +264,6 @@ pub(crate) fn failed_parts(cell: &CellModel, trials: &[TrialModel]) -> Vec<Part>
         })
     })
     .collect()
-}
-
-/// The share of requests that failed: that of the tables, with the scatter between trials. No chart of nothing but zeros.
-fn errors(
-    layout: &Layout,
-    cells: &[CellModel],
-    trials: &[TrialModel],
-    beside: &Beside<'_>,
-) -> Curve {
-    let column = beside.column(&["error_share".to_owned()]);
-    let is_shown = cells.iter().any(|cell| cell.failed > 0) || column.is_some();
-    let share = |cell: &CellModel| waggle_stats::share(&failed_parts(cell, trials));
-    Curve {
-        name: "Failed requests".to_owned(),
-        unit: metrics::Unit::Share,
-        points: points(layout, cells, |cell| Shown {
-            estimate: is_shown.then(|| share(cell)).flatten(),
-            thin: None,
-            published: beside.value(cell.cell, column),
-        }),
-    }
-}
-
-/// The time of recovery, with gaps where a trial did not recover; nothing where it has a chart for what was published of it.
-fn recovery(layout: &Layout, cells: &[CellModel], beside: &Beside<'_>) -> Option<Curve> {
-    let mut columns = beside.published.iter().flat_map(|all| &all.info.columns);
-    if columns.any(|column| is_recovery(&column.number)) {
-        return None;
-    }
-    Some(Curve {
-        name: "Recovery, where every trial recovered".to_owned(),
-        unit: metrics::Unit::Time,
-        points: points(layout, cells, |cell| Shown {
-            estimate: cell.recovery.as_ref().and_then(|recovery| recovery.after),
-            ..Shown::default()
-        }),
-    })
 }
 
 fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
@@ -277,81 +283,4 @@ fn kinds(layout: &Layout, cells: &[CellModel]) -> Option<FailedOver> {
     });
     let shares = shares.collect();
     (!kinds.is_empty()).then_some(FailedOver { shares, kinds })
-}
-
-/// Published figures, and how a study names their numbers.
-struct Beside<'a> {
-    published: Option<&'a PublishedModel>,
-    delivery_at: Option<&'a str>,
-    steps: &'a [&'a str],
-}
-
-impl Beside<'_> {
-    /// The place of the column whose number this is.
-    fn column(&self, path: &[String]) -> Option<usize> {
-        let columns = &self.published?.info.columns;
-        columns
-            .iter()
-            .position(|column| !path.is_empty() && self.is(&column.number, path))
-    }
-
-    /// Whether a number as the study names it is that of an outcome.
-    fn is(&self, number: &[String], path: &[String]) -> bool {
-        match number {
-            [first, place, rest @ ..] if first == "delivery" => {
-                let is_last = !rest.is_empty() && Some(place.as_str()) == self.delivery_at;
-                number == path || (is_last && path.split_first().is_some_and(|(_, of)| of == rest))
-            }
-            // What is called like a step is the step's, and these three are nobody's requests.
-            [first, rest @ ..] => {
-                let of_all =
-                    !["components", "engine", "sessions", "watches"].contains(&first.as_str());
-                rest == path && of_all && !self.steps.contains(&first.as_str())
-            }
-            [] => false,
-        }
-    }
-
-    /// What was published of a cell in a column, where there is such a column.
-    fn value(&self, cell: u32, column: Option<usize>) -> Option<f64> {
-        let row = self.published?.rows.iter().find(|row| row.cell == cell)?;
-        row.values.get(column?)?.published
-    }
-
-    /// A chart for each column whose number has none yet.
-    fn further(&self, layout: &Layout, cells: &[CellModel]) -> Vec<Curve> {
-        let Some(published) = self.published else {
-            return Vec::new();
-        };
-        let all: Vec<&CellModel> = cells.iter().collect();
-        let charted: Vec<Vec<String>> = outcomes(&all, self.delivery_at)
-            .into_iter()
-            .map(|outcome| outcome.path)
-            .chain([vec!["error_share".to_owned()]])
-            .filter(|path| !path.is_empty())
-            .collect();
-        let columns = published.info.columns.iter().enumerate();
-        let missing =
-            columns.filter(|(_, column)| !charted.iter().any(|path| self.is(&column.number, path)));
-        let own = |path: &[String], cell: &CellModel| {
-            cell.number(path).map(|own| match own {
-                Number::Estimate(estimate) => estimate,
-                Number::Exact(point) => Estimate {
-                    point,
-                    interval: None,
-                    count: cell.counted,
-                },
-            })
-        };
-        let chart = |(place, column): (usize, &waggle_results::PublishedColumnInfo)| Curve {
-            name: column.name.clone(),
-            unit: published.units[place],
-            points: points(layout, cells, |cell| Shown {
-                estimate: own(&column.number, cell),
-                thin: None,
-                published: self.value(cell.cell, Some(place)),
-            }),
-        };
-        missing.map(chart).collect()
-    }
 }

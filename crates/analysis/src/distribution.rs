@@ -73,15 +73,21 @@ impl TrialPercentiles {
     /// One of them in µs, by its name in the catalogue.
     #[must_use]
     pub fn statistic(&self, statistic: Statistic) -> f64 {
+        self.percentile(statistic)
+            .map_or(self.mean_us, |percentile| percentile.us)
+    }
+
+    /// The same with whether it may be relied on; `None` of the mean, which is no percentile.
+    pub(crate) fn percentile(&self, statistic: Statistic) -> Option<&TrialPercentile> {
         match statistic {
-            Statistic::P50 => self.p50.us,
-            Statistic::P90 => self.p90.us,
-            Statistic::P95 => self.p95.us,
-            Statistic::P99 => self.p99.us,
-            Statistic::P999 => self.p999.us,
-            Statistic::P9999 => self.p9999.us,
-            Statistic::Max => self.max.us,
-            Statistic::Mean => self.mean_us,
+            Statistic::P50 => Some(&self.p50),
+            Statistic::P90 => Some(&self.p90),
+            Statistic::P95 => Some(&self.p95),
+            Statistic::P99 => Some(&self.p99),
+            Statistic::P999 => Some(&self.p999),
+            Statistic::P9999 => Some(&self.p9999),
+            Statistic::Max => Some(&self.max),
+            Statistic::Mean => None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
-use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Unit, resolve};
+use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::Estimate;
+use waggle_stats::{Estimate, Part};
 
 use crate::{
     Memory, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentiles, TrialPlace, TrialStep,
@@ -27,6 +27,20 @@ impl Number {
     }
 }
 
+impl Number {
+    /// As an estimate over so many trials.
+    pub(crate) fn estimate(self, count: usize) -> Estimate {
+        match self {
+            Self::Estimate(estimate) => estimate,
+            Self::Exact(point) => Estimate {
+                point,
+                interval: None,
+                count,
+            },
+        }
+    }
+}
+
 /// A number that the run names somewhere, in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellNumber {
@@ -38,8 +52,7 @@ pub struct CellNumber {
 /// What a number that a path names is counted in.
 #[must_use]
 pub fn unit(path: &[String]) -> Unit {
-    let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    resolve(&path).map_or(Unit::Count, |named| named.row.unit)
+    named(path).map_or(Unit::Count, |named| named.row.unit)
 }
 
 /// A metric in one trial; `None` where it was not measured, and of a number that only several trials have.
@@ -51,28 +64,51 @@ pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
     }
 }
 
-/// Every number that the run's thresholds, search and published figures name, in a cell of these trials; the unit is that in which
-/// conditions are written.
-pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber> {
+/// Every path by which the run's thresholds, search and published figures name a number.
+pub(crate) fn paths(info: &RunInfo) -> impl Iterator<Item = &Vec<String>> {
     let thresholds = info.thresholds.iter().map(|threshold| &threshold.number);
     let conditions = info.find.iter().flat_map(|find| &find.conditions);
     let columns = info.published.iter().flat_map(|all| &all.columns);
-    let paths = thresholds
+    thresholds
         .chain(conditions.map(|condition| &condition.number))
-        .chain(columns.map(|column| &column.number));
+        .chain(columns.map(|column| &column.number))
+}
+
+/// Every number that the run names, in a cell of these trials; the unit is that in which conditions are written.
+pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber> {
     let mut numbers: Vec<CellNumber> = Vec::new();
-    for path in paths {
+    for path in paths(info) {
         if numbers.iter().any(|known| known.path == *path) {
             continue;
         }
-        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        let number = resolve(&parts).and_then(|named| over_trials(&named, trials));
+        let number = named(path).and_then(|named| over_trials(&named, trials));
         numbers.extend(number.map(|number| CellNumber {
             path: path.clone(),
             number,
         }));
     }
     numbers
+}
+
+/// The number of a path.
+fn named(path: &[String]) -> Option<NamedMetric<'_>> {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    resolve(&parts)
+}
+
+/// The number of a path, the same by whichever of its names: all that is sent, and the place where records must arrive, are not named.
+pub(crate) fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetric<'a>> {
+    let named = named(path)?;
+    let is_step = |name: &str| {
+        let mut scenario = info.scenario.iter();
+        scenario.any(|scenario| scenario.steps.iter().any(|step| step == name))
+    };
+    let of = named.of.filter(|of| match named.row.subject {
+        Subject::Load | Subject::WholeLoad => is_step(of),
+        Subject::Probe => info.delivery_at.as_deref() != Some(*of),
+        _ => true,
+    });
+    Some(NamedMetric { of, ..named })
 }
 
 /// A metric over trials that came to their end.
@@ -87,6 +123,7 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
         .filter_map(|trial| reading(named, trial))
         .collect();
     let values: Vec<f64> = readings.iter().filter_map(|one| one.value()).collect();
+    let parts = || readings.iter().filter_map(|one| one.part());
     let exact = |value: Option<f64>| value.map(Number::Exact);
     match named.over_trials() {
         OverTrials::Mean => waggle_stats::estimate(&values).map(Number::Estimate),
@@ -94,16 +131,26 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
         OverTrials::MaxOfAll if values.len() < trials.len() => None,
         OverTrials::Max | OverTrials::MaxOfAll => exact(values.into_iter().reduce(f64::max)),
         OverTrials::Min => exact(values.into_iter().reduce(f64::min)),
-        OverTrials::ShareOfSums => exact(readings.into_iter().reduce(Reading::with)?.value()),
+        OverTrials::ShareOfSums => {
+            waggle_stats::share(&parts().collect::<Vec<Part>>()).map(Number::Estimate)
+        }
         OverTrials::StandardDeviation => exact(waggle_stats::standard_deviation(&values)),
     }
+}
+
+/// Why a percentile over trials should not be relied on, where the trial with fewest samples has too few beyond it.
+pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<String> {
+    let statistic = named.statistic?;
+    let all = trials.iter().filter_map(|trial| percentiles(named, trial));
+    let fewest = all.min_by_key(|times| times.count)?;
+    fewest.percentile(statistic)?.thin.clone()
 }
 
 /// What one trial has of a metric.
 #[derive(Debug, Clone, Copy)]
 enum Reading {
     Value(f64),
-    Share { part: u64, whole: u64 },
+    Share(Part),
 }
 
 impl Reading {
@@ -111,25 +158,15 @@ impl Reading {
     fn value(self) -> Option<f64> {
         match self {
             Self::Value(value) => Some(value),
-            Self::Share { whole: 0, .. } => None,
-            Self::Share { part, whole } => Some(as_f64(part) / as_f64(whole)),
+            Self::Share(Part { all: 0, .. }) => None,
+            Self::Share(Part { of, all }) => Some(as_f64(of) / as_f64(all)),
         }
     }
 
-    /// The two as one, which only shares are.
-    fn with(self, other: Self) -> Self {
-        match (self, other) {
-            (
-                Self::Share { part, whole },
-                Self::Share {
-                    part: more,
-                    whole: of,
-                },
-            ) => Self::Share {
-                part: part + more,
-                whole: whole + of,
-            },
-            (first, _) => first,
+    fn part(self) -> Option<Part> {
+        match self {
+            Self::Value(_) => None,
+            Self::Share(part) => Some(part),
         }
     }
 }
@@ -148,13 +185,18 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
         Metric::ErrorShare => Some(load()?.error_share()),
         Metric::Succeeded => count(load()?.answered().0),
         Metric::Failed => count(load()?.answered().1),
-        Metric::ResponseTime | Metric::ResponseTimeDeviation => times(named, load()?.response()),
-        Metric::ServiceTime | Metric::ServiceTimeDeviation => times(named, load()?.service()),
+        Metric::ResponseTime
+        | Metric::ResponseTimeDeviation
+        | Metric::ServiceTime
+        | Metric::ServiceTimeDeviation
+        | Metric::FailedTime
+        | Metric::Delay
+        | Metric::DelayDeviation
+        | Metric::ArrivalDelay => value(percentiles(named, trial)?.statistic(named.statistic?)),
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
         Metric::Skipped => count(numbers()?.skipped),
         Metric::MeasuredTime => value(numbers()?.seconds * 1e6),
-        Metric::FailedTime => times(named, numbers()?.failed_times.as_ref()),
         Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)?),
         Metric::BytesReceivedRate => value(per_s(numbers()?.bytes_received, numbers()?)),
         Metric::BytesSentRate => value(per_s(numbers()?.bytes_sent, numbers()?)),
@@ -171,10 +213,10 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
         Metric::RecordsUnknown => count(ledger(named, trial)?.unknown),
         Metric::Delivered => count(ledger(named, trial)?.delivered),
         Metric::Missing => count(ledger(named, trial)?.missing),
-        Metric::MissingShare => Some(Reading::Share {
-            part: ledger(named, trial)?.missing,
-            whole: ledger(named, trial)?.accepted,
-        }),
+        Metric::MissingShare => Some(Reading::Share(Part {
+            of: ledger(named, trial)?.missing,
+            all: ledger(named, trial)?.accepted,
+        })),
         Metric::RejectedDelivered => count(ledger(named, trial)?.rejected_delivered),
         Metric::UnknownDelivered => count(ledger(named, trial)?.unknown_delivered),
         Metric::Duplicates => count(ledger(named, trial)?.duplicates),
@@ -185,20 +227,6 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
             Some(place) => place.backlog_max?,
             None => numbers()?.backlog_max?,
         }),
-        Metric::Delay | Metric::DelayDeviation => times(
-            named,
-            match place(named, trial) {
-                Some(place) => place.delay.as_ref(),
-                None => numbers()?.delay.as_ref(),
-            },
-        ),
-        Metric::ArrivalDelay => times(
-            named,
-            match place(named, trial) {
-                Some(place) => place.arrival.as_ref(),
-                None => numbers()?.arrival.as_ref(),
-            },
-        ),
         Metric::DrainTime => value(delivery(named, trial)?.drained_after_s? * 1e6),
         Metric::Resolution => value(delivery(named, trial)?.resolution_ms * 1e3),
         Metric::NegativeDelays => count(delivery(named, trial)?.negative_delays),
@@ -235,8 +263,26 @@ fn count(count: u64) -> Option<Reading> {
     value(as_f64(count))
 }
 
-fn times(named: &NamedMetric<'_>, times: Option<&TrialPercentiles>) -> Option<Reading> {
-    value(times?.statistic(named.statistic?))
+/// The distribution that a metric is a statistic of.
+fn percentiles<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a TrialPercentiles> {
+    let numbers = || trial.numbers.as_ref();
+    let place = place(named, trial);
+    match named.row.metric {
+        Metric::ResponseTime | Metric::ResponseTimeDeviation => {
+            Load::of(named, numbers()?).response()
+        }
+        Metric::ServiceTime | Metric::ServiceTimeDeviation => Load::of(named, numbers()?).service(),
+        Metric::FailedTime => numbers()?.failed_times.as_ref(),
+        Metric::Delay | Metric::DelayDeviation => match place {
+            Some(place) => place.delay.as_ref(),
+            None => numbers()?.delay.as_ref(),
+        },
+        Metric::ArrivalDelay => match place {
+            Some(place) => place.arrival.as_ref(),
+            None => numbers()?.arrival.as_ref(),
+        },
+        _ => None,
+    }
 }
 
 fn memory(named: &NamedMetric<'_>, memory: Memory) -> Option<Reading> {
@@ -333,10 +379,10 @@ impl<'a> Load<'a> {
 
     fn error_share(&self) -> Reading {
         let (succeeded, failed) = self.answered();
-        Reading::Share {
-            part: failed,
-            whole: succeeded + failed,
-        }
+        Reading::Share(Part {
+            of: failed,
+            all: succeeded + failed,
+        })
     }
 
     /// Both times are of the same successes, so the difference of the means is the mean of the differences.

@@ -34,6 +34,16 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// That of a metric.
+    pub(crate) fn of(unit: waggle_metrics::Unit) -> Self {
+        use waggle_metrics::Unit;
+        match unit {
+            Unit::Time => Self::Time,
+            Unit::Bytes => Self::Bytes,
+            Unit::Rate | Unit::Share | Unit::Count | Unit::Cpus | Unit::ByteRate => Self::Plain,
+        }
+    }
+
     /// One value with its unit.
     #[must_use]
     pub fn show(self, value: f64) -> String {

@@ -125,7 +125,7 @@ pub const CATALOGUE: &[Row] = &[
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "system_cpu_us_per_request" },
     Row { metric: Metric::SystemRss, subject: Subject::System, name: "rss", statistics: MEAN_AND_MAX, unit: Unit::Bytes, heading: "System memory",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "system_rss" },
-    Row { metric: Metric::RecoveryTime, subject: Subject::Recovery, name: "recovery", statistics: NONE, unit: Unit::Time, heading: "Recovery",
+    Row { metric: Metric::RecoveryTime, subject: Subject::Recovery, name: "recovery", statistics: NONE, unit: Unit::Time, heading: "Recovery, where every trial recovered",
         wish: Wish::Less, over_trials: OverTrials::Mean, column: "recovery_s" },
     Row { metric: Metric::ReadyAgainTime, subject: Subject::Disturbance, name: "ready_again_after", statistics: NONE, unit: Unit::Time, heading: "Ready again after a kill",
         wish: Wish::Less, over_trials: OverTrials::MaxOfAll, column: "ready_again_after_s" },
@@ -143,6 +143,6 @@ pub const CATALOGUE: &[Row] = &[
         wish: Wish::Neither, over_trials: OverTrials::Mean, column: "mean" },
     Row { metric: Metric::WatchMax, subject: Subject::Watch, name: "max", statistics: NONE, unit: Unit::Count, heading: "Maximum",
         wish: Wish::Neither, over_trials: OverTrials::Max, column: "max" },
-    Row { metric: Metric::WatchEnd, subject: Subject::Watch, name: "end", statistics: NONE, unit: Unit::Count, heading: "At the end",
+    Row { metric: Metric::WatchEnd, subject: Subject::Watch, name: "end", statistics: NONE, unit: Unit::Count, heading: "Last value",
         wish: Wish::Neither, over_trials: OverTrials::Max, column: "end" },
 ];

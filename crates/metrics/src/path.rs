@@ -2,7 +2,7 @@
 
 use crate::{
     CATALOGUE,
-    row::{OverTrials, Row, Statistic, Subject, Unit},
+    row::{Metric, OverTrials, Row, Statistic, Subject, Unit},
 };
 
 /// A number that a path names.
@@ -16,12 +16,43 @@ pub struct NamedMetric<'a> {
 }
 
 impl NamedMetric<'_> {
+    /// A metric that is one number, of all that is sent or of the last place.
+    ///
+    /// # Panics
+    /// Where the metric has no row, which the catalogue's test would have shown.
+    #[must_use]
+    pub fn of_all(metric: Metric) -> Self {
+        let mut rows = CATALOGUE.iter();
+        Self {
+            row: rows
+                .find(|row| row.metric == metric)
+                .expect("every metric has a row"),
+            statistic: None,
+            of: None,
+        }
+    }
+
     /// How trials make one number of it: of the largest values the largest, whatever becomes of the others.
     #[must_use]
     pub fn over_trials(&self) -> OverTrials {
         match (self.row.over_trials, self.statistic) {
             (OverTrials::Mean, Some(Statistic::Max)) => OverTrials::Max,
             (over_trials, _) => over_trials,
+        }
+    }
+
+    /// As a chart or a table calls it: `Response time p99`, `Delivery delay p50 at broker`, `CPU of store`.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        let mut heading = self.row.heading.to_owned();
+        if let Some(statistic) = self.statistic {
+            heading += " ";
+            heading += &statistic.name().replace('_', ".");
+        }
+        match (self.row.subject, self.of) {
+            (Subject::Probe, Some(of)) => heading + " at " + of,
+            (_, Some(of)) => heading + " of " + of,
+            (_, None) => heading,
         }
     }
 
@@ -102,7 +133,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::Metric;
 
     fn check(path: &str, expected: Option<(Metric, Option<Statistic>, Option<&str>)>) {
         let path: Vec<&str> = path.split('.').collect();

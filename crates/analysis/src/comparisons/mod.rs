@@ -6,6 +6,7 @@
 
 mod compared;
 
+use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::RunInfo;
 use waggle_stats::{Verdict, share_difference};
 
@@ -15,7 +16,7 @@ use crate::{
     CellModel, Factor, TrialModel,
     curves::failed_parts,
     layout::{Layout, Line, Over, level_name},
-    outcome::{Better, GOODPUT, Outcome, outcomes},
+    outcome::{Better, Outcome, outcomes},
 };
 
 /// Lines of a comparison: more of them make no sentence that anybody reads.
@@ -132,11 +133,13 @@ fn comparison(
     let all: Vec<&CellModel> = cells.iter().collect();
     let levels = [0, 1].map(|at| level_name(&pairs.factor.name, &pairs.factor.levels[at]));
     let outcomes = outcomes(&all, info.delivery_at.as_deref());
-    let successes = outcomes.iter().find(|outcome| outcome.column == GOODPUT)?;
+    let successes = outcomes
+        .iter()
+        .find(|outcome| outcome.is(Metric::Goodput, None))?;
     let mut found = Vec::new();
     for outcome in &outcomes {
         found.push(ratios(pairs, (cells, trials), outcome, successes));
-        if outcome.path == ["response_time", "p99"] {
+        if outcome.is(Metric::ResponseTime, Some(Statistic::P99)) {
             found.extend(errors(pairs, cells, trials));
         }
     }
@@ -195,12 +198,12 @@ fn ratios(
         let values = |of: &Outcome, at: usize| of.of_cell(&cells[at], trials);
         let none = NoSuccess::of(&values(successes, first), &values(successes, second));
         // What failed has its cost, too.
-        let none = none.filter(|_| outcome.better != Better::Cheaper);
+        let none = none.filter(|_| outcome.better() != Better::Cheaper);
         Found::ratio(&values(outcome, second), &values(outcome, first), none)
     };
     Compared {
         name: outcome.name.clone(),
-        better: outcome.better,
+        better: outcome.better(),
         measure: Measure::Ratio,
         at: without_holes(pairs.map(of)),
     }
@@ -218,7 +221,7 @@ fn errors(pairs: &Pairs<'_>, cells: &[CellModel], trials: &[TrialModel]) -> Opti
         share_difference(&parts(second), &parts(first)).map_or(Found::Nothing, Found::Number)
     };
     Some(Compared {
-        name: "Failed requests".to_owned(),
+        name: NamedMetric::of_all(Metric::ErrorShare).heading(),
         better: Better::FewerErrors,
         measure: Measure::Difference,
         at: without_holes(pairs.map(of)),

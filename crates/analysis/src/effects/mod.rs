@@ -7,12 +7,13 @@ mod summary;
 
 pub use summary::{Strongest, Summary};
 
+use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, turns};
 
 use crate::text::Unit;
 use crate::{
     CellModel, Factor, TrialModel,
-    outcome::{LAST_DELAY, Outcome, RESPONSE_TIME, outcomes},
+    outcome::{Outcome, outcomes},
 };
 
 /// From this share of the variation on two factors together are worth a sentence and a table.
@@ -135,8 +136,17 @@ pub fn effects(
 
 /// Place of the outcome that a study is most often about: how late at the end of the way, else the response time, else any.
 fn first(outcomes: &[OutcomeEffects]) -> usize {
-    let at = |column: &str| outcomes.iter().position(|one| one.column == column);
-    at(LAST_DELAY).or_else(|| at(RESPONSE_TIME)).unwrap_or(0)
+    let at = |metric: Metric| {
+        let named = NamedMetric {
+            statistic: Some(Statistic::P99),
+            ..NamedMetric::of_all(metric)
+        };
+        let column = named.column();
+        outcomes.iter().position(|one| one.column == column)
+    };
+    at(Metric::Delay)
+        .or_else(|| at(Metric::ResponseTime))
+        .unwrap_or(0)
 }
 
 /// The cells so that the last factor changes first; `None` where they form no complete grid.
@@ -177,8 +187,8 @@ fn of_outcome(
     let parts = design.variation();
     Ok(Some(OutcomeEffects {
         name: outcome.name.clone(),
-        column: outcome.column.clone(),
-        unit: outcome.unit,
+        column: outcome.named.column(),
+        unit: outcome.unit(),
         span: design.span(),
         degrees: design.degrees(),
         ratios: (0..factors.len())

@@ -1,5 +1,6 @@
 //! The report at its boundary: a seeded run's folder in, numbers, verdicts and texts out.
 
+mod catalogue;
 mod curves;
 mod effects;
 mod golden;

@@ -3,6 +3,7 @@
 mod accepted;
 mod disturbed;
 mod external;
+mod metrics;
 mod mistakes;
 mod places;
 mod planned;

@@ -47,7 +47,7 @@ fn text() -> String {
     changed(SYSTEM, &[("verify:", PLACES)])
 }
 
-fn system() -> System {
+pub(super) fn system() -> System {
     read_system(&source("system.yaml", text())).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 

@@ -9,7 +9,7 @@ use waggle_study::{
 
 use super::{changed, headlines, mistakes::answered_table, source, system};
 
-const STUDY: &str = include_str!("../fixtures/shopping.yaml");
+pub(super) const STUDY: &str = include_str!("../fixtures/shopping.yaml");
 const PEOPLE: &str = include_str!("../fixtures/people.csv");
 
 /// The scenario as a file of its own.
@@ -31,7 +31,7 @@ fn in_a_file() -> String {
     format!("{before}  scenario: {{ file: shop/scenario.yaml, to: front }}\nschedule:{after}")
 }
 
-fn files(name: &str) -> Result<Source, String> {
+pub(super) fn files(name: &str) -> Result<Source, String> {
     match name {
         "people.csv" => Ok(source("data/people.csv", PEOPLE)),
         "broken.csv" => Ok(source("data/broken.csv", "name\nann,2\n\"bo\n")),

@@ -12,7 +12,7 @@
 mod broker;
 mod fall;
 mod grid;
-mod published;
+pub(crate) mod published;
 mod steps;
 mod transports;
 mod trial;

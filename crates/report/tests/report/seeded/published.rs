@@ -3,7 +3,7 @@
 use waggle_results::{PublishedColumnInfo, PublishedInfo, PublishedRowInfo};
 
 /// A column beside a number of the study.
-pub(super) fn column(name: &str, number: &str) -> PublishedColumnInfo {
+pub(crate) fn column(name: &str, number: &str) -> PublishedColumnInfo {
     PublishedColumnInfo {
         name: name.to_owned(),
         number: number.split('.').map(str::to_owned).collect(),

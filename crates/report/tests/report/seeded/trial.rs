@@ -435,8 +435,9 @@ fn completed(
     }
 }
 
-/// The load went on after the measured phase.
+/// The load, which was open, went on after the measured phase.
 fn fallen(info: &mut TrialInfo, load_end: f64) {
+    info.engine.offered_per_s = Some(info.measured.due as f64 / info.measured.seconds);
     let fell_at_s = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
     let (phase, fall) = fall::told(fell_at_s, load_end);
     let mut phases = info.phases.iter_mut();
