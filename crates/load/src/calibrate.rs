@@ -14,7 +14,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{
     Expect, Interval, Job, Model, NullServer, Protocol, Running, StartError, Target, What,
-    job::BodyCheck, start,
+    expect::BodyCheck, start,
 };
 
 /// The least an answer can be; right for HEAD as well, as it has no body.

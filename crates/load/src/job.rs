@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use crate::{Prepared, Scenario, Transport};
+use crate::{Expect, Prepared, Scenario, Think, Transport};
 
 /// One load run, complete: nothing else is read while it goes on.
 #[derive(Debug, Clone)]
@@ -133,35 +133,6 @@ pub struct UserStage {
 pub enum Arrivals {
     Poisson,
     Uniform,
-}
-
-/// How long a user waits between an answer and the next request.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Think {
-    Fixed(Duration),
-    /// Exponential with this mean.
-    Exponential(Duration),
-    Uniform {
-        from: Duration,
-        to: Duration,
-    },
-}
-
-/// Which answers count as success.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expect {
-    /// Status codes; empty: any 2xx.
-    pub status: Vec<u16>,
-    pub body: BodyCheck,
-}
-
-/// What the body of a good answer must be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum BodyCheck {
-    #[default]
-    Any,
-    Equals(Vec<u8>),
-    Contains(Vec<u8>),
 }
 
 /// The limits of a run. Each has a default in [`Limits::default`].

@@ -16,6 +16,7 @@ mod clock;
 mod connection;
 mod course;
 mod engine;
+mod expect;
 mod flight;
 mod head;
 mod http2;
@@ -46,11 +47,10 @@ pub use account::{Account, State};
 pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use check::StartError;
 pub use engine::{Running, Stop, start};
+pub use expect::{BodyCheck, Expect, Think};
 pub use head::{Heads, ReadLimits};
 pub use http2::RequestError;
-pub use job::{
-    Arrivals, BodyCheck, Expect, Job, Limits, Model, Rate, Stage, Target, Think, UserStage, What,
-};
+pub use job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What};
 pub use null_server::{NullServer, Stall};
 pub use outcome::{
     Counts, Failure, Failures, HandshakeFailure, Interval, Outcome, SessionCounts, StepCounts,

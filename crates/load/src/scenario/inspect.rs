@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::{
     Source, Subject,
     cookies::Jar,
+    escape::Place,
     link::path_of,
     program::{CheckProgram, ConditionProgram, RequestProgram},
-    text::{Place, Values},
+    text::Values,
 };
 use crate::Failure;
 

@@ -6,6 +6,7 @@
 
 mod compile;
 mod cookies;
+mod escape;
 mod feeds;
 mod inspect;
 mod link;
@@ -19,11 +20,11 @@ mod text;
 
 pub use compile::ScenarioError;
 pub use cookies::Jar;
+pub use escape::Place;
 pub use model::{
     Action, Capture, Check, Condition, Feed, FeedOrder, Flow, OnFailure, Pattern, Query, Repeat,
     Scenario, Source, StepRequest, Subject, SyntaxError,
 };
 pub use template::{Filled, Template, TemplateError, Value};
-pub use text::Place;
 
 pub(crate) use sessions::{Sessions, Whole};

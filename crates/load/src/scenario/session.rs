@@ -4,12 +4,13 @@ use std::cell::OnceCell;
 
 use super::{
     cookies::Jar,
+    escape::Place,
     inspect::{Seen, headers},
     link::make_path,
     model::Feed,
     program::RequestProgram,
     record::Record,
-    text::{Chance, Place, Values, decimal},
+    text::{Chance, Values, decimal},
 };
 use crate::{Failure, chance::Stream, clock::NS_PER_S, judge::Agreement, reader::Answer};
 

@@ -2,7 +2,7 @@
 
 use waggle_template::variable::{self, SlipKind};
 
-use super::text::{Place, put};
+use super::escape::{Place, put};
 use crate::{Slot, Stamp};
 
 /// Text in which variables are replaced each time it is used.

@@ -1,6 +1,9 @@
 //! Texts as they are written into requests: pieces in, bytes out.
 
-use super::record::Record;
+use super::{
+    escape::{Place, put},
+    record::Record,
+};
 use crate::{Feed, chance::Stream, uuid::uuid};
 
 /// A template whose names have become numbers.
@@ -52,17 +55,6 @@ pub(crate) struct Chance {
     pub(crate) drawn: u64,
 }
 
-/// Where a text is written, which decides what must not stand in a value there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In a request line: what would end it is percent-encoded.
-    Path,
-    /// In a header: control characters would begin another one, and become spaces.
-    Header,
-    /// Anything goes.
-    Free,
-}
-
 impl Text {
     /// Appends the text.
     pub(crate) fn write(&self, values: &mut Values<'_>, place: Place, out: &mut Vec<u8>) {
@@ -100,37 +92,6 @@ impl Chance {
         let next = self.next();
         self.stream.bits(next)
     }
-}
-
-/// Appends a value as it may stand at a place.
-pub(super) fn put(value: &[u8], place: Place, out: &mut Vec<u8>) {
-    match place {
-        Place::Free => out.extend_from_slice(value),
-        Place::Header => {
-            out.extend(
-                value
-                    .iter()
-                    .map(|byte| if is_control(*byte) { b' ' } else { *byte }),
-            );
-        }
-        Place::Path => {
-            for &byte in value {
-                if byte.is_ascii_graphic() {
-                    out.push(byte);
-                } else {
-                    out.extend([b'%', hex(byte >> 4), hex(byte & 15)]);
-                }
-            }
-        }
-    }
-}
-
-pub(crate) fn is_control(byte: u8) -> bool {
-    byte.is_ascii_control() && byte != b'\t'
-}
-
-fn hex(digit: u8) -> u8 {
-    b"0123456789ABCDEF"[usize::from(digit & 15)]
 }
 
 /// Appends a number in decimal.

@@ -6,9 +6,10 @@ use crate::{
     judge::Judge,
     scenario::{
         Check, Condition, Source, StepRequest, Subject, Template,
+        escape::is_control,
         program::{CaptureProgram, CheckProgram, ConditionProgram, RequestProgram},
         template::Part,
-        text::{Piece, Text, is_control},
+        text::{Piece, Text},
     },
 };
 
