@@ -56,7 +56,7 @@ pub use find::{CellSearch, FindModel, SearchStep, evidence};
 pub(crate) use instrument::INSTRUMENT;
 pub use layout::{Line, Over};
 pub use memory::Memory;
-pub use metric::{CellNumber, Number, in_trial, unit};
+pub use metric::{CellNumber, Number, in_load, in_trial, unit};
 pub use outcome::Better;
 pub use place::{PlaceModel, TrialPlace, TrialWatch, WatchModel, Watched};
 pub use published::{PublishedModel, PublishedValue, level as published_level};

@@ -1,12 +1,14 @@
 //! The joint between the catalogue of metrics and results: how a trial has a metric, and how the trials of a cell make one number of it.
 
-use waggle_metrics::{Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve};
+use waggle_metrics::{
+    Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve, resolve_in_load,
+};
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
 use waggle_stats::{Estimate, Part};
 
 use crate::{
-    Memory, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentiles, TrialPlace, TrialStep,
-    TrialWatch, busiest::whole_components, distribution::as_f64, recovery,
+    Memory, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentiles, TrialPlace, TrialRecovery,
+    TrialStep, TrialWatch, busiest::whole_components, distribution::as_f64, recovery,
 };
 
 /// A number of a cell: an estimate over trials, or one that has no interval.
@@ -55,12 +57,51 @@ pub fn unit(path: &[String]) -> Unit {
     named(path).map_or(Unit::Count, |named| named.row.unit)
 }
 
+/// The number of a path in a load of which these numbers are known and no more; what is sent has no name in the path.
+#[must_use]
+pub fn in_load(path: &[String], numbers: &TrialNumbers) -> Option<f64> {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    let source = Source {
+        numbers: Some(numbers),
+        ..Source::default()
+    };
+    alone(&resolve_in_load(&parts)?, source)
+}
+
 /// A metric in one trial; `None` where it was not measured, and of a number that only several trials have.
 #[must_use]
 pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
+    alone(named, Source::of(trial))
+}
+
+fn alone(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
     match named.over_trials() {
         OverTrials::StandardDeviation => None,
         _ => reading(named, trial).and_then(Reading::value),
+    }
+}
+
+/// What numbers are read from: parts of a trial.
+#[derive(Debug, Default, Clone, Copy)]
+struct Source<'a> {
+    numbers: Option<&'a TrialNumbers>,
+    on_the_way: &'a [TrialPlace],
+    ledger: Option<&'a LedgerInfo>,
+    delivery: Option<&'a DeliveryInfo>,
+    recovery: Option<TrialRecovery>,
+    disturbed: Option<&'a TrialDisturbed>,
+}
+
+impl<'a> Source<'a> {
+    fn of(trial: &'a TrialModel) -> Self {
+        Self {
+            numbers: trial.numbers.as_ref(),
+            on_the_way: &trial.on_the_way,
+            ledger: trial.ledger.as_ref(),
+            delivery: trial.delivery.as_ref(),
+            recovery: trial.recovery,
+            disturbed: trial.disturbed.as_ref(),
+        }
     }
 }
 
@@ -120,7 +161,7 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
     }
     let readings: Vec<Reading> = trials
         .iter()
-        .filter_map(|trial| reading(named, trial))
+        .filter_map(|trial| reading(named, Source::of(trial)))
         .collect();
     let values: Vec<f64> = readings.iter().filter_map(|one| one.value()).collect();
     let parts = || readings.iter().filter_map(|one| one.part());
@@ -141,7 +182,9 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
 /// Why a percentile over trials should not be relied on, where the trial with fewest samples has too few beyond it.
 pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<String> {
     let statistic = named.statistic?;
-    let all = trials.iter().filter_map(|trial| percentiles(named, trial));
+    let all = trials
+        .iter()
+        .filter_map(|trial| percentiles(named, Source::of(trial)));
     let fewest = all.min_by_key(|times| times.count)?;
     fewest.percentile(statistic)?.thin.clone()
 }
@@ -176,8 +219,8 @@ impl Reading {
     clippy::too_many_lines,
     reason = "a line a metric; the compiler sees that none is left out"
 )]
-fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
-    let numbers = || trial.numbers.as_ref();
+fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
+    let numbers = || trial.numbers;
     let load = || Some(Load::of(named, numbers()?));
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
@@ -198,15 +241,15 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
         Metric::Skipped => count(numbers()?.skipped),
         Metric::MeasuredTime => value(numbers()?.seconds * 1e6),
         Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)?),
-        Metric::BytesReceivedRate => value(per_s(numbers()?.bytes_received, numbers()?)),
-        Metric::BytesSentRate => value(per_s(numbers()?.bytes_sent, numbers()?)),
+        Metric::BytesReceivedRate => value(numbers()?.bytes_received_per_s),
+        Metric::BytesSentRate => value(numbers()?.bytes_sent_per_s),
         Metric::BytesReceived => count(numbers()?.bytes_received),
         Metric::BytesSent => count(numbers()?.bytes_sent),
         Metric::AchievedShare => value(numbers()?.achieved_share?),
         Metric::SessionsStarted => count(numbers()?.sessions?.started),
         Metric::SessionsCompleted => count(numbers()?.sessions?.completed),
         Metric::SessionsFailed => count(numbers()?.sessions?.failed),
-        Metric::SessionsGoodput => value(per_s(numbers()?.sessions?.completed, numbers()?)),
+        Metric::SessionsGoodput => value(numbers()?.sessions_per_s?),
         Metric::RecordsSent => count(ledger(named, trial)?.sent),
         Metric::RecordsAccepted => count(ledger(named, trial)?.accepted),
         Metric::RecordsRejected => count(ledger(named, trial)?.rejected),
@@ -240,9 +283,9 @@ fn reading(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<Reading> {
         Metric::SystemCpuPerRequest => value(numbers()?.system_cpu_us_per_request?),
         Metric::SystemRss => memory(named, numbers()?.system_rss?),
         Metric::RecoveryTime => value(recovery_us(trial)?),
-        Metric::ReadyAgainTime => value(ready_again_us(trial.disturbed.as_ref()?)?),
-        Metric::LongestWithoutSuccess => value(trial.disturbed.as_ref()?.silence?.us),
-        Metric::FailedInLoad => count(trial.disturbed.as_ref()?.failed),
+        Metric::ReadyAgainTime => value(ready_again_us(trial.disturbed?)?),
+        Metric::LongestWithoutSuccess => value(trial.disturbed?.silence?.us),
+        Metric::FailedInLoad => count(trial.disturbed?.failed),
         Metric::ComponentCpu => value(cores(named, numbers()?)?),
         Metric::ComponentCpuPerRequest => value(cpu_us_per_request(named, numbers()?)?),
         Metric::ComponentRss => {
@@ -264,8 +307,8 @@ fn count(count: u64) -> Option<Reading> {
 }
 
 /// The distribution that a metric is a statistic of.
-fn percentiles<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a TrialPercentiles> {
-    let numbers = || trial.numbers.as_ref();
+fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPercentiles> {
+    let numbers = || trial.numbers;
     let place = place(named, trial);
     match named.row.metric {
         Metric::ResponseTime | Metric::ResponseTimeDeviation => {
@@ -303,10 +346,6 @@ fn own<'a, T>(
     all.iter().find(|one| name(one) == of)
 }
 
-fn per_s(count: u64, numbers: &TrialNumbers) -> f64 {
-    as_f64(count) / numbers.seconds
-}
-
 fn answered(numbers: &TrialNumbers) -> Option<f64> {
     let answered = numbers.succeeded + numbers.failed;
     (answered > 0).then(|| as_f64(answered))
@@ -314,7 +353,8 @@ fn answered(numbers: &TrialNumbers) -> Option<f64> {
 
 /// `None` if nothing was answered.
 fn bytes_per_answer(numbers: &TrialNumbers) -> Option<f64> {
-    Some(as_f64(numbers.bytes_received) / answered(numbers)?)
+    let is_known = numbers.throughput_per_s > 0.0;
+    is_known.then(|| numbers.bytes_received_per_s / numbers.throughput_per_s)
 }
 
 /// Of all replicas of a component.
@@ -335,7 +375,7 @@ fn ready_again_us(disturbed: &TrialDisturbed) -> Option<f64> {
     Some(each?.into_iter().reduce(f64::max)? * 1e6)
 }
 
-fn recovery_us(trial: &TrialModel) -> Option<f64> {
+fn recovery_us(trial: Source<'_>) -> Option<f64> {
     let recovery = trial.recovery?;
     let at_s = recovery.at_s()?;
     Some((at_s - recovery.fall.at_s) * 1e6)
@@ -406,18 +446,18 @@ impl<'a> Load<'a> {
 }
 
 /// The place on the way that a path names; nothing for the one where the way ends.
-fn place<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a TrialPlace> {
-    own(named, &trial.on_the_way, |place| &place.name)
+fn place<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPlace> {
+    own(named, trial.on_the_way, |place| &place.name)
 }
 
-fn ledger<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a LedgerInfo> {
+fn ledger<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a LedgerInfo> {
     let before = place(named, trial).map(|place| &place.ledger);
-    before.or(trial.ledger.as_ref())
+    before.or(trial.ledger)
 }
 
-fn delivery<'a>(named: &NamedMetric<'_>, trial: &'a TrialModel) -> Option<&'a DeliveryInfo> {
+fn delivery<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a DeliveryInfo> {
     let before = place(named, trial).map(|place| &place.delivery);
-    before.or(trial.delivery.as_ref())
+    before.or(trial.delivery)
 }
 
 fn watch<'a>(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Option<&'a TrialWatch> {

@@ -58,7 +58,7 @@ pub struct Failure {
 }
 
 /// The measured phase in numbers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialNumbers {
     pub seconds: f64,
     /// Succeeded records (or requests) per second.
@@ -104,9 +104,13 @@ pub struct TrialNumbers {
     pub backlog_max: Option<f64>,
     pub bytes_sent: u64,
     pub bytes_received: u64,
+    pub bytes_sent_per_s: f64,
+    pub bytes_received_per_s: f64,
     /// Of a scenario; none where the load is one request.
     pub steps: Vec<TrialStep>,
     pub sessions: Option<SessionCounts>,
+    /// Completed ones.
+    pub sessions_per_s: Option<f64>,
     pub watches: Vec<TrialWatch>,
 }
 
@@ -182,6 +186,8 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         Counted::Requests => measured.succeeded,
     };
     let answered = as_f64(measured.succeeded + measured.failed);
+    let sessions = trial.info.sessions.as_ref();
+    let sessions = sessions.map(|sessions| sessions.measured);
     let component_cores = component_cores(trial, from, to);
     let system_cores: f64 = component_cores
         .iter()
@@ -232,12 +238,11 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         backlog_max: series::backlog_max(trial, from, to),
         bytes_sent: measured.bytes_sent,
         bytes_received: measured.bytes_received,
+        bytes_sent_per_s: as_f64(measured.bytes_sent) / measured.seconds,
+        bytes_received_per_s: as_f64(measured.bytes_received) / measured.seconds,
         steps: step::of_trial(trial),
-        sessions: trial
-            .info
-            .sessions
-            .as_ref()
-            .map(|sessions| sessions.measured),
+        sessions,
+        sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
         watches: place::watches(&trial.watches, (from, to)),
     })
 }

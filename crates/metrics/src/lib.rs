@@ -10,5 +10,5 @@ mod path;
 mod row;
 
 pub use catalogue::CATALOGUE;
-pub use path::{NamedMetric, resolve};
+pub use path::{NamedMetric, resolve, resolve_in_load};
 pub use row::{Metric, OverTrials, Row, STATISTICS, Statistic, Subject, Unit, Wish};

@@ -100,6 +100,12 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     }
 }
 
+/// The number of a path in which what is sent has no name, as in the conditions of `waggle load`.
+#[must_use]
+pub fn resolve_in_load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
+    named(&[Subject::Load, Subject::WholeLoad], None, path).or_else(|| resolve(path))
+}
+
 fn load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     let (name, rest) = path.split_first()?;
     named(&[Subject::Load, Subject::WholeLoad], Some(name), rest)
@@ -196,6 +202,24 @@ mod tests {
         ] {
             check(wrong, None);
         }
+    }
+
+    #[test]
+    fn what_is_sent_needs_no_name_in_a_load() {
+        let check = |path: &str, expected: Option<(Metric, Option<&str>)>| {
+            let path: Vec<&str> = path.split('.').collect();
+            let found = resolve_in_load(&path).map(|found| (found.row.metric, found.of));
+            assert_eq!(found, expected, "{path:?}");
+        };
+        check("goodput", Some((Metric::Goodput, None)));
+        check("response_time.p99", Some((Metric::ResponseTime, None)));
+        check(
+            "login.response_time.p99",
+            Some((Metric::ResponseTime, Some("login"))),
+        );
+        check("engine.busy_share", Some((Metric::EngineBusyShare, None)));
+        check("sessions.goodput", Some((Metric::SessionsGoodput, None)));
+        check("response_time", None);
     }
 
     #[test]

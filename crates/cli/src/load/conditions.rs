@@ -1,11 +1,12 @@
 //! Whether the conditions on a load hold. Pure: a result in, words out.
 
 use anyhow::{Result, anyhow};
-use waggle_analysis::judge;
+use waggle_analysis::{TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, in_load, judge};
+use waggle_results::SessionCounts;
 use waggle_stats::Verdict;
 use waggle_study::{Threshold, ThresholdOp};
 
-use super::summary::{LoadResult, SessionsResult, StepResult, ThresholdResult, Times};
+use super::summary::{LoadResult, ModelName, StepResult, ThresholdResult, Times};
 use crate::trial::gather::as_f64;
 
 /// Reads what a flag gives, for a load with these steps.
@@ -26,7 +27,7 @@ pub(crate) fn threshold(
     result: &LoadResult,
     verdict: Verdict,
 ) -> ThresholdResult {
-    let observed = number(&threshold.number, result);
+    let observed = in_load(&threshold.number, &numbers(result));
     let limit = threshold.value;
     let reason = match observed {
         _ if !verdict.counts_for_thresholds() => {
@@ -54,81 +55,73 @@ pub(crate) fn threshold(
     }
 }
 
-fn number(path: &[String], result: &LoadResult) -> Option<f64> {
-    let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    match path.as_slice() {
-        ["response_time", which] => statistic(&result.response_time_us, which),
-        ["service_time", which] => statistic(&result.service_time_us, which),
-        ["client_wait_time", "mean"] => {
-            client_wait(&result.response_time_us, &result.service_time_us)
-        }
-        ["bytes_received_per_s"] => Some(result.bytes_received_per_s),
-        ["bytes_sent_per_s"] => Some(result.bytes_sent_per_s),
-        ["bytes_received_per_answer"] if result.throughput_per_s > 0.0 => {
-            Some(result.bytes_received_per_s / result.throughput_per_s)
-        }
-        ["goodput"] => Some(result.rate_per_s),
-        ["throughput"] => Some(result.throughput_per_s),
+/// What of a load a trial's metrics are read from.
+fn numbers(result: &LoadResult) -> TrialNumbers {
+    TrialNumbers {
+        seconds: result.seconds,
+        goodput_per_s: result.rate_per_s,
+        throughput_per_s: result.throughput_per_s,
+        succeeded: result.succeeded,
+        failed: result.failed,
+        skipped: result.due_unsent,
+        response: percentiles(&result.response_time_us),
+        service: percentiles(&result.service_time_us),
+        failed_times: percentiles(&result.failed_time_us),
+        engine_cpu_us_per_request: result.engine.cpu_us_per_request,
+        engine_busy_share: result.engine.busy_percent / 100.0,
+        engine_lag_p99_us: result.engine.lag_us_p99,
         // All that fell due did so within the measured time.
-        ["achieved_share"] if result.due > 0 => {
-            Some(result.throughput_per_s * result.seconds / as_f64(result.due))
-        }
-        ["succeeded"] => Some(as_f64(result.succeeded)),
-        ["failed"] => Some(as_f64(result.failed)),
-        ["error_share"] => Some(result.error_share),
-        ["engine", "busy_share"] => Some(result.engine.busy_percent / 100.0),
-        ["engine", "lag_p99"] => Some(result.engine.lag_us_p99),
-        ["sessions", which] => of_sessions(result.sessions.as_ref()?, which),
-        [step, rest @ ..] => {
-            let step = result.steps.iter().find(|one| one.name == *step)?;
-            of_step(step, rest)
-        }
-        [] => None,
+        offered_per_s: (result.model == ModelName::Open)
+            .then(|| as_f64(result.due) / result.seconds),
+        achieved_share: (result.due > 0)
+            .then(|| result.throughput_per_s * result.seconds / as_f64(result.due)),
+        bytes_sent: result.bytes_sent,
+        bytes_received: result.bytes_received,
+        bytes_sent_per_s: result.bytes_sent_per_s,
+        bytes_received_per_s: result.bytes_received_per_s,
+        steps: result.steps.iter().map(step).collect(),
+        sessions: result.sessions.as_ref().map(|sessions| SessionCounts {
+            started: sessions.started,
+            completed: sessions.completed,
+            failed: sessions.failed,
+        }),
+        sessions_per_s: result.sessions.as_ref().map(|sessions| sessions.rate_per_s),
+        ..TrialNumbers::default()
     }
 }
 
-fn of_sessions(sessions: &SessionsResult, which: &str) -> Option<f64> {
-    match which {
-        "started" => Some(as_f64(sessions.started)),
-        "completed" => Some(as_f64(sessions.completed)),
-        "failed" => Some(as_f64(sessions.failed)),
-        "goodput" => Some(sessions.rate_per_s),
-        _ => None,
+fn step(step: &StepResult) -> TrialStep {
+    TrialStep {
+        name: step.name.clone(),
+        goodput_per_s: step.rate_per_s,
+        throughput_per_s: step.throughput_per_s,
+        succeeded: step.succeeded,
+        failed: step.failed,
+        failures: Vec::new(),
+        response: percentiles(&step.response_time_us),
+        service: percentiles(&step.service_time_us),
     }
 }
 
-fn of_step(step: &StepResult, path: &[&str]) -> Option<f64> {
-    match path {
-        ["response_time", which] => statistic(&step.response_time_us, which),
-        ["service_time", which] => statistic(&step.service_time_us, which),
-        ["client_wait_time", "mean"] => client_wait(&step.response_time_us, &step.service_time_us),
-        ["goodput"] => Some(step.rate_per_s),
-        ["throughput"] => Some(step.throughput_per_s),
-        ["succeeded"] => Some(as_f64(step.succeeded)),
-        ["failed"] => Some(as_f64(step.failed)),
-        ["error_share"] => Some(step.error_share),
-        _ => None,
-    }
-}
-
-/// The mean time that a request waited in the client until it was sent; both times are of the same successes.
-fn client_wait(response: &Times, service: &Times) -> Option<f64> {
-    Some(response.mean? - service.mean?)
-}
-
-fn statistic(times: &Times, which: &str) -> Option<f64> {
-    let value = match which {
-        "p50" => times.p50,
-        "p90" => times.p90,
-        "p95" => times.p95,
-        "p99" => times.p99,
-        "p99_9" => times.p99_9,
-        "p99_99" => times.p99_99,
-        "max" => times.max,
-        "mean" => return times.mean,
-        _ => return None,
+/// `None` without samples.
+fn percentiles(times: &Times) -> Option<TrialPercentiles> {
+    let at = |us: Option<u64>| {
+        Some(TrialPercentile {
+            us: as_f64(us?),
+            thin: None,
+        })
     };
-    value.map(as_f64)
+    Some(TrialPercentiles {
+        count: times.count,
+        p50: at(times.p50)?,
+        p90: at(times.p90)?,
+        p95: at(times.p95)?,
+        p99: at(times.p99)?,
+        p999: at(times.p99_9)?,
+        p9999: at(times.p99_99)?,
+        max: at(times.max)?,
+        mean_us: times.mean?,
+    })
 }
 
 /// The strictest upper bound on times among the conditions of a search.

@@ -415,6 +415,10 @@ fn conditions_on_bytes_and_on_the_wait_in_the_client_hold_or_fail() {
         ("bytes_sent_per_s > 600KiB/s", false),
         ("client_wait_time.mean > 0us", true),
         ("client_wait_time.mean > 1h", false),
+        ("offered > 8000/s", true),
+        ("measured_time < 2s", false),
+        ("bytes_sent > 1MB", true),
+        ("engine.cpu_per_request < 1s", true),
     ];
     let result = made(&["-R", "9000", "-c", "4", "-d", "3s"], &[late; 12]);
     for (text, holds) in conditions {
