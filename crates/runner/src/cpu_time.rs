@@ -45,6 +45,7 @@ impl CpuClocks {
 }
 
 impl Ticks {
+    /// Read here and not by procfs, which numbers CPUs by their lines: a line is missing where a CPU is offline.
     /// `/proc/stat` begins with the sum over all CPUs and a line for each: `cpu0 user nice system idle iowait irq softirq steal …`.
     fn of(text: &str, cpus: &[usize]) -> Option<Self> {
         let lines = text.lines().map_while(|line| line.strip_prefix("cpu"));

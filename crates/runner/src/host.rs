@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use procfs::{Current, Meminfo};
 use rustix::process::{Resource, getrlimit};
 use waggle_results::Host;
 
@@ -23,10 +24,7 @@ pub fn host(shares: &Shares) -> Host {
         cpu_model: fs::read_to_string("/proc/cpuinfo")
             .map_or_else(|_| UNKNOWN.to_owned(), |text| cpu_model(&text)),
         cpus: u32::try_from(cpus::allowed().len()).unwrap_or(u32::MAX),
-        memory_bytes: fs::read_to_string("/proc/meminfo")
-            .ok()
-            .and_then(|text| memory_bytes(&text))
-            .unwrap_or(0),
+        memory_bytes: Meminfo::current().map_or(0, |memory| memory.mem_total),
         open_files_max: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
         load_cpus: as_u32(&shares.load()),
         system_cpus: as_u32(&shares.system),
@@ -39,7 +37,7 @@ fn line_of(file: &str) -> String {
     fs::read_to_string(file).map_or_else(|_| UNKNOWN.to_owned(), |text| text.trim().to_owned())
 }
 
-/// The first `model name` of `/proc/cpuinfo`; other architectures call it otherwise.
+/// The first `model name` of `/proc/cpuinfo`; other architectures call it otherwise, and below the CPUs, where procfs reads nothing.
 fn cpu_model(text: &str) -> String {
     let value = |wanted: &str| {
         text.lines()
@@ -53,29 +51,16 @@ fn cpu_model(text: &str) -> String {
     found.map_or_else(|| UNKNOWN.to_owned(), |model| model.trim().to_owned())
 }
 
-/// `MemTotal` of `/proc/meminfo`, which counts in units of 1024 bytes.
-fn memory_bytes(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{cpu_model, memory_bytes};
+    use super::cpu_model;
 
     #[test]
-    fn proc_files_are_read() {
+    fn the_model_of_the_cpus_is_found() {
         assert_eq!(
             cpu_model("processor\t: 0\nmodel name\t: A CPU @ 2 GHz\n"),
             "A CPU @ 2 GHz"
         );
         assert_eq!(cpu_model("processor\t: 0\n"), "unknown");
-        assert_eq!(
-            memory_bytes("MemTotal:       16 kB\nMemFree: 1 kB\n"),
-            Some(16 * 1024)
-        );
-        assert_eq!(memory_bytes(""), None);
     }
 }
