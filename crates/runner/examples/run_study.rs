@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::{mpsc, watch};
 use waggle_results::PhaseName;
 use waggle_runner::{CpuUse, Ended, Event, RunRequest};
-use waggle_study::{Named, Source};
+use waggle_study::{Named, Source, Values};
 
 const EVENTS_MAX: usize = 100;
 
@@ -126,7 +126,10 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
     };
     let files = waggle_runner::files_beside(study);
     let mut checked = waggle_study::read_study_and_files(&study_source, &checked_system, &files)?;
-    checked.take_from_environment(&|name| std::env::var(name).ok())?;
+    checked.take_from_environment(Values {
+        variable: &|name| std::env::var(name).ok(),
+        file: &files,
+    })?;
     let program = std::env::current_exe()?;
     let folders = program
         .ancestors()

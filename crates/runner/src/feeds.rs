@@ -114,6 +114,7 @@ mod tests {
             method: "GET".to_owned(),
             path: "/".to_owned(),
             headers: Vec::new(),
+            without_headers: Vec::new(),
             body: Body::None,
             texts: Texts::Templates(feeds.iter().map(feed).collect()),
             expect: Expect {

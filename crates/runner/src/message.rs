@@ -119,6 +119,11 @@ impl<'r> Message<'r> {
         }
     }
 
+    fn leaves_out(&self, header: &str) -> bool {
+        let mut names = self.request.without_headers.iter();
+        names.any(|name| name.eq_ignore_ascii_case(header))
+    }
+
     fn head(&self, content: &Content, value: &dyn Fn(&str) -> Option<Value>) -> Filled {
         let has = |wanted: &str| {
             let mut names = self.headers.iter().map(|(name, _)| name);
@@ -133,6 +138,7 @@ impl<'r> Message<'r> {
         }
         if let Some(content_type) = content.content_type
             && !has("content-type")
+            && !self.leaves_out("content-type")
         {
             head.text(&["Content-Type: ", content_type, "\r\n"]);
         }
@@ -199,6 +205,7 @@ mod tests {
             method: method.to_owned(),
             path: "/p?q=1".to_owned(),
             headers: headers.iter().map(header).collect(),
+            without_headers: Vec::new(),
             body: Body::None,
             texts: Texts::Plain,
             expect: Expect {

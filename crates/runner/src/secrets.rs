@@ -151,7 +151,7 @@ mod tests {
     fn given_secrets_are_used_and_hidden_even_where_one_is_part_of_another() {
         let given = |name: &str, value: &str| GivenSecret {
             name: name.to_owned(),
-            variable: "X".to_owned(),
+            origin: waggle_study::Origin::Variable("X".to_owned()),
             at: (1, 1),
             value: Some(value.to_owned()),
         };

@@ -1,4 +1,5 @@
-//! `${env.NAME}` in the values of headers and in secrets: what may not stand in a file comes from the environment.
+//! `${env.NAME}` and `${file:PATH}` in the values of headers and in secrets: what may not be in a study comes from the environment
+//! or from a file.
 //!
 //! The text keeps the name; the value is put in after the study was checked, and goes nowhere but into requests and to the
 //! components that need it.
@@ -7,23 +8,86 @@ use std::{fmt, sync::Arc};
 
 use waggle_template::{placeholder::single_name, variable};
 
-use crate::{Action, Scenario, Study, Texts, What};
+use crate::{Action, Files, Scenario, Study, Texts, What};
 
-/// How such a name begins.
-pub(crate) const PREFIX: &str = "env.";
-/// How a variable begins in a value; after another `$` it is text.
-const OPEN: &str = "${env.";
+/// How such names begin.
+const PREFIXES: [&str; 2] = ["env.", "file:"];
+/// How a value from outside begins in a text; after another `$` it is text.
+const OPENINGS: [&str; 2] = ["${env.", "${file:"];
 /// Longest value.
 const VALUE_MAX_BYTES: usize = 16 * 1024;
 /// Longest value of a secret.
 const SECRET_MAX_BYTES: usize = 4 * 1024;
 
-/// A secret of the system that the study takes from the environment, in place of a random word.
+/// Where a value that is in no study comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// An environment variable.
+    Variable(String),
+    /// A file, relative to the study's folder; the end of its last line is no part of the value.
+    File(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "the environment variable {name}"),
+            Self::File(name) => write!(f, "the file {name}"),
+        }
+    }
+}
+
+/// What gives such values: environment variables by name, and the files beside the study.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    pub file: Files<'a>,
+}
+
+impl fmt::Debug for Values<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values").finish_non_exhaustive()
+    }
+}
+
+impl Values<'_> {
+    /// The value, or why there is none.
+    fn of(self, origin: &Origin) -> Result<String, String> {
+        match origin {
+            Origin::Variable(name) => (self.variable)(name).ok_or_else(|| "is not set".to_owned()),
+            Origin::File(name) => {
+                let text = (self.file)(name).map(|source| source.text);
+                let mut text = text.map_err(|why| format!("cannot be had: {why}"))?;
+                text.truncate(text.trim_end_matches(['\r', '\n']).len());
+                Ok(text)
+            }
+        }
+    }
+}
+
+impl Origin {
+    /// Of what is in `${…}`; `None`: it is no value from outside.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        if let Some(variable) = name.strip_prefix(PREFIXES[0]) {
+            let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            let is_name = !variable.is_empty() && variable.bytes().all(of_name);
+            return is_name.then(|| Self::Variable(variable.to_owned()));
+        }
+        let file = name.strip_prefix(PREFIXES[1])?;
+        (!file.trim().is_empty()).then(|| Self::File(file.to_owned()))
+    }
+
+    /// Of a text that is one such `${…}` and nothing else.
+    pub(crate) fn of_text(text: &str) -> Option<Self> {
+        Self::of(single_name(text)?)
+    }
+}
+
+/// A secret of the system that the study takes from outside, in place of a random word.
 #[derive(Clone, PartialEq, Eq)]
 pub struct GivenSecret {
     pub name: String,
-    /// Of the environment.
-    pub variable: String,
+    pub origin: Origin,
     /// Line and column at which the study names it, counted from 1.
     pub at: (u32, u32),
     /// Known once it was taken.
@@ -34,39 +98,40 @@ impl fmt::Debug for GivenSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GivenSecret")
             .field("name", &self.name)
-            .field("variable", &self.variable)
+            .field("origin", &self.origin)
             .field("at", &self.at)
             .finish_non_exhaustive()
     }
 }
 
-/// Why a value from the environment cannot be used. Never shows the value.
+/// Why a value from outside cannot be used. Never shows the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
+    #[error("the header {header} takes its value from {origin}, which {why}")]
+    NotThere {
+        header: String,
+        origin: Origin,
+        why: String,
+    },
     #[error(
-        "the header {header} takes its value from the environment variable {name}, which is not set"
+        "{origin} cannot be the value of a header: it is empty, too long or has a control character"
     )]
-    NotSet { header: String, name: String },
-    #[error(
-        "the environment variable {name} cannot be the value of a header: it is empty, too long or has a control character"
-    )]
-    Unusable { name: String },
-    #[error(
-        "system.secrets.{secret} is the value of the environment variable {name}, which is not set"
-    )]
+    Unusable { origin: Origin },
+    #[error("system.secrets.{secret} is the value of {origin}, which {why}")]
     NoSecret {
         secret: String,
-        name: String,
+        origin: Origin,
+        why: String,
         /// Line and column in the study.
         at: (u32, u32),
     },
     #[error(
-        "system.secrets.{secret} is the value of the environment variable {name}; expected 1 to {SECRET_MAX_BYTES} letters, \
+        "system.secrets.{secret} is the value of {origin}; expected 1 to {SECRET_MAX_BYTES} letters, \
          digits and signs of ASCII without quotes, \\ and $, so that it can stand in every file and request"
     )]
     UnusableSecret {
         secret: String,
-        name: String,
+        origin: Origin,
         at: (u32, u32),
     },
 }
@@ -76,23 +141,20 @@ impl EnvironmentError {
     #[must_use]
     pub fn at(&self) -> Option<(u32, u32)> {
         match self {
-            Self::NotSet { .. } | Self::Unusable { .. } => None,
+            Self::NotThere { .. } | Self::Unusable { .. } => None,
             Self::NoSecret { at, .. } | Self::UnusableSecret { at, .. } => Some(*at),
         }
     }
 }
 
 impl Study {
-    /// Takes the values of secrets from environment variables, and puts others into the headers of every cell's requests.
+    /// Takes the values of secrets from where they are, and puts others into the headers of every cell's requests.
     ///
     /// # Errors
-    /// A variable that is not set, or whose value cannot be a secret or stand in a header.
-    pub fn take_from_environment(
-        &mut self,
-        value_of: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<(), EnvironmentError> {
+    /// A value that is not there, or cannot be a secret or in a header.
+    pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         for secret in &mut self.secrets {
-            secret.take(value_of)?;
+            secret.take(values)?;
         }
         for cell in &mut self.cells {
             match &mut cell.what {
@@ -101,10 +163,10 @@ impl Study {
                         Texts::Plain => Receiver::Text,
                         Texts::Templates(_) => Receiver::Template,
                     };
-                    fill(&mut request.headers, value_of, receiver)?;
+                    fill(&mut request.headers, values, receiver)?;
                 }
                 What::Scenario(scenario) => {
-                    Arc::make_mut(scenario).take_from_environment(value_of)?
+                    Arc::make_mut(scenario).take_from_environment(values)?
                 }
             }
         }
@@ -113,17 +175,25 @@ impl Study {
 }
 
 impl GivenSecret {
-    fn take(&mut self, value_of: &dyn Fn(&str) -> Option<String>) -> Result<(), EnvironmentError> {
-        let (secret, name, at) = (self.name.clone(), self.variable.clone(), self.at);
-        let Some(value) = value_of(&name) else {
-            return Err(EnvironmentError::NoSecret { secret, name, at });
+    fn take(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
+        let (secret, origin, at) = (self.name.clone(), self.origin.clone(), self.at);
+        let value = match values.of(&origin) {
+            Ok(value) => value,
+            Err(why) => {
+                return Err(EnvironmentError::NoSecret {
+                    secret,
+                    origin,
+                    why,
+                    at,
+                });
+            }
         };
         // Texts into which it is put know nothing of quoting.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"'`\\$".contains(&byte);
         let is_usable =
             (1..=SECRET_MAX_BYTES).contains(&value.len()) && value.bytes().all(is_plain);
         if !is_usable {
-            return Err(EnvironmentError::UnusableSecret { secret, name, at });
+            return Err(EnvironmentError::UnusableSecret { secret, origin, at });
         }
         self.value = Some(value);
         Ok(())
@@ -134,26 +204,20 @@ impl Scenario {
     /// The same for a scenario that stands alone.
     ///
     /// # Errors
-    /// A variable that is not set, or whose value cannot stand in a header.
-    pub fn take_from_environment(
-        &mut self,
-        value_of: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<(), EnvironmentError> {
+    /// A value that is not there, or cannot be in a header.
+    pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         self.flows
             .iter_mut()
-            .try_for_each(|flow| in_actions(&mut flow.actions, value_of))
+            .try_for_each(|flow| in_actions(&mut flow.actions, values))
     }
 }
 
-fn in_actions(
-    actions: &mut [Action],
-    value_of: &dyn Fn(&str) -> Option<String>,
-) -> Result<(), EnvironmentError> {
+fn in_actions(actions: &mut [Action], values: Values<'_>) -> Result<(), EnvironmentError> {
     for action in actions {
         match action {
-            Action::Request(step) => fill(&mut step.headers, value_of, Receiver::Template)?,
+            Action::Request(step) => fill(&mut step.headers, values, Receiver::Template)?,
             Action::Pause(_) => {}
-            Action::Repeat { actions, .. } => in_actions(actions, value_of)?,
+            Action::Repeat { actions, .. } => in_actions(actions, values)?,
         }
     }
     Ok(())
@@ -169,41 +233,45 @@ enum Receiver {
 
 fn fill(
     headers: &mut [(String, String)],
-    value_of: &dyn Fn(&str) -> Option<String>,
+    values: Values<'_>,
     receiver: Receiver,
 ) -> Result<(), EnvironmentError> {
     for (header, value) in headers {
         let mut filled = String::new();
         let mut rest = value.as_str();
-        while let Some(at) = rest.find(OPEN) {
-            let (before, behind) = (&rest[..at], &rest[at + OPEN.len()..]);
+        while let Some((at, opening)) = next_opening(rest) {
+            let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
             if let Some(before) = before.strip_suffix('$') {
                 filled.push_str(before);
-                filled.push_str(OPEN);
+                filled.push_str(opening);
                 rest = behind;
                 continue;
             }
-            let Some((name, after)) = behind.split_once('}') else {
+            let Some(end) = behind.find('}') else {
                 break;
             };
-            let found = value_of(name).ok_or_else(|| EnvironmentError::NotSet {
+            let name = &rest[at + 2..at + opening.len() + end];
+            let Some(origin) = Origin::of(name) else {
+                break;
+            };
+            let found = values.of(&origin);
+            let found = found.map_err(|why| EnvironmentError::NotThere {
                 header: header.clone(),
-                name: name.to_owned(),
+                origin: origin.clone(),
+                why,
             })?;
             let is_usable = !found.is_empty()
                 && found.len() <= VALUE_MAX_BYTES
                 && !found.chars().any(char::is_control);
             if !is_usable {
-                return Err(EnvironmentError::Unusable {
-                    name: name.to_owned(),
-                });
+                return Err(EnvironmentError::Unusable { origin });
             }
             filled.push_str(before);
             match receiver {
                 Receiver::Text => filled.push_str(&found),
                 Receiver::Template => filled.push_str(&variable::escaped(&found)),
             }
-            rest = after;
+            rest = &behind[end + 1..];
         }
         filled.push_str(rest);
         *value = filled;
@@ -211,49 +279,64 @@ fn fill(
     Ok(())
 }
 
-/// The text so that nothing in it is taken for a variable.
+/// Where the first value from outside begins, and with what.
+fn next_opening(text: &str) -> Option<(usize, &'static str)> {
+    let found = OPENINGS.iter();
+    let found = found.filter_map(|opening| Some((text.find(opening)?, *opening)));
+    found.min()
+}
+
+/// The text so that nothing in it is taken for a value from outside.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace(OPEN, &format!("${OPEN}"))
-}
-
-/// The variable of a text that is `${env.NAME}` and nothing else.
-pub(crate) fn variable(text: &str) -> Option<&str> {
-    let name = single_name(text)?;
-    is_of_environment(name).then(|| name.strip_prefix(PREFIX))?
-}
-
-/// Whether what stands in `${…}` names an environment variable.
-pub(crate) fn is_of_environment(name: &str) -> bool {
-    name.strip_prefix(PREFIX).is_some_and(|name| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    OPENINGS.iter().fold(text.to_owned(), |text, opening| {
+        text.replace(opening, &format!("${opening}"))
     })
+}
+
+/// Whether what is in `${…}` is meant to be a value from outside, rightly written or not.
+pub(crate) fn is_meant_from_outside(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether what is in `${…}` is a value from outside.
+pub(crate) fn is_from_outside(name: &str) -> bool {
+    Origin::of(name).is_some()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EnvironmentError, Receiver, fill};
+    use super::{EnvironmentError, Origin, Receiver, Values, fill};
+    use crate::Source;
 
     #[test]
     fn values_come_from_the_environment() {
-        let value_of = |name: &str| match name {
+        let variable = |name: &str| match name {
             "TOKEN" => Some("abc".to_owned()),
             "BRACES" => Some("{{a".to_owned()),
             "BAD" => Some("a\r\nb".to_owned()),
             "EMPTY" => Some(String::new()),
             _ => None,
         };
+        let file = |name: &str| match name {
+            "keys/token" => Ok(Source {
+                name: name.to_owned(),
+                text: "of a file\r\n".to_owned(),
+            }),
+            _ => Err("no such file".to_owned()),
+        };
+        let values = Values {
+            variable: &variable,
+            file: &file,
+        };
         let check = |value: &str, expected: Result<&str, EnvironmentError>| {
             let mut headers = [("h".to_owned(), value.to_owned())];
-            let filled = fill(&mut headers, &value_of, Receiver::Text);
+            let filled = fill(&mut headers, values, Receiver::Text);
             let [(_, value)] = headers;
             assert_eq!(filled.map(|()| value), expected.map(str::to_owned));
         };
         let unusable = |name: &str| {
             Err(EnvironmentError::Unusable {
-                name: name.to_owned(),
+                origin: Origin::Variable(name.to_owned()),
             })
         };
         check("plain", Ok("plain"));
@@ -262,16 +345,30 @@ mod tests {
         check("a $${env.TOKEN} ${env.TOKEN}", Ok("a ${env.TOKEN} abc"));
         check("${env.BRACES}", Ok("{{a"));
         let mut headers = [("h".to_owned(), "x ${env.BRACES}".to_owned())];
-        fill(&mut headers, &value_of, Receiver::Template).unwrap();
+        fill(&mut headers, values, Receiver::Template).unwrap();
         assert_eq!(headers[0].1, "x {{{{a");
         check("$${env.NONE", Ok("${env.NONE"));
         check("${env.BAD}", unusable("BAD"));
         check("${env.EMPTY}", unusable("EMPTY"));
         check(
             "${env.NONE}",
-            Err(EnvironmentError::NotSet {
+            Err(EnvironmentError::NotThere {
                 header: "h".to_owned(),
-                name: "NONE".to_owned(),
+                origin: Origin::Variable("NONE".to_owned()),
+                why: "is not set".to_owned(),
+            }),
+        );
+        check("t ${file:keys/token}${env.TOKEN}", Ok("t of a fileabc"));
+        check(
+            "$${file:keys/token} ${env.TOKEN}",
+            Ok("${file:keys/token} abc"),
+        );
+        check(
+            "${file:none}",
+            Err(EnvironmentError::NotThere {
+                header: "h".to_owned(),
+                origin: Origin::File("none".to_owned()),
+                why: "cannot be had: no such file".to_owned(),
             }),
         );
     }

@@ -4,7 +4,7 @@ use waggle_template::placeholder::{Part, parts};
 
 use crate::{
     Level,
-    environment::{escaped, is_of_environment},
+    environment::{escaped, is_from_outside},
     mistake::Place,
     tree::{Entry, Node, Value},
 };
@@ -60,7 +60,7 @@ pub(crate) fn fill<'a>(node: &Node, level: &impl Fn(&str) -> Option<(&'a Level, 
     fill_below(node, level, Below::Other)
 }
 
-/// What a node stands below. In values of headers names of environment variables stay; what only looks like one stays
+/// What a node stands below. In values of headers names of values from outside stay; what only looks like one stays
 /// escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Below {
@@ -126,7 +126,7 @@ fn fill_text<'a>(
         return wild;
     };
     if let [Part::Name(name)] = parts[..]
-        && !is_of_environment(name)
+        && !is_from_outside(name)
     {
         return level(name).map_or(wild, |(level, place)| Node {
             value: Value::Scalar(level.clone()),
@@ -139,7 +139,7 @@ fn fill_text<'a>(
         match part {
             Part::Literal(literal) => plain.push_str(literal),
             // Stays as it is: its value is no part of the study.
-            Part::Name(name) if is_of_environment(name) => {
+            Part::Name(name) if is_from_outside(name) => {
                 filled.push_str(&below.escaped(&std::mem::take(&mut plain)));
                 filled.push_str(&format!("${{{name}}}"));
             }

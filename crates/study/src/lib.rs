@@ -29,7 +29,7 @@ mod uses;
 mod walk;
 
 pub use check::{BODY_MAX_BYTES, MIN_STEADY_INTERVALS, read_threshold};
-pub use environment::{EnvironmentError, GivenSecret};
+pub use environment::{EnvironmentError, GivenSecret, Origin, Values};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
 pub use parameters::parameter_levels;

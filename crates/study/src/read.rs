@@ -9,7 +9,7 @@ use crate::{
     cells::{self, Cells, Levels, expanded},
     check::{self, Around, Carries, Checker, Outside, Stage},
     de::NodeReader,
-    environment::PREFIX,
+    environment::is_meant_from_outside,
     fill::{fill, uses},
     include::{include_scenario, refuse_keys_of_study},
     mistake::{Finding, Findings, Place},
@@ -134,7 +134,11 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
         .ok()
         .and_then(|mut root| {
             for used in uses(&root) {
-                if let Some(name) = used.name.as_deref().filter(|name| name.starts_with(PREFIX)) {
+                if let Some(name) = used
+                    .name
+                    .as_deref()
+                    .filter(|name| is_meant_from_outside(name))
+                {
                     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
                     found.extend(misuse_of_environment(&used, name, &path));
                     continue;

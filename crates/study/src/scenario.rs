@@ -78,7 +78,7 @@ pub enum Action {
 pub struct Step {
     /// Its place in [`Scenario::steps`].
     pub step: usize,
-    /// `GET`, `PUT`, `POST`, `HEAD`, `DELETE`, `PATCH`, `OPTIONS`.
+    /// As it is sent, such as `GET`.
     pub method: String,
     /// Path and query.
     pub path: String,

@@ -317,11 +317,13 @@ pub enum Think {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub name: String,
-    /// `GET`, `PUT`, `POST`, `HEAD`, `DELETE`, `PATCH`, `OPTIONS`.
+    /// As it is sent, such as `GET`.
     pub method: String,
     /// Path and query, starting with `/`.
     pub path: String,
     pub headers: Vec<(String, String)>,
+    /// Names of header fields that are not written though they would be: the Content-Type of records.
+    pub without_headers: Vec<String>,
     pub body: Body,
     pub texts: Texts,
     pub expect: Expect,

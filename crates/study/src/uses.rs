@@ -2,7 +2,7 @@
 
 use crate::{
     System,
-    environment::{PREFIX, is_of_environment},
+    environment::{is_from_outside, is_meant_from_outside},
     fill::{Use, uses},
     mistake::{Finding, MAX_MISTAKES, Place},
     nearest::{list, nearest},
@@ -71,7 +71,7 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
     let Some(name) = &used.name else {
         return Some(Finding::new(used.place, "a ${ without its }").expected("${factor}"));
     };
-    if name.starts_with(PREFIX) {
+    if is_meant_from_outside(name) {
         return misuse_of_environment(used, name, &path);
     }
     let varies = path
@@ -101,18 +101,19 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
     )
 }
 
-/// What is wrong with a `${env.NAME}`, if anything is. In headers alone, from which it goes into requests and nowhere else, and
+/// What is wrong with a `${env.NAME}` or a `${file:PATH}`, if anything is. In headers alone, from which it goes into requests and nowhere else, and
 /// in secrets, which are kept out of all that is written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
-    if !is_of_environment(name) {
-        let what = format!("{} is no environment variable", quoted(name));
-        return Some(Finding::new(used.place, what).expected("${env.NAME}"));
+    if !is_from_outside(name) {
+        let what = format!("{} is no environment variable and no file", quoted(name));
+        return Some(Finding::new(used.place, what).expected("${env.NAME} or ${file:PATH}"));
     }
     let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
     (!is_header && !is_secret).then(|| {
         let what = format!("${{{name}}} stands in {}", path.join("."));
-        let expected = "values from the environment in headers and system.secrets only";
+        let expected =
+            "values from the environment and from files in headers and system.secrets only";
         Finding::new(used.place, what).expected(expected)
     })
 }

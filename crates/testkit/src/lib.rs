@@ -2,6 +2,7 @@
 //! when their guards are dropped.
 //!
 //! - [`http::Server`] answers by a function of each request, in the clear or over TLS; [`Listener`] hands out raw connections.
+//! - `streams::StreamServer` does the same over HTTP/2.
 //! - [`http::Connection`] sends bytes as they are given and reads answers.
 //! - [`wait_until`] and [`wait_for`] wait for what others do, [`Lines`] for what a child writes.
 //! - [`Kafka`], [`Influxdb`] and [`Telegraf`] are the real programs, each in a folder of its own; [`Proxy`] and [`SmallDisk`] make
@@ -28,6 +29,8 @@ mod proxy;
 pub mod random;
 mod small_disk;
 mod stream;
+#[cfg(feature = "http2")]
+pub mod streams;
 mod telegraf;
 #[cfg(feature = "tls")]
 pub mod tls;

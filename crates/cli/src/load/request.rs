@@ -67,6 +67,7 @@ pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
         method,
         path: target.path.clone(),
         headers,
+        without_headers: without(given),
         body: records.map_or(Body::None, Body::Records),
         texts: Texts::Plain,
         expect: Expect {
@@ -75,6 +76,13 @@ pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
         },
         timeout: given.timeout.unwrap_or(TIMEOUT),
     })
+}
+
+/// Headers given as `NAME:`, which are not sent.
+fn without(given: &arguments::Request) -> Vec<String> {
+    let left_out = given.headers.iter();
+    let left_out = left_out.filter(|header| header.value.is_none());
+    left_out.map(|header| header.name.clone()).collect()
 }
 
 /// As curl sends a body.

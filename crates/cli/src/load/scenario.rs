@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use waggle_load as load;
-use waggle_study::{Scenario, Source};
+use waggle_study::{Scenario, Source, Values};
 
 use super::{arguments::Load, target::Target};
 
@@ -35,7 +35,10 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
     };
     let files = waggle_runner::files_beside(file);
     let mut scenario = waggle_study::read_scenario(&source, &files)?;
-    scenario.take_from_environment(&|name| std::env::var(name).ok())?;
+    scenario.take_from_environment(Values {
+        variable: &|name| std::env::var(name).ok(),
+        file: &files,
+    })?;
     Ok(scenario)
 }
 

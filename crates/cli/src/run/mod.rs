@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use tokio::sync::{mpsc, watch};
 use waggle_runner::{CpuUse, Ended, Event, RunRequest};
-use waggle_study::Study;
+use waggle_study::{Study, Values};
 
 use self::{
     following::Studied,
@@ -35,9 +35,10 @@ const EVENTS_MAX: usize = 1024;
 
 pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let mut loaded = files::load(&arguments.choice)?;
-    let taken = loaded
-        .study
-        .take_from_environment(&|name| std::env::var(name).ok());
+    let taken = loaded.study.take_from_environment(Values {
+        variable: &|name| std::env::var(name).ok(),
+        file: &waggle_runner::files_beside(&arguments.choice.study),
+    });
     taken.map_err(|why| match why.at() {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),

@@ -2,17 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::support::{
-    Ended, closed, expect, get, job, requests, run, run_until,
-    streams::{Reply, Seen, Settings, StreamServer},
-};
+use crate::support::{Ended, closed, expect, get, job, requests, run, run_until};
 use bytes::Bytes;
 use h2::Reason;
 use waggle_load::{
     Arrivals, BodyCheck, Failure, HandshakeFailure, Job, Model, Prepared, Protocol, Rate, Roots,
     Slot, Stamp, Think, Tls, TlsOptions, key_of, start,
 };
-use waggle_testkit::{http::Server, tls::Authority};
+use waggle_testkit::{
+    http::Server,
+    streams::{Reply, Seen, Settings, StreamServer},
+    tls::Authority,
+};
 
 const REQUESTS: u64 = 1_000;
 

@@ -18,13 +18,19 @@ pub(crate) const AT_MOST: Duration = Duration::from_secs(30);
 /// in loops; every answer must be as expected.
 pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Failure> {
     let until = Instant::now() + AT_MOST;
+    // What is drawn at random, such as a request's id, comes once: not here and in the load as well.
+    let chance = !job.seed;
+    let job = Job {
+        seed: chance,
+        ..job
+    };
     let What::Scenario(scenario) = &job.what else {
         // One of the requests stands for all: they differ in their records only.
         let outcome = once(load, job, 1, until).await?;
         return verdict(kinds(&outcome.totals.failures), outcome.totals.succeeded, 1);
     };
     let scenario = Arc::clone(scenario);
-    for (number, flow) in scenario.flows.iter().enumerate() {
+    for (number, flow) in (0..).zip(&scenario.flows) {
         let actions = straight(&flow.actions);
         let requests = actions.len() as u64;
         let alone = Scenario {
@@ -38,6 +44,7 @@ pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Fail
         };
         let job = Job {
             what: What::Scenario(Arc::new(alone)),
+            seed: chance.wrapping_sub(number),
             ..job.clone()
         };
         let outcome = once(load, job, requests, until).await?;

@@ -10,6 +10,7 @@ use std::{
 use waggle_results::{Run, TrialEnd};
 use waggle_testkit::{
     http::{Reply, Request, Server, ok},
+    streams::{self, Settings, StreamServer},
     tls::{Authority, ClientAuth},
 };
 
@@ -116,6 +117,139 @@ fn a_server_is_reached_with_certificates_and_secrets_where_it_is_said_to_be() {
     assert_eq!(requests, 41);
     assert!(!told.contains("hushhush"), "{told}");
     assert!(!text_in(&bench.path("run")).contains("hushhush"));
+}
+
+#[test]
+fn secrets_come_from_files_too() {
+    let seen = Requests::default();
+    let server = Server::start(seen.reply());
+    let system = format!("{{ url: 'http://{}' }}", server.address);
+    let request =
+        "get: /, headers: { Authorization: 'Bearer ${file:keys/token}', X-Id: '{{random.uuid}}' }";
+    let bench = study(&system, "", request);
+    fs::create_dir(bench.path("keys")).unwrap();
+    // Braces in a secret are no variable.
+    fs::write(bench.path("keys/token"), "hush{{hush\n").unwrap();
+    let ran = bench.run(&[]);
+    let told =
+        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{told}");
+    check(&Run::read(&bench.path("run")).unwrap());
+    let requests =
+        seen.each(|request| request.header("authorization") == Some("Bearer hush{{hush"));
+    assert_eq!(requests, 41);
+    assert!(!told.contains("hush{{hush"), "{told}");
+    assert!(!text_in(&bench.path("run")).contains("hush{{hush"));
+    let bench = study(&system, "", "get: /, headers: { A: '${file:none}' }");
+    let ran = bench.run(&[]);
+    let told =
+        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success(), "{told}");
+    assert!(
+        told.contains("the header A takes its value from the file none"),
+        "{told}"
+    );
+}
+
+#[test]
+fn any_method_is_sent_and_any_request_may_have_a_body() {
+    let sent = |request: &str, method: &str, body: &str| {
+        let seen = Requests::default();
+        let server = Server::start(seen.reply());
+        let system = format!("{{ url: 'http://{}' }}", server.address);
+        check(&study(&system, "", request).results());
+        let requests = seen.each(|request| {
+            (
+                request.method.as_str(),
+                request.path.as_str(),
+                request.text(),
+            ) == (method, "/of?a=b", body)
+        });
+        assert_eq!(requests, 41);
+    };
+    sent("method: PURGE, path: '/of?a=b'", "PURGE", "");
+    sent("get: '/of?a=b', body: some", "GET", "some");
+}
+
+#[test]
+fn the_type_of_records_can_be_left_out() {
+    let seen = Requests::default();
+    let server = Server::start(seen.reply());
+    let system = format!("{{ url: 'http://{}' }}", server.address);
+    let request = "put: /, records: { from: r.lp }, without_headers: [content-type]";
+    let bench = study(&system, "", request);
+    fs::write(bench.path("r.lp"), "m,a=b x=1 5\n").unwrap();
+    check(&bench.results());
+    let requests = seen.each(|request| {
+        request.header("content-type").is_none() && request.text().starts_with("m,")
+    });
+    assert_eq!(requests, 41);
+}
+
+/// A study over HTTP/2 with 8 streams on each of its connections.
+fn http2(system: &str, request: &str) -> Bench {
+    let load = "  pipelining: 8\n  protocol: http2";
+    study(system, load, request)
+}
+
+/// A server of HTTP/2 that wants a header with the study's token, and a path and an id of each request.
+fn stream_server(settings: Settings) -> StreamServer {
+    let ids = Mutex::new(BTreeSet::new());
+    StreamServer::start(settings, move |seen| {
+        let header = |name: &str| seen.head.headers().get(name)?.to_str().ok();
+        let is_new = ids
+            .lock()
+            .unwrap()
+            .insert(header("x-id").unwrap_or_default().to_owned());
+        let is_right = header("authorization") == Some("Bearer hushhush")
+            && ["/of/1", "/of/2"].contains(&seen.head.uri().path());
+        streams::Reply::Answer {
+            status: if is_right && is_new { 200 } else { 400 },
+            body: "fine".into(),
+        }
+    })
+}
+
+const OF_STREAMS: &str = "post: '/of/{{ids.n}}', feeds: [{ name: ids, rows: [{ n: 1 }, { n: 2 }] }], body: some, \
+     headers: { Authorization: 'Bearer ${file:token}', X-Id: '{{random.uuid}}' }";
+
+/// Runs it to its end; each request has arrived, whole.
+fn check_streams(bench: &Bench, server: &StreamServer) {
+    fs::write(bench.path("token"), "hushhush\n").unwrap();
+    check(&bench.results());
+    // One before the load, to see whether it is answered.
+    assert_eq!(server.get(|counted| &counted.answered), 41);
+    assert_eq!(server.get(|counted| &counted.body_bytes), 41 * 4);
+    // Streams share a few connections.
+    assert!(server.get(|counted| &counted.connections) < 10);
+}
+
+#[test]
+fn a_study_goes_over_http2_in_the_clear() {
+    let server = stream_server(Settings::default());
+    let system = format!("{{ url: 'http://{}' }}", server.address);
+    check_streams(&http2(&system, OF_STREAMS), &server);
+}
+
+#[test]
+fn a_study_goes_over_http2_with_certificates_of_both_sides() {
+    let authority = Authority::new("ours");
+    let mut config =
+        authority.server_with(&authority.sign("localhost", 2090), ClientAuth::Required);
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let server = stream_server(Settings {
+        tls: Some(Arc::new(config)),
+        ..Settings::default()
+    });
+    let system = format!(
+        "{{ url: 'https://localhost:{}', tls: {{ ca: ca.pem, cert: client.pem }} }}",
+        server.address.port()
+    );
+    let bench = http2(&system, OF_STREAMS);
+    let client = authority.sign("client", 2090);
+    fs::write(bench.path("ca.pem"), &authority.pem).unwrap();
+    fs::write(bench.path("client.pem"), client.certificate + &client.key).unwrap();
+    check_streams(&bench, &server);
 }
 
 #[test]

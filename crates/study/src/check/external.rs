@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::{Checker, shown, system::MAX_REPLICAS};
 use crate::{
     Address, Component, ExternalComponent, ExternalPort, GivenSecret, Level, System,
-    environment::variable,
+    environment::Origin,
     external::address,
     mistake::Finding,
     nearest::{list, nearest},
@@ -153,15 +153,18 @@ fn secret(
         checker.report(finding.meant(nearest(name, known.iter().copied())));
     }
     let place = checker.at(&path);
-    let Some(variable) = variable(text) else {
+    let Some(origin) = Origin::of_text(text) else {
         // The value is not shown: it may be the secret itself.
-        let what = format!("{} is no environment variable", shown(&path));
-        checker.report(Finding::new(place, what).expected("${env.NAME} and nothing beside it"));
+        let what = format!("{} is no environment variable and no file", shown(&path));
+        checker.report(
+            Finding::new(place, what)
+                .expected("${env.NAME} or ${file:PATH}, and nothing beside it"),
+        );
         return None;
     };
     Some(GivenSecret {
         name: name.to_owned(),
-        variable: variable.to_owned(),
+        origin,
         at: (place.line, place.column),
         value: None,
     })

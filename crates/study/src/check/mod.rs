@@ -53,7 +53,7 @@ use waggle_units::format_duration;
 
 use crate::{
     mistake::{Finding, Place},
-    raw::MethodKeys,
+    raw,
     shelf::Shelf,
     tree::{Node, Value},
 };
@@ -156,59 +156,76 @@ impl<'a> Checker<'a> {
     }
 
     /// The one method and path of a request.
-    fn method_and_path(
-        &mut self,
-        methods: MethodKeys<'_>,
-        path: &[&str],
-    ) -> Option<(String, String)> {
-        let (method, value) = self.method_key(methods, path)?;
-        let target = self.target(value, &[path, &[method]].concat())?;
-        Some((method.to_uppercase(), target))
+    fn method_and_path(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
+        let called = self.called(given, path)?;
+        self.target(&called.path, &[path, &[called.key]].concat())?;
+        Some(called)
     }
 
     /// The same where the path may have variables, which were checked.
-    fn method_and_template(
-        &mut self,
-        methods: MethodKeys<'_>,
-        path: &[&str],
-    ) -> Option<(String, String)> {
-        let (method, value) = self.method_key(methods, path)?;
-        let fixed = without_variables(value)?;
-        let target = self.target_with(value, &fixed, &[path, &[method]].concat())?;
-        Some((method.to_uppercase(), target))
+    fn method_and_template(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
+        let called = self.called(given, path)?;
+        let fixed = without_variables(&called.path)?;
+        self.target_with(&called.path, &fixed, &[path, &[called.key]].concat())?;
+        Some(called)
     }
 
-    /// The one key of a request that names its method, with its value.
-    fn method_key<'r>(
-        &mut self,
-        methods: MethodKeys<'r>,
-        path: &[&str],
-    ) -> Option<(&'static str, &'r String)> {
-        let given: Vec<_> = methods
-            .iter()
-            .filter_map(|(key, value)| Some((*key, value.as_ref()?)))
-            .collect();
-        let all = "one of get, put, post, head, delete, patch, options with a path";
-        match given[..] {
-            [only] => Some(only),
-            [] => {
-                let reported = methods
-                    .iter()
-                    .any(|(key, _)| self.is_wild(&[path, &[key]].concat()));
-                if !reported {
-                    let what = format!("{} has no method", shown(path));
+    /// The method of a request and its path, which is not looked at.
+    fn called(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
+        let all =
+            "one of get, put, post, head, delete, patch, options with a path, or method and path";
+        let is_wild = |checker: &Self, key: &str| checker.is_wild(&[path, &[key]].concat());
+        match (&given.paths()[..], &given.method) {
+            ([("path", target)], Some(method)) => {
+                let method = self.method(method, &[path, &["method"]].concat())?;
+                Some(Called {
+                    method,
+                    path: (*target).clone(),
+                    key: "path",
+                })
+            }
+            ([("path", _)], None) if is_wild(self, "method") => None,
+            ([("path", _)], None) => {
+                let what = format!("{} has a path and no method", shown(path));
+                self.report(Finding::new(self.key(path), what).expected(all));
+                None
+            }
+            (&[(key, target)], None) => Some(Called {
+                method: key.to_uppercase(),
+                path: target.clone(),
+                key,
+            }),
+            ([], _) => {
+                let keys = raw::Method::KEYS.into_iter();
+                if !keys.chain(["method"]).any(|key| is_wild(self, key)) {
+                    let what = match given.method {
+                        Some(_) => format!("{} has a method and no path", shown(path)),
+                        None => format!("{} has no method", shown(path)),
+                    };
                     self.report(Finding::new(self.key(path), what).expected(all));
                 }
                 None
             }
-            [_, (second, _), ..] => {
-                let what = format!("{} has a second method: {second}", shown(path));
-                self.report(
-                    Finding::new(self.key(&[path, &[second]].concat()), what).expected(all),
-                );
-                None
-            }
+            ([_], Some(_)) => self.second_method("method", path, all),
+            ([_, (second, _), ..], _) => self.second_method(second, path, all),
         }
+    }
+
+    fn second_method<T>(&mut self, key: &str, path: &[&str], expected: &str) -> Option<T> {
+        let what = format!("{} has a second method: {key}", shown(path));
+        let place = self.key(&[path, &[key]].concat());
+        self.report(Finding::new(place, what).expected(expected));
+        None
+    }
+
+    /// A method as it goes into a request's first line (RFC 9110, 9.1).
+    fn method(&mut self, method: &str, path: &[&str]) -> Option<String> {
+        if !method.is_empty() && method.bytes().all(is_token) {
+            return Some(method.to_owned());
+        }
+        let what = format!("{} is {}", shown(path), crate::tree::quoted(method));
+        self.report(Finding::new(self.at(path), what).expected("a method such as PURGE"));
+        None
     }
 
     /// A path with query, as it goes into a request's first line.
@@ -247,14 +264,13 @@ impl<'a> Checker<'a> {
         given: Option<indexmap::IndexMap<String, String>>,
         path: &[&str],
     ) -> Vec<(String, String)> {
-        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let mut fields = Vec::new();
         for (name, value) in given.into_iter().flatten() {
             let here = [path, &[name.as_str()]].concat();
             if own.contains(&name.to_lowercase().as_str()) {
                 let what = format!("the header {name} is written by waggle itself");
                 self.report(Finding::new(self.key(&here), what).expected("other header fields"));
-            } else if name.is_empty() || !name.bytes().all(token) {
+            } else if name.is_empty() || !name.bytes().all(is_token) {
                 let what = format!("{} is no name of a header", crate::tree::quoted(&name));
                 self.report(Finding::new(self.key(&here), what).expected("letters, digits and -"));
             } else if value
@@ -268,6 +284,20 @@ impl<'a> Checker<'a> {
         }
         fields
     }
+}
+
+/// The method and path of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Called {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// The key under which the path is.
+    pub(crate) key: &'static str,
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Header fields that waggle writes itself; the last one only where the request does not name its host.

@@ -3,7 +3,7 @@
 use waggle_template::placeholder::{Part, parts};
 
 use super::{
-    Checker,
+    Called, Checker,
     provision::{Conditions, refuse_unknown},
     system_text::Names,
 };
@@ -263,10 +263,10 @@ impl<'n> Keys<'_, '_, 'n> {
         let limit = self.needed("limit", raw.limit, "a whole number from 1 to 1000000");
         let asked = raw.by_time.as_ref()?;
         let here = self.to("by_time");
-        let method = self.checker.method_and_path(asked.methods(), &here);
+        let method = self.checker.method_and_path(&asked.method, &here);
         let headers_path = [&here[..], &["headers"]].concat();
         let headers = self.checker.headers(asked.headers.clone(), &headers_path);
-        let (method, path) = method?;
+        let Called { method, path, .. } = method?;
         let ask = ProbeAsk {
             method,
             path,

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use waggle_template::placeholder::{Part, parts};
 
 use super::{
-    Checker,
+    Called, Checker,
     set::refusal,
     shown,
     system_text::{Names, Secrets},
@@ -228,14 +228,14 @@ pub(super) fn arguments(
 pub(super) fn check_path(
     checker: &mut Checker<'_>,
     parameters: &[String],
-    method: &Option<(String, String)>,
+    called: &Option<Called>,
     path: &[&str],
 ) {
-    let Some((method, target)) = method else {
+    let Some(called) = called else {
         return;
     };
-    let place = checker.at(&[path, &[&method.to_lowercase()]].concat());
-    refuse_unknown(checker, place, target, |name| {
+    let place = checker.at(&[path, &[called.key]].concat());
+    refuse_unknown(checker, place, &called.path, |name| {
         parameters.iter().any(|known| known == name)
     });
 }
@@ -272,7 +272,7 @@ pub(super) fn setup_step(
     let path = ["components", component, "setup", index.as_str()];
     let below = |key: &'static str| [&path[..], &[key]].concat();
     let when = conditions.read(checker, raw.when.as_ref(), &below("when"));
-    let method = checker.method_and_path(raw.methods(), &path);
+    let method = checker.method_and_path(&raw.method, &path);
     check_path(checker, conditions.names, &method, &path);
     let headers = checker.headers(raw.headers.clone(), &below("headers"));
     let mut scope = names.of_component(component, Secrets::Allowed);
@@ -290,7 +290,11 @@ pub(super) fn setup_step(
         SETUP_WITHIN,
     )?;
     let within = checker.within(within, &below("within"), WITHIN);
-    let (method, target) = method?;
+    let Called {
+        method,
+        path: target,
+        ..
+    } = method?;
     Some(SetupStep {
         name: raw.name?,
         when,

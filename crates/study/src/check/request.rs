@@ -20,6 +20,7 @@ use crate::{
     nearest::{list, nearest},
     raw,
     scenario::{RECORD_KEY, RECORD_TIME},
+    tree::quoted,
 };
 
 const PATH: [&str; 2] = ["load", "request"];
@@ -40,11 +41,6 @@ pub(crate) const RESERVED_NAMES: [&str; 5] =
 /// The request with the endpoint that it goes to.
 pub(crate) type RequestTo = (Request, String);
 
-/// Whether a method asks for something and carries nothing.
-pub(crate) fn is_reading(method: &str) -> bool {
-    matches!(method, "GET" | "HEAD" | "OPTIONS")
-}
-
 pub(crate) fn request(
     checker: &mut Checker<'_>,
     mut raw: raw::Request,
@@ -53,7 +49,7 @@ pub(crate) fn request(
 ) -> Option<RequestTo> {
     let path = |key: &'static str| [PATH[0], PATH[1], key];
     let texts = texts(checker, &mut raw);
-    let method = checker.method_and_template(raw.methods(), &PATH);
+    let method = checker.method_and_template(&raw.method, &PATH);
     let name = raw.name.clone().map(|raw::Name(name)| name);
     if let Some(name) = name
         .as_ref()
@@ -64,11 +60,8 @@ pub(crate) fn request(
         checker.report(Finding::new(checker.at(&path("name")), what).expected("another name"));
     }
     let endpoint = endpoint(checker, raw.to.as_deref(), system, &PATH);
-    refuse_two_bodies(
-        checker,
-        &raw,
-        method.as_ref().map(|(method, _)| method.as_str()),
-    );
+    refuse_two_bodies(checker, &raw);
+    let without = without_headers(checker, raw.without_headers.take());
     let is_wild = BODIES.iter().any(|key| checker.is_wild(&path(key)));
     let body = match (raw.records, raw.body, raw.body_file, raw.body_random) {
         (Some(records), ..) => self::records(checker, records, model).map(Body::Records),
@@ -80,7 +73,7 @@ pub(crate) fn request(
     let expect = expect(
         checker,
         raw.expect,
-        method.as_ref().map(|(method, _)| method.as_str()),
+        method.as_ref().map(|called| called.method.as_str()),
         &path("expect"),
     );
     let timeout = checker.or(
@@ -90,12 +83,13 @@ pub(crate) fn request(
     )?;
     let timeout = checker.within(timeout, &path("timeout"), TIMEOUT_BOUNDS);
     let headers = checker.headers_but(OWN_HEADERS_BUT_HOST, raw.headers, &path("headers"));
-    let (method, target) = method?;
+    let called = method?;
     let request = Request {
         name: name?,
-        method,
-        path: target,
+        method: called.method,
+        path: called.path,
         headers,
+        without_headers: without?,
         body: body?,
         texts: texts?,
         expect,
@@ -115,8 +109,8 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
         let written = Written { text, path: here };
         variables.template(checker, written, &Known::default())
     };
-    let targets = raw.methods().into_iter();
-    let targets = targets.filter_map(|(key, text)| Some((path.to(key), text.as_ref()?)));
+    let targets = raw.method.paths().into_iter();
+    let targets = targets.map(|(key, text)| (path.to(key), text));
     let headers = raw.headers.iter().flatten();
     let headers = headers.map(|(name, value)| (path.to("headers").to(name), value));
     let body = raw.body.iter().map(|text| (path.to("body"), text));
@@ -148,10 +142,7 @@ fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
         return;
     }
     let headers = raw.headers.iter().flatten().map(|(_, value)| value);
-    let targets = raw
-        .methods()
-        .into_iter()
-        .filter_map(|(_, text)| text.as_ref());
+    let targets = raw.method.paths().into_iter().map(|(_, text)| text);
     let texts: Vec<&String> = headers.chain(targets).collect();
     for stamp in [RECORD_KEY, RECORD_TIME] {
         if texts.iter().any(|text| names(text, stamp)) {
@@ -179,7 +170,7 @@ fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
     }
 }
 
-fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request, method: Option<&str>) {
+fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request) {
     let given = [
         raw.body.is_some(),
         raw.body_file.is_some(),
@@ -191,18 +182,28 @@ fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request, method: Opti
         .zip(given)
         .filter_map(|(key, given)| given.then_some(key))
         .collect();
-    for key in &given {
-        if let Some(method) = method.filter(|method| is_reading(method)) {
-            let what = format!("a {method} request carries no {key}");
-            let place = checker.key(&["load", "request", key]);
-            checker.report(Finding::new(place, what).expected(format!("put or post with {key}")));
-        }
-    }
     if let [first, .., last] = given[..] {
         let what = format!("load.request has both {first} and {last}");
         let place = checker.key(&["load", "request", last]);
         checker.report(Finding::new(place, what).expected("one of the two"));
     }
+}
+
+/// Header fields that waggle would write by itself, and does not.
+fn without_headers(checker: &mut Checker<'_>, given: Option<Vec<String>>) -> Option<Vec<String>> {
+    let mut fine = true;
+    for (place, name) in given.iter().flatten().enumerate() {
+        if !name.eq_ignore_ascii_case("content-type") {
+            let what = format!("{} is no header that can be left out", quoted(name));
+            let number = place.to_string();
+            let at = checker.at(&[PATH[0], PATH[1], "without_headers", &number]);
+            checker.report(
+                Finding::new(at, what).expected("Content-Type, which requests with records have"),
+            );
+            fine = false;
+        }
+    }
+    fine.then(|| given.unwrap_or_default())
 }
 
 fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use waggle_template::variable::variables;
 
 use super::{
-    Checker,
+    Called, Checker,
     provision::{self, Conditions},
     system::WITHIN,
     system_text::Names,
@@ -96,7 +96,7 @@ fn step(
 ) -> Option<Check> {
     let index = &standing.index;
     let path = |key: &'static str| ["verify", index.as_str(), key];
-    let method = checker.method_and_path(raw.methods(), &["verify", index]);
+    let method = checker.method_and_path(&raw.method, &["verify", index]);
     let headers = checker.headers(raw.headers.clone(), &path("headers"));
     let body = raw.body.clone().unwrap_or_default();
     let here = ["verify", index.as_str()];
@@ -115,11 +115,15 @@ fn step(
     )?;
     let within = checker.within(within, &path("within"), WITHIN);
     let captures = captures(checker, raw.capture, &path("capture"));
-    let (method, target) = method?;
+    let Called {
+        method,
+        path: target,
+        key,
+    } = method?;
     let expect = raw.expect?;
     let contains = expect.contains.unwrap_or_default();
     let mut known = |text: &str, path: &[&str]| names_are_known(checker, standing, text, path);
-    known(&target, &path(method_key(&method)));
+    known(&target, &path(key));
     known(&body, &path("body"));
     for (name, value) in &headers {
         known(value, &[&path("headers")[..], &[name.as_str()]].concat());
@@ -144,19 +148,6 @@ fn step(
         captures,
         within: within?,
     })
-}
-
-/// The key under which a request's path stands.
-fn method_key(method: &str) -> &'static str {
-    match method {
-        "PUT" => "put",
-        "POST" => "post",
-        "HEAD" => "head",
-        "DELETE" => "delete",
-        "PATCH" => "patch",
-        "OPTIONS" => "options",
-        _ => "get",
-    }
 }
 
 fn endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: Option<&str>, path: &[&str]) {

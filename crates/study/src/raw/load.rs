@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Feed, LoadLevel, Name, Rate, Scenario, Size, Span, Status, Think, impl_methods};
+use super::{Feed, LoadLevel, Method, Name, Rate, Scenario, Size, Span, Status, Think};
 
 /// How requests come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -100,24 +100,14 @@ pub(crate) struct Request {
     /// Its name in thresholds and in the report.
     #[schemars(required)]
     pub name: Option<Name>,
-    /// Path of a GET request.
-    pub get: Option<String>,
-    /// Path of a PUT request.
-    pub put: Option<String>,
-    /// Path of a POST request.
-    pub post: Option<String>,
-    /// Path of a HEAD request.
-    pub head: Option<String>,
-    /// Path of a DELETE request.
-    pub delete: Option<String>,
-    /// Path of a PATCH request.
-    pub patch: Option<String>,
-    /// Path of an OPTIONS request.
-    pub options: Option<String>,
+    #[serde(flatten)]
+    pub method: Method,
     /// The system's endpoint it goes to; by default the only one.
     pub to: Option<String>,
     /// Header fields beside those that every request has.
     pub headers: Option<IndexMap<String, String>>,
+    /// Header fields that waggle would write by itself and leaves out: the Content-Type of records.
+    pub without_headers: Option<Vec<String>>,
     /// Rows of values: each request takes one of each feed. All requests are made before the load starts.
     pub feeds: Option<Vec<Feed>>,
     /// The body as it is sent.
@@ -133,8 +123,6 @@ pub(crate) struct Request {
     /// How long an answer is waited for; 10s by default.
     pub timeout: Option<Span>,
 }
-
-impl_methods!(Request);
 
 /// Records from a file, each stamped with a key and a time of its own as it is sent.
 #[derive(Debug, Deserialize, JsonSchema)]

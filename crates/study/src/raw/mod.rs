@@ -3,6 +3,7 @@
 //! so every key is an `Option` here, also the required ones: what is missing or wrong was reported by then.
 
 mod load;
+mod method;
 mod place;
 mod provision;
 mod scalar;
@@ -14,6 +15,7 @@ mod system;
 pub(crate) use load::{
     Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
 };
+pub(crate) use method::Method;
 pub(crate) use place::{KafkaLag, Probe, Watch};
 pub(crate) use provision::{Arguments, Conditions, Levels, Server, SetupStep};
 pub(crate) use scalar::{
@@ -31,26 +33,3 @@ pub(crate) use study::{
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,
 };
-
-/// The method and path of a request, which stand in the file as one key of several.
-pub(crate) type MethodKeys<'a> = [(&'static str, &'a Option<String>); 7];
-
-/// What a type has whose keys name a method and its path: `methods()`.
-macro_rules! impl_methods {
-    ($type:ty) => {
-        impl $type {
-            pub(crate) fn methods(&self) -> super::MethodKeys<'_> {
-                [
-                    ("get", &self.get),
-                    ("put", &self.put),
-                    ("post", &self.post),
-                    ("head", &self.head),
-                    ("delete", &self.delete),
-                    ("patch", &self.patch),
-                    ("options", &self.options),
-                ]
-            }
-        }
-    };
-}
-use impl_methods;

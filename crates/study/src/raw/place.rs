@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Conditions, impl_methods};
+use super::{Conditions, Method};
 
 /// A place that is watched for records, one record a line: exactly one of get, by_time and kafka.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,27 +48,13 @@ pub(crate) struct Probe {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ByTime {
-    /// Path of a GET request.
-    pub get: Option<String>,
-    /// Path of a PUT request.
-    pub put: Option<String>,
-    /// Path of a POST request.
-    pub post: Option<String>,
-    /// Path of a HEAD request.
-    pub head: Option<String>,
-    /// Path of a DELETE request.
-    pub delete: Option<String>,
-    /// Path of a PATCH request.
-    pub patch: Option<String>,
-    /// Path of an OPTIONS request.
-    pub options: Option<String>,
+    #[serde(flatten)]
+    pub method: Method,
     /// Header fields.
     pub headers: Option<IndexMap<String, String>>,
     /// The body.
     pub body: Option<String>,
 }
-
-impl_methods!(ByTime);
 
 /// A topic of Kafka.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde::{
     de::{SeqAccess, Visitor},
 };
 
-use super::{Span, impl_methods};
+use super::{Method, Span};
 use crate::Level;
 
 /// Each parameter that something hangs on, with the levels at which it exists.
@@ -111,20 +111,8 @@ pub(crate) struct SetupStep {
     /// One of the component's ports, at its first replica.
     #[schemars(required)]
     pub port: Option<String>,
-    /// Path of a GET request.
-    pub get: Option<String>,
-    /// Path of a PUT request.
-    pub put: Option<String>,
-    /// Path of a POST request.
-    pub post: Option<String>,
-    /// Path of a HEAD request.
-    pub head: Option<String>,
-    /// Path of a DELETE request.
-    pub delete: Option<String>,
-    /// Path of a PATCH request.
-    pub patch: Option<String>,
-    /// Path of an OPTIONS request.
-    pub options: Option<String>,
+    #[serde(flatten)]
+    pub method: Method,
     /// Header fields; may hold `${…}`.
     pub headers: Option<IndexMap<String, String>>,
     /// The body; may hold `${…}`.
@@ -135,5 +123,3 @@ pub(crate) struct SetupStep {
     /// The longest it may take; 10s by default.
     pub within: Option<Span>,
 }
-
-impl_methods!(SetupStep);

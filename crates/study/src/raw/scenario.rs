@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Expect, Name, Span, Think, impl_methods};
+use super::{Expect, Method, Name, Span, Think};
 use crate::Level;
 
 pub(crate) type Captures = IndexMap<String, Found>;
@@ -95,20 +95,8 @@ pub(crate) struct Flow {
 pub(crate) struct Step {
     /// Its name in thresholds and in the report. The same request may stand in several places under one name.
     pub name: Option<Name>,
-    /// Path of a GET request.
-    pub get: Option<String>,
-    /// Path of a PUT request.
-    pub put: Option<String>,
-    /// Path of a POST request.
-    pub post: Option<String>,
-    /// Path of a HEAD request.
-    pub head: Option<String>,
-    /// Path of a DELETE request.
-    pub delete: Option<String>,
-    /// Path of a PATCH request.
-    pub patch: Option<String>,
-    /// Path of an OPTIONS request.
-    pub options: Option<String>,
+    #[serde(flatten)]
+    pub method: Method,
     /// Header fields beside those that every request has.
     pub headers: Option<IndexMap<String, String>>,
     /// The body.
@@ -133,8 +121,6 @@ pub(crate) struct Step {
     #[schemars(length(min = 1))]
     pub steps: Option<Vec<Step>>,
 }
-
-impl_methods!(Step);
 
 /// Where a value is found in an answer; exactly one of json, header, regex and cookie.
 #[derive(Debug, Deserialize, JsonSchema)]

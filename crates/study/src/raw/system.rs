@@ -4,9 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Arguments, Conditions, Name, Probe, Server, SetupStep, Size, Span, Watch, impl_methods,
-};
+use super::{Arguments, Conditions, Method, Name, Probe, Server, SetupStep, Size, Span, Watch};
 use crate::Level;
 
 /// A system: its parameters, components, endpoints, probes and functional check.
@@ -239,20 +237,8 @@ pub(crate) struct Verify {
     /// One of the endpoints.
     #[schemars(required)]
     pub endpoint: Option<String>,
-    /// Path of a GET request.
-    pub get: Option<String>,
-    /// Path of a PUT request.
-    pub put: Option<String>,
-    /// Path of a POST request.
-    pub post: Option<String>,
-    /// Path of a HEAD request.
-    pub head: Option<String>,
-    /// Path of a DELETE request.
-    pub delete: Option<String>,
-    /// Path of a PATCH request.
-    pub patch: Option<String>,
-    /// Path of an OPTIONS request.
-    pub options: Option<String>,
+    #[serde(flatten)]
+    pub method: Method,
     /// Header fields; may hold `${secret.NAME}`, parameters and `{{NAME}}`, which an earlier step captured.
     pub headers: Option<IndexMap<String, String>>,
     /// The body; may hold the same.
@@ -266,8 +252,6 @@ pub(crate) struct Verify {
     /// The step is repeated until it holds or this time is up; 5s by default.
     pub within: Option<Span>,
 }
-
-impl_methods!(Verify);
 
 /// A value in an answer.
 #[derive(Debug, Deserialize, JsonSchema)]

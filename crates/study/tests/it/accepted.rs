@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use waggle_study::{
     Arrivals, Body, BodyExpect, Cell, Level, LoadModel, Named, Order, Protocol, RecordsFormat,
-    Request, Study, Think, ThresholdOp, WarmUpUntil, What, read_study, read_system, system_of,
+    Request, Study, Think, ThresholdOp, Values, WarmUpUntil, What, no_files, read_study,
+    read_system, system_of,
 };
 
 use super::{STUDY, changed, read, root, source, system};
@@ -327,7 +328,11 @@ fn headers_take_from_the_environment_what_the_study_says() {
             ("pipelining: [1, 4]", "pipelining: [1]\n  a: ['{env.B}']"),
         ]);
         let value_of = |name: &str| Some(name.to_lowercase());
-        study.take_from_environment(&value_of).unwrap();
+        let values = Values {
+            variable: &value_of,
+            file: &no_files,
+        };
+        study.take_from_environment(values).unwrap();
         let found = &request(&study.cells[0]).headers[0].1;
         assert_eq!(found, expected, "{header}");
     };

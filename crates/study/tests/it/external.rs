@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use waggle_study::{
-    EnvironmentError, Level, ProbeKind, Study, System, WatchKind, read_study, read_system,
+    EnvironmentError, Level, ProbeKind, Study, System, Values, WatchKind, no_files, read_study,
+    read_system,
 };
 
 use super::{STUDY, SYSTEM, changed, mistakes::answered_table, source};
@@ -169,7 +170,11 @@ fn secrets_come_from_the_environment_and_are_not_shown() {
             "SHOP_DOOR" => value.map(str::to_owned),
             _ => None,
         };
-        study.take_from_environment(&value_of).map(|()| study)
+        let values = Values {
+            variable: &value_of,
+            file: &no_files,
+        };
+        study.take_from_environment(values).map(|()| study)
     };
     let study = taken(Some("open-sesame==")).unwrap();
     assert_eq!(study.secrets[0].value.as_deref(), Some("open-sesame=="));

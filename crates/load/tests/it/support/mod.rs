@@ -5,7 +5,6 @@ pub(crate) mod cutter;
 pub(crate) mod scenarios;
 pub(crate) mod shop;
 pub(crate) mod stamped;
-pub(crate) mod streams;
 
 use std::{net::SocketAddr, time::Duration};
 

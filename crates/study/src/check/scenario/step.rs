@@ -6,11 +6,10 @@ use crate::{
     check::{
         load::think,
         path::Path,
-        request::{TIMEOUT, TIMEOUT_BOUNDS, expect, is_reading},
+        request::{TIMEOUT, TIMEOUT_BOUNDS, expect},
         variables::Known,
     },
     mistake::Finding,
-    nearest::list,
     raw,
     tree::quoted,
 };
@@ -18,7 +17,6 @@ use crate::{
 /// What makes two requests the same: method, path, headers, body.
 pub(super) type Sends = (String, String, Vec<(String, String)>, String);
 
-const METHODS: [&str; 7] = ["get", "put", "post", "head", "delete", "patch", "options"];
 /// The keys that a request has beside its method.
 const OF_REQUEST: [&str; 8] = [
     "name",
@@ -57,7 +55,8 @@ impl Kind {
         match key {
             "think" => Some(Self::Think),
             "repeat" | "steps" => Some(Self::Repeat),
-            _ if METHODS.contains(&key) => Some(Self::Request),
+            "method" => Some(Self::Request),
+            _ if raw::Method::KEYS.contains(&key) => Some(Self::Request),
             _ => None,
         }
     }
@@ -152,16 +151,16 @@ impl Flows<'_, '_> {
 
     fn request(&mut self, raw: raw::Step, path: &Path, known: &mut Known) -> Option<Step> {
         let name = self.name(raw.name.as_ref(), path);
-        let method = self.checker.method_key(raw.methods(), &path.steps());
-        let method = method.map(|(key, text)| (key, text.clone()));
-        let upper = method.as_ref().map(|(key, _)| key.to_uppercase());
-        let target = method.and_then(|(key, text)| self.target(text, &path.to(key), known));
+        let called = self.checker.called(&raw.method, &path.steps());
+        let method = called.as_ref().map(|called| called.method.clone());
+        let target =
+            called.and_then(|called| self.target(called.path, &path.to(called.key), known));
         let headers = self.headers(raw.headers, &path.to("headers"), known);
-        let body = self.body(raw.body, upper.as_deref(), path, known);
+        let body = self.body(raw.body, path, known);
         let expect = expect(
             self.checker,
             raw.expect,
-            upper.as_deref(),
+            method.as_deref(),
             &path.to("expect").steps(),
         );
         let checks = self.checks(raw.check, &path.to("check"), known);
@@ -171,7 +170,7 @@ impl Flows<'_, '_> {
         let timeout = self.checker.or(timeout, &here.steps(), TIMEOUT);
         let timeout =
             timeout.and_then(|time| self.checker.within(time, &here.steps(), TIMEOUT_BOUNDS));
-        let sends = (upper?, target?, headers?, body?);
+        let sends = (method?, target?, headers?, body?);
         let texts = texts_of(&sends);
         for (place, check) in checks.iter().flatten().enumerate() {
             let here = path.to("check").at(place);
@@ -263,27 +262,11 @@ impl Flows<'_, '_> {
         fine.then_some(headers)
     }
 
-    fn body(
-        &mut self,
-        given: Option<String>,
-        method: Option<&str>,
-        path: &Path,
-        known: &Known,
-    ) -> Option<String> {
+    fn body(&mut self, given: Option<String>, path: &Path, known: &Known) -> Option<String> {
         let here = path.to("body");
         let Some(text) = given else {
             return (!self.checker.is_wild(&here.steps())).then(String::new);
         };
-        if let Some(method) = method.filter(|method| is_reading(method)) {
-            let what = format!("a {method} request carries no body");
-            let at = self.checker.key(&here.steps());
-            let writing = METHODS
-                .iter()
-                .filter(|key| !is_reading(&key.to_uppercase()));
-            let expected = format!("one of {} with a body", list(writing.copied()));
-            self.checker
-                .report(Finding::new(at, what).expected(expected));
-        }
         self.template(&text, &here, known).map(|_| text)
     }
 }

@@ -23,7 +23,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// What the server does with one request, once it has come whole.
 #[derive(Debug, Clone)]
-pub(crate) enum Reply {
+pub enum Reply {
     Answer {
         status: u16,
         body: Bytes,
@@ -55,45 +55,45 @@ pub(crate) enum Reply {
 
 /// The server's settings.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
-    pub(crate) streams_max: Option<u32>,
-    pub(crate) window: Option<u32>,
-    pub(crate) tls: Option<Arc<ServerConfig>>,
+pub struct Settings {
+    pub streams_max: Option<u32>,
+    pub window: Option<u32>,
+    pub tls: Option<Arc<ServerConfig>>,
 }
 
 /// A request as the server saw it.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Counted over all connections.
-    pub(crate) number: u64,
-    pub(crate) head: Request<()>,
+    pub number: u64,
+    pub head: Request<()>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Counted {
-    pub(crate) received: AtomicU64,
-    pub(crate) answered: AtomicU64,
-    pub(crate) body_bytes: AtomicU64,
-    pub(crate) connections: AtomicU64,
+pub struct Counted {
+    pub received: AtomicU64,
+    pub answered: AtomicU64,
+    pub body_bytes: AtomicU64,
+    pub connections: AtomicU64,
     under_way: AtomicU64,
-    pub(crate) most_under_way: AtomicU64,
+    pub most_under_way: AtomicU64,
 }
 
-pub(crate) struct StreamServer {
-    pub(crate) address: SocketAddr,
+pub struct StreamServer {
+    pub address: SocketAddr,
     counted: Arc<Counted>,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StreamServer {
-    pub(crate) fn start(
+    pub fn start(
         settings: Settings,
         reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("an address to listen on");
+        listener.set_nonblocking(true).expect("an open socket");
+        let address = listener.local_addr().expect("its address");
         let counted = Arc::new(Counted::default());
         let theirs = Arc::clone(&counted);
         let (stop, mut stopped) = watch::channel(false);
@@ -101,9 +101,9 @@ impl StreamServer {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
-                .unwrap();
+                .expect("a runtime");
             runtime.block_on(async {
-                let listener = TcpListener::from_std(listener).unwrap();
+                let listener = TcpListener::from_std(listener).expect("a listener");
                 let serving = accept(listener, settings, Arc::new(reply), theirs);
                 tokio::select! {
                     () = serving => {}
@@ -119,7 +119,7 @@ impl StreamServer {
         }
     }
 
-    pub(crate) fn get(&self, count: impl Fn(&Counted) -> &AtomicU64) -> u64 {
+    pub fn get(&self, count: impl Fn(&Counted) -> &AtomicU64) -> u64 {
         count(&self.counted).load(Ordering::SeqCst)
     }
 }
@@ -141,8 +141,8 @@ type Replies = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
 
 async fn accept(listener: TcpListener, settings: Settings, reply: Replies, counted: Arc<Counted>) {
     loop {
-        let (socket, _) = listener.accept().await.unwrap();
-        socket.set_nodelay(true).unwrap();
+        let (socket, _) = listener.accept().await.expect("a connection");
+        socket.set_nodelay(true).expect("an open socket");
         counted.connections.fetch_add(1, Ordering::SeqCst);
         let (settings, reply, counted) =
             (settings.clone(), Arc::clone(&reply), Arc::clone(&counted));
@@ -245,8 +245,8 @@ async fn give(
         Reply::Early(body) => whole(respond, head(200), body).await,
         Reply::Informed(body) => {
             respond
-                .send_informational(head(103).body(()).unwrap())
-                .unwrap();
+                .send_informational(head(103).body(()).expect("an answer"))
+                .expect("an open stream");
             whole(respond, head(200), body).await
         }
         Reply::Announced(length, body) => {
@@ -258,10 +258,10 @@ async fn give(
         }
         Reply::Trailers(body) => {
             let mut stream = respond
-                .send_response(head(200).body(()).unwrap(), false)
-                .unwrap();
+                .send_response(head(200).body(()).expect("an answer"), false)
+                .expect("an open stream");
             let mut trailers = http::HeaderMap::new();
-            trailers.insert("x-sum", "1".parse().unwrap());
+            trailers.insert("x-sum", "1".parse().expect("a value of a header"));
             stream.send_data(body, false).is_ok() && stream.send_trailers(trailers).is_ok()
         }
         Reply::Reset(reason) => {
@@ -270,9 +270,9 @@ async fn give(
         }
         Reply::HalfThenReset(body, reason) => {
             let mut stream = respond
-                .send_response(head(200).body(()).unwrap(), false)
-                .unwrap();
-            stream.send_data(body, false).unwrap();
+                .send_response(head(200).body(()).expect("an answer"), false)
+                .expect("an open stream");
+            stream.send_data(body, false).expect("an open stream");
             // What waits is thrown away by a reset: only once it is out, a part has come.
             stream.reserve_capacity(1);
             let _ = std::future::poll_fn(|context| stream.poll_capacity(context)).await;
@@ -280,15 +280,18 @@ async fn give(
             false
         }
         Reply::GoAway(body) => {
-            order.send(Order::GoAway).await.unwrap();
+            order.send(Order::GoAway).await.expect("a connection");
             whole(respond, head(200), body).await
         }
         Reply::Abort(reason) => {
-            order.send(Order::Abort(reason)).await.unwrap();
+            order
+                .send(Order::Abort(reason))
+                .await
+                .expect("a connection");
             std::future::pending().await
         }
         Reply::Drop => {
-            order.send(Order::Drop).await.unwrap();
+            order.send(Order::Drop).await.expect("a connection");
             std::future::pending().await
         }
         Reply::Silence => std::future::pending().await,
@@ -304,7 +307,8 @@ async fn whole(
     head: http::response::Builder,
     body: Bytes,
 ) -> bool {
-    let Ok(mut stream) = respond.send_response(head.body(()).unwrap(), body.is_empty()) else {
+    let Ok(mut stream) = respond.send_response(head.body(()).expect("an answer"), body.is_empty())
+    else {
         return false;
     };
     body.is_empty() || stream.send_data(body, true).is_ok()
