@@ -1,8 +1,6 @@
-//! Components that somebody else runs: where they are, and what of a system is left to bring up.
+//! Components that somebody else runs, and where they are.
 
 use std::{fmt, net::IpAddr};
-
-use crate::{Component, External, ProcessDriver, System};
 
 /// A component that runs already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,17 +45,6 @@ impl Address {
         let address: Option<IpAddr> = self.host.parse().ok();
         address.map_or(self.host.eq_ignore_ascii_case("localhost"), |address| {
             address.is_loopback()
-        })
-    }
-}
-
-impl External {
-    /// Where connections go.
-    #[must_use]
-    pub fn address(&self) -> Address {
-        self.connect_to.clone().unwrap_or_else(|| Address {
-            host: self.host.clone(),
-            port: self.port,
         })
     }
 }
@@ -116,37 +103,6 @@ pub(crate) fn address(text: &str, standard_port: Option<u16>) -> Result<Address,
         host: host.to_owned(),
         port,
     })
-}
-
-impl System {
-    /// The system where these components run already: nothing of them is started, set up or stopped.
-    #[must_use]
-    pub fn with_external(mut self, external: &[ExternalComponent]) -> Self {
-        for component in &mut self.components {
-            if let Some(given) = external.iter().find(|given| given.name == component.name) {
-                component.run_already(given.ports.clone());
-            }
-        }
-        self
-    }
-}
-
-impl Component {
-    fn run_already(&mut self, ports: Vec<ExternalPort>) {
-        let replicas = ports.first().map_or(0, |port| port.at.len());
-        self.replicas = replicas.to_string();
-        self.needs.clear();
-        self.files.clear();
-        self.setup.clear();
-        self.process = ProcessDriver {
-            command: Vec::new(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            version: Vec::new(),
-        };
-        self.stop_within = std::time::Duration::ZERO;
-        self.external = Some(ports);
-    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use waggle_template::placeholder::{Part, parts};
 
 use crate::{
     Level,
-    environment::{escaped, is_from_outside},
     mistake::Place,
+    origin::{escaped, is_from_outside},
     tree::{Entry, Node, Value},
 };
 

@@ -2,6 +2,7 @@
 
 mod cells;
 mod check;
+mod configure;
 mod de;
 mod environment;
 mod external;
@@ -10,6 +11,7 @@ mod fill;
 mod include;
 mod mistake;
 mod nearest;
+mod origin;
 mod parameters;
 mod phases;
 mod place;
@@ -29,9 +31,10 @@ mod uses;
 mod walk;
 
 pub use check::{BODY_MAX_BYTES, MIN_STEADY_INTERVALS, read_threshold};
-pub use environment::{EnvironmentError, GivenSecret, Origin, Values};
+pub use environment::{EnvironmentError, Values};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
+pub use origin::{GivenSecret, Origin};
 pub use parameters::parameter_levels;
 pub use phases::{First, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use place::{Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind};

@@ -1,8 +1,8 @@
-//! What a checked system needs beside its processes, and which part of it exists in a configuration.
+//! What a checked system needs beside its processes, and the conditions under which a part of it exists.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{Level, System};
+use crate::Level;
 
 /// In which configurations something exists: every parameter named has one of its levels; none named: in all.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -87,52 +87,6 @@ pub struct SetupStep {
     pub body: String,
     pub status: u16,
     pub within: Duration,
-}
-
-impl System {
-    /// What of the system exists where its parameters have these levels. What belongs to an absent component is absent too, and
-    /// so is the need of one. Texts of probes, watches and checks have the levels in the place of the parameters' names.
-    #[must_use]
-    pub fn configured(&self, parameters: &BTreeMap<String, Level>) -> Self {
-        let mut system = self.clone();
-        system
-            .components
-            .retain(|component| component.when.holds(parameters));
-        let names: Vec<String> = system
-            .components
-            .iter()
-            .map(|component| component.name.clone())
-            .collect();
-        for component in &mut system.components {
-            component.needs.retain(|need| names.contains(need));
-            component.setup.retain(|step| step.when.holds(parameters));
-            let arguments = std::mem::take(&mut component.process.arguments);
-            component.process.command.extend(
-                arguments
-                    .into_iter()
-                    .filter(|arguments| arguments.when.holds(parameters))
-                    .flat_map(|arguments| arguments.add),
-            );
-        }
-        system.endpoints.retain(|endpoint| {
-            endpoint.when.holds(parameters) && names.contains(&endpoint.component)
-        });
-        system
-            .probes
-            .retain(|probe| probe.when.holds(parameters) && names.contains(&probe.component));
-        system
-            .watches
-            .retain(|watch| watch.when.holds(parameters) && names.contains(&watch.component));
-        let endpoints = &system.endpoints;
-        system.verify.retain(|check| {
-            check.when.holds(parameters)
-                && endpoints
-                    .iter()
-                    .any(|endpoint| endpoint.name == check.endpoint)
-        });
-        system.fill_parameters(parameters);
-        system
-    }
 }
 
 #[cfg(test)]

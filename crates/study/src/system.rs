@@ -48,6 +48,17 @@ pub struct External {
     pub verify: bool,
 }
 
+impl External {
+    /// Where connections go.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        self.connect_to.clone().unwrap_or_else(|| Address {
+            host: self.host.clone(),
+            port: self.port,
+        })
+    }
+}
+
 /// Certificates and keys for a server: files in PEM, as written in the study, relative to its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalTls {

@@ -2,10 +2,10 @@
 
 use crate::{
     System,
-    environment::{is_from_outside, is_meant_from_outside},
     fill::{Use, uses},
     mistake::{Finding, MAX_MISTAKES, Place},
     nearest::{list, nearest},
+    origin::{is_from_outside, is_meant_from_outside},
     schema::{PARTS_PER_CELL, STUDY_WIDE},
     tree::{Node, Value, quoted},
 };

@@ -7,10 +7,10 @@ use indexmap::IndexMap;
 use super::{Checker, shown, system::MAX_REPLICAS};
 use crate::{
     Address, Component, ExternalComponent, ExternalPort, GivenSecret, Level, System,
-    environment::Origin,
     external::address,
     mistake::Finding,
     nearest::{list, nearest},
+    origin::Origin,
     raw,
     tree::quoted,
 };

@@ -1,0 +1,82 @@
+//! Which part of a system exists in a configuration, and what of it is left to bring up where components run already.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{Component, ExternalComponent, ExternalPort, Level, ProcessDriver, System};
+
+impl System {
+    /// What of the system exists where its parameters have these levels. What belongs to an absent component is absent too, and
+    /// so is the need of one. Texts of probes, watches and checks have the levels in the place of the parameters' names.
+    #[must_use]
+    pub fn configured(&self, parameters: &BTreeMap<String, Level>) -> Self {
+        let mut system = self.clone();
+        system
+            .components
+            .retain(|component| component.when.holds(parameters));
+        let names: Vec<String> = system
+            .components
+            .iter()
+            .map(|component| component.name.clone())
+            .collect();
+        for component in &mut system.components {
+            component.needs.retain(|need| names.contains(need));
+            component.setup.retain(|step| step.when.holds(parameters));
+            let arguments = std::mem::take(&mut component.process.arguments);
+            component.process.command.extend(
+                arguments
+                    .into_iter()
+                    .filter(|arguments| arguments.when.holds(parameters))
+                    .flat_map(|arguments| arguments.add),
+            );
+        }
+        system.endpoints.retain(|endpoint| {
+            endpoint.when.holds(parameters) && names.contains(&endpoint.component)
+        });
+        system
+            .probes
+            .retain(|probe| probe.when.holds(parameters) && names.contains(&probe.component));
+        system
+            .watches
+            .retain(|watch| watch.when.holds(parameters) && names.contains(&watch.component));
+        let endpoints = &system.endpoints;
+        system.verify.retain(|check| {
+            check.when.holds(parameters)
+                && endpoints
+                    .iter()
+                    .any(|endpoint| endpoint.name == check.endpoint)
+        });
+        system.fill_parameters(parameters);
+        system
+    }
+}
+
+impl System {
+    /// The system where these components run already: nothing of them is started, set up or stopped.
+    #[must_use]
+    pub fn with_external(mut self, external: &[ExternalComponent]) -> Self {
+        for component in &mut self.components {
+            if let Some(given) = external.iter().find(|given| given.name == component.name) {
+                component.run_already(given.ports.clone());
+            }
+        }
+        self
+    }
+}
+
+impl Component {
+    fn run_already(&mut self, ports: Vec<ExternalPort>) {
+        let replicas = ports.first().map_or(0, |port| port.at.len());
+        self.replicas = replicas.to_string();
+        self.needs.clear();
+        self.files.clear();
+        self.setup.clear();
+        self.process = ProcessDriver {
+            command: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            version: Vec::new(),
+        };
+        self.stop_within = Duration::ZERO;
+        self.external = Some(ports);
+    }
+}

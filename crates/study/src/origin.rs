@@ -1,0 +1,91 @@
+//! `${env.NAME}` and `${file:PATH}` in the values of headers and in secrets: what may not be in a study comes from the environment
+//! or from a file. The text keeps the name; the value is known once the study was checked.
+
+use std::fmt;
+
+use waggle_template::placeholder::single_name;
+
+/// How such names begin.
+const PREFIXES: [&str; 2] = ["env.", "file:"];
+/// How a value from outside begins in a text; after another `$` it is text.
+const OPENINGS: [&str; 2] = ["${env.", "${file:"];
+/// Where a value that is in no study comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// An environment variable.
+    Variable(String),
+    /// A file, relative to the study's folder; the end of its last line is no part of the value.
+    File(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "the environment variable {name}"),
+            Self::File(name) => write!(f, "the file {name}"),
+        }
+    }
+}
+
+impl Origin {
+    /// Of what is in `${…}`; `None`: it is no value from outside.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        if let Some(variable) = name.strip_prefix(PREFIXES[0]) {
+            let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            let is_name = !variable.is_empty() && variable.bytes().all(of_name);
+            return is_name.then(|| Self::Variable(variable.to_owned()));
+        }
+        let file = name.strip_prefix(PREFIXES[1])?;
+        (!file.trim().is_empty()).then(|| Self::File(file.to_owned()))
+    }
+
+    /// Of a text that is one such `${…}` and nothing else.
+    pub(crate) fn of_text(text: &str) -> Option<Self> {
+        Self::of(single_name(text)?)
+    }
+}
+
+/// A secret of the system that the study takes from outside, in place of a random word.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GivenSecret {
+    pub name: String,
+    pub origin: Origin,
+    /// Line and column at which the study names it, counted from 1.
+    pub at: (u32, u32),
+    /// Known once it was taken.
+    pub value: Option<String>,
+}
+
+impl fmt::Debug for GivenSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GivenSecret")
+            .field("name", &self.name)
+            .field("origin", &self.origin)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the first value from outside begins, and with what.
+pub(crate) fn next_opening(text: &str) -> Option<(usize, &'static str)> {
+    let found = OPENINGS.iter();
+    let found = found.filter_map(|opening| Some((text.find(opening)?, *opening)));
+    found.min()
+}
+
+/// The text so that nothing in it is taken for a value from outside.
+pub(crate) fn escaped(text: &str) -> String {
+    OPENINGS.iter().fold(text.to_owned(), |text, opening| {
+        text.replace(opening, &format!("${opening}"))
+    })
+}
+
+/// Whether what is in `${…}` is meant to be a value from outside, rightly written or not.
+pub(crate) fn is_meant_from_outside(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether what is in `${…}` is a value from outside.
+pub(crate) fn is_from_outside(name: &str) -> bool {
+    Origin::of(name).is_some()
+}
