@@ -2,12 +2,16 @@
 
 use std::{
     io::{BufRead, BufReader},
-    net::TcpListener,
     process::{Command, Stdio},
+    sync::{Arc, Mutex},
 };
 
 use serde_json::Value;
 use waggle_load::NullServer;
+use waggle_testkit::{
+    free_port,
+    http::{Reply, Server},
+};
 
 use crate::{
     codes::load_result,
@@ -212,9 +216,7 @@ fn refuses(desk: &Desk, flags: &[&str], expected: &str) {
 #[test]
 fn mistakes_are_explained_with_code_2() {
     let desk = Desk::new();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let refused = free.local_addr().unwrap().to_string();
-    drop(free);
+    let refused = format!("127.0.0.1:{}", free_port());
     let server = server(ANSWER);
     let up = server.address().to_string();
     let check = |flags: &[&str], expected: &str| refuses(&desk, flags, expected);
@@ -345,28 +347,20 @@ fn ctrl_c_ends_with_the_result_so_far() {
     adds_up(&result, server.stop());
 }
 
-/// The heads and bodies that a server got, one connection at a time, answered with 200.
+/// The heads and bodies that a server got, answered with 200.
 fn heads(flags: &[&str]) -> Vec<String> {
-    use std::io::{Read, Write};
     let desk = Desk::new();
     std::fs::write(desk.path().join("body.txt"), "a=1\r\nb=2").unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port().to_string();
-    let server = std::thread::spawn(move || {
-        // The first connection only asks whether somebody is there.
-        let mut first = listener.accept().unwrap().0;
-        assert_eq!(first.read(&mut [0]).unwrap(), 0);
-        let mut seen = Vec::new();
-        let mut stream = listener.accept().unwrap().0;
-        let mut bytes = [0; 4096];
-        loop {
-            match stream.read(&mut bytes).unwrap() {
-                0 => return seen,
-                read => seen.push(String::from_utf8_lossy(&bytes[..read]).into_owned()),
-            }
-            stream.write_all(ANSWER).unwrap();
-        }
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&seen);
+    let server = Server::start(move |request| {
+        notes
+            .lock()
+            .unwrap()
+            .push(request.head.clone() + request.text());
+        Reply::Answer(ANSWER.to_vec())
     });
+    let port = server.address.port().to_string();
     let flags: Vec<String> = flags
         .iter()
         .map(|flag| flag.replace("PORT", &port))
@@ -374,7 +368,7 @@ fn heads(flags: &[&str]) -> Vec<String> {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let base = ["load", "-c", "1", "-n", "1", "--quiet", "--json"];
     load_result(&desk.output(&[&base, &flags[..]].concat()));
-    server.join().unwrap()
+    seen.lock().unwrap().clone()
 }
 
 #[test]

@@ -3,8 +3,7 @@
 
 use std::{
     collections::HashSet,
-    io::{BufRead, BufReader, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    io::{BufRead, BufReader},
     process::{Command, Stdio},
     sync::{
         Arc, Mutex,
@@ -13,6 +12,7 @@ use std::{
 };
 
 use serde_json::Value;
+use waggle_testkit::http::{self, Reply, Server};
 
 use crate::{
     codes::load_result,
@@ -52,70 +52,26 @@ struct Seen {
     kept: Mutex<Vec<String>>,
 }
 
-/// A shop that runs until the tests end.
-fn shop() -> (SocketAddr, Arc<Seen>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+/// A shop.
+fn shop() -> (Server, Arc<Seen>) {
     let seen = Arc::new(Seen::default());
     let shared = Arc::clone(&seen);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let seen = Arc::clone(&shared);
-            std::thread::spawn(move || serve(&stream.unwrap(), &seen));
-        }
-    });
-    (address, seen)
+    let server =
+        Server::start(move |request| Reply::Answer(answer(&request.path, request.text(), &shared)));
+    (server, seen)
 }
 
-/// Answers until the other side closes.
-fn serve(stream: &TcpStream, seen: &Seen) {
-    let mut reader = BufReader::new(stream);
-    while let Some((path, body)) = request(&mut reader) {
-        let answer = answer(&path, &body, seen);
-        let mut writer = stream;
-        if writer.write_all(answer.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// Path and body of the next request.
-fn request(reader: &mut impl BufRead) -> Option<(String, String)> {
-    let mut first = String::new();
-    if reader.read_line(&mut first).ok()? == 0 {
-        return None;
-    }
-    let path = first.split(' ').nth(1)?.to_owned();
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((path, String::from_utf8(body).ok()?))
-}
-
-fn answer(path: &str, body: &str, seen: &Seen) -> String {
+fn answer(path: &str, body: &str, seen: &Seen) -> Vec<u8> {
     if path == "/login" {
         let token = seen.logins.fetch_add(1, Ordering::Relaxed);
         seen.tokens.lock().unwrap().insert(token);
         let name: Value = serde_json::from_str(body).unwrap();
         let body = format!(r#"{{"name":{},"token":{token}}}"#, name["name"]);
-        return format!(
-            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
+        return http::ok(&body);
     }
     if path == "/keep" {
         seen.kept.lock().unwrap().push(body.to_owned());
-        return "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n".to_owned();
+        return http::answer(201, "", "");
     }
     let token = path
         .strip_prefix("/orders/")
@@ -123,10 +79,10 @@ fn answer(path: &str, body: &str, seen: &Seen) -> String {
     let is_known = token.is_some_and(|token: u64| seen.tokens.lock().unwrap().contains(&token));
     if is_known {
         seen.orders.fetch_add(1, Ordering::Relaxed);
-        "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n".to_owned()
+        http::answer(201, "", "")
     } else {
         seen.strangers.fetch_add(1, Ordering::Relaxed);
-        "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned()
+        http::answer(404, "", "")
     }
 }
 
@@ -148,8 +104,8 @@ fn count(result: &Value, pointer: &str) -> u64 {
 #[test]
 fn each_step_counts_what_the_server_counts() {
     let check = |flags: &[&str], model: &str| {
-        let (desk, (address, seen)) = (desk(SCENARIO), shop());
-        let url = format!("http://{address}");
+        let (desk, (server, seen)) = (desk(SCENARIO), shop());
+        let url = format!("http://{}", server.address);
         let flags = [
             &[
                 "load",
@@ -214,8 +170,8 @@ fn each_step_counts_what_the_server_counts() {
 #[test]
 fn a_step_that_fails_ends_its_session_and_is_told() {
     let wrong = SCENARIO.replace("/orders/{{token}}", "/orders/x{{token}}");
-    let (desk, (address, seen)) = (desk(&wrong), shop());
-    let url = format!("http://{address}");
+    let (desk, (server, seen)) = (desk(&wrong), shop());
+    let url = format!("http://{}", server.address);
     let flags = ["load", &url, "--scenario", "shop/shopping.yaml"];
     let output = desk.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -232,8 +188,8 @@ fn a_step_that_fails_ends_its_session_and_is_told() {
 #[test]
 fn an_answer_that_fails_a_check_has_its_status() {
     let wrong = SCENARIO.replace("equals: \"{{people.name}}\"", "equals: nobody");
-    let (desk, (address, _)) = (desk(&wrong), shop());
-    let url = format!("http://{address}");
+    let (desk, (server, _)) = (desk(&wrong), shop());
+    let url = format!("http://{}", server.address);
     let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "--json"];
     let output = desk.output(&[&flags[..], &["-c", "1", "-n", "10", "-s"]].concat());
     let result = load_result(&output);
@@ -252,8 +208,8 @@ flows:
         put: /keep
         body: '{{record.run}} {{record.key}} {{record.time}}'
 "#;
-    let (desk, (address, seen)) = (desk(keeping), shop());
-    let url = format!("http://{address}");
+    let (desk, (server, seen)) = (desk(keeping), shop());
+    let url = format!("http://{}", server.address);
     let flags = ["load", &url, "--scenario", "shop/shopping.yaml", "--json"];
     for _ in 0..2 {
         load_result(&desk.output(&[&flags[..], &["-s", "-c", "4", "-n", "20"]].concat()));
@@ -272,9 +228,9 @@ flows:
 
 #[test]
 fn what_makes_no_sense_beside_a_scenario_is_refused() {
-    let (desk, (address, seen)) = (desk(SCENARIO), shop());
+    let (desk, (server, seen)) = (desk(SCENARIO), shop());
     let check = |path: &str, flags: &[&str], expected: &str| {
-        let url = format!("http://{address}{path}");
+        let url = format!("http://{}{path}", server.address);
         let all = [&["load", &url, "--scenario", "shop/shopping.yaml"], flags].concat();
         let output = desk.output(&all);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -308,32 +264,18 @@ fn what_makes_no_sense_beside_a_scenario_is_refused() {
 }
 
 /// Twenty answers, then none any more, on any connection.
-fn falls_silent() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let answered = Arc::new(AtomicU64::new(0));
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let answered = Arc::clone(&answered);
-            std::thread::spawn(move || {
-                let stream = stream.unwrap();
-                let mut reader = BufReader::new(&stream);
-                while request(&mut reader).is_some() {
-                    if answered.fetch_add(1, Ordering::Relaxed) < 20 {
-                        let ok = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-                        (&stream).write_all(ok).unwrap();
-                    }
-                }
-            });
-        }
-    });
-    address
+fn falls_silent() -> Server {
+    Server::start(|request| match request.number {
+        ..20 => Reply::Answer(http::ok("")),
+        _ => Reply::Silence,
+    })
 }
 
 #[test]
 fn a_server_that_falls_silent_is_not_valid() {
     let desk = Desk::new();
-    let url = format!("http://{}", falls_silent());
+    let server = falls_silent();
+    let url = format!("http://{}", server.address);
     let mut child = desk
         .waggle(&[
             "load",

@@ -1,20 +1,13 @@
 //! `waggle load` over TLS: whom it trusts, what it shows of itself, and what it says where TLS does not come about.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::Arc,
-};
+use std::fs;
 
-use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
-use rustls::{
-    RootCertStore, ServerConfig, ServerConnection, StreamOwned,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::WebPkiClientVerifier,
-};
 use serde_json::Value;
 use waggle_load::NullServer;
+use waggle_testkit::{
+    http::{Reply, Server},
+    tls::{Authority, ClientAuth},
+};
 
 use crate::{
     codes::load_result,
@@ -22,84 +15,28 @@ use crate::{
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+/// The year at whose end certificates end.
+const VALID_UNTIL: i32 = 2090;
 
-/// Certificates in a desk's folder: `ca.pem`, and `both.pem`, a certificate for localhost that the authority has signed,
-/// with its key.
-struct Certificates {
-    authority: CertificateDer<'static>,
-    certificate: CertificateDer<'static>,
-    key: String,
+/// An authority whose certificate lies in a desk's folder as `ca.pem`, beside `both.pem`: a certificate for localhost that it has
+/// signed, with its key.
+fn authority(desk: &Desk) -> Authority {
+    let authority = Authority::new("Tests");
+    let signed = authority.sign("localhost", VALID_UNTIL);
+    fs::write(desk.path().join("ca.pem"), &authority.pem).unwrap();
+    fs::write(
+        desk.path().join("both.pem"),
+        signed.certificate + &signed.key,
+    )
+    .unwrap();
+    authority
 }
 
-impl Certificates {
-    fn in_folder_of(desk: &Desk) -> Self {
-        let authority_key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = params.self_signed(&authority_key).unwrap();
-        let issuer = Issuer::new(params, authority_key);
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-        params.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ServerAuth,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        ];
-        let certificate = params.signed_by(&key, &issuer).unwrap();
-        fs::write(desk.path().join("ca.pem"), authority.pem()).unwrap();
-        let both = certificate.pem() + &key.serialize_pem();
-        fs::write(desk.path().join("both.pem"), both).unwrap();
-        Self {
-            authority: authority.der().clone(),
-            certificate: certificate.der().clone(),
-            key: key.serialize_pem(),
-        }
-    }
-
-    /// A server that answers until the test ends; `asks`: for a certificate of its clients too.
-    fn serve(&self, asks: bool) -> SocketAddr {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .unwrap();
-        let builder = if asks {
-            let mut roots = RootCertStore::empty();
-            roots.add(self.authority.clone()).unwrap();
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-            builder.with_client_cert_verifier(verifier.unwrap())
-        } else {
-            builder.with_no_client_auth()
-        };
-        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap();
-        let config = builder
-            .with_single_cert(vec![self.certificate.clone()], key)
-            .unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let config = Arc::new(config);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (stream, config) = (stream.unwrap(), Arc::clone(&config));
-                std::thread::spawn(move || answer_all(stream, config));
-            }
-        });
-        address
-    }
-}
-
-/// One request at a time is on its way, so what is read is one.
-fn answer_all(socket: TcpStream, config: Arc<ServerConfig>) {
-    let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), socket);
-    let mut bytes = [0; 4096];
-    while stream.read(&mut bytes).is_ok_and(|read| read > 0) {
-        if stream
-            .write_all(ANSWER)
-            .and_then(|()| stream.flush())
-            .is_err()
-        {
-            return;
-        }
-    }
+/// A server that answers everything, with a certificate of the authority's.
+fn serve(authority: &Authority, client_auth: ClientAuth) -> Server {
+    let signed = authority.sign("localhost", VALID_UNTIL);
+    let config = authority.server_with(&signed, client_auth);
+    Server::start_secure(config, |_| Reply::Answer(ANSWER.to_vec()))
 }
 
 fn json(desk: &Desk, url: &str, flags: &[&str]) -> Value {
@@ -111,8 +48,8 @@ fn json(desk: &Desk, url: &str, flags: &[&str]) -> Value {
 #[test]
 fn a_certificate_that_is_not_taken_ends_the_load_early() {
     let desk = Desk::new();
-    let certificates = Certificates::in_folder_of(&desk);
-    let url = format!("https://localhost:{}/", certificates.serve(false).port());
+    let server = serve(&authority(&desk), ClientAuth::None);
+    let url = format!("https://localhost:{}/", server.address.port());
     for warm_up in ["0s", "1h"] {
         let flags = ["load", &url, "-c", "2", "-d", "1h", "--warm-up", warm_up];
         let output = desk.output(&[&flags[..], &["--quiet"]].concat());
@@ -127,8 +64,8 @@ fn a_certificate_that_is_not_taken_ends_the_load_early() {
 #[test]
 fn servers_are_trusted_as_asked() {
     let desk = Desk::new();
-    let certificates = Certificates::in_folder_of(&desk);
-    let url = format!("https://localhost:{}/", certificates.serve(false).port());
+    let server = serve(&authority(&desk), ClientAuth::None);
+    let url = format!("https://localhost:{}/", server.address.port());
     let check = |flags: &[&str], succeeded: u64| {
         let result = json(&desk, &url, flags);
         assert_eq!(result["succeeded"], succeeded, "{flags:?}: {result}");
@@ -157,8 +94,8 @@ fn servers_are_trusted_as_asked() {
 #[test]
 fn a_client_shows_its_certificate() {
     let desk = Desk::new();
-    let certificates = Certificates::in_folder_of(&desk);
-    let url = format!("https://localhost:{}/", certificates.serve(true).port());
+    let server = serve(&authority(&desk), ClientAuth::Required);
+    let url = format!("https://localhost:{}/", server.address.port());
     let result = json(&desk, &url, &["--cacert", "ca.pem", "--cert", "both.pem"]);
     assert_eq!(result["succeeded"], 40, "{result}");
     let result = json(&desk, &url, &["--cacert", "ca.pem", "-d", "300ms"]);
