@@ -8,17 +8,24 @@ use waggle_stats::Recovery;
 
 use crate::desk::{Desk, Parts};
 
-/// The last three columns of the only row, which are those of recovery.
+/// The columns of recovery in the only row.
 fn columns(table: &str) -> [&str; 3] {
     let mut lines = table.lines();
-    let heads = lines.next().unwrap();
-    assert!(
-        heads.ends_with(",recovered,recovery_s,recovery_looked_for_s"),
-        "{heads}"
-    );
-    let mut last = lines.next().unwrap().rsplitn(4, ',');
-    let [looked_for, after, recovered] = std::array::from_fn(|_| last.next().unwrap());
-    [recovered, after, looked_for]
+    let (heads, row) = (cells(lines.next().unwrap()), cells(lines.next().unwrap()));
+    ["recovered", "recovery_s", "recovery_looked_for_s"].map(|name| {
+        let column = heads.iter().position(|head| *head == name);
+        row[column.unwrap_or_else(|| panic!("no {name} among {heads:?}"))]
+    })
+}
+
+/// The cells of a line; a comma between quotes is no end of one.
+fn cells(line: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    line.split(|letter| {
+        is_quoted ^= letter == '"';
+        letter == ',' && !is_quoted
+    })
+    .collect()
 }
 
 #[test]
