@@ -4,7 +4,7 @@
 use waggle_results::RunInfo;
 use waggle_stats::Estimate;
 
-use crate::{INSTRUMENT, TrialNumbers};
+use crate::{INSTRUMENT, TrialNumbers, instrument::component_of};
 
 /// The component that used most CPU in a cell, all its replicas together.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,12 +73,4 @@ pub(crate) fn whole_components(numbers: &TrialNumbers) -> Vec<(String, f64)> {
         }
     }
     all
-}
-
-/// The component of a replica: `gateway` of `gateway-1`.
-pub(crate) fn component_of(replica: &str) -> &str {
-    match replica.rsplit_once('-') {
-        Some((name, number)) if number.parse::<u32>().is_ok() => name,
-        _ => replica,
-    }
 }

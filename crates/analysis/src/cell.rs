@@ -3,6 +3,7 @@
 //! Estimates rest on every trial that came to its end, whatever its verdict: leaving out the bad ones would
 //! select. The cell's verdict says whether they may be believed.
 
+use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_results::{CellInfo, FailureKind, LedgerInfo, PhaseName, RunInfo, Trial};
 use waggle_stats::{Estimate, Reason, Verdict};
 
@@ -11,9 +12,10 @@ use crate::{
     busiest::{self, Busiest, whole_components},
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     metric::{self, CellNumber, Number},
-    place::{self, PlaceModel, TrialPlace, TrialWatch, WatchModel},
+    place::{self, PlaceModel, TrialPlace},
     recovery::{self, CellRecovery},
     step::{self, SessionsModel, StepModel, TrialStep},
+    watch::{self, WatchModel},
 };
 
 /// One combination of levels, over its trials.
@@ -102,15 +104,6 @@ impl CellModel {
     }
 }
 
-/// How finely delays are known where that was coarsest.
-fn delay_resolution_ms(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<f64> {
-    let known = counted.iter().filter_map(|(trial, _)| {
-        let delivery = trial.delivery.as_ref()?;
-        Some(delivery.resolution_ms)
-    });
-    known.reduce(f64::max)
-}
-
 pub(crate) fn cell(
     cell: &CellInfo,
     info: &RunInfo,
@@ -126,20 +119,19 @@ pub(crate) fn cell(
         .filter_map(|trial| Some((*trial, trial.counts()?)))
         .collect();
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
-    let over = |pick: &dyn Fn(&TrialNumbers) -> Option<f64>| {
-        let values: Vec<f64> = of_all().filter_map(pick).collect();
-        waggle_stats::estimate(&values)
-    };
     let times = |pick: fn(&TrialNumbers) -> Option<&TrialPercentiles>| {
         let found: Vec<_> = of_all().filter_map(pick).collect();
         distribution::over_trials(&found)
     };
-    let goodput = over(&|numbers| Some(numbers.goodput_per_s));
+    let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
+    let number = |metric| metric::over_trials(&NamedMetric::of_all(metric), &own);
+    let over = |metric| number(metric).map(|number| number.estimate(own.len()));
+    let point = |metric| number(metric).map(Number::point);
+    let goodput = over(Metric::Goodput);
     let (verdict, reasons) = verdict(&ran, goodput.as_ref(), info);
     let whole_component_cores = component_cores(&counted, whole_components);
     let succeeded: u64 = of_all().map(|numbers| numbers.succeeded).sum();
     let failed: u64 = of_all().map(|numbers| numbers.failed).sum();
-    let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
     let recovery = recovery::over_trials(own.iter().filter_map(|trial| trial.recovery));
     CellModel {
         cell: cell.cell,
@@ -151,7 +143,7 @@ pub(crate) fn cell(
         verdict,
         reasons,
         goodput,
-        throughput: over(&|numbers| Some(numbers.throughput_per_s)),
+        throughput: over(Metric::Throughput),
         response: times(|numbers| numbers.response.as_ref()),
         service: times(|numbers| numbers.service.as_ref()),
         delay: times(|numbers| numbers.delay.as_ref()),
@@ -160,22 +152,28 @@ pub(crate) fn cell(
         succeeded,
         failed,
         failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
-        error_share: (succeeded + failed > 0)
-            .then(|| distribution::as_f64(failed) / distribution::as_f64(succeeded + failed)),
-        achieved_share: extreme(&counted, |numbers| numbers.achieved_share, f64::min),
+        error_share: point(Metric::ErrorShare),
+        achieved_share: point(Metric::AchievedShare),
         ledger: ledger(&counted),
-        delay_resolution_ms: delay_resolution_ms(&counted),
-        system_cpu_us_per_request: over(&|numbers| numbers.system_cpu_us_per_request),
-        engine_cpu_us_per_request: over(&|numbers| Some(numbers.engine_cpu_us_per_request)),
-        system_rss_max_bytes: largest(&counted, |numbers| Some(numbers.system_rss?.max_bytes)),
+        delay_resolution_ms: point(Metric::Resolution).map(|us| us / 1e3),
+        system_cpu_us_per_request: over(Metric::SystemCpuPerRequest),
+        engine_cpu_us_per_request: over(Metric::EngineCpuPerRequest),
+        system_rss_max_bytes: metric::over_trials(
+            &NamedMetric {
+                statistic: Some(Statistic::Max),
+                ..NamedMetric::of_all(Metric::SystemRss)
+            },
+            &own,
+        )
+        .map(|number| number.estimate(own.len())),
         component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
         busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
-        watches: watches(&counted),
+        watches: watch::over_trials(&own),
         whole_component_cores,
-        engine_busy_share: worst(&counted, |numbers| Some(numbers.engine_busy_share)),
-        engine_lag_p99_us: worst(&counted, |numbers| Some(numbers.engine_lag_p99_us)),
-        stolen_share: worst(&counted, |numbers| numbers.cpus_stolen_share),
-        engine_possible_share: worst(&counted, |numbers| numbers.engine_possible_share),
+        engine_busy_share: point(Metric::EngineBusyShare),
+        engine_lag_p99_us: point(Metric::EngineLagP99),
+        stolen_share: point(Metric::StolenShare),
+        engine_possible_share: point(Metric::EnginePossibleShare),
         spectrum: spectrum(&counted, raw),
         steps: steps(&counted, raw),
         sessions: sessions(&counted),
@@ -197,43 +195,12 @@ pub fn failure_kinds(cells: &[CellModel]) -> Vec<FailureKind> {
     sums.into_iter().map(|(kind, _)| kind).collect()
 }
 
-/// The largest over the trials that have the number.
-fn worst(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    number: impl Fn(&TrialNumbers) -> Option<f64>,
-) -> Option<f64> {
-    counted
-        .iter()
-        .filter_map(|(_, numbers)| number(numbers))
-        .reduce(f64::max)
-}
-
-/// The same, with how many trials it is of; how far another run would come is not known.
-fn largest(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    number: impl Fn(&TrialNumbers) -> Option<f64>,
-) -> Option<Estimate> {
-    let values: Vec<f64> = counted
-        .iter()
-        .filter_map(|(_, numbers)| number(numbers))
-        .collect();
-    waggle_stats::largest(&values)
-}
-
 fn on_the_way(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<PlaceModel> {
     let trials: Vec<&[TrialPlace]> = counted
         .iter()
         .map(|(trial, _)| &trial.on_the_way[..])
         .collect();
     place::over_trials(&trials)
-}
-
-fn watches(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<WatchModel> {
-    let trials: Vec<&[TrialWatch]> = counted
-        .iter()
-        .map(|(_, numbers)| &numbers.watches[..])
-        .collect();
-    place::watches_over_trials(&trials)
 }
 
 fn sessions(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<SessionsModel> {
@@ -262,15 +229,6 @@ fn planned(info: &RunInfo, ran: usize) -> u32 {
         Some(_) => u32::try_from(ran).unwrap_or(u32::MAX),
         None => info.schedule.repeat,
     }
-}
-
-fn extreme(
-    counted: &[(&TrialModel, &TrialNumbers)],
-    pick: fn(&TrialNumbers) -> Option<f64>,
-    of_two: fn(f64, f64) -> f64,
-) -> Option<f64> {
-    let values = counted.iter().filter_map(|(_, numbers)| pick(numbers));
-    values.reduce(of_two)
 }
 
 fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {

@@ -2,7 +2,7 @@
 
 use waggle_results::{ResourceRow, Trial};
 
-use crate::{INSTRUMENT, busiest::component_of, distribution::as_f64};
+use crate::{INSTRUMENT, distribution::as_f64, instrument::component_of};
 
 /// Resident memory of several processes together, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -278,6 +278,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::EngineLagP99 => value(numbers()?.engine_lag_p99_us),
         Metric::EngineCpuPerRequest => value(numbers()?.engine_cpu_us_per_request),
         Metric::EnginePossible => value(numbers()?.engine_possible_per_s?),
+        Metric::EnginePossibleShare => value(numbers()?.engine_possible_share?),
         Metric::StolenShare => value(numbers()?.cpus_stolen_share?),
         Metric::IdleShare => value(numbers()?.cpus_idle_share?),
         Metric::SystemCpuPerRequest => value(numbers()?.system_cpu_us_per_request?),

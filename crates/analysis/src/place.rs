@@ -1,7 +1,6 @@
-//! Places on the records' way to where they must arrive, and watches: of one trial, and over the trials of a cell.
+//! Places on the records' way to where they must arrive, of one trial and over the trials of a cell; watches of one trial.
 
 use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs, Trial, WatchRow};
-use waggle_stats::Estimate;
 
 use crate::{
     distribution::{self, Distribution, TrialPercentiles, as_f64},
@@ -49,18 +48,6 @@ pub struct TrialWatch {
 pub struct Watched {
     pub mean: f64,
     pub max: f64,
-}
-
-/// One watch over the trials of a cell.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WatchModel {
-    pub name: String,
-    /// Of the trials' means.
-    pub mean: Option<Estimate>,
-    /// The largest in any trial.
-    pub max: Option<f64>,
-    /// What was read last, in the trial where it was largest.
-    pub end: f64,
 }
 
 /// The places on the way of one trial; backlogs within a stretch of time.
@@ -168,27 +155,4 @@ fn watched(values: impl Iterator<Item = f64>) -> Option<Watched> {
         max: values.iter().copied().reduce(f64::max)?,
         mean: values.iter().sum::<f64>() / as_f64(values.len() as u64),
     })
-}
-
-/// The watches over the trials that count, in their order.
-pub(crate) fn watches_over_trials(trials: &[&[TrialWatch]]) -> Vec<WatchModel> {
-    let mut all: Vec<(&str, Vec<&TrialWatch>)> = Vec::new();
-    for watch in trials.iter().copied().flatten() {
-        match all.iter_mut().find(|(name, _)| *name == watch.name) {
-            Some((_, watches)) => watches.push(watch),
-            None => all.push((&watch.name, vec![watch])),
-        }
-    }
-    let model = |(name, watches): (&str, Vec<&TrialWatch>)| {
-        let measured = || watches.iter().filter_map(|watch| watch.measured);
-        Some(WatchModel {
-            name: name.to_owned(),
-            mean: waggle_stats::estimate(
-                &measured().map(|watched| watched.mean).collect::<Vec<_>>(),
-            ),
-            max: measured().map(|watched| watched.max).reduce(f64::max),
-            end: watches.iter().map(|watch| watch.end).reduce(f64::max)?,
-        })
-    };
-    all.into_iter().filter_map(model).collect()
 }

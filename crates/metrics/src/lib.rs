@@ -9,6 +9,6 @@ mod catalogue;
 mod path;
 mod row;
 
-pub use catalogue::CATALOGUE;
+pub use catalogue::{CATALOGUE, Metric};
 pub use path::{NamedMetric, resolve, resolve_in_load};
-pub use row::{Metric, OverTrials, Row, STATISTICS, Statistic, Subject, Unit, Wish};
+pub use row::{OverTrials, Row, STATISTICS, Statistic, Subject, Unit, Wish};

@@ -1,8 +1,8 @@
 //! From the path of a number, as studies write it, to its row.
 
 use crate::{
-    CATALOGUE,
-    row::{Metric, OverTrials, Row, Statistic, Subject, Unit},
+    CATALOGUE, Metric,
+    row::{OverTrials, Row, Statistic, Subject, Unit},
 };
 
 /// A number that a path names.

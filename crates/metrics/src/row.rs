@@ -1,5 +1,7 @@
 //! What a row of the catalogue says.
 
+use crate::Metric;
+
 /// One metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
@@ -35,75 +37,6 @@ impl Row {
         one.into_iter()
             .chain(self.statistics.iter().copied().map(Some))
     }
-}
-
-/// Which number it is; the joint between a row and the code that reads it from a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Metric {
-    Goodput,
-    GoodputDeviation,
-    Throughput,
-    ErrorShare,
-    Succeeded,
-    Failed,
-    AchievedShare,
-    Offered,
-    Skipped,
-    MeasuredTime,
-    ResponseTime,
-    ResponseTimeDeviation,
-    ServiceTime,
-    ServiceTimeDeviation,
-    ClientWaitTime,
-    FailedTime,
-    BytesReceivedPerAnswer,
-    BytesReceivedRate,
-    BytesSentRate,
-    BytesReceived,
-    BytesSent,
-    SessionsStarted,
-    SessionsCompleted,
-    SessionsFailed,
-    SessionsGoodput,
-    RecordsSent,
-    RecordsAccepted,
-    RecordsRejected,
-    RecordsUnknown,
-    Backlog,
-    Delivered,
-    Missing,
-    MissingShare,
-    RejectedDelivered,
-    UnknownDelivered,
-    Duplicates,
-    Late,
-    OutOfOrder,
-    Unexpected,
-    Delay,
-    DelayDeviation,
-    ArrivalDelay,
-    DrainTime,
-    Resolution,
-    NegativeDelays,
-    ProbeCost,
-    EngineBusyShare,
-    EngineLagP99,
-    EngineCpuPerRequest,
-    EnginePossible,
-    StolenShare,
-    IdleShare,
-    SystemCpuPerRequest,
-    SystemRss,
-    RecoveryTime,
-    ReadyAgainTime,
-    LongestWithoutSuccess,
-    FailedInLoad,
-    ComponentCpu,
-    ComponentCpuPerRequest,
-    ComponentRss,
-    WatchMean,
-    WatchMax,
-    WatchEnd,
 }
 
 /// What a number is a number of, and thereby what stands before its name in a path.

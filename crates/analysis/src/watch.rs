@@ -1,0 +1,48 @@
+//! Watches over the trials of a cell.
+
+use waggle_metrics::{Metric, NamedMetric};
+use waggle_stats::Estimate;
+
+use crate::{
+    TrialModel,
+    metric::{self, Number},
+};
+
+/// One watch over the trials of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchModel {
+    pub name: String,
+    /// Of the trials' means.
+    pub mean: Option<Estimate>,
+    /// The largest in any trial.
+    pub max: Option<f64>,
+    /// What was read last, in the trial where it was largest.
+    pub end: f64,
+}
+
+/// The watches over the trials that count, in their order.
+pub(crate) fn over_trials(trials: &[&TrialModel]) -> Vec<WatchModel> {
+    let numbers = trials.iter().filter_map(|trial| trial.numbers.as_ref());
+    let mut names: Vec<&str> = Vec::new();
+    for watch in numbers.flat_map(|numbers| &numbers.watches) {
+        if !names.contains(&watch.name.as_str()) {
+            names.push(&watch.name);
+        }
+    }
+    let model = |name: &str| {
+        let number = |metric| {
+            let named = NamedMetric {
+                of: Some(name),
+                ..NamedMetric::of_all(metric)
+            };
+            metric::over_trials(&named, trials)
+        };
+        Some(WatchModel {
+            name: name.to_owned(),
+            mean: number(Metric::WatchMean).map(|mean| mean.estimate(trials.len())),
+            max: number(Metric::WatchMax).map(Number::point),
+            end: number(Metric::WatchEnd)?.point(),
+        })
+    };
+    names.into_iter().filter_map(model).collect()
+}
