@@ -1,7 +1,7 @@
 //! Everything that a run shows, as one value. Puts the parts together; each part is computed in a module of its own.
 
 use waggle_metrics::NamedMetric;
-use waggle_results::{Run, RunInfo};
+use waggle_results::{Run, RunInfo, parallel_map};
 use waggle_stats::Verdict;
 
 use crate::{
@@ -85,21 +85,13 @@ impl Model {
 pub fn model(run: &Run) -> Model {
     let info = &run.info;
     let counted = counted(info);
-    let mut trials: Vec<TrialModel> = run
-        .trials
-        .iter()
-        .map(|trial| trial::trial(trial, info, counted))
-        .collect();
+    let mut trials = parallel_map(&run.trials, |one| trial::trial(one, info, counted));
     trials.sort_by_key(|trial| trial.key);
     let find = find::find(info, &trials, &run.trials);
-    let cells: Vec<CellModel> = info
-        .cells
-        .iter()
-        .map(|of| match &find {
-            Some(find) => cell::cell(of, info, &find.holding(of.cell, &trials), &run.trials),
-            None => cell::cell(of, info, &trials, &run.trials),
-        })
-        .collect();
+    let cells = parallel_map(&info.cells, |of| match &find {
+        Some(find) => cell::cell(of, info, &find.holding(of.cell, &trials), &run.trials),
+        None => cell::cell(of, info, &trials, &run.trials),
+    });
     let thresholds = info
         .thresholds
         .iter()

@@ -1,8 +1,9 @@
 //! A run's folder → the files beside its results. Each appears whole or not at all.
 
 use std::{
-    fs, io,
+    fs, io, panic,
     path::{Path, PathBuf},
+    thread,
 };
 
 use thiserror::Error;
@@ -47,13 +48,25 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
             .map(|_| run_folder.join("effects.csv")),
         model,
     };
-    put(&written.html, &html(&written.model))?;
+    // The page takes as long as all the others.
+    thread::scope(|scope| {
+        let page = scope.spawn(|| put(&written.html, &html(&written.model)));
+        let others = put_others(&written);
+        let page = page
+            .join()
+            .unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+        page.and(others)
+    })?;
+    Ok(written)
+}
+
+fn put_others(written: &Written) -> Result<(), ReportError> {
     put(&written.markdown, &markdown(&written.model))?;
     put(&written.csv, &csv(&written.model))?;
     if let (Some(path), Some(effects)) = (&written.effects, &written.model.effects) {
         put(path, &effects_csv(effects))?;
     }
-    Ok(written)
+    Ok(())
 }
 
 /// Written beside and renamed, so that an interrupted write leaves the earlier report.

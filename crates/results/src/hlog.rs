@@ -19,7 +19,7 @@ const UNIT: &str = "#[Values in microseconds, Interval_Max in milliseconds; Hist
 const LEGEND: &str =
     r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
 
-/// A log as it was read. Histograms stay compressed (a decoded one takes 190 kB) and are decoded when asked for.
+/// A log as it was read. Histograms stay as their counters were written (a decoded one takes 190 kB).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HistogramLog {
     /// Seconds since 1970 at which the load started; every start below counts from it. 0 in an empty log.
@@ -72,8 +72,7 @@ impl HistogramLog {
         let mut sum = empty_histogram();
         for line in &self.lines {
             if (from_s..to_s).contains(&(line.start_s + line.length_s / 2.0)) {
-                sum.add(line.histogram.decode())
-                    .expect("the sum grows to the range it needs");
+                line.histogram.add_to(&mut sum);
             }
         }
         sum
@@ -201,6 +200,7 @@ pub(crate) fn tag_of(request: &str) -> String {
 pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
     let text = crate::text::utf8(text)?;
     let mut log = HistogramLog::default();
+    let mut decoder = encoded::Decoder::new();
     for (number, line) in (1..).zip(crate::text::whole_lines(text)?) {
         if let Some(head) = line.strip_prefix("#[StartTime: ") {
             let seconds = head.split(' ').next().unwrap_or_default();
@@ -216,7 +216,8 @@ pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
                 format!("more than {MAX_LINES} intervals"),
             ));
         }
-        let read = read_line(line).map_err(|problem| TextError::at(number, problem))?;
+        let read =
+            read_line(&mut decoder, line).map_err(|problem| TextError::at(number, problem))?;
         if log
             .lines
             .last()
@@ -232,7 +233,7 @@ pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
     Ok(log)
 }
 
-fn read_line(line: &str) -> Result<Line, String> {
+fn read_line(decoder: &mut encoded::Decoder, line: &str) -> Result<Line, String> {
     let mut parts = line.split(',');
     let mut next = |what: &str| parts.next().ok_or_else(|| format!("expected {what}"));
     if !next("a tag")?.starts_with("Tag=") {
@@ -241,7 +242,7 @@ fn read_line(line: &str) -> Result<Line, String> {
     let start_s = seconds_of(next("the interval's start")?)?;
     let length_s = seconds_of(next("the interval's length")?)?;
     let _max_ms = seconds_of(next("the interval's maximum")?)?;
-    let histogram = encoded::Encoded::from_base64(next("the histogram")?)?;
+    let histogram = decoder.decode_base64(next("the histogram")?)?;
     match parts.next() {
         None => Ok(Line {
             start_s,

@@ -25,6 +25,7 @@ mod kinds;
 mod names;
 mod on_the_way;
 mod out;
+mod parallel;
 mod read;
 mod run;
 mod text;
@@ -40,6 +41,7 @@ pub use hlog::{
 };
 pub use kinds::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder, WarmUpUntil};
 pub use on_the_way::PlaceLogs;
+pub use parallel::parallel_map;
 pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FindInfo, FirstInfo, FlowInfo, Host, NamedText,

@@ -16,7 +16,7 @@ use crate::{
         INTERVALS, LAG, RESOURCES, RESPONSE_TIME, RUN_FILE, SERVICE_TIME, STUDY_FILE, SYSTEM_FILE,
         TRIAL_FILE, TRIALS, WATCHES, folder_name, place_folder, step_folder,
     },
-    text,
+    parallel_map, text,
 };
 
 /// How much is read; a larger file is refused.
@@ -150,11 +150,12 @@ impl Run {
                 .map(ToOwned::to_owned)
                 .map_err(in_file(&file))
         };
-        let trials = trial_folders(path, &info, limits)?
-            .into_iter()
-            .filter(|(_, trial)| is_wanted(trial.key))
-            .map(|(folder, trial)| read_trial(folder, trial, limits))
-            .collect::<Result<_, _>>()?;
+        let mut folders = trial_folders(path, &info, limits)?;
+        folders.retain(|(_, trial)| is_wanted(trial.key));
+        let trials = parallel_map(&folders, |(folder, trial)| {
+            read_trial(folder.clone(), trial.clone(), limits)
+        });
+        let trials = trials.into_iter().collect::<Result<_, _>>()?;
         Ok(Self {
             path: path.to_owned(),
             study_text: document(STUDY_FILE)?,
@@ -225,27 +226,44 @@ fn trial_folders(
         path: trials.clone(),
         source,
     };
-    let mut found = Vec::new();
     if !trials.exists() {
-        return Ok(found);
+        return Ok(Vec::new());
     }
+    let mut folders = Vec::new();
     for entry in fs::read_dir(&trials).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let file = entry.path().join(TRIAL_FILE);
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') || !file.exists() {
-            continue;
+        if !name.starts_with('.') {
+            folders.push((entry.path(), name));
         }
-        let trial = text::read_trial_info(&bytes(&file, limits.document_max_bytes)?)
-            .map_err(in_file(&file))?;
-        check_place(info, &trial, &name).map_err(|problem| ReadError::Folder {
-            path: entry.path(),
-            problem,
-        })?;
-        found.push((entry.path(), trial));
     }
+    let found = parallel_map(&folders, |(folder, name)| {
+        Ok(trial_info(info, folder, name, limits)?.map(|trial| (folder.clone(), trial)))
+    });
+    let found = found.into_iter().collect::<Result<Vec<_>, ReadError>>()?;
+    let mut found: Vec<(PathBuf, TrialInfo)> = found.into_iter().flatten().collect();
     found.sort_by_key(|(_, trial)| trial.position);
     Ok(found)
+}
+
+/// `None` where the trial has no result.
+fn trial_info(
+    info: &RunInfo,
+    folder: &Path,
+    name: &str,
+    limits: Limits,
+) -> Result<Option<TrialInfo>, ReadError> {
+    let file = folder.join(TRIAL_FILE);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let trial =
+        text::read_trial_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))?;
+    check_place(info, &trial, name).map_err(|problem| ReadError::Folder {
+        path: folder.to_owned(),
+        problem,
+    })?;
+    Ok(Some(trial))
 }
 
 fn check_place(info: &RunInfo, trial: &TrialInfo, name: &str) -> Result<(), String> {
