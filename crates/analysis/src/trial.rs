@@ -189,14 +189,6 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
     let sessions = trial.info.sessions.as_ref();
     let sessions = sessions.map(|sessions| sessions.measured);
     let component_cores = component_cores(trial, from, to);
-    let system_cores: f64 = component_cores
-        .iter()
-        .filter(|(component, _)| component != INSTRUMENT)
-        .map(|(_, cores)| cores)
-        .sum();
-    let sampled = component_cores
-        .iter()
-        .any(|(component, _)| component != INSTRUMENT);
     Some(TrialNumbers {
         seconds: measured.seconds,
         goodput_per_s: as_f64(good) / measured.seconds,
@@ -216,8 +208,9 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
             .arrival_delay
             .as_ref()
             .and_then(distribution::of_trial),
-        system_cpu_us_per_request: (sampled && answered > 0.0)
-            .then(|| system_cores * measured.seconds * 1e6 / answered),
+        system_cpu_us_per_request: system_cores(&component_cores)
+            .filter(|_| answered > 0.0)
+            .map(|cores| cores * measured.seconds * 1e6 / answered),
         engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
         engine_busy_share: trial.info.engine.busy_share,
         engine_lag_p99_us: trial.info.engine.lag_p99_us,
@@ -245,6 +238,15 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
         watches: place::watches(&trial.watches, (from, to)),
     })
+}
+
+/// Of all components together; `None` where none was sampled.
+fn system_cores(components: &[(String, f64)]) -> Option<f64> {
+    let system = components.iter();
+    let cores = system
+        .filter(|(component, _)| component != INSTRUMENT)
+        .map(|(_, cores)| *cores);
+    cores.reduce(|sum, one| sum + one)
 }
 
 /// Start and end of the measured phase.
