@@ -239,6 +239,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::ClientWaitTime => value(load()?.client_wait_mean_us()?),
         Metric::Offered => value(numbers()?.offered_per_s?),
         Metric::Skipped => count(numbers()?.skipped),
+        Metric::InFlight => value(numbers()?.in_flight_mean),
         Metric::MeasuredTime => value(numbers()?.seconds * 1e6),
         Metric::BytesReceivedPerAnswer => value(bytes_per_answer(numbers()?)?),
         Metric::BytesReceivedRate => value(numbers()?.bytes_received_per_s),

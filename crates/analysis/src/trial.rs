@@ -68,6 +68,8 @@ pub struct TrialNumbers {
     pub succeeded: u64,
     pub failed: u64,
     pub skipped: u64,
+    /// From the sum of their times.
+    pub in_flight_mean: f64,
     pub failures: Vec<FailureCount>,
     /// From due to done, of successes.
     pub response: Option<TrialPercentiles>,
@@ -196,6 +198,7 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         succeeded: measured.succeeded,
         failed: measured.failed,
         skipped: measured.skipped,
+        in_flight_mean: trial.info.engine.in_flight_mean,
         failures: measured.failures.clone(),
         response: distribution::of_trial(&histograms.response_time),
         service: distribution::of_trial(&histograms.service_time),

@@ -64,6 +64,7 @@ fn numbers(result: &LoadResult) -> TrialNumbers {
         succeeded: result.succeeded,
         failed: result.failed,
         skipped: result.due_unsent,
+        in_flight_mean: result.engine.in_flight_mean,
         response: percentiles(&result.response_time_us),
         service: percentiles(&result.service_time_us),
         failed_times: percentiles(&result.failed_time_us),
