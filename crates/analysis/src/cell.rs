@@ -32,7 +32,7 @@ pub struct CellModel {
     pub is_searched: bool,
     /// `None`: no trial of it has run, or no level holds.
     pub verdict: Option<Verdict>,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<CellReason>,
     /// Per second, of what [`super::Counted`] says.
     pub goodput: Option<Estimate>,
     /// Answered requests per second, failures included.
@@ -86,6 +86,14 @@ pub struct CellModel {
     pub recovery: Option<CellRecovery>,
     /// Every number that a condition or a published figure of the run names, where the cell has it.
     pub numbers: Vec<CellNumber>,
+}
+
+/// Why a cell has its verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellReason {
+    /// Of this repetition; `None`: of the cell over its trials.
+    pub repetition: Option<u32>,
+    pub reason: Reason,
 }
 
 impl CellModel {
@@ -279,15 +287,19 @@ fn verdict(
     trials: &[&TrialModel],
     goodput: Option<&Estimate>,
     info: &RunInfo,
-) -> (Option<Verdict>, Vec<Reason>) {
+) -> (Option<Verdict>, Vec<CellReason>) {
     let verdicts: Vec<Verdict> = trials.iter().map(|trial| trial.verdict).collect();
-    let mut reasons = waggle_stats::cell_reasons(&verdicts, goodput, info.schedule.noisy_above);
+    let reasons = waggle_stats::cell_reasons(&verdicts, goodput, info.schedule.noisy_above);
     let verdict = (!trials.is_empty()).then(|| waggle_stats::verdict_of(&reasons));
-    reasons.extend(trials.iter().flat_map(|trial| {
-        trial.reasons.iter().map(|reason| Reason {
-            verdict: reason.verdict,
-            text: format!("repetition {}: {}", trial.key.repetition, reason.text),
+    let of_cell = reasons.into_iter().map(|reason| CellReason {
+        repetition: None,
+        reason,
+    });
+    let of_trials = trials.iter().flat_map(|trial| {
+        trial.reasons.iter().map(|reason| CellReason {
+            repetition: Some(trial.key.repetition),
+            reason: reason.clone(),
         })
-    }));
-    (verdict, reasons)
+    });
+    (verdict, of_cell.chain(of_trials).collect())
 }

@@ -3,7 +3,7 @@
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
 use waggle_results::{FailureKind, PublishedInfo, RunInfo};
-use waggle_stats::{Estimate, Part};
+use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
     CellModel, Factor, PublishedModel, TrialModel, as_f64,
@@ -54,7 +54,7 @@ pub struct CurvePoint {
     pub cell: u32,
     pub estimate: Option<Estimate>,
     /// Why it should not be relied on, where too few samples lie beyond it.
-    pub thin: Option<String>,
+    pub thin: Option<ThinTail>,
     /// What was published of it.
     pub published: Option<f64>,
 }
@@ -143,7 +143,7 @@ fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<Layout> {
 #[derive(Default)]
 struct Shown {
     estimate: Option<Estimate>,
-    thin: Option<String>,
+    thin: Option<ThinTail>,
     published: Option<f64>,
 }
 

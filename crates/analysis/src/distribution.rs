@@ -5,7 +5,7 @@
 use hdrhistogram::Histogram;
 use waggle_metrics::Statistic;
 use waggle_results::{FailureCount, FailureKind};
-use waggle_stats::Estimate;
+use waggle_stats::{Estimate, ThinTail};
 
 /// Points of a spectrum for each factor of ten towards the tail.
 const SPECTRUM_STEPS_PER_DECADE: i32 = 12;
@@ -30,8 +30,8 @@ const EXACT: f64 = 1e-9;
 pub struct Percentile {
     /// µs; `None` where no counted trial has a sample.
     pub estimate: Option<Estimate>,
-    /// Why it should not be relied on, where too few samples lie beyond it.
-    pub thin: Option<String>,
+    /// Too few samples lie beyond it to rely on it.
+    pub thin: Option<ThinTail>,
 }
 
 /// A cell's percentiles, each an estimate over trials, in µs.
@@ -51,8 +51,8 @@ pub struct Distribution {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialPercentile {
     pub us: f64,
-    /// Why it should not be relied on, where too few samples lie beyond it.
-    pub thin: Option<String>,
+    /// Too few samples lie beyond it to rely on it.
+    pub thin: Option<ThinTail>,
 }
 
 /// One trial's percentiles over the measured phase.
@@ -132,7 +132,7 @@ pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
         let smallest = trials.iter().min_by_key(|trial| trial.count);
         Percentile {
             estimate: waggle_stats::estimate(&values),
-            thin: smallest.and_then(|trial| pick(trial).thin.clone()),
+            thin: smallest.and_then(|trial| pick(trial).thin),
         }
     };
     Distribution {

@@ -1,9 +1,12 @@
 //! The searches of a run: what each trial showed of the level it had, and the answer of each cell.
 
+use waggle_metrics::Unit;
 use waggle_results::{FindInfo, LevelKind, ReadError, Run, RunInfo, Trial, TrialKey};
-use waggle_stats::{Answer, Evidence, Levels, Search, Settings, Tried};
+use waggle_stats::{Answer, Evidence, Levels, Reason, Search, Settings, Tried};
 
-use crate::{CellModel, TrialModel, cell, factor::counted, threshold, trial};
+use crate::{
+    CellModel, ThresholdCell, TrialModel, cell, factor::counted, metric::unit, threshold, trial,
+};
 
 /// What was searched for, and what was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,12 +31,38 @@ pub struct SearchStep {
     pub key: TrialKey,
     pub level: f64,
     pub evidence: Evidence,
-    /// Why it is not met, a sentence each.
-    pub why: Vec<String>,
+    /// Why it is not met.
+    pub why: Vec<Shortfall>,
     /// The number that each condition names, in the order of the conditions; in the unit of the condition's value.
     pub numbers: Vec<Option<f64>>,
-    /// The same as text.
-    pub shown: Vec<Option<String>>,
+}
+
+/// Why a trial of a search does not show that its level holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shortfall {
+    /// The trial may not be believed.
+    Reason(Reason),
+    /// A condition does not hold: as written in the study, what its number is counted in, and what there was of it.
+    Condition {
+        text: String,
+        unit: Unit,
+        cell: ThresholdCell,
+    },
+}
+
+impl CellSearch {
+    /// Why the search went no higher.
+    #[must_use]
+    pub fn why(&self) -> &[Shortfall] {
+        why(&self.answer, &self.steps)
+    }
+}
+
+/// Why a search went no higher, by the steps that it was told, in their order.
+#[must_use]
+pub fn why<'a>(answer: &Answer, steps: &'a [SearchStep]) -> &'a [Shortfall] {
+    let by = answer.stopped_by.and_then(|place| steps.get(place));
+    by.map_or(&[], |step| &step.why)
 }
 
 impl FindModel {
@@ -63,11 +92,11 @@ impl FindModel {
     }
 }
 
-/// What one trial of a run shows of the level it had; what [`waggle_stats::Search`] is told.
+/// What one trial of a run shows of the level it had; [`SearchStep::tried`] is what [`waggle_stats::Search`] is told of it.
 ///
 /// # Errors
 /// Where the run cannot be read, or has no such trial of a search.
-pub fn evidence(run: &std::path::Path, key: TrialKey) -> Result<Tried, ReadError> {
+pub fn evidence(run: &std::path::Path, key: TrialKey) -> Result<SearchStep, ReadError> {
     let none = |problem: &str| ReadError::Folder {
         path: run.to_owned(),
         problem: format!("{key} {problem}"),
@@ -77,8 +106,7 @@ pub fn evidence(run: &std::path::Path, key: TrialKey) -> Result<Tried, ReadError
     let find = read.info.find.as_ref();
     let find = find.ok_or_else(|| none("is of a run that searches nothing"))?;
     let model = trial::trial(raw, &read.info, counted(&read.info));
-    let step = step(&read.info, find, &model, raw).ok_or_else(|| none("has no level"))?;
-    Ok(step.tried())
+    step(&read.info, find, &model, raw).ok_or_else(|| none("has no level"))
 }
 
 /// The searches of a run, each told its trials in their order.
@@ -111,11 +139,12 @@ pub(crate) fn find(info: &RunInfo, trials: &[TrialModel], raw: &[Trial]) -> Opti
 }
 
 impl SearchStep {
-    fn tried(&self) -> Tried {
+    /// What a search is told of it.
+    #[must_use]
+    pub fn tried(&self) -> Tried {
         Tried {
             level: self.level,
             evidence: self.evidence,
-            why: self.why.clone(),
         }
     }
 }
@@ -159,7 +188,8 @@ fn step(info: &RunInfo, find: &FindInfo, trial: &TrialModel, raw: &Trial) -> Opt
         let reasons = trial.reasons.iter();
         reasons
             .filter(|reason| reason.verdict == trial.verdict)
-            .map(|reason| format!("{}: {}", reason.verdict.name(), reason.text))
+            .cloned()
+            .map(Shortfall::Reason)
             .collect()
     } else {
         let failing = find
@@ -168,10 +198,10 @@ fn step(info: &RunInfo, find: &FindInfo, trial: &TrialModel, raw: &Trial) -> Opt
             .zip(&held)
             .filter(|(_, one)| !one.holds);
         failing
-            .map(|(condition, one)| match (&one.observed, &one.reason) {
-                (_, Some(reason)) => format!("{}: {reason}", condition.text),
-                (Some(observed), None) => format!("{}: it was {observed}", condition.text),
-                (None, None) => condition.text.clone(),
+            .map(|(condition, one)| Shortfall::Condition {
+                text: condition.text.clone(),
+                unit: unit(&condition.number),
+                cell: one.clone(),
             })
             .collect()
     };
@@ -185,6 +215,5 @@ fn step(info: &RunInfo, find: &FindInfo, trial: &TrialModel, raw: &Trial) -> Opt
             .iter()
             .map(|condition| alone.value(&condition.number))
             .collect(),
-        shown: held.into_iter().map(|one| one.observed).collect(),
     })
 }

@@ -5,8 +5,8 @@ use waggle_results::{
     PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
-    Counts, Engine, Findings, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served,
-    SteadyBins, TrialFacts,
+    Counts, Engine, Findings, Killed, Ledger, LoadCourse, LoadModel, Machine, RunningTotals,
+    Served, SteadyBins, TrialFacts,
 };
 
 use crate::{INSTRUMENT, distribution::as_f64, series::accepted_by};
@@ -17,7 +17,7 @@ pub const SECOND_BINS_FROM: f64 = 8.0;
 /// Every check of one trial.
 pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> Findings {
     let span = Span::of(trial);
-    let disturbances = in_words(&trial.info.disturbances);
+    let disturbances = killed(&trial.info.disturbances);
     let mean = |histogram: &hdrhistogram::Histogram<u64>| {
         (!histogram.is_empty()).then(|| histogram.mean())
     };
@@ -118,11 +118,10 @@ pub fn time_bound_us<'a>(conditions: impl Iterator<Item = Bound<'a>>) -> Option<
         .min_by(f64::total_cmp)
 }
 
-/// In words, for what is not judged: `orders-0 was killed at 5 s of the measured phase`.
-fn in_words(disturbances: &[DisturbanceInfo]) -> Vec<String> {
-    let one = |of: &DisturbanceInfo| {
-        let at = crate::text::three(of.killed_s);
-        format!("{} was killed at {at} s of the measured phase", of.name())
+fn killed(disturbances: &[DisturbanceInfo]) -> Vec<Killed> {
+    let one = |of: &DisturbanceInfo| Killed {
+        name: of.name(),
+        at_s: of.killed_s,
     };
     disturbances.iter().map(one).collect()
 }

@@ -4,7 +4,7 @@ use waggle_metrics::{
     Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve, resolve_in_load,
 };
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Estimate, Part};
+use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
     Memory, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentiles, TrialPlace, TrialRecovery,
@@ -180,13 +180,13 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
 }
 
 /// Why a percentile over trials should not be relied on, where the trial with fewest samples has too few beyond it.
-pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<String> {
+pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<ThinTail> {
     let statistic = named.statistic?;
     let all = trials
         .iter()
         .filter_map(|trial| percentiles(named, Source::of(trial)));
     let fewest = all.min_by_key(|times| times.count)?;
-    fewest.percentile(statistic)?.thin.clone()
+    fewest.percentile(statistic)?.thin
 }
 
 /// What one trial has of a metric.

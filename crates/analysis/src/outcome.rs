@@ -1,8 +1,8 @@
 //! Which numbers of a trial are looked at as outcomes: over factors, over the levels of one, of two levels against each other.
 
-use waggle_metrics::{Metric, NamedMetric, Statistic, Wish};
+use waggle_metrics::{Metric, NamedMetric, Statistic, Unit, Wish};
 
-use crate::{CellModel, TrialModel, metric, text};
+use crate::{CellModel, TrialModel, metric};
 
 /// A number of each trial.
 pub(crate) struct Outcome<'a> {
@@ -35,8 +35,8 @@ impl Outcome<'_> {
         }
     }
 
-    pub(crate) fn unit(&self) -> text::Unit {
-        text::Unit::of(self.named.row.unit)
+    pub(crate) fn unit(&self) -> Unit {
+        self.named.row.unit
     }
 
     /// The outcome in each trial of a cell that came to its end.

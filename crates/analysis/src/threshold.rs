@@ -1,15 +1,18 @@
 //! The study's conditions, held against every cell's numbers.
 
+use waggle_metrics::Unit;
 use waggle_results::ThresholdInfo;
 use waggle_stats::Verdict;
 
-use crate::{CellModel, metric::unit, text, words};
+use crate::{CellModel, metric::unit};
 
 /// One condition of the study over all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThresholdOutcome {
     /// As written in the study.
     pub text: String,
+    /// What its number is counted in.
+    pub unit: Unit,
     /// In every cell.
     pub holds: bool,
     pub cells: Vec<ThresholdCell>,
@@ -20,16 +23,38 @@ pub struct ThresholdOutcome {
 pub struct ThresholdCell {
     pub cell: u32,
     pub holds: bool,
-    /// The number with its unit, where there is one.
-    pub observed: Option<String>,
+    /// The number, where there is one.
+    pub observed: Option<f64>,
     /// Why it fails where the number alone does not say so.
-    pub reason: Option<String>,
+    pub reason: Option<NotCounted>,
+}
+
+/// Why a condition fails in a cell whatever its number is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NotCounted {
+    /// No level that was searched for holds.
+    NoLevelHolds,
+    /// No trial of the cell has run.
+    NotRun,
+    /// The cell may not be believed.
+    Verdict(Verdict),
+    /// So many of the trials did not recover within this time.
+    NotRecovered {
+        trials: usize,
+        of: usize,
+        within_s: f64,
+    },
+    /// No trial of the cell came to the end of its recovery.
+    NoRecovery,
+    /// The run has no such number; its path.
+    NoNumber(Vec<String>),
 }
 
 pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> ThresholdOutcome {
     let cells: Vec<ThresholdCell> = cells.iter().map(|cell| in_cell(threshold, cell)).collect();
     ThresholdOutcome {
         text: threshold.text.clone(),
+        unit: unit(&threshold.number),
         holds: !cells.is_empty() && cells.iter().all(|cell| cell.holds),
         cells,
     }
@@ -37,26 +62,19 @@ pub(crate) fn outcome(threshold: &ThresholdInfo, cells: &[CellModel]) -> Thresho
 
 pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdCell {
     let number = cell.value(&threshold.number);
-    let observed = number.map(|value| text::in_unit(value, unit(&threshold.number)));
     let counts = |verdict: Verdict| {
         if is_recovery(&threshold.number) {
             verdict.counts_for_recovery()
         } else {
-            words::may_be_believed(verdict)
+            verdict.counts_for_thresholds()
         }
     };
     let reason = match (cell.verdict, number) {
-        (None, _) if cell.is_searched => Some("no level of it holds".to_owned()),
-        (None, _) => Some("no trial of it has run".to_owned()),
-        (Some(verdict), _) if !counts(verdict) => Some(format!(
-            "does not count: the cell is {}",
-            words::verdict(verdict)
-        )),
+        (None, _) if cell.is_searched => Some(NotCounted::NoLevelHolds),
+        (None, _) => Some(NotCounted::NotRun),
+        (Some(verdict), _) if !counts(verdict) => Some(NotCounted::Verdict(verdict)),
         (Some(_), None) if is_recovery(&threshold.number) => Some(not_recovered(cell)),
-        (Some(_), None) => Some(format!(
-            "the run has no number {}",
-            threshold.number.join(".")
-        )),
+        (Some(_), None) => Some(NotCounted::NoNumber(threshold.number.clone())),
         _ => None,
     };
     let holds = reason.is_none()
@@ -64,7 +82,7 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
     ThresholdCell {
         cell: cell.cell,
         holds,
-        observed,
+        observed: number,
         reason,
     }
 }
@@ -75,14 +93,13 @@ pub fn is_recovery(number: &[String]) -> bool {
 }
 
 /// Why a cell has no time of recovery.
-fn not_recovered(cell: &CellModel) -> String {
+fn not_recovered(cell: &CellModel) -> NotCounted {
     match &cell.recovery {
-        Some(recovery) => format!(
-            "{} of {} trials did not recover within {}",
-            recovery.trials.len() - recovery.recovered,
-            recovery.trials.len(),
-            text::set_time_s(recovery.not_within_s().unwrap_or(recovery.asked.at_most_s))
-        ),
-        None => "no trial of it came to the end of its recovery".to_owned(),
+        Some(recovery) => NotCounted::NotRecovered {
+            trials: recovery.trials.len() - recovery.recovered,
+            of: recovery.trials.len(),
+            within_s: recovery.not_within_s().unwrap_or(recovery.asked.at_most_s),
+        },
+        None => NotCounted::NoRecovery,
     }
 }

@@ -4,7 +4,7 @@ use waggle_results::{
     DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial,
     TrialEnd, TrialHistograms, TrialKey,
 };
-use waggle_stats::{Reason, Verdict};
+use waggle_stats::{Finding, Reason, Verdict};
 
 use crate::{
     Counted, INSTRUMENT,
@@ -41,12 +41,21 @@ pub struct TrialModel {
     /// `None` where the load did not fall, or the trial did not come to its end.
     pub recovery: Option<TrialRecovery>,
     /// What the runner saw, then what the checks found worth a line.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<TrialRemark>,
     /// The generator came late, and CPUs that are kept awake may help it.
     pub awake_may_help: bool,
     /// What was killed on purpose; `None`: nothing.
     pub disturbed: Option<TrialDisturbed>,
     pub series: Series,
+}
+
+/// Worth a line, and no reason to doubt the trial.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TrialRemark {
+    /// By the runner, in its words.
+    Seen(String),
+    /// By a check.
+    Found(Finding),
 }
 
 /// Why a trial did not come to its end.
@@ -169,7 +178,8 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .remarks
             .iter()
             .cloned()
-            .chain(findings.remarks)
+            .map(TrialRemark::Seen)
+            .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         disturbed: disturbed::of_trial(trial),
         series: series::series(trial, counted, series::points_max(info.order.len())),

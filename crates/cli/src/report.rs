@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use waggle_report::wording::words;
-use waggle_stats::Answer;
+use waggle_stats::{Answer, Verdict};
 
 use crate::{arguments::Report, exit::Exit, say, table};
 
@@ -26,7 +25,7 @@ fn exit_of(model: &waggle_analysis::Model) -> Exit {
         return searched(model, find);
     }
     let believed =
-        |cell: &waggle_analysis::CellModel| cell.verdict.is_none_or(words::may_be_believed);
+        |cell: &waggle_analysis::CellModel| cell.verdict.is_none_or(Verdict::counts_for_thresholds);
     if !model.cells.iter().all(believed) {
         Exit::NotValid
     } else if model.thresholds.iter().any(|threshold| !threshold.holds) {

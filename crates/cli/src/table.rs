@@ -5,7 +5,7 @@ use std::time::Duration;
 use waggle_analysis::ThresholdOutcome;
 use waggle_report::{
     Written,
-    wording::{answer, text, warnings},
+    wording::{answer, conditions, text, warnings},
 };
 
 /// `45.2k/s`.
@@ -51,9 +51,9 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
     let Some(first) = failing.first() else {
         return format!("threshold {}: holds", outcome.text);
     };
-    let why = match (&first.reason, &first.observed) {
-        (Some(reason), _) => reason.clone(),
-        (None, Some(observed)) => format!("it is {observed}"),
+    let why = match (&first.reason, first.observed) {
+        (Some(reason), _) => conditions::not_counted(reason),
+        (None, Some(observed)) => format!("it is {}", text::in_unit(observed, outcome.unit)),
         (None, None) => "there is no such number".to_owned(),
     };
     format!(

@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
-use waggle_stats::Estimate;
+use waggle_stats::{Estimate, ThinTail};
 
-use crate::text::{self, NONE, Unit};
+use crate::{
+    text::{self, NONE, Unit},
+    wording::findings,
+};
 use waggle_analysis::Percentile;
 
 /// Heads, then rows of as many fields.
@@ -197,8 +200,8 @@ impl Field {
         Self::plain(text).marked(Mark::Verdict)
     }
 
-    pub(crate) fn thin(self, reason: &str) -> Self {
-        self.marked(Mark::Thin(reason.to_owned()))
+    pub(crate) fn thin(self, tail: &ThinTail) -> Self {
+        self.marked(Mark::Thin(findings::thin(tail)))
     }
 
     pub(crate) fn bad_if(self, is_bad: bool) -> Self {

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use waggle_analysis::{SearchStep, Shortfall};
 use waggle_load::Interval;
 use waggle_results::{MachineInfo, PhaseName, TrialKey};
-use waggle_stats::{Answer, Tried};
+use waggle_stats::Answer;
 
 /// One thing that happened. Live figures are for the eye only; results come from disk.
 #[derive(Debug, Clone)]
@@ -53,11 +54,13 @@ pub enum Event {
         goodput_per_s: f64,
     },
     /// What a trial showed of the level it had, where one is searched for.
-    Searched { key: TrialKey, tried: Tried },
+    Searched(SearchStep),
     /// A cell's search is over.
     Found {
         cell: u32,
         answer: Answer,
+        /// Why it went no higher.
+        why: Vec<Shortfall>,
         /// Planned trials that it did not need.
         not_needed: u32,
     },

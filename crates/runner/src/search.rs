@@ -35,12 +35,15 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
         let cell = schedule::cell_of(series, planned[0].cell);
         let search = Search::new(settings(find));
         let mut search = search.expect("the levels of a checked study are in order");
+        let mut steps = Vec::new();
         for trial in planned {
             let key = schedule::key_of(trial);
             if !finished.contains(&key) {
                 break;
             }
-            search.tell(waggle_analysis::evidence(series.folder.path(), key)?);
+            let step = waggle_analysis::evidence(series.folder.path(), key)?;
+            search.tell(step.tried());
+            steps.push(step);
         }
         let answer = loop {
             if shutdown.is_asked() {
@@ -58,13 +61,15 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
                 trial::Ended::Interrupted => return Ok(Ended::Interrupted),
             }
             let key = schedule::key_of(next);
-            let tried = waggle_analysis::evidence(series.folder.path(), key)?;
-            search.tell(tried.clone());
-            events.tell(Event::Searched { key, tried }).await;
+            let step = waggle_analysis::evidence(series.folder.path(), key)?;
+            search.tell(step.tried());
+            steps.push(step.clone());
+            events.tell(Event::Searched(step)).await;
         };
         let not_needed = planned.len() - search.tried().len();
         let found = Event::Found {
             cell: cell.number,
+            why: waggle_analysis::why(&answer, &steps).to_vec(),
             answer,
             not_needed: u32::try_from(not_needed).unwrap_or(u32::MAX),
         };

@@ -53,8 +53,15 @@ pub struct TrialFacts<'a> {
     pub warm_up_steady: Option<bool>,
     /// Whether the load kept its level in the measured phase.
     pub course: LoadCourse,
-    /// What was done to the system on purpose in the measured phase, in words: `orders-0 was killed at 5 s`.
-    pub disturbances: &'a [String],
+    /// What was killed on purpose in the measured phase.
+    pub disturbances: &'a [Killed],
+}
+
+/// A replica that was killed on purpose, and when, in seconds of the measured phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Killed {
+    pub name: String,
+    pub at_s: f64,
 }
 
 /// How the level of a load went.

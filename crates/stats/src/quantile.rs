@@ -1,14 +1,21 @@
 //! Whether a percentile may be shown in full strength (method rule 6). Histograms are merged where they are read.
 
-use crate::words::{count, percent};
-
 /// Fewer samples beyond a percentile than this, and it is shown greyed.
 pub const MIN_SAMPLES_BEYOND: u64 = 10;
+
+/// A percentile with too few samples beyond it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ThinTail {
+    pub quantile: f64,
+    pub samples: u64,
+    /// How many of them lie beyond it; fewer than [`MIN_SAMPLES_BEYOND`].
+    pub beyond: u64,
+}
 
 /// Why the percentile at `quantile` (0 to 1) of `samples` samples is to be greyed; `None` where it is sound.
 /// The maximum (quantile 1) is an observation and no estimate: it is always shown.
 #[must_use]
-pub fn thin_tail(samples: u64, quantile: f64) -> Option<String> {
+pub fn thin_tail(samples: u64, quantile: f64) -> Option<ThinTail> {
     if quantile >= 1.0 {
         return None;
     }
@@ -24,22 +31,11 @@ pub fn thin_tail(samples: u64, quantile: f64) -> Option<String> {
         reason = "not negative; the cast saturates"
     )]
     let beyond = beyond as u64;
-    (beyond < MIN_SAMPLES_BEYOND).then(|| {
-        format!(
-            "{} of {} samples lie beyond {}; {MIN_SAMPLES_BEYOND} are needed",
-            count(beyond),
-            count(samples),
-            percent_of(quantile)
-        )
+    (beyond < MIN_SAMPLES_BEYOND).then_some(ThinTail {
+        quantile,
+        samples,
+        beyond,
     })
-}
-
-fn percent_of(quantile: f64) -> String {
-    if quantile > 0.999 {
-        format!("{} %", (quantile * 1e6).round() / 1e4)
-    } else {
-        percent(quantile)
-    }
 }
 
 #[cfg(test)]
@@ -64,10 +60,7 @@ mod tests {
         check(19, 0.5, false);
         check(0, 0.5, false);
         check(1, 1.0, true);
-        let reason = thin_tail(5_000, 0.999).unwrap();
-        assert_eq!(
-            reason,
-            "5 of 5,000 samples lie beyond 99.9 %; 10 are needed"
-        );
+        let thin = thin_tail(5_000, 0.999).unwrap();
+        assert_eq!((thin.samples, thin.beyond), (5_000, 5));
     }
 }

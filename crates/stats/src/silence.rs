@@ -7,16 +7,16 @@ use crate::facts::Served;
 
 /// What was found, in seconds of the measured phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Silence {
+pub struct Silence {
     /// The longest stretch, and when it began.
-    pub(crate) longest_s: f64,
-    pub(crate) from_s: f64,
+    pub longest_s: f64,
+    pub from_s: f64,
     /// Whether it lasted until the end of the phase.
-    pub(crate) to_the_end: bool,
+    pub to_the_end: bool,
     /// All stretches together.
-    pub(crate) in_all_s: f64,
+    pub in_all_s: f64,
     /// The whole phase.
-    pub(crate) phase_s: f64,
+    pub phase_s: f64,
 }
 
 /// Looks for the longest stretch; `None` where something succeeded in every interval in which it was waited for.

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use waggle_stats::{
-    Counts, Engine, Ledger, LoadModel, RunningTotals, Steadiness, SteadyBins, TrialFacts,
-    backlog_grows, check, estimate, ratio, steady, thin_tail,
+    Counts, Engine, Ledger, LoadModel, RunningTotals, Steadiness, SteadyBins, TrialFacts, Verdict,
+    backlog_grows, check, estimate, ratio, steady, thin_tail, verdict_of,
 };
 
 /// Numbers of every kind, the odd ones often.
@@ -121,7 +121,8 @@ proptest! {
             bin_s: 1.0,
             ..TrialFacts::default()
         });
-        prop_assert!(found.reasons.iter().all(|reason| !reason.text.is_empty()));
+        let verdict = verdict_of(&found.reasons);
+        prop_assert_eq!(found.reasons.is_empty(), verdict == Verdict::Valid);
     }
 
     #[test]

@@ -10,11 +10,11 @@ pub use summary::{Strongest, Summary};
 use waggle_metrics::{Metric, NamedMetric, Statistic};
 use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, turns};
 
-use crate::text::Unit;
 use crate::{
     CellModel, Factor, TrialModel,
     outcome::{Outcome, outcomes},
 };
+use waggle_metrics::Unit;
 
 /// From this share of the variation on two factors together are worth a sentence and a table.
 const PAIR_FROM: f64 = 0.05;

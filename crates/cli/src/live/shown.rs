@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use waggle_load::{Interval, StepCounts};
+use waggle_report::wording::findings;
 use waggle_results::CountsRow;
 use waggle_stats::{LoadModel, Verdict};
 
@@ -188,12 +189,8 @@ impl Shown {
         let findings = judge::findings_so_far(so_far);
         self.said = Some(Said {
             verdict: waggle_stats::verdict_of(&findings.reasons),
-            reasons: findings
-                .reasons
-                .into_iter()
-                .map(|reason| reason.text)
-                .collect(),
-            remarks: findings.remarks,
+            reasons: findings.reasons.iter().map(findings::reason).collect(),
+            remarks: findings.remarks.iter().map(findings::sentence).collect(),
         });
     }
 

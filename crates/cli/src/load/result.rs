@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::SystemTime};
 
 use hdrhistogram::Histogram;
+use waggle_report::wording::findings;
 use waggle_results::{CountsRow, FailureKind};
 use waggle_runner::{cpus::Shares, host::host};
 use waggle_study::Threshold;
@@ -44,7 +45,7 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
     let (all, measured) = (so_far.all.counts(), so_far.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;
     let mut remarks = beside.remarks;
-    remarks.extend(findings.remarks);
+    remarks.extend(findings.remarks.iter().map(findings::sentence));
     let used_up = so_far.feeds_used_up.iter();
     remarks.extend(used_up.map(|feed| format!("the rows of feed {feed} were used up")));
     if so_far.loops_ended {
@@ -95,7 +96,7 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         verdict_reasons: findings
             .reasons
             .into_iter()
-            .map(|reason| format!("{}: {}", reason.verdict.name(), reason.text))
+            .map(|reason| findings::named_reason(&reason))
             .collect(),
         remarks,
         thresholds: Vec::new(),

@@ -75,7 +75,7 @@ pub(super) fn run(
         }
         let step = step(level, result);
         told(&step);
-        search.tell(step.tried.clone());
+        search.tell(step.tried);
         steps.push(step);
     }
     let answer = search.answer();
@@ -210,12 +210,8 @@ fn step(level: f64, result: LoadResult) -> FindStep {
     FindStep {
         level,
         evidence: waggle_report::wording::words::evidence(evidence).to_owned(),
-        why: why.clone(),
-        tried: Tried {
-            level,
-            evidence,
-            why,
-        },
+        why,
+        tried: Tried { level, evidence },
         result,
     }
 }
@@ -251,6 +247,8 @@ fn found(
     conditions: &[Threshold],
     (answer, steps): (Answer, Vec<FindStep>),
 ) -> FindResult {
+    let why = answer.stopped_by.and_then(|place| steps.get(place));
+    let why = why.map(|step| step.why.clone()).unwrap_or_default();
     FindResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -263,13 +261,18 @@ fn found(
         precision: settings.precision,
         confirm: settings.confirm,
         trials_at_most: settings.trials_at_most,
-        answer: waggle_report::wording::search::sentence(what.level_kind(), &answer, ""),
+        answer: waggle_report::wording::search::sentence(
+            what.level_kind(),
+            &answer,
+            why.first().map(String::as_str),
+            "",
+        ),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),
         holds_trials: answer.holds.map_or(0, |held| held.trials),
         fails_at: answer.fails,
         stopped_at: answer.stopped_at,
-        stopped_because: answer.why.clone(),
+        stopped_because: why,
         steps,
         end: answer.end,
         says_nothing: answer.says_nothing(),

@@ -7,6 +7,7 @@ use std::{
 
 use clap::Parser;
 use waggle_load::{Counts, Failure, Failures, Interval};
+use waggle_report::wording::findings;
 use waggle_results::FailureKind;
 
 use super::{
@@ -333,7 +334,7 @@ fn a_count_that_the_server_has_left_has_failed() {
     watched.unconnected_for = Some(Duration::from_millis(20_007));
     let findings = judge::findings(&watched, None);
     assert_eq!(
-        findings.reasons[0].text,
+        findings::reason(&findings.reasons[0]),
         "no connection stood for 20 s, so the load ended after 16000 of 100000 requests"
     );
     let verdict = waggle_stats::verdict_of(&findings.reasons);
@@ -352,7 +353,7 @@ fn why_there_is_nothing_to_judge_is_said_as_it_is() {
         let mut watched = replayed(&planned, &intervals);
         watched.interrupted = interrupted;
         let findings = judge::findings(&watched, None);
-        assert_eq!(findings.reasons[0].text, expected);
+        assert_eq!(findings::reason(&findings.reasons[0]), expected);
     };
     let warm = ["-c", "4", "-d", "2s", "--warm-up", "1s"];
     check(

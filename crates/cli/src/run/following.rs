@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use waggle_analysis::{TrialSoFar, cell_so_far};
+use waggle_analysis::{SearchStep, TrialSoFar, cell_so_far};
 use waggle_load::Interval;
 use waggle_report::wording::search::level;
 use waggle_results::{PhaseName, RunFolder, TrialKey};
 use waggle_runner::Event;
-use waggle_stats::{Answer, Evidence, Tried};
+use waggle_stats::{Answer, Evidence};
 use waggle_study::{Cell, Study};
 
 use super::{
@@ -108,7 +108,7 @@ impl Following {
                 self.now_is_over();
                 self.trial_ended(*key);
             }
-            Event::Searched { key, tried } => self.searched(*key, tried),
+            Event::Searched(step) => self.searched(step),
             Event::Found { cell, answer, .. } => self.found(*cell, answer),
             _ => {}
         }
@@ -255,12 +255,12 @@ impl Following {
         });
     }
 
-    fn searched(&self, key: TrialKey, tried: &Tried) {
-        self.cell(key.cell, |cell| {
-            cell.marks.push(Mark::Tried(tried.evidence));
-            if tried.evidence == Evidence::Met {
+    fn searched(&self, step: &SearchStep) {
+        self.cell(step.key.cell, |cell| {
+            cell.marks.push(Mark::Tried(step.evidence));
+            if step.evidence == Evidence::Met {
                 let before = cell.met.unwrap_or(f64::NEG_INFINITY);
-                cell.met = Some(before.max(tried.level));
+                cell.met = Some(before.max(step.level));
             }
         });
     }
@@ -458,12 +458,14 @@ mod tests {
             let key = key(1, repetition);
             following.apply(&started(key), Duration::ZERO);
             following.apply(&ended(key), Duration::ZERO);
-            let tried = Tried {
+            let step = SearchStep {
+                key,
                 level: 2.0,
                 evidence,
                 why: Vec::new(),
+                numbers: Vec::new(),
             };
-            following.apply(&Event::Searched { key, tried }, Duration::ZERO);
+            following.apply(&Event::Searched(step), Duration::ZERO);
         }
         let answer = Answer {
             holds: Some(Held {
@@ -472,14 +474,15 @@ mod tests {
             }),
             fails: Some(4.0),
             end: End::Found,
-            why: Vec::new(),
             stopped_at: None,
+            stopped_by: None,
             trials: 2,
             levels: Vec::new(),
         };
         let found = Event::Found {
             cell: 1,
             answer,
+            why: Vec::new(),
             not_needed: 0,
         };
         following.apply(&found, Duration::ZERO);

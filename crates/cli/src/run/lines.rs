@@ -70,21 +70,30 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             state.done, state.trials, key.cell, key.repetition
         )),
         Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
-        Event::Searched { key, tried } => {
-            let level = search::level(state.outline.what?, tried.level);
-            let showed = words::evidence(tried.evidence);
-            let why = match tried.why.is_empty() {
+        Event::Searched(step) => {
+            let level = search::level(state.outline.what?, step.level);
+            let showed = words::evidence(step.evidence);
+            let why: Vec<String> = step.why.iter().map(search::shortfall).collect();
+            let why = match why.is_empty() {
                 true => String::new(),
-                false => format!(": {}", tried.why.join("; ")),
+                false => format!(": {}", why.join("; ")),
             };
             Some(format!(
                 "           cell {:>2} {level}  {showed}{why}",
-                key.cell
+                step.key.cell
             ))
         }
-        Event::Found { cell, answer, .. } => {
+        Event::Found {
+            cell, answer, why, ..
+        } => {
             let at = format!("cell {cell}");
-            Some(search::sentence(state.outline.what?, answer, &at))
+            let why = why.first().map(search::shortfall);
+            Some(search::sentence(
+                state.outline.what?,
+                answer,
+                why.as_deref(),
+                &at,
+            ))
         }
         Event::Warning(text) => Some(format!("warning: {text}")),
         _ => None,

@@ -3,8 +3,13 @@
 use serde::Serialize;
 
 use super::numbers::{DIGITS, estimate, rounded};
-use crate::{text, wording, words};
+use crate::{
+    text,
+    wording::{self, findings},
+    words,
+};
 use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
+use waggle_stats::Verdict;
 
 /// Digits of a quantile.
 const QUANTILE_DIGITS: i32 = 8;
@@ -24,7 +29,7 @@ pub(super) struct Cell<'a> {
     p99: Option<Vec<f64>>,
     errors: Option<[f64; 1]>,
     delay: Option<Vec<f64>>,
-    thin: Thin<'a>,
+    thin: Thin,
     spectrum: Vec<[f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     steps: Vec<Step<'a>>,
@@ -32,9 +37,9 @@ pub(super) struct Cell<'a> {
 
 /// Why a percentile should not be relied on.
 #[derive(Serialize)]
-struct Thin<'a> {
-    p99: Option<&'a str>,
-    delay: Option<&'a str>,
+struct Thin {
+    p99: Option<String>,
+    delay: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -58,7 +63,7 @@ impl<'a> Cell<'a> {
             label: text::levels(&cell.levels),
             levels: model.factors.iter().map(level).collect(),
             verdict: cell.verdict.map_or("not run", words::verdict),
-            believed: cell.verdict.is_some_and(words::may_be_believed),
+            believed: cell.verdict.is_some_and(Verdict::counts_for_thresholds),
             shown: wording::cell::verdict(cell),
             goodput: cell.goodput.as_ref().map(|of| estimate(of, DIGITS)),
             p50: percentile(&cell.response.p50),
@@ -66,8 +71,8 @@ impl<'a> Cell<'a> {
             errors: cell.error_share.map(|share| [share]),
             delay: percentile(&cell.delay.p99),
             thin: Thin {
-                p99: cell.response.p99.thin.as_deref(),
-                delay: cell.delay.p99.thin.as_deref(),
+                p99: cell.response.p99.thin.as_ref().map(findings::thin),
+                delay: cell.delay.p99.thin.as_ref().map(findings::thin),
             },
             spectrum: spectrum(&cell.spectrum),
             steps: steps.collect(),

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::{curves::Axis, numbers::ends};
-use crate::words;
 use waggle_analysis::{Ahead, Compared, ComparisonModel, Found, Measure};
 
 #[derive(Serialize)]
@@ -73,6 +72,6 @@ fn point(
         Ahead::Unknown => return None,
     };
     let mut doubtful = one.doubtful[line][level].iter();
-    let believed = doubtful.all(|(_, verdict)| words::may_be_believed(*verdict));
+    let believed = doubtful.all(|(_, verdict)| verdict.counts_for_thresholds());
     Some((line, level, point, low, high, ahead, believed))
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::numbers::{RATIO_DIGITS, ends, rounded};
-use crate::words;
+use crate::{wording::findings, words};
 use waggle_analysis::{Curve, CurvePoint, CurvesModel, Over};
 
 #[derive(Serialize)]
@@ -33,11 +33,11 @@ struct Line<'a> {
 struct Chart<'a> {
     name: &'a str,
     kind: &'static str,
-    points: Vec<Point<'a>>,
+    points: Vec<Point>,
 }
 
 /// Line, level, cell, point, low, high, what was published, why it should not be relied on.
-type Point<'a> = (
+type Point = (
     usize,
     usize,
     u32,
@@ -45,7 +45,7 @@ type Point<'a> = (
     Option<f64>,
     Option<f64>,
     Option<f64>,
-    Option<&'a str>,
+    Option<String>,
 );
 
 /// Failed requests by kind.
@@ -95,7 +95,7 @@ impl<'a> Chart<'a> {
     }
 }
 
-fn point(point: &CurvePoint) -> Point<'_> {
+fn point(point: &CurvePoint) -> Point {
     let [middle, low, high] = ends(point.estimate.as_ref());
     (
         point.line,
@@ -105,6 +105,6 @@ fn point(point: &CurvePoint) -> Point<'_> {
         low,
         high,
         point.published.map(|value| rounded(value, RATIO_DIGITS)),
-        point.thin.as_deref(),
+        point.thin.as_ref().map(findings::thin),
     )
 }

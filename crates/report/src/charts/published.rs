@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::numbers::rounded;
 use crate::{text, words};
 use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
+use waggle_stats::Verdict;
 
 /// Digits of a figure.
 const FIGURE_DIGITS: i32 = 4;
@@ -47,7 +48,7 @@ impl<'a> Published<'a> {
             Some(Row {
                 level: levels.join(", "),
                 label: text::levels(&cell.levels),
-                believed: cell.verdict.is_some_and(words::may_be_believed),
+                believed: cell.verdict.is_some_and(Verdict::counts_for_thresholds),
                 values: row.values.iter().map(value).collect(),
             })
         });

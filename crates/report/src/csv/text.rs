@@ -3,7 +3,7 @@
 use waggle_results::FailureCount;
 
 use super::number;
-use crate::words;
+use crate::{wording::findings, words};
 use waggle_analysis::{
     CellSearch, Model, SearchStep, TrialDisturbed, TrialModel, busiest_of_trial, cpus_of_system,
 };
@@ -63,7 +63,7 @@ pub(super) const TOLD: [Named; 3] = [
     }),
     ("reasons", |_, trial| {
         let reasons = trial.reasons.iter();
-        let texts: Vec<&str> = reasons.map(|reason| reason.text.as_str()).collect();
+        let texts: Vec<String> = reasons.map(findings::reason).collect();
         texts.join("; ")
     }),
 ];

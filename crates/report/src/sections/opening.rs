@@ -1,6 +1,6 @@
 //! The question, its answer, and the few numbers that one looks for first.
 
-use waggle_stats::Estimate;
+use waggle_stats::{Estimate, Verdict};
 
 use crate::{
     document::{Figure, Opening},
@@ -108,7 +108,7 @@ fn believed(model: &Model) -> Figure {
     let believed = model
         .cells
         .iter()
-        .filter(|cell| cell.verdict.is_some_and(words::may_be_believed))
+        .filter(|cell| cell.verdict.is_some_and(Verdict::counts_for_thresholds))
         .count();
     let counts: Vec<String> = model
         .verdict_counts()

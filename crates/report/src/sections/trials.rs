@@ -4,6 +4,7 @@ use crate::{
     csv,
     document::{Block, Fold, Folded, Section},
     tables, text,
+    wording::findings::remark,
 };
 use waggle_analysis::Model;
 
@@ -13,11 +14,12 @@ pub(super) fn section(model: &Model) -> Section {
         .iter()
         .filter(|trial| !trial.remarks.is_empty());
     let remarks = remarked.map(|trial| {
+        let said: Vec<String> = trial.remarks.iter().map(remark).collect();
         format!(
             "{}, repetition {}: {}",
             text::levels(&trial.levels),
             trial.key.repetition,
-            trial.remarks.join("; ")
+            said.join("; ")
         )
     });
     Section {

@@ -5,10 +5,11 @@ use waggle_stats::Evidence;
 use super::columns::{levels, place};
 use crate::{
     table::{Column, Field, Table},
-    wording::search::{end, level, noun},
+    text::in_unit,
+    wording::search::{end, level, noun, shortfall},
     words,
 };
-use waggle_analysis::{CellModel, CellSearch, FindModel, Model, SearchStep};
+use waggle_analysis::{CellModel, CellSearch, FindModel, Model, SearchStep, unit};
 
 /// The search of one cell.
 type Row<'a> = (&'a CellModel, &'a CellSearch);
@@ -78,12 +79,15 @@ pub(crate) fn tried(model: &Model) -> Option<Table> {
     ]);
     let conditions = find.info.conditions.iter().enumerate();
     columns.extend(conditions.map(|(place, condition)| {
+        let unit = unit(&condition.number);
         Column::numbers(condition.number.join("."), move |(_, step): &Tried<'_>| {
-            Field::maybe(step.shown.get(place).cloned().flatten())
+            let number = step.numbers.get(place).copied().flatten();
+            Field::maybe(number.map(|number| in_unit(number, unit)))
         })
     }));
     columns.push(Column::words("why not", |(_, step): &Tried<'_>| {
-        Field::plain(step.why.join("\n"))
+        let why: Vec<String> = step.why.iter().map(shortfall).collect();
+        Field::plain(why.join("\n"))
     }));
     let rows = searches(model, find)
         .flat_map(|(cell, search)| search.steps.iter().map(move |step| (cell, step)));

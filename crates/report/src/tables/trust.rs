@@ -4,6 +4,7 @@ use super::columns::{place_of_cell, verdict};
 use crate::{
     table::{Column, Field, Table},
     text::{self, NONE},
+    wording::{conditions::not_counted, findings::cell_reason},
 };
 use waggle_analysis::{CellModel, Model, ThresholdCell, ThresholdOutcome, is_recovery};
 
@@ -28,7 +29,7 @@ fn reasons(cell: &CellModel) -> String {
     if cell.reasons.is_empty() {
         return "every check passed".to_owned();
     }
-    let reasons = cell.reasons.iter().map(|reason| reason.text.as_str());
+    let reasons = cell.reasons.iter().map(cell_reason);
     reasons.collect::<Vec<_>>().join("\n")
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
             Field::plain(holding(threshold)).bad_if(!threshold.holds)
         }),
         Column::words("where it does not", |threshold: &&ThresholdOutcome| {
-            let failing = failing(threshold).map(|cell| where_it_fails(model, cell));
+            let failing = failing(threshold).map(|cell| where_it_fails(model, threshold, cell));
             match failing.collect::<Vec<_>>() {
                 none if none.is_empty() => Field::plain(NONE),
                 failing => Field::plain(failing.join("\n")),
@@ -82,7 +83,7 @@ fn holding(threshold: &ThresholdOutcome) -> String {
     format!("fails: holds in {holding} of {all} cells")
 }
 
-fn where_it_fails(model: &Model, outcome: &ThresholdCell) -> String {
+fn where_it_fails(model: &Model, threshold: &ThresholdOutcome, outcome: &ThresholdCell) -> String {
     let mut cells = model.cells.iter();
     let cell = cells.find(|cell| cell.cell == outcome.cell);
     let place = cell.map_or_else(
@@ -91,13 +92,12 @@ fn where_it_fails(model: &Model, outcome: &ThresholdCell) -> String {
     );
     let seen = outcome
         .observed
-        .as_deref()
-        .map(|seen| format!(" is {seen}"))
+        .map(|seen| format!(" is {}", text::in_unit(seen, threshold.unit)))
         .unwrap_or_default();
     let reason = outcome
         .reason
-        .as_deref()
-        .map(|reason| format!(" ({reason})"))
+        .as_ref()
+        .map(|reason| format!(" ({})", not_counted(reason)))
         .unwrap_or_default();
     format!("{place}{seen}{reason}")
 }

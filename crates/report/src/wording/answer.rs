@@ -78,8 +78,14 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
             [] => String::new(),
             levels => text::levels(levels),
         };
-        let answer = &find.of_cell(*number)?.answer;
-        Some(search::sentence(find.info.what, answer, &at))
+        let search = find.of_cell(*number)?;
+        let why = search.why().first().map(search::shortfall);
+        Some(search::sentence(
+            find.info.what,
+            &search.answer,
+            why.as_deref(),
+            &at,
+        ))
     };
     let mut sentences: Vec<String> = ranking[..told].iter().filter_map(one).collect();
     if let Some(best) = numbered(model, model.answer.cell) {

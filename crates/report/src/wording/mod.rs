@@ -5,11 +5,14 @@ pub mod account;
 pub mod answer;
 pub mod cell;
 pub mod comparisons;
+pub mod conditions;
 pub mod effects;
+pub mod findings;
+pub mod numbers;
 pub mod search;
+pub mod text;
 pub mod warnings;
-
-pub use waggle_analysis::{text, words};
+pub mod words;
 
 use waggle_analysis::Model;
 

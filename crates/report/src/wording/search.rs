@@ -1,19 +1,20 @@
 //! What a search found, in a sentence made from its answer and no further than that goes.
 
+use waggle_analysis::Shortfall;
 use waggle_results::LevelKind;
 use waggle_stats::{Answer, End};
 
-use super::text;
+use super::{conditions, findings, text};
 
-/// An answer as a sentence; `at` names the place, or nothing.
+/// An answer as a sentence, with the first reason why the search went no higher; the table has them all. `at` names the place, or nothing.
 #[must_use]
-pub fn sentence(what: LevelKind, answer: &Answer, at: &str) -> String {
+pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, at: &str) -> String {
     let level = |at: f64| level(what, at);
     let trials = trials(answer.trials);
-    let why = because(answer);
+    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
     let stopped = answer.stopped_at.map_or_else(String::new, level);
     let Some(held) = answer.holds else {
-        return at_place(at, &without_level(answer, &trials, &level));
+        return at_place(at, &without_level(answer, &why, &trials, &level));
     };
     let holds = format!(
         "every condition holds at {} (in {})",
@@ -52,12 +53,16 @@ pub fn sentence(what: LevelKind, answer: &Answer, at: &str) -> String {
     at_place(at, &said)
 }
 
-fn without_level(answer: &Answer, trials: &str, level: &dyn Fn(f64) -> String) -> String {
+fn without_level(
+    answer: &Answer,
+    why: &str,
+    trials: &str,
+    level: &dyn Fn(f64) -> String,
+) -> String {
     let lowest = answer
         .levels
         .first()
         .map_or_else(String::new, |lowest| level(lowest.level));
-    let why = because(answer);
     match answer.end {
         End::NeverMet => format!(
             "no level holds: the conditions are not met even at {lowest}, the lowest that was to be tried{why}; {trials}"
@@ -157,13 +162,23 @@ pub fn end(end: End) -> &'static str {
     }
 }
 
-/// The first reason is enough for a sentence; the table has them all.
-fn because(answer: &Answer) -> String {
-    answer
-        .why
-        .first()
-        .map(|why| format!(" ({why})"))
-        .unwrap_or_default()
+/// Why a trial does not show that its level holds.
+#[must_use]
+pub fn shortfall(shortfall: &Shortfall) -> String {
+    match shortfall {
+        Shortfall::Reason(reason) => findings::named_reason(reason),
+        Shortfall::Condition {
+            text: of,
+            unit,
+            cell,
+        } => match (&cell.reason, cell.observed) {
+            (Some(reason), _) => format!("{of}: {}", conditions::not_counted(reason)),
+            (None, Some(observed)) => {
+                format!("{of}: it was {}", text::in_unit(observed, *unit))
+            }
+            (None, None) => of.clone(),
+        },
+    }
 }
 
 fn trials(count: u32) -> String {

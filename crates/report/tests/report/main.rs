@@ -1,6 +1,7 @@
 //! The report at its boundary: a seeded run's folder in, numbers, verdicts and texts out.
 
 mod catalogue;
+mod checks;
 mod curves;
 mod effects;
 mod golden;

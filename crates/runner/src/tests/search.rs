@@ -1,7 +1,7 @@
 //! A study that searches: which levels are tried, what is on disk, and how an interrupted search goes on.
 
 use waggle_results::{LevelKind, PhaseName};
-use waggle_stats::End;
+use waggle_stats::{End, Evidence};
 
 use super::{Bench, STUDY, Then, world, world::Fault};
 use crate::{Ended, Event};
@@ -44,7 +44,13 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
     let (ended, events) = bench.run(&world(HOLDS), Then::Nothing).await;
     assert_eq!(ended.unwrap(), Ended::Finished);
     for event in &events {
-        if let Event::Searched { .. } = event {}
+        match event {
+            Event::Searched(step) => {
+                assert_eq!(step.why.is_empty(), step.evidence == Evidence::Met);
+            }
+            Event::Found { why, .. } => assert!(!why.is_empty()),
+            _ => {}
+        }
     }
     assert_eq!(levels(&bench), [WHOLE, WHOLE]);
     let started = events.iter().filter_map(|event| match event {
@@ -59,6 +65,7 @@ async fn each_cell_is_searched_from_its_first_level_to_its_answer() {
                 cell,
                 answer,
                 not_needed,
+                ..
             } => Some((*cell, answer.end, answer.holds.unwrap().level, *not_needed)),
             _ => None,
         })

@@ -3,8 +3,11 @@
 
 use std::time::Duration;
 
-use waggle_analysis::{Model, TrialModel};
-use waggle_stats::{End, Recovery, Verdict};
+use waggle_analysis::{Model, TrialModel, TrialRemark};
+use waggle_stats::{
+    AccountFinding, Backlog, Change, End, Finding, Killed, LatenessFinding, Recovery, Series,
+    SystemFinding, Verdict,
+};
 
 use super::{
     Bench, STUDY, Then,
@@ -41,13 +44,13 @@ async fn judged(bench: &Bench, fault: Option<Fault>, course: Course) -> Model {
 }
 
 /// Verdict and reasons of the one trial; of its cell the verdict is the same.
-fn reasons(model: &Model) -> (Verdict, Vec<(Verdict, &str)>) {
+fn reasons(model: &Model) -> (Verdict, Vec<(Verdict, &Finding)>) {
     let [trial] = &model.trials[..] else {
         panic!("{} trials", model.trials.len());
     };
     assert_eq!(model.cells[0].verdict, Some(trial.verdict));
     let reasons = trial.reasons.iter();
-    let reasons = reasons.map(|reason| (reason.verdict, reason.text.as_str()));
+    let reasons = reasons.map(|reason| (reason.verdict, &reason.finding));
     (trial.verdict, reasons.collect())
 }
 
@@ -76,13 +79,15 @@ async fn a_record_that_was_accepted_and_is_not_there_makes_a_trial_incomplete() 
     let model = judged(&bench(&[]), Some(Fault::Loses(nth)), Course::default()).await;
     assert_eq!(ledger(&model.trials[0]), (nth, 1, 0));
     let key = model.trials[0].ledger.as_ref().unwrap().missing_keys[0];
-    let reason = format!("1 of 1,200 accepted records are not in the store; first keys: {key}");
+    let missing = Finding::Account(AccountFinding::Missing {
+        missing: 1,
+        accepted: 1_200,
+        first_keys: vec![key],
+        unread: false,
+    });
     assert_eq!(
         reasons(&model),
-        (
-            Verdict::Incomplete,
-            vec![(Verdict::Incomplete, reason.as_str())]
-        )
+        (Verdict::Incomplete, vec![(Verdict::Incomplete, &missing)])
     );
     // A record that is there twice is in the account, and no reason to doubt the rest.
     let model = judged(&bench(&[]), Some(Fault::Doubles(nth)), Course::default()).await;
@@ -97,21 +102,45 @@ async fn a_system_slower_than_the_rate_is_overloaded() {
         ..Course::default()
     };
     let model = judged(&bench(&[(CLOSED, OPEN)]), None, course).await;
-    let least =
-        "800 requests fell due and 480 were answered (60 %; 99 % is the least), 0 were skipped";
-    let grows = "requests waiting for their answer grew from 40 to 320, by 160/s at 400/s asked";
-    let unsteady =
-        "median response time went from 887 ms to 2.1 s over the measured phase, bit by bit";
-    assert_eq!(
-        reasons(&model),
-        (
-            Verdict::Overloaded,
-            vec![
-                (Verdict::Overloaded, least),
-                (Verdict::Overloaded, grows),
-                (Verdict::Unsteady, unsteady)
-            ]
-        )
+    let (verdict, reasons) = reasons(&model);
+    assert_eq!(verdict, Verdict::Overloaded);
+    let [least, grows, unsteady] = &reasons[..] else {
+        panic!("{reasons:?}");
+    };
+    assert!(
+        matches!(
+            least,
+            (
+                Verdict::Overloaded,
+                Finding::System(SystemFinding::Unanswered {
+                    due: 800,
+                    answered: 480,
+                    skipped: 0,
+                    ..
+                })
+            )
+        ),
+        "{least:?}"
+    );
+    let (Verdict::Overloaded, Finding::System(SystemFinding::Grew { what, growth })) = grows else {
+        panic!("{grows:?}");
+    };
+    assert_eq!(*what, Backlog::Requests);
+    let of = [growth.from, growth.to, growth.per_s, growth.asked_per_s];
+    assert_eq!(of.map(f64::round), [40.0, 320.0, 160.0, 400.0]);
+    assert!(
+        matches!(
+            unsteady,
+            (
+                Verdict::Unsteady,
+                Finding::System(SystemFinding::Changed {
+                    what: Series::P50,
+                    how: Change::Drift,
+                    ..
+                })
+            )
+        ),
+        "{unsteady:?}"
     );
 }
 
@@ -123,11 +152,25 @@ async fn a_system_that_slows_down_halfway_is_unsteady() {
         ..Course::default()
     };
     let model = judged(&bench(&[]), None, course).await;
-    let reason = "median response time went from 1,000 µs to 40 ms at 1 s of the measured phase";
-    assert_eq!(
-        reasons(&model),
-        (Verdict::Unsteady, vec![(Verdict::Unsteady, reason)])
-    );
+    let (Verdict::Unsteady, reasons) = reasons(&model) else {
+        panic!("{:?}", model.trials);
+    };
+    let [
+        (
+            Verdict::Unsteady,
+            Finding::System(SystemFinding::Changed {
+                what,
+                from,
+                to,
+                how,
+            }),
+        ),
+    ] = reasons[..]
+    else {
+        panic!("{reasons:?}");
+    };
+    assert_eq!((*what, *how), (Series::P50, Change::Step { at_s: 1.0 }));
+    assert_eq!([from, to].map(|level| (level / 1e3).round()), [1.0, 40.0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,14 +180,13 @@ async fn a_generator_that_is_late_was_the_limit_itself() {
         ..Course::default()
     };
     let model = judged(&bench(&[(CLOSED, OPEN)]), None, course).await;
-    let reason = "the generator was late: p99 of its lag is 5 ms, 500 % of the median response time of 1 ms (100 µs allowed)";
-    assert_eq!(
-        reasons(&model),
-        (
-            Verdict::InstrumentLimited,
-            vec![(Verdict::InstrumentLimited, reason)]
-        )
-    );
+    let (verdict, reasons) = reasons(&model);
+    assert_eq!(verdict, Verdict::InstrumentLimited);
+    let [(_, Finding::Lateness(LatenessFinding::Late { lag, allowed_us }))] = reasons[..] else {
+        panic!("{reasons:?}");
+    };
+    let lag_ms = (lag.p99_us / 1e3).round();
+    assert_eq!((lag_ms, *allowed_us), (5.0, 100.0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +195,10 @@ async fn a_trial_that_fails_has_no_other_verdict() {
     let model = judged(&bench(&[]), fault, Course::default()).await;
     assert_eq!(
         reasons(&model),
-        (Verdict::Failed, vec![(Verdict::Failed, "ready failed")])
+        (
+            Verdict::Failed,
+            vec![(Verdict::Failed, &Finding::Ended("ready failed".to_owned()))]
+        )
     );
 }
 
@@ -163,9 +208,13 @@ async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
     let bench = || bench(&[("measure:\n  interval", disturb)]);
     let model = judged(&bench(), Some(Fault::Remembers), Course::default()).await;
     assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
-    let told = "steadiness and backlogs were not judged: fake-0 was killed at 0.500 s of the measured phase";
+    let killed = Killed {
+        name: "fake-0".to_owned(),
+        at_s: 0.5,
+    };
+    let told = Finding::System(SystemFinding::NotJudged(vec![killed]));
     let last = model.trials[0].remarks.last();
-    assert_eq!(last.map(String::as_str), Some(told));
+    assert_eq!(last, Some(&TrialRemark::Found(told)));
     let model = judged(&bench(), None, Course::default()).await;
     let (verdict, reasons) = reasons(&model);
     assert_eq!((verdict, reasons.len()), (Verdict::Incomplete, 1));

@@ -2,9 +2,8 @@
 
 use super::{ACHIEVED_MIN, BESIDE_BOUND, CHANCE, Findings, float};
 use crate::{
-    Verdict,
+    Calibrated, InstrumentFinding, Lag, LagAllowed, LatenessFinding, Verdict,
     facts::{LoadModel, TrialFacts},
-    words::{count, number, percent, time_us},
 };
 
 /// CPU of the busiest worker thread, used or waited for: worth a remark, and too much.
@@ -37,25 +36,17 @@ pub(super) fn cpu(facts: &TrialFacts<'_>, found: &mut Findings) {
     if wanted < GENERATOR_BUSY {
         return;
     }
-    // Below a hundredth it shows in no percentage.
-    let had = if wanted - busy >= 0.01 {
-        format!(
-            "used {} of its CPU and waited for it another {} of the time",
-            percent(busy),
-            percent(wanted - busy)
-        )
-    } else {
-        format!("used {} of its CPU", percent(wanted))
-    };
     if wanted >= BUSY_LIMIT {
-        let text =
-            format!("the generator's busiest worker {had}; it, not the system, was the limit");
-        found.reason(Verdict::InstrumentLimited, text);
+        found.reason(
+            Verdict::InstrumentLimited,
+            LatenessFinding::WorkerFull { busy, wanted },
+        );
     } else {
-        found.remarks.push(format!(
-            "the generator's busiest worker {had}; from {} on the trial would not count",
-            percent(BUSY_LIMIT)
-        ));
+        found.remark(LatenessFinding::WorkerBusy {
+            busy,
+            wanted,
+            limit: BUSY_LIMIT,
+        });
     }
 }
 
@@ -94,14 +85,15 @@ pub(super) fn turns(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     let wait = facts.engine.turn_wait_mean_us;
     let late = wait > allowed;
     if late {
-        let text = format!(
-            "the generator was kept off its CPU: it waited {} on average before each turn on it, {} of the mean service time of {} ({} allowed)",
-            time_us(wait),
-            percent(wait / service.max(RESOLUTION_US)),
-            time_us(service),
-            time_us(allowed),
+        found.reason(
+            Verdict::InstrumentLimited,
+            LatenessFinding::KeptOff {
+                wait_us: wait,
+                service_us: service,
+                of_service: wait / service.max(RESOLUTION_US),
+                allowed_us: allowed,
+            },
         );
-        found.reason(Verdict::InstrumentLimited, text);
     }
     late
 }
@@ -111,32 +103,28 @@ pub(super) fn lag(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     let Some(p50) = facts.response_p50_us else {
         return false;
     };
-    let allowed = allowed_us(facts, p50);
-    let lag = facts.engine.lag_p99_us;
-    let late = lag > allowed;
+    let allowed_us = allowed_us(facts, p50);
+    let lag_us = facts.engine.lag_p99_us;
+    let late = lag_us > allowed_us;
+    let lag = Lag {
+        p99_us: lag_us,
+        median_us: p50,
+        of_median: lag_us / p50.max(RESOLUTION_US),
+    };
     if late {
-        let text = format!(
-            "the generator was late: p99 of its lag is {}, {} of the median response time of {} ({} allowed)",
-            time_us(lag),
-            percent(lag / p50.max(RESOLUTION_US)),
-            time_us(p50),
-            time_us(allowed),
+        found.reason(
+            Verdict::InstrumentLimited,
+            LatenessFinding::Late { lag, allowed_us },
         );
-        found.reason(Verdict::InstrumentLimited, text);
-    } else if lag > LAG_SHARE * p50 {
-        found.remarks.push(format!(
-            "p99 of the generator's lag is {}, {} of the median response time of {}: {}",
-            time_us(lag),
-            percent(lag / p50.max(RESOLUTION_US)),
-            time_us(p50),
-            if lag <= LAG_FLOOR_US {
-                "as fine as its timers go"
-            } else if lag <= beside_bound_us(facts) {
-                "little beside the time that is asked about"
-            } else {
-                "one turn over all that is in flight"
-            },
-        ));
+    } else if lag_us > LAG_SHARE * p50 {
+        let because = if lag_us <= LAG_FLOOR_US {
+            LagAllowed::Timers
+        } else if lag_us <= beside_bound_us(facts) {
+            LagAllowed::BesideBound
+        } else {
+            LagAllowed::OneTurn
+        };
+        found.remark(LatenessFinding::LateWithin { lag, because });
     }
     late
 }
@@ -151,14 +139,15 @@ pub(super) fn rate(facts: &TrialFacts<'_>, found: &mut Findings) -> bool {
     // Poisson arrivals: the count varies by its root.
     let apart = (1.0 - ACHIEVED_MIN) * offered + CHANCE * offered.max(0.0).sqrt();
     if (offered - due).abs() > apart {
-        let text = format!(
-            "{}/s for {} s were asked for, which is {}, but {} requests fell due",
-            number(per_s),
-            number(facts.measured.seconds),
-            number(offered),
-            number(due)
+        found.reason(
+            Verdict::InstrumentLimited,
+            InstrumentFinding::Rate {
+                per_s,
+                seconds: facts.measured.seconds,
+                offered,
+                due: facts.measured.due,
+            },
         );
-        found.reason(Verdict::InstrumentLimited, text);
     }
     offered - due > apart
 }
@@ -171,21 +160,15 @@ pub(super) fn machine(facts: &TrialFacts<'_>, late: bool, found: &mut Findings) 
     let is_greedy = machine.stolen_share >= STOLEN_REMARK;
     let is_idle = machine.idle_share >= MOSTLY_IDLE;
     found.awake_may_help = late && !machine.kept_awake && (is_greedy || is_idle);
-    let advice = if found.awake_may_help {
-        "; --keep-awake may help"
-    } else {
-        ""
-    };
     if is_greedy {
-        found.remarks.push(format!(
-            "the host of this virtual machine took {} of the CPUs' time{advice}",
-            percent(machine.stolen_share)
-        ));
+        found.remark(LatenessFinding::HostTook {
+            share: machine.stolen_share,
+            awake_may_help: found.awake_may_help,
+        });
     } else if found.awake_may_help {
-        found.remarks.push(format!(
-            "the generator came late although the CPUs were {} idle{advice}",
-            percent(machine.idle_share)
-        ));
+        found.remark(LatenessFinding::LateThoughIdle {
+            idle_share: machine.idle_share,
+        });
     }
 }
 
@@ -200,27 +183,19 @@ pub(super) fn calibrated(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
     let sent = float(facts.measured.sent) / facts.measured.seconds;
     let used = sent / possible;
-    let text = |rest: &str| {
-        format!(
-            "the generator sent {}/s, {} of the {}/s that it can send with such a load on this machine by its calibration{rest}",
-            number(sent),
-            percent(used),
-            number(possible),
-        )
+    let finding = |shows| InstrumentFinding::Calibrated {
+        sent_per_s: sent,
+        possible_per_s: possible,
+        share: used,
+        shows,
     };
     if used > DISPROVED {
         // It did what it was said to be unable to do.
-        found
-            .remarks
-            .push(text(": the calibration is wrong and says nothing here"));
+        found.remark(finding(Calibrated::Disproved));
     } else if used > BUSY_LIMIT {
-        found.reason(
-            Verdict::InstrumentLimited,
-            text("; it, not the system, was the limit"),
-        );
+        found.reason(Verdict::InstrumentLimited, finding(Calibrated::Limit));
     } else if used >= GENERATOR_BUSY {
-        let limit = format!("; above {} the trial would not count", percent(BUSY_LIMIT));
-        found.remarks.push(text(&limit));
+        found.remark(finding(Calibrated::Near { limit: BUSY_LIMIT }));
     }
 }
 
@@ -230,12 +205,13 @@ pub(super) fn probe(facts: &TrialFacts<'_>, found: &mut Findings) {
     if let Some(behind) = facts.probe_behind_s
         && behind > allowed
     {
-        let text = format!(
-            "the probe read for {} s on end without coming to the end of the store ({} s allowed): delays and backlog are its own",
-            number(behind),
-            number(allowed),
+        found.reason(
+            Verdict::InstrumentLimited,
+            InstrumentFinding::ProbeBehind {
+                behind_s: behind,
+                allowed_s: allowed,
+            },
         );
-        found.reason(Verdict::InstrumentLimited, text);
     }
 }
 
@@ -248,18 +224,12 @@ pub(super) fn connections(facts: &TrialFacts<'_>, found: &mut Findings) {
     );
     // Those of a component that was killed on purpose are missed for as long as it is down.
     if float(typical) < CONNECTIONS_MIN * float(asked) && !facts.is_disturbed() {
-        let text = format!(
-            "{} connections asked for, {} open in the typical interval",
-            count(asked),
-            count(typical)
+        found.reason(
+            Verdict::Inconsistent,
+            InstrumentFinding::ConnectionsMissing { asked, typical },
         );
-        found.reason(Verdict::Inconsistent, text);
     } else if fewest < asked {
-        found.remarks.push(format!(
-            "{} of {} connections open at the least",
-            count(fewest),
-            count(asked)
-        ));
+        found.remark(InstrumentFinding::ConnectionsFewest { asked, fewest });
     }
 }
 
@@ -280,16 +250,17 @@ pub(super) fn littles_law(facts: &TrialFacts<'_>, found: &mut Findings) {
     let allowed = LITTLE_APART + RESOLUTION_US / mean_us.max(RESOLUTION_US);
     let apart = (in_flight - expected).abs() / in_flight.max(expected).max(f64::MIN_POSITIVE);
     if apart > allowed {
-        let text = format!(
-            "Little's law: {} in flight on average, but {}/s × {} + {} that failed or are under way = {} ({} apart; {} allowed)",
-            number(in_flight),
-            number(per_s),
-            time_us(mean_us),
-            number(beside),
-            number(expected),
-            percent(apart),
-            percent(allowed),
+        found.reason(
+            Verdict::Inconsistent,
+            InstrumentFinding::LittlesLaw {
+                in_flight,
+                per_s,
+                service_us: mean_us,
+                beside,
+                expected,
+                apart,
+                allowed,
+            },
         );
-        found.reason(Verdict::Inconsistent, text);
     }
 }

@@ -8,7 +8,7 @@ mod system;
 
 pub use instrument::GENERATOR_BUSY;
 
-use crate::{Reason, Verdict, facts::TrialFacts};
+use crate::{Finding, Reason, Verdict, facts::TrialFacts};
 
 /// Requests answered against due, and due against asked for, in open load.
 pub const ACHIEVED_MIN: f64 = 0.99;
@@ -23,7 +23,7 @@ pub struct Findings {
     /// Why the trial is not valid; empty where it is.
     pub reasons: Vec<Reason>,
     /// Worth a line, and no reason to doubt the trial.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Finding>,
     /// The generator came late while CPUs idled or were taken by the machine's host, and they were not kept awake.
     pub awake_may_help: bool,
     /// Whether the measured phase was tested for steadiness.
@@ -45,8 +45,15 @@ pub enum SteadinessTest {
 }
 
 impl Findings {
-    fn reason(&mut self, verdict: Verdict, text: String) {
-        self.reasons.push(Reason { verdict, text });
+    fn reason(&mut self, verdict: Verdict, finding: impl Into<Finding>) {
+        self.reasons.push(Reason {
+            verdict,
+            finding: finding.into(),
+        });
+    }
+
+    fn remark(&mut self, finding: impl Into<Finding>) {
+        self.remarks.push(finding.into());
     }
 }
 
@@ -55,13 +62,12 @@ impl Findings {
 pub fn check(facts: &TrialFacts<'_>) -> Findings {
     let mut found = Findings::default();
     if let Some(why) = &facts.failed {
-        found.reason(Verdict::Failed, why.clone());
+        found.reason(Verdict::Failed, Finding::Ended(why.clone()));
         return found;
     }
     let measured = &facts.measured;
     if measured.seconds > 0.0 && measured.sent == 0 && measured.succeeded + measured.failed == 0 {
-        let why = "no request was sent in the measured phase: there is nothing to judge";
-        found.reason(Verdict::Failed, why.to_owned());
+        found.reason(Verdict::Failed, Finding::NothingSent);
         return found;
     }
     account::requests(facts, &mut found);

@@ -2,13 +2,12 @@
 
 use super::{ACHIEVED_MIN, CHANCE, Findings, SteadinessTest, float, share};
 use crate::{
-    SteadyBins, Verdict,
+    Backlog, Change, SteadyBins, SystemFinding, Verdict,
     backlog::backlog_grows,
     facts::{LoadCourse, LoadModel, RunningTotals, TrialFacts},
     sample::size,
     silence,
-    steady::{MIN_STEADY_BINS, Series, Shape, Steadiness, steady},
-    words::{count, number, percent, time_us},
+    steady::{MIN_STEADY_BINS, Shape, Steadiness, steady},
 };
 
 /// Silences shorter than this are not worth a line.
@@ -30,48 +29,35 @@ pub(super) fn keeping_up(facts: &TrialFacts<'_>, found: &mut Findings) {
         let left = float(measured.due) - float(answered) - filled;
         let chance = CHANCE * (facts.engine.in_flight_mean.max(0.0) + 1.0).sqrt();
         if left > (1.0 - ACHIEVED_MIN) * float(measured.due) + chance {
-            let text = format!(
-                "{} requests fell due and {} were answered ({}; {} is the least), {} were skipped",
-                count(measured.due),
-                count(answered),
-                percent(share(answered, measured.due)),
-                percent(ACHIEVED_MIN),
-                count(measured.skipped),
+            found.reason(
+                Verdict::Overloaded,
+                SystemFinding::Unanswered {
+                    due: measured.due,
+                    answered,
+                    answered_share: share(answered, measured.due),
+                    least_share: ACHIEVED_MIN,
+                    skipped: measured.skipped,
+                },
             );
-            found.reason(Verdict::Overloaded, text);
         }
     }
     if facts.is_disturbed() || facts.course == LoadCourse::Stages {
         // What waited while something was down is what was to be seen; `not_judged` says so.
         return;
     }
-    grows("requests waiting for their answer", &facts.answers, found);
-    grows(
-        "records accepted and not yet in the store",
-        &facts.delivery,
-        found,
-    );
+    grows(Backlog::Requests, &facts.answers, found);
+    grows(Backlog::Records, &facts.delivery, found);
 }
 
-fn grows(what: &str, totals: &RunningTotals<'_>, found: &mut Findings) {
+fn grows(what: Backlog, totals: &RunningTotals<'_>, found: &mut Findings) {
     if let Some(growth) = backlog_grows(totals.at_s, totals.asked, totals.done) {
-        let text = format!(
-            "{what} grew from {} to {}, by {}/s at {}/s asked",
-            number(growth.from.max(0.0)),
-            number(growth.to),
-            number(growth.per_s),
-            number(growth.asked_per_s),
-        );
-        found.reason(Verdict::Overloaded, text);
+        found.reason(Verdict::Overloaded, SystemFinding::Grew { what, growth });
     }
 }
 
 /// A system that is disturbed on purpose has no one level, and its silence and what piles up meanwhile are what was to be seen.
 fn not_judged(facts: &TrialFacts<'_>, found: &mut Findings) {
-    found.remarks.push(format!(
-        "steadiness and backlogs were not judged: {}",
-        facts.disturbances.join(", ")
-    ));
+    found.remark(SystemFinding::NotJudged(facts.disturbances.to_vec()));
 }
 
 /// The measured phase is tested itself. A warm-up that ended at its limit is therefore a reason only where that test
@@ -83,11 +69,9 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
     if facts.course == LoadCourse::Stages {
         found.steadiness = SteadinessTest::StagedLoad;
-        let remark = "steadiness was not tested: the load changes by its stages";
-        return found.remarks.push(remark.to_owned());
+        return found.remark(SystemFinding::Staged);
     }
     found.steadiness = SteadinessTest::Tested;
-    let warm_up = "the warm-up ended at its limit, before the system was steady";
     let bins = SteadyBins {
         least_change_of_times: super::BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0),
         ..facts.bins
@@ -100,37 +84,33 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
             from,
             to,
         } => {
-            let when = match shape {
-                Shape::Step => format!(
-                    "at {} s of the measured phase",
-                    number(facts.bins_from_s + size(at_bin) * facts.bin_s)
-                ),
-                Shape::Drift => "over the measured phase, bit by bit".to_owned(),
+            let how = match shape {
+                Shape::Step => Change::Step {
+                    at_s: facts.bins_from_s + size(at_bin) * facts.bin_s,
+                },
+                Shape::Drift => Change::Drift,
             };
-            let text = format!(
-                "{} went from {} to {} {when}",
-                name(what),
-                level(what, from),
-                level(what, to)
-            );
-            found.reason(Verdict::Unsteady, text);
-        }
-        Steadiness::TooShort if facts.warm_up_steady == Some(false) => {
             found.reason(
                 Verdict::Unsteady,
-                format!("{warm_up}, and the measured phase is too short to test"),
+                SystemFinding::Changed {
+                    what,
+                    from,
+                    to,
+                    how,
+                },
             );
+        }
+        Steadiness::TooShort if facts.warm_up_steady == Some(false) => {
+            found.reason(Verdict::Unsteady, SystemFinding::NeverSteady);
         }
         Steadiness::TooShort => {
             found.steadiness = SteadinessTest::TooFewIntervals;
-            found.remarks.push(format!(
-                "steadiness was not tested: it takes at least {MIN_STEADY_BINS} intervals"
-            ));
+            found.remark(SystemFinding::TooFewIntervals {
+                needed: MIN_STEADY_BINS,
+            });
         }
         Steadiness::Steady if facts.warm_up_steady == Some(false) => {
-            found
-                .remarks
-                .push(format!("{warm_up}; the measured phase was"));
+            found.remark(SystemFinding::WarmUpUnsteady);
         }
         Steadiness::Steady => {}
     }
@@ -146,44 +126,11 @@ pub(super) fn silence(facts: &TrialFacts<'_>, found: &mut Findings) {
     if silence.longest_s < SILENCE_MIN_S.max(SILENCE_IN_SERVICE_TIMES * usual_s) {
         return;
     }
-    let until = if silence.to_the_end {
-        ", until its end"
-    } else {
-        ""
-    };
-    let in_all = if silence.in_all_s > silence.longest_s {
-        format!("; with all such stretches {} s", number(silence.in_all_s))
-    } else {
-        String::new()
-    };
-    let text = format!(
-        "no request succeeded for {} s of {} s, from {} s of the measured phase on{until}, while answers were waited for{in_all}",
-        number(silence.longest_s),
-        number(silence.phase_s),
-        number(silence.from_s),
-    );
     let is_large = silence.longest_s >= SILENCE_SHARE * silence.phase_s
         || silence.in_all_s >= SILENCES_SHARE * silence.phase_s;
     if is_large && !facts.is_disturbed() {
-        found.reason(Verdict::Unsteady, text);
+        found.reason(Verdict::Unsteady, SystemFinding::Silent(silence));
     } else {
-        found.remarks.push(text);
-    }
-}
-
-fn name(what: Series) -> &'static str {
-    match what {
-        Series::Throughput => "throughput",
-        Series::P50 => "median response time",
-        Series::P99 => "p99 of response time",
-        Series::Cpu => "CPU of the system",
-    }
-}
-
-fn level(what: Series, value: f64) -> String {
-    match what {
-        Series::Throughput => format!("{}/s", number(value)),
-        Series::P50 | Series::P99 => time_us(value),
-        Series::Cpu => format!("{} cores", number(value)),
+        found.remark(SystemFinding::Silent(silence));
     }
 }

@@ -10,10 +10,10 @@ pub struct Answer {
     /// The lowest level above it that did not hold. `None` where none was seen.
     pub fails: Option<f64>,
     pub end: End,
-    /// Why the search went no higher: of the level that stopped it, a sentence each.
-    pub why: Vec<String>,
     /// The level that stopped the search, whatever the reason; `None` where none did.
     pub stopped_at: Option<f64>,
+    /// The trial that says why: the last of that level that did not hold, by its place among all that were told.
+    pub stopped_by: Option<usize>,
     pub trials: u32,
     /// Every level that was tried, in ascending order.
     pub levels: Vec<LevelSummary>,
@@ -103,8 +103,8 @@ impl Answer {
                 .find(|seen| seen.stop == Some(Stop::NotMet))
                 .map(|seen| seen.level),
             end,
-            why: stops.map(|seen| seen.why.clone()).unwrap_or_default(),
             stopped_at: stops.map(|seen| seen.level),
+            stopped_by: stops.and_then(|seen| seen.last_not_met),
             trials: u32::try_from(trials).unwrap_or(u32::MAX),
             levels: standings
                 .iter()

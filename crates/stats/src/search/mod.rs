@@ -80,12 +80,10 @@ impl Evidence {
 }
 
 /// One trial of the search: its level and what it showed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tried {
     pub level: f64,
     pub evidence: Evidence,
-    /// Why it is not `Met`, a sentence each.
-    pub why: Vec<String>,
 }
 
 /// What is to be done next.

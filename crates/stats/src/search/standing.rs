@@ -20,8 +20,8 @@ pub(super) struct Standing {
     pub(super) limited: u32,
     pub(super) silent: u32,
     pub(super) stop: Option<Stop>,
-    /// The last reason that was given for not holding.
-    pub(super) why: Vec<String>,
+    /// Which trial of all showed last that it does not hold.
+    pub(super) last_not_met: Option<usize>,
     settled: bool,
 }
 
@@ -80,11 +80,12 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
         limited: 0,
         silent: 0,
         stop: None,
-        why: Vec::new(),
+        last_not_met: None,
         settled: false,
     };
     let mut held_first = None;
-    for one in tried.iter().filter(|one| same(one.level, level)) {
+    let of_level = tried.iter().enumerate();
+    for (place, one) in of_level.filter(|(_, one)| same(one.level, level)) {
         match one.evidence {
             Evidence::Met => seen.met += 1,
             Evidence::NotMet => seen.not_met += 1,
@@ -95,7 +96,7 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
             held_first.get_or_insert(one.evidence == Evidence::Met);
         }
         if one.evidence != Evidence::Met {
-            seen.why.clone_from(&one.why);
+            seen.last_not_met = Some(place);
         }
     }
     let stopped = seen.stopped();

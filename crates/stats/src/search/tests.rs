@@ -28,15 +28,7 @@ fn searched(settings: Settings, mut show: impl FnMut(f64, usize) -> Evidence) ->
     let mut search = Search::new(settings).unwrap();
     while let Some(level) = search.next().level() {
         let evidence = show(level, search.tried().len());
-        let why = match evidence {
-            Evidence::Met => Vec::new(),
-            other => vec![format!("{other:?} at {level}")],
-        };
-        search.tell(Tried {
-            level,
-            evidence,
-            why,
-        });
+        search.tell(Tried { level, evidence });
         let most = usize::try_from(settings.trials_at_most).unwrap();
         assert!(search.tried().len() <= most, "more trials than allowed");
     }
@@ -172,7 +164,14 @@ fn the_generator_may_be_the_limit() {
     let search = searched(RATE, show);
     let answer = search.answer();
     assert_eq!(answer.stopped_at, Some(3_100.0));
-    assert_eq!(answer.why, ["InstrumentLimited at 3100"]);
+    let by = answer.stopped_by.map(|place| search.tried()[place]);
+    assert_eq!(
+        by,
+        Some(Tried {
+            level: 3_100.0,
+            evidence: Evidence::InstrumentLimited
+        })
+    );
 }
 
 #[test]
@@ -315,7 +314,6 @@ fn a_search_under_way_has_an_answer_so_far() {
     search.tell(Tried {
         level: 1_000.0,
         evidence: Evidence::Met,
-        why: Vec::new(),
     });
     assert_eq!(
         search.answer().holds,
@@ -402,7 +400,7 @@ proptest! {
         let whole = searched(RATE, up_to(threshold));
         let mut again = Search::new(RATE).unwrap();
         for tried in whole.tried().iter().take(cut) {
-            again.tell(tried.clone());
+            again.tell(*tried);
         }
         let next = whole.tried().get(cut).map(|tried| tried.level);
         prop_assert_eq!(again.next().level(), next);

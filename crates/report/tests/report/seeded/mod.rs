@@ -260,7 +260,7 @@ impl Seeded {
                 let wrong = self.wrong.iter().find(|(cell, _)| *cell == key.cell);
                 let made = trial::Made::of(cell, key, place, wrong.map(|(_, wrong)| *wrong));
                 trial::write(run.begin(key).unwrap(), self, &made.at_level(level));
-                search.tell(waggle_analysis::evidence(folder, key).unwrap());
+                search.tell(waggle_analysis::evidence(folder, key).unwrap().tried());
             }
         }
     }

@@ -1,9 +1,10 @@
-//! Every check of a trial at its limits, from a healthy trial with one thing changed at a time.
+//! Every check of a trial at its limits, in the words in which it is told, from a healthy trial with one thing changed at a time.
 // long: one table of facts and what is found in them, so that each check is seen beside the others.
 
+use waggle_report::wording::findings;
 use waggle_stats::{
-    Counts, Engine, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served, SteadinessTest,
-    SteadyBins, TrialFacts, Verdict, check, verdict_of,
+    Counts, Engine, Finding, Killed, Ledger, LoadCourse, LoadModel, Machine, RunningTotals, Served,
+    SteadinessTest, SteadyBins, TrialFacts, Verdict, check, verdict_of,
 };
 
 const AT_S: [f64; 6] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0];
@@ -76,17 +77,14 @@ fn open() -> TrialFacts<'static> {
 /// The facts must give this verdict, with these reasons, in order; `remark` must be the only remark, or there is none.
 fn expect(facts: &TrialFacts<'_>, verdict: Verdict, reasons: &[&str], remark: Option<&str>) {
     let found = check(facts);
-    let texts: Vec<&str> = found
-        .reasons
-        .iter()
-        .map(|reason| reason.text.as_str())
-        .collect();
+    let texts: Vec<String> = found.reasons.iter().map(findings::reason).collect();
     assert_eq!(texts, reasons);
     assert_eq!(verdict_of(&found.reasons), verdict);
-    assert_eq!(
-        found.remarks.iter().map(String::as_str).collect::<Vec<_>>(),
-        remark.into_iter().collect::<Vec<_>>()
-    );
+    assert_eq!(said(&found.remarks), remark.into_iter().collect::<Vec<_>>());
+}
+
+fn said(remarks: &[Finding]) -> Vec<String> {
+    remarks.iter().map(findings::sentence).collect()
 }
 
 fn valid(facts: &TrialFacts<'_>) {
@@ -195,8 +193,7 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
             ..base
         };
         let found = check(&facts);
-        let remarks: Vec<&str> = found.remarks.iter().map(String::as_str).collect();
-        assert_eq!(remarks, remark.into_iter().collect::<Vec<_>>());
+        assert_eq!(said(&found.remarks), remark.into_iter().collect::<Vec<_>>());
         assert_eq!(found.reasons.len(), usize::from(late));
         let advised = remark.is_some_and(|remark| remark.ends_with("; --keep-awake may help"));
         assert_eq!(found.awake_may_help, advised);
@@ -697,9 +694,16 @@ fn silences() {
     );
 }
 
+fn killed(name: &str) -> Killed {
+    Killed {
+        name: name.to_owned(),
+        at_s: 5.0,
+    }
+}
+
 #[test]
 fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
-    let killed = ["orders-0 was killed at 5 s of the measured phase".to_owned()];
+    let killed = [killed("orders-0")];
     let halved = [
         1e4, 1.01e4, 0.99e4, 1e4, 1e4, 0.51e4, 0.5e4, 0.49e4, 0.5e4, 0.5e4,
     ];
@@ -721,10 +725,10 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
     assert_eq!(found.reasons, []);
     let remarks = [
         "0 of 50 connections open at the least",
-        "steadiness and backlogs were not judged: orders-0 was killed at 5 s of the measured phase",
+        "steadiness and backlogs were not judged: orders-0 was killed at 5.00 s of the measured phase",
         "no request succeeded for 2 s of 10 s, from 5 s of the measured phase on, while answers were waited for",
     ];
-    assert_eq!(found.remarks, remarks);
+    assert_eq!(said(&found.remarks), remarks);
     // What it lost is a finding as ever.
     let lost = TrialFacts {
         ledger: Some(Ledger {
@@ -755,7 +759,7 @@ fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
     assert_eq!(staged.reasons, []);
     assert_eq!(staged.steadiness, SteadinessTest::StagedLoad);
     assert_eq!(
-        staged.remarks,
+        said(&staged.remarks),
         ["steadiness was not tested: the load changes by its stages"]
     );
     let constant = of(LoadCourse::Constant);
@@ -779,7 +783,7 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
         asked: &asked,
         done: &done,
     };
-    let of = |disturbances: &[String]| {
+    let of = |disturbances: &[Killed]| {
         check(&TrialFacts {
             delivery: totals,
             answers: totals,
@@ -794,11 +798,10 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
             .iter()
             .all(|reason| reason.verdict == Verdict::Overloaded)
     );
-    let killed = of(&["store-0 was killed at 5 s of the measured phase".to_owned()]);
+    let killed = of(&[killed("store-0")]);
     assert_eq!(killed.reasons, []);
-    let remark =
-        "steadiness and backlogs were not judged: store-0 was killed at 5 s of the measured phase";
-    assert_eq!(killed.remarks, [remark]);
+    let remark = "steadiness and backlogs were not judged: store-0 was killed at 5.00 s of the measured phase";
+    assert_eq!(said(&killed.remarks), [remark]);
 }
 
 /// One connection and 400 ms an answer: gaps of a second and more are how it works.

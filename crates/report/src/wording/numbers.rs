@@ -1,7 +1,8 @@
 //! Numbers as a reader wants them in a sentence.
 
 /// `12,300`.
-pub(crate) fn count(value: impl Into<u128>) -> String {
+#[must_use]
+pub fn count(value: impl Into<u128>) -> String {
     let digits = value.into().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -14,7 +15,8 @@ pub(crate) fn count(value: impl Into<u128>) -> String {
 }
 
 /// Three digits, grouped from 1,000 on: `12,300`, `63.9`, `0.00512`.
-pub(crate) fn number(value: f64) -> String {
+#[must_use]
+pub fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
         return "unknown".into();
@@ -39,7 +41,8 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// Microseconds in the unit that fits: `850 µs`, `5.2 ms`, `1.25 s`.
-pub(crate) fn time_us(us: f64) -> String {
+#[must_use]
+pub fn time_us(us: f64) -> String {
     match us.abs() {
         size if size < 1e3 => format!("{} µs", number(us)),
         size if size < 1e6 => format!("{} ms", number(us / 1e3)),
@@ -48,7 +51,8 @@ pub(crate) fn time_us(us: f64) -> String {
 }
 
 /// A share of 1: `27 %`, `3.5 %`, and finer just below the whole: `98.96 %`.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent.abs() {
         size if (98.5..100.0).contains(&size) => format!("{percent:.2}"),

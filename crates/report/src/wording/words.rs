@@ -3,7 +3,7 @@
 use waggle_results::PhaseName;
 use waggle_stats::{Evidence, Verdict};
 
-use crate::Counted;
+use waggle_analysis::Counted;
 
 /// The verdict as it is shown.
 #[must_use]
@@ -25,12 +25,6 @@ pub fn meaning(verdict: Verdict) -> &'static str {
         Verdict::Inconsistent => "the account does not add up",
         Verdict::Failed => "the trial did not come to its end",
     }
-}
-
-/// Whether a number under this verdict counts.
-#[must_use]
-pub fn may_be_believed(verdict: Verdict) -> bool {
-    verdict.counts_for_thresholds()
 }
 
 /// What a trial of a search showed.

@@ -35,7 +35,8 @@ pub enum Unit {
 
 impl Unit {
     /// That of a metric.
-    pub(crate) fn of(unit: waggle_metrics::Unit) -> Self {
+    #[must_use]
+    pub fn of(unit: waggle_metrics::Unit) -> Self {
         use waggle_metrics::Unit;
         match unit {
             Unit::Time => Self::Time,
