@@ -231,16 +231,13 @@ fn schedule(info: &RunInfo) -> String {
         (None, 1) => format!("1 repetition {on}"),
         (None, repeat) => format!("{repeat} repetitions {on}"),
     };
+    let at_most = text::set_time_s(schedule.warm_up_at_most_s);
     let warm_up = match schedule.warm_up_until {
-        WarmUpUntil::Steady => format!(
-            "until steady, at most {}",
-            text::set_time_s(schedule.warm_up_at_most_s)
-        ),
-        WarmUpUntil::Time | WarmUpUntil::Requests => text::set_time_s(schedule.warm_up_at_most_s),
-    };
-    let warm_up = match schedule.warm_up_requests {
-        Some(requests) => format!("{} requests, at most {warm_up}", text::count(requests)),
-        None => warm_up,
+        WarmUpUntil::Steady => format!("until steady, at most {at_most}"),
+        WarmUpUntil::Time => at_most,
+        WarmUpUntil::Requests(requests) => {
+            format!("{} requests, at most {at_most}", text::count(requests))
+        }
     };
     let measured = match schedule.measure_requests {
         Some(requests) => format!(

@@ -56,17 +56,6 @@ pub enum TrialOrder {
     AsListed,
 }
 
-/// What ends the warm-up before its time is up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WarmUpUntil {
-    Steady,
-    /// Nothing.
-    Time,
-    /// The answers to a number of requests. Since format 5.
-    Requests,
-}
-
 /// How often the system is started anew.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -30,6 +30,7 @@ mod read;
 mod run;
 mod text;
 mod trial;
+mod warm_up;
 mod writer;
 
 pub use calibration::{CalibratedShape, CalibrationFile};
@@ -39,7 +40,7 @@ pub use folder::RunFolder;
 pub use hlog::{
     HistogramLog, HistogramLogWriter, LoggedHistogram, MAX_LINES as HLOG_MAX_LINES, read_histograms,
 };
-pub use kinds::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder, WarmUpUntil};
+pub use kinds::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder};
 pub use on_the_way::PlaceLogs;
 pub use parallel::parallel_map;
 pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms};
@@ -58,6 +59,7 @@ pub use trial::{
     SessionCounts, SessionsInfo, StageInfo, StepCounts, StepInfo, StopNumber, StoppedInfo,
     TrialEnd, TrialInfo, WatchRow,
 };
+pub use warm_up::WarmUpUntil;
 pub use writer::{IntervalHistograms, LoadStart, StepHistograms, TrialWriter};
 
 /// The version of the folder's layout and of every file in it. A reader refuses a newer one and reads all older ones:

@@ -240,6 +240,7 @@ impl RunInfo {
 pub struct ScheduleInfo {
     pub repeat: u32,
     pub order: TrialOrder,
+    #[serde(flatten)]
     pub warm_up_until: WarmUpUntil,
     pub warm_up_at_most_s: f64,
     /// With `measure_requests` the longest that it may take.
@@ -247,9 +248,6 @@ pub struct ScheduleInfo {
     /// The requests after which the measured phase ends, in the first cell; `None`: when its time is up. Since format 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure_requests: Option<u64>,
-    /// The requests after which the warm-up ends, likewise. Since format 5.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm_up_requests: Option<u64>,
     pub drain_at_most_s: f64,
     pub interval_s: f64,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, that is not yet `noisy`.

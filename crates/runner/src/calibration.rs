@@ -11,11 +11,11 @@ use waggle_study::{self as study, Cell, Study};
 
 use crate::{
     Event,
+    clock::now_utc,
     cpus::Shares,
     events::{Events, Shutdown},
     job::{self, Parts},
     records::RecordFiles,
-    trial::now_utc,
 };
 
 /// Stands in the requests where the address of the system will stand.

@@ -71,3 +71,10 @@ impl Clock {
         }
     }
 }
+
+/// The time of day, as RFC 3339 writes it, to the second.
+pub(crate) fn now_utc() -> String {
+    jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
+}

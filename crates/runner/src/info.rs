@@ -11,7 +11,7 @@ use waggle_study::{
     Threshold, ThresholdOp, WarmUpUntil,
 };
 
-use crate::{records::RecordFiles, request::RunRequest, trial::now_utc};
+use crate::{clock::now_utc, records::RecordFiles, request::RunRequest};
 
 /// What had to be found out on the machine.
 #[derive(Debug)]
@@ -154,15 +154,11 @@ pub(crate) fn schedule(study: &Study, first: &Cell) -> ScheduleInfo {
         warm_up_until: match schedule.warm_up_until {
             WarmUpUntil::Steady => results::WarmUpUntil::Steady,
             WarmUpUntil::Time => results::WarmUpUntil::Time,
-            WarmUpUntil::Requests(_) => results::WarmUpUntil::Requests,
+            WarmUpUntil::Requests(requests) => results::WarmUpUntil::Requests(requests),
         },
         warm_up_at_most_s: schedule.warm_up_at_most.as_secs_f64(),
         measure_s: schedule.measure.as_secs_f64(),
         measure_requests: schedule.requests,
-        warm_up_requests: match schedule.warm_up_until {
-            WarmUpUntil::Requests(requests) => Some(requests),
-            WarmUpUntil::Steady | WarmUpUntil::Time => None,
-        },
         drain_at_most_s: schedule.drain_at_most.as_secs_f64(),
         interval_s: first.measure.interval.as_secs_f64(),
         noisy_above: study.noisy_above,

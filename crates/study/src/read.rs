@@ -40,7 +40,7 @@ pub enum Named {
 /// The mistakes in the text, as far as they show without the system.
 pub fn system_of(study: &Source) -> Result<Named, Mistakes> {
     let mut examined = Examined::default();
-    examined.read(study, None, None);
+    examined.read(study, Beside::default());
     match (examined.system, examined.server) {
         (_, Some(server)) => Ok(Named::Server(Box::new(server))),
         (Some((name, _)), None) => Ok(Named::System(name)),
@@ -52,7 +52,7 @@ pub fn system_of(study: &Source) -> Result<Named, Mistakes> {
 #[must_use]
 pub fn unknown_system(study: &Source, known: &[String]) -> Mistakes {
     let mut examined = Examined::default();
-    examined.read(study, None, None);
+    examined.read(study, Beside::default());
     if let Some((name, place)) = examined.system {
         let names = || known.iter().map(String::as_str);
         let finding = Finding::new(place, format!("there is no system {name:?}"))
@@ -114,7 +114,11 @@ pub fn read_study_and_files(
 ) -> Result<Study, Mistakes> {
     let shelf = Shelf::new(source, files);
     let mut examined = Examined::default();
-    examined.read(source, Some(system), Some(&shelf));
+    let beside = Beside {
+        system: Some(system),
+        shelf: Some(&shelf),
+    };
+    examined.read(source, beside);
     let (findings, cells) = (examined.findings, examined.cells);
     examined
         .study
@@ -180,14 +184,36 @@ struct Examined {
     server: Option<System>,
 }
 
+/// What a study is read against; nothing of it is needed for what shows without.
+#[derive(Clone, Copy, Default)]
+struct Beside<'a> {
+    system: Option<&'a System>,
+    shelf: Option<&'a Shelf<'a>>,
+}
+
+/// One of the study's cells.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    /// Counted from 1.
+    number: u32,
+    levels: &'a Levels,
+}
+
+/// What holds for all cells.
+#[derive(Clone, Copy)]
+struct Whole<'a> {
+    system: Option<&'a System>,
+    cells: &'a [Levels],
+}
+
 impl Examined {
     /// Without a system only what shows without one is looked at, without a shelf no file that is named.
-    fn read(&mut self, source: &Source, system: Option<&System>, shelf: Option<&Shelf<'_>>) {
+    fn read(&mut self, source: &Source, beside: Beside<'_>) {
         let mut found = Vec::new();
         match parse(&source.text, &mut found) {
             Ok(mut root) => {
-                let scenario = include_scenario(&mut root, shelf, &mut found);
-                self.examine(&root, (system, shelf), &mut found);
+                let scenario = include_scenario(&mut root, beside.shelf, &mut found);
+                self.examine(&root, beside, &mut found);
                 self.study = self.study.take().map(|study| Study {
                     scenario_file: scenario,
                     ..study
@@ -201,7 +227,7 @@ impl Examined {
     fn examine(
         &mut self,
         root: &Node,
-        (system, shelf): (Option<&System>, Option<&Shelf<'_>>),
+        Beside { system, shelf }: Beside<'_>,
         found: &mut Vec<Finding>,
     ) {
         let Cells {
@@ -231,9 +257,13 @@ impl Examined {
             let raw = read_raw::<raw::Study>(&tree, &mut in_cell);
             let mut checker = Checker::with_files(&tree, shelf);
             if let Some(mut raw) = raw {
-                checked.extend(cell(&mut checker, &mut raw, (number, levels), system));
+                checked.extend(cell(&mut checker, &mut raw, Row { number, levels }, system));
                 if number == 1 {
-                    self.examine_whole(&mut checker, &raw, (system, &cells));
+                    let whole = Whole {
+                        system,
+                        cells: &cells,
+                    };
+                    self.examine_whole(&mut checker, &raw, whole);
                     first = raw.system.map(|raw| (tree.clone(), raw));
                 }
             }
@@ -291,7 +321,7 @@ impl Examined {
         &mut self,
         checker: &mut Checker<'_>,
         raw: &raw::Study,
-        (system, cells): (Option<&System>, &[Levels]),
+        Whole { system, cells }: Whole<'_>,
     ) {
         let mut own = checker.anew();
         self.study = check::whole(&mut own, raw, system, cells);
@@ -350,7 +380,7 @@ fn without_cells(root: &Node) -> Node {
 fn cell(
     checker: &mut Checker<'_>,
     raw: &mut raw::Study,
-    (number, levels): (u32, &Levels),
+    Row { number, levels }: Row<'_>,
     system: Option<&System>,
 ) -> Option<Cell> {
     let set = raw.system.as_ref().and_then(|system| system.set.as_ref());
@@ -378,7 +408,7 @@ fn cell(
         .and_then(|load| Carries::of_request(checker, load));
     let mut what = load
         .as_mut()
-        .and_then(|load| what(checker, load, (system, model.as_ref())));
+        .and_then(|load| what(checker, load, system, model.as_ref()));
     if let Some(load) = &load {
         check::put_keep_alive(checker, load, what.as_mut());
     }
@@ -436,7 +466,8 @@ fn without_places(levels: &Levels) -> Vec<(String, Level)> {
 fn what(
     checker: &mut Checker<'_>,
     load: &mut raw::Load,
-    (system, model): (Option<&System>, Option<&LoadModel>),
+    system: Option<&System>,
+    model: Option<&LoadModel>,
 ) -> Option<(What, String)> {
     const PATH: [&str; 2] = ["load", "scenario"];
     match (load.request.take(), load.scenario.take()) {

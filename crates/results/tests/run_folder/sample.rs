@@ -60,7 +60,6 @@ pub(crate) fn run_info() -> RunInfo {
             warm_up_at_most_s: 2.0,
             measure_s: 1.0,
             measure_requests: None,
-            warm_up_requests: None,
             drain_at_most_s: 10.0,
             interval_s: INTERVAL_S,
             noisy_above: 0.1,

@@ -63,7 +63,8 @@ pub(crate) struct Delivery<'a, N> {
 impl<'a, N: Line> Delivery<'a, N> {
     pub(crate) fn new(
         following: &Following<'a>,
-        (place, restarts): (Place, &Restarts),
+        place: Place,
+        restarts: &Restarts,
         follower: Follower<N>,
     ) -> Self {
         Self {

@@ -19,7 +19,7 @@ use crate::{
     driver::{Driver, Failure},
     events::Events,
     probe::Window,
-    trial::{SPARE, phases::Cut},
+    trial::phases::{Cut, SPARE},
 };
 
 /// A kill that is later than this was not the one that was asked for.
@@ -66,13 +66,16 @@ pub(crate) fn beyond_measure(cell: &Cell) -> Duration {
     })
 }
 
+/// The time axis of the trial, and its measured phase once that is known.
+#[derive(Debug)]
+pub(crate) struct Axis {
+    pub(crate) clock: Clock,
+    pub(crate) window: watch::Receiver<Option<Window>>,
+}
+
 impl<'a> Disturbing<'a> {
-    pub(crate) fn new(
-        cell: &'a Cell,
-        (clock, window): (Clock, watch::Receiver<Option<Window>>),
-        events: &'a Events,
-        restarts: Restarts,
-    ) -> Self {
+    pub(crate) fn new(cell: &'a Cell, axis: Axis, events: &'a Events, restarts: Restarts) -> Self {
+        let Axis { clock, window } = axis;
         Self {
             asked: &cell.disturbances,
             ready_at_most: cell.schedule.ready_at_most,

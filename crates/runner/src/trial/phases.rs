@@ -11,6 +11,8 @@ use crate::{
     events::{Events, Shutdown},
 };
 
+/// What a phase whose end is known may take beyond it before something must be wrong.
+pub(crate) const SPARE: Duration = Duration::from_secs(15);
 /// The supervisor waits a second for a component's last words before it tells of its end; who asked the component knows sooner.
 const DEATH_TOLD_WITHIN: Duration = Duration::from_millis(1_500);
 

@@ -10,6 +10,7 @@ use waggle_results::{
 use waggle_study::{Cell, LoadModel, LoadStage};
 
 use crate::{
+    clock,
     clock::Clock,
     counts::{Carried, as_f64, session_counts, step_counts},
     cpu_time::{CpuClocks, Ticks},
@@ -69,7 +70,7 @@ impl Report {
             key,
             position,
             level: None,
-            started_utc: now_utc(),
+            started_utc: clock::now_utc(),
             end: TrialEnd::Completed,
             load: None,
             warm_up_steady: None,
@@ -342,11 +343,4 @@ impl Report {
             stopped: self.stopped,
         }
     }
-}
-
-/// RFC 3339, to the second.
-pub(crate) fn now_utc() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
 }

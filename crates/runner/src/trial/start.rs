@@ -18,12 +18,12 @@ use crate::{
     trial::{
         Means, Order,
         delivery::{Delivery, Place},
-        disturbing::{Disturbing, Restarts},
+        disturbing::{Axis, Disturbing, Restarts},
         phases::Cut,
         places::endpoints,
         stop_watch::StopWatch,
         under_load::{Progress, UnderLoad},
-        watches::Watches,
+        watches::{Sampling, Watches},
         way::Trial,
     },
     web::Web,
@@ -95,9 +95,17 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
         let following = following(probe, asked);
         let addresses = means.driver.addresses(&probe.component, &probe.port);
         let follower = Follower::new(&following, &addresses, |address| means.web.line(address))?;
-        deliveries.push(Delivery::new(&following, (place, &restarts), follower));
+        deliveries.push(Delivery::new(&following, place, &restarts, follower));
     }
-    let disturbing = Disturbing::new(cell, (clock, window_known), trial.events, restarts);
+    let disturbing = Disturbing::new(
+        cell,
+        Axis {
+            clock,
+            window: window_known,
+        },
+        trial.events,
+        restarts,
+    );
     Ok(Started {
         load: under_load(trial, started, window),
         deliveries,
@@ -135,7 +143,10 @@ fn watches<D: Driver, L: Load, W: Web>(
 ) -> Watches<W::Line> {
     Watches::new(
         order.system,
-        (order.cell.measure.resources, clock),
+        Sampling {
+            period: order.cell.measure.resources,
+            clock,
+        },
         |watch| means.driver.addresses(&watch.component, &watch.port),
         |address| means.web.line(address),
     )

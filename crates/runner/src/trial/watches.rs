@@ -29,10 +29,17 @@ struct Watched<N> {
     last_problem: String,
 }
 
+/// How often a number is read, and on which time axis.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sampling {
+    pub(crate) period: Duration,
+    pub(crate) clock: Clock,
+}
+
 impl<N: Line> Watches<N> {
     pub(crate) fn new(
         system: &System,
-        (period, clock): (Duration, Clock),
+        Sampling { period, clock }: Sampling,
         addresses: impl Fn(&Watch) -> Vec<SocketAddr>,
         line: impl Fn(SocketAddr) -> N,
     ) -> Self {

@@ -21,10 +21,10 @@ use crate::{
     job,
     load::{Load, LoadError, LoadRun},
     trial::{
-        Means, Order, SPARE,
+        Means, Order,
         delivery::{Delivery, DrainTimes, Sent},
         disturbing::{self, Disturbing},
-        phases::{Allowed, Cut, Phases, Stop},
+        phases::{Allowed, Cut, Phases, SPARE, Stop},
         rehearsal,
         report::Report,
         resources::Sampler,

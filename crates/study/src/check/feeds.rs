@@ -1,6 +1,6 @@
 //! Feeds: rows from a file or from the study itself.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use super::path::Path;
 use crate::{
@@ -183,25 +183,4 @@ fn from_rows(
         }
     }
     fine.then(|| Arc::new(table))
-}
-
-/// Reports the feeds that no variable names; `used_in` is where one could.
-pub(crate) fn refuse_unused(
-    checker: &mut Checker<'_>,
-    feeds: &[NamedFeed],
-    used: &HashSet<String>,
-    (path, used_in): (&Path, &str),
-) {
-    for (place, feed) in feeds.iter().enumerate() {
-        if !feed.name.is_empty() && !used.contains(&feed.name) {
-            let what = format!("feed {} is used nowhere", feed.name);
-            let columns = feed.table.as_ref().map(|table| &table.columns[..]);
-            let column = columns
-                .and_then(<[_]>::first)
-                .map_or("column", String::as_str);
-            let expected = format!("{{{{{}.{column}}}}} in {used_in}", feed.name);
-            let here = path.to("feeds").at(place).to("name");
-            checker.report(Finding::new(checker.at(&here.steps()), what).expected(expected));
-        }
-    }
 }

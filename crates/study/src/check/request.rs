@@ -7,7 +7,7 @@ use waggle_units::format_size;
 
 use super::{
     Checker, OWN_HEADERS_BUT_HOST,
-    feeds::{self, NamedFeed, refuse_unused},
+    feeds::{self, NamedFeed},
     path::Path,
     shown,
     variables::{Known, Named, Variables, Written},
@@ -105,10 +105,6 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
     let feeds = feeds::feeds(checker, given, &path, None);
     refuse_orders(checker, &feeds, &path);
     let mut variables = Variables::new(&feeds, Named::Nothing);
-    let mut check = |text: &str, here: &Path| {
-        let written = Written { text, path: here };
-        variables.template(checker, written, &Known::default())
-    };
     let targets = raw.method.paths().into_iter();
     let targets = targets.map(|(key, text)| (path.to(key), text));
     let headers = raw.headers.iter().flatten();
@@ -118,16 +114,12 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
     let mut fine = true;
     for (here, text) in targets.chain(headers).chain(body) {
         is_template |= text.contains("{{");
-        fine &= check(text, &here).is_some();
+        let written = Written { text, path: &here };
+        let fixed = variables.template(checker, written, &Known::default());
+        fine &= fixed.is_some();
     }
-    let used = variables.feeds_used;
+    variables.refuse_unused(checker, &path);
     refuse_stamps(checker, raw);
-    refuse_unused(
-        checker,
-        &feeds,
-        &used,
-        (&path, "the path, a header or the body"),
-    );
     let feeds: Option<Vec<_>> = feeds.into_iter().map(NamedFeed::whole).collect();
     let feeds = feeds.filter(|_| fine)?;
     Some(match is_template {

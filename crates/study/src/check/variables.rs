@@ -53,7 +53,7 @@ pub(crate) enum Named {
 pub(crate) struct Variables<'a> {
     feeds: &'a [NamedFeed],
     named: Named,
-    pub(crate) feeds_used: HashSet<String>,
+    feeds_used: HashSet<String>,
 }
 
 /// A text, or a name in it, and where it is written.
@@ -69,6 +69,26 @@ impl<'a> Variables<'a> {
             feeds,
             named,
             feeds_used: HashSet::new(),
+        }
+    }
+
+    /// Reports the feeds below `path` that no text names, once all texts were looked at.
+    pub(crate) fn refuse_unused(&self, checker: &mut Checker<'_>, path: &Path) {
+        let place = match self.named {
+            Named::Captures => "a step",
+            Named::Nothing => "the path, a header or the body",
+        };
+        for (number, feed) in self.feeds.iter().enumerate() {
+            if !feed.name.is_empty() && !self.feeds_used.contains(&feed.name) {
+                let what = format!("feed {} is used nowhere", feed.name);
+                let columns = feed.table.as_ref().map(|table| &table.columns[..]);
+                let column = columns
+                    .and_then(<[_]>::first)
+                    .map_or("column", String::as_str);
+                let expected = format!("{{{{{}.{column}}}}} in {place}", feed.name);
+                let here = path.to("feeds").at(number).to("name");
+                checker.report(Finding::new(checker.at(&here.steps()), what).expected(expected));
+            }
         }
     }
 

@@ -364,7 +364,6 @@ impl Seeded {
                 warm_up_at_most_s: 2.0,
                 measure_s: 3.0,
                 measure_requests: None,
-                warm_up_requests: None,
                 drain_at_most_s: 10.0,
                 interval_s: 0.25,
                 noisy_above: 0.2,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::{
     Checker,
-    feeds::{self, NamedFeed, refuse_unused},
+    feeds::{self, NamedFeed},
     path::Path,
     request::RESERVED_NAMES,
     variables::{Known, Named, Variables},
@@ -56,8 +56,8 @@ pub(crate) fn scenario(
         requests: HashMap::new(),
     };
     let checked = flows.all(raw.flows?, &path.to("flows"));
-    let (steps, used) = (flows.steps, flows.variables.feeds_used);
-    refuse_unused(checker, &feeds, &used, (&path, "a step"));
+    flows.variables.refuse_unused(flows.checker, &path);
+    let steps = flows.steps;
     if steps.len() > MAX_STEPS {
         let what = format!("the scenario has {} steps", steps.len());
         let place = checker.key(&path.to("flows").steps());

@@ -1,0 +1,91 @@
+//! What ends the warm-up, as one value; on disk it is a word and, where that is `requests`, their number beside it.
+
+use serde::{Deserialize, Serialize};
+
+/// What ends the warm-up before its time is up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub enum WarmUpUntil {
+    Steady,
+    /// Nothing.
+    Time,
+    /// The answers to so many requests. Since format 5.
+    Requests(u64),
+}
+
+/// Its two keys in `run.json`.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    warm_up_until: Word,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warm_up_requests: Option<u64>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Steady,
+    Time,
+    Requests,
+}
+
+/// The two keys contradict each other.
+#[derive(Debug, thiserror::Error)]
+#[error("warm_up_requests is there if and only if warm_up_until is \"requests\"")]
+struct Contradiction;
+
+impl TryFrom<Written> for WarmUpUntil {
+    type Error = Contradiction;
+
+    fn try_from(written: Written) -> Result<Self, Contradiction> {
+        match (written.warm_up_until, written.warm_up_requests) {
+            (Word::Steady, None) => Ok(Self::Steady),
+            (Word::Time, None) => Ok(Self::Time),
+            (Word::Requests, Some(requests)) => Ok(Self::Requests(requests)),
+            (Word::Steady | Word::Time, Some(_)) | (Word::Requests, None) => Err(Contradiction),
+        }
+    }
+}
+
+impl From<WarmUpUntil> for Written {
+    fn from(until: WarmUpUntil) -> Self {
+        let (warm_up_until, warm_up_requests) = match until {
+            WarmUpUntil::Steady => (Word::Steady, None),
+            WarmUpUntil::Time => (Word::Time, None),
+            WarmUpUntil::Requests(requests) => (Word::Requests, Some(requests)),
+        };
+        Self {
+            warm_up_until,
+            warm_up_requests,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WarmUpUntil;
+
+    #[test]
+    fn it_is_a_word_and_a_number() {
+        let check = |until: WarmUpUntil, json: &str| {
+            assert_eq!(serde_json::to_string(&until).unwrap(), json);
+            assert_eq!(serde_json::from_str::<WarmUpUntil>(json).unwrap(), until);
+        };
+        check(WarmUpUntil::Steady, r#"{"warm_up_until":"steady"}"#);
+        check(WarmUpUntil::Time, r#"{"warm_up_until":"time"}"#);
+        check(
+            WarmUpUntil::Requests(7),
+            r#"{"warm_up_until":"requests","warm_up_requests":7}"#,
+        );
+        for wrong in [
+            r#"{"warm_up_until":"requests"}"#,
+            r#"{"warm_up_until":"steady","warm_up_requests":7}"#,
+            r#"{"warm_up_until":"soon"}"#,
+        ] {
+            assert!(
+                serde_json::from_str::<WarmUpUntil>(wrong).is_err(),
+                "{wrong}"
+            );
+        }
+    }
+}
