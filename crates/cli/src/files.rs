@@ -178,3 +178,21 @@ fn is_stamp(text: &str) -> bool {
     let stamp = text.split_once('-').map_or(text, |(stamp, _)| stamp);
     stamp.len() == 16 && stamp.ends_with('Z') && stamp.as_bytes()[8] == b'T'
 }
+
+/// `RUNS/STUDY-UTCTIME`, with a counter where two start in the same second.
+pub(crate) fn new_run(runs: &Path, study: &str) -> Result<PathBuf> {
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let name = format!("{study}-{stamp}");
+    let names =
+        std::iter::once(name.clone()).chain((2..100).map(|count| format!("{name}-{count}")));
+    match names
+        .map(|name| runs.join(name))
+        .find(|folder| !folder.exists())
+    {
+        Some(folder) => Ok(folder),
+        None => bail!(
+            "{} has a hundred runs of this second already",
+            runs.display()
+        ),
+    }
+}

@@ -16,7 +16,7 @@ type End = Box<dyn Fn() + Send>;
 pub(crate) struct Interrupts {
     count: Arc<AtomicU32>,
     running: Arc<Mutex<Option<End>>>,
-    at_the_third: fn(),
+    at_the_third: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl std::fmt::Debug for Interrupts {
@@ -29,11 +29,11 @@ impl std::fmt::Debug for Interrupts {
 
 impl Interrupts {
     /// `at_the_third`: what the third wish does, beside what each one does.
-    pub(crate) fn new(at_the_third: fn()) -> Self {
+    pub(crate) fn new(at_the_third: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             count: Arc::default(),
             running: Arc::default(),
-            at_the_third,
+            at_the_third: Arc::new(at_the_third),
         }
     }
 

@@ -43,7 +43,7 @@ pub use hlog::{
 pub use kinds::{Comparison, FeedOrder, Fresh, LevelKind, LoadModel, TrialOrder};
 pub use on_the_way::PlaceLogs;
 pub use parallel::parallel_map;
-pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms};
+pub use read::{Limits, Run, StepLogs, StepTimes, Trial, TrialHistograms, trial_info};
 pub use run::{
     CellInfo, ComponentInfo, FeedInfo, FindInfo, FirstInfo, FlowInfo, Host, NamedText,
     PublishedColumnInfo, PublishedInfo, PublishedRowInfo, RecoveryInfo, RunInfo, ScenarioInfo,

@@ -210,6 +210,16 @@ fn run_info_within(path: &Path, limits: Limits) -> Result<RunInfo, ReadError> {
     text::read_run_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))
 }
 
+/// What is said of one trial, without its series; `None`: it has no result.
+///
+/// # Errors
+/// Where the folder is no run, is of a newer format, or a file is damaged.
+pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadError> {
+    let folders = trial_folders(path, &run_info(path)?, Limits::default())?;
+    let mut trials = folders.into_iter().map(|(_, trial)| trial);
+    Ok(trials.find(|trial| trial.key == key))
+}
+
 pub(crate) fn finished(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
     let folders = trial_folders(path, info, Limits::default())?;
     Ok(folders.into_iter().map(|(_, trial)| trial.key).collect())
@@ -238,7 +248,7 @@ fn trial_folders(
         }
     }
     let found = parallel_map(&folders, |(folder, name)| {
-        Ok(trial_info(info, folder, name, limits)?.map(|trial| (folder.clone(), trial)))
+        Ok(trial_in(info, folder, name, limits)?.map(|trial| (folder.clone(), trial)))
     });
     let found = found.into_iter().collect::<Result<Vec<_>, ReadError>>()?;
     let mut found: Vec<(PathBuf, TrialInfo)> = found.into_iter().flatten().collect();
@@ -247,7 +257,7 @@ fn trial_folders(
 }
 
 /// `None` where the trial has no result.
-fn trial_info(
+fn trial_in(
     info: &RunInfo,
     folder: &Path,
     name: &str,

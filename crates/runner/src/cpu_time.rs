@@ -10,27 +10,26 @@ use crate::proc;
 
 /// CPUs whose time is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CpuClocks {
+pub(crate) struct CpuClocks {
     /// Empty: every CPU of the machine.
-    pub cpus: Vec<usize>,
+    pub(crate) cpus: Vec<usize>,
     /// The process whose loops keep them awake.
-    pub loops: Option<u32>,
+    pub(crate) loops: Option<u32>,
 }
 
 /// Running totals over CPUs, in the kernel's ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ticks {
-    pub all: u64,
+pub(crate) struct Ticks {
+    pub(crate) all: u64,
     /// Without work, or with nothing but a loop.
-    pub idle: u64,
+    pub(crate) idle: u64,
     /// Taken by the machine's host from CPUs that had something to do.
-    pub stolen: u64,
+    pub(crate) stolen: u64,
 }
 
 impl CpuClocks {
     /// `None` where `/proc` does not tell.
-    #[must_use]
-    pub fn read(&self) -> Option<Ticks> {
+    pub(crate) fn read(&self) -> Option<Ticks> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let ticks = Ticks::of(&text, &self.cpus)?;
         let of_loops = self.loops.and_then(proc::alone);
@@ -38,8 +37,7 @@ impl CpuClocks {
     }
 
     /// False where loops were started and have ended.
-    #[must_use]
-    pub fn loops_run(&self) -> bool {
+    pub(crate) fn loops_run(&self) -> bool {
         self.loops.is_none_or(proc::runs)
     }
 }
@@ -84,8 +82,7 @@ impl Ticks {
     }
 
     /// Shares of the time since an earlier reading; `None` where none has gone by.
-    #[must_use]
-    pub fn since(self, before: Self) -> Option<MachineInfo> {
+    pub(crate) fn since(self, before: Self) -> Option<MachineInfo> {
         let all = self.all.saturating_sub(before.all);
         let stolen = self.stolen.saturating_sub(before.stolen).min(all);
         // A loop's time is known more finely than a CPU's, and may have what was stolen in it.

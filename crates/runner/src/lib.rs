@@ -4,14 +4,14 @@
 //! what it saw through `results`, and a search asks `waggle_analysis::evidence` what a trial on disk shows. Prints
 //! nothing: it says what happens by [`Event`]s.
 //!
-//! Public modules are what a load without a study needs too: the bytes of requests, counts as rows, CPUs, the host.
+//! Public modules are who follows a run needs too: counts as rows, CPUs, the host.
 
 mod awake;
 mod calibration;
 mod chance;
 mod clock;
 pub mod counts;
-pub mod cpu_time;
+mod cpu_time;
 pub mod cpus;
 mod driver;
 mod engine;
@@ -23,7 +23,7 @@ mod info;
 mod job;
 mod ledger;
 mod load;
-pub mod message;
+mod message;
 mod named_files;
 mod placeholder;
 mod probe;
@@ -46,7 +46,7 @@ mod web;
 #[cfg(test)]
 mod tests;
 
-pub use awake::{Awake, AwakeError, keep_awake};
+pub use awake::{AwakeError, keep_awake};
 pub use driver::ProgramError;
 pub use event::Event;
 pub use info::level_kind;

@@ -3,13 +3,6 @@
 use waggle_load::{Filled, Place, Prepared, Slot, Stamp, Template, Value};
 use waggle_study::{RecordsFormat, Request, Texts};
 
-/// A request that is the same each time, with a body that need not be text, whatever `request.body` says; `host` is the Host of
-/// its head.
-#[must_use]
-pub fn plain(request: &Request, host: &str, body: &[u8]) -> Prepared {
-    Message::new(request, host).bytes(body)
-}
-
 /// A request whose texts are cut at their variables.
 #[derive(Debug)]
 pub(crate) struct Message<'r> {
@@ -40,11 +33,6 @@ impl<'r> Message<'r> {
                 .map(|(name, value)| (name.as_str(), template(request, value)))
                 .collect(),
         }
-    }
-
-    /// One with a body that has no variables, where the rest has none either.
-    fn bytes(&self, body: &[u8]) -> Prepared {
-        self.with_bytes(body, &|_| None)
     }
 
     /// One with a body that is the same each time; `value` is what stands for a variable of the rest.
@@ -196,7 +184,7 @@ mod tests {
     use waggle_record::{Format, Precision};
     use waggle_study::{Body, BodyExpect, Expect, Request, Texts};
 
-    use super::{Message, plain};
+    use super::Message;
 
     fn request(method: &str, headers: &[(&str, &str)]) -> Request {
         let header = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -218,7 +206,8 @@ mod tests {
 
     #[track_caller]
     fn check(method: &str, headers: &[(&str, &str)], body: &str, expected: &str) {
-        let prepared = plain(&request(method, headers), "h:1", body.as_bytes());
+        let request = request(method, headers);
+        let prepared = Message::new(&request, "h:1").with_bytes(body.as_bytes(), &|_| None);
         assert_eq!(String::from_utf8(prepared.bytes).unwrap(), expected);
         assert_eq!((prepared.records, prepared.is_head), (0, method == "HEAD"));
     }

@@ -38,6 +38,29 @@ pub(super) fn fit(found: &mut Found) {
     });
 }
 
+/// Whether requests by this method carry no body here.
+pub(crate) fn is_reading(method: &str) -> bool {
+    READING.contains(&method)
+}
+
+/// A call that a study can have, in place of one that it cannot.
+pub(super) fn nearest(call: Call) -> Call {
+    let method = match METHODS.contains(&&*call.method) {
+        true => call.method.clone(),
+        false if call.body.is_some() => "POST".to_owned(),
+        false => "GET".to_owned(),
+    };
+    let body = call
+        .body
+        .filter(|body| !is_reading(&method) && body.len() <= BODY_MAX_BYTES);
+    Call {
+        path: in_ascii(&call.path),
+        method,
+        body,
+        ..call
+    }
+}
+
 fn headers(call: &mut Call, left_out: &mut Vec<String>) {
     let name = &call.name;
     call.headers.retain(|(field, value)| {

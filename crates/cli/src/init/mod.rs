@@ -32,7 +32,10 @@ use crate::{
     exit::Exit,
     say,
 };
-use call::{Call, Found, most_called, name_of, split_url};
+pub(crate) use call::Call;
+use call::{Found, most_called, name_of, split_url};
+pub(crate) use fit::is_reading;
+pub(crate) use write::call_text;
 
 /// Longest source that is read.
 const SOURCE_MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -57,6 +60,22 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
     put(&file, &written.text, arguments.force)?;
     say::result(&format!("{}\n", told(&file, &found, &wanted)))?;
     Ok(Exit::Fine)
+}
+
+/// A call as a study can have it, without secrets; with the environment variables that it needs then, and a line for each thing
+/// that was left out.
+pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
+    let mut found = Found {
+        calls: vec![call.clone()],
+        ..Found::default()
+    };
+    fit::fit(&mut found);
+    if found.calls.is_empty() {
+        found.calls.push(fit::nearest(call));
+    }
+    let wanted = secrets::take_out(&mut found);
+    let call = found.calls.pop().unwrap_or_default();
+    (call, wanted, found.left_out)
 }
 
 /// A study and what must be said of it.

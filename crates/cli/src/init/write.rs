@@ -115,6 +115,11 @@ enum Place {
     Step,
 }
 
+/// The one request of a load: name, method, headers and body.
+pub(crate) fn call_text(text: &mut String, call: &Call, name: &str) {
+    self::call(text, call, name, Place::Request);
+}
+
 fn call(text: &mut String, call: &Call, name: &str, place: Place) {
     let (first, indent) = match place {
         Place::Request => ("    ", "    "),

@@ -282,6 +282,10 @@ pub(crate) struct Output {
     /// Writes an HdrHistogram interval log to this file (tags response_time and service_time, µs)
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr: Option<PathBuf>,
+    /// Keeps the run: its study, which `waggle run` runs again, and its results, which `waggle report` opens; in this folder, or in
+    /// a new one in runs/
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    pub(crate) save: Option<Option<PathBuf>>,
     /// Length of a row of the series, of the log and of a line of progress; 1s where nothing is said
     #[arg(long, value_name = "TIME", value_parser = parse::interval)]
     pub(crate) interval: Option<Duration>,

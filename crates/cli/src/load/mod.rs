@@ -1,28 +1,31 @@
-//! `waggle load`: one quick load on one URL, judged like a trial of a study.
+//! `waggle load`: one quick load on one URL, as a trial of a study of one cell.
 //!
-//! Flags (`arguments`, `parse`) and the URL (`target`) become a job (`job`, with `model`, `request` or `scenario`, and
-//! `transport`); `watch` follows it and has `crate::trial` add its intervals up and judge them, `series` writes them,
-//! `view` shows them (at a terminal by `crate::live`); `result` makes the one plain value (`summary`), held against
-//! `conditions`, which `text` and serde render.
+//! Flags (`arguments`, `parse`) and the URL (`target`) become a study (`planned`, with `model`, `request`, `scenario` and `transport`),
+//! whose text (`study`) can be kept (`place`). The runner runs it, for `--find` as a `search`; `watch` follows its events and has `crate::trial` add
+//! intervals up and judge them, `series` writes them, `view` shows them (at a terminal by `crate::live`); `result` makes the
+//! one plain value (`summary`), held against `conditions`, which `text` and serde render.
 
 pub(crate) mod arguments;
 mod conditions;
-mod cpus;
 pub(crate) mod found;
-mod job;
 mod model;
 mod parse;
+mod place;
+mod planned;
 mod request;
 mod result;
 mod scenario;
 mod search;
 mod series;
 mod steps;
+mod study;
 pub(crate) mod summary;
 mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
+#[cfg(test)]
+mod texts;
 mod transport;
 mod view;
 mod watch;
@@ -30,78 +33,135 @@ mod watch;
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
-use waggle_runner::{Awake, cpu_time::CpuClocks};
 use waggle_study::Threshold;
 
 use self::{
     arguments::Load,
     parse::SoughtName,
+    place::Place,
+    planned::{Around, Planned},
     result::Beside,
     series::Series,
     summary::LoadResult,
     target::{Reached, Target},
     text::Colours,
     view::{Looked, View},
+    watch::Way,
 };
 use crate::{
     exit::{Exit, INTERRUPTED},
+    files,
     interrupts::Interrupts,
     live, say,
 };
 
 /// Longest wait for the first connection.
 const REACH: std::time::Duration = std::time::Duration::from_secs(5);
+/// Where runs are kept, and what one of a load is called.
+const RUNS: &str = "runs";
+const NAME: &str = "load";
 
 pub(crate) fn run(flags: &Load) -> Result<Exit> {
     let target = Target::parse(&flags.url)?;
     let steps = scenario::step_names(flags, &target)?;
     let thresholds = conditions::conditions("--threshold", &flags.judged.thresholds, &steps)?;
     let sought = search::conditions(&flags.search, &steps)?;
-    // Lives until the result is told.
-    let awake = awake(flags)?;
-    let clocks = CpuClocks {
-        cpus: waggle_runner::cpus::allowed(),
-        loops: awake.as_ref().map(Awake::pid),
-    };
+    let place = Place::new(kept_in(flags)?);
     let reached = target.reach(&flags.way.connect_to, REACH)?;
-    if let Some(what) = flags.search.find {
-        return find(flags, (what, &sought), (&target, &reached, &clocks));
+    let to = To {
+        target: &target,
+        reached: &reached,
+        place: &place,
+    };
+    match flags.search.find {
+        Some(what) => find(flags, (what, sought), to),
+        None => one(flags, &thresholds, to),
     }
-    let planned = job::planned(flags, &target, reached.address)?;
+}
+
+/// Puts what is kept in order, and says where it is.
+fn keep(flags: &Load, planned: &Planned, place: &Place) -> Result<()> {
+    if let Some(folder) = place.keep(&planned.needed)?
+        && !flags.output.quiet
+    {
+        let folder = folder.display();
+        say::aside(&format!(
+            "kept in {folder}: waggle report {folder} opens it, waggle run {folder}/study.yaml runs it again"
+        ));
+    }
+    Ok(())
+}
+
+/// Where a load goes, and where its run lies.
+#[derive(Debug, Clone, Copy)]
+struct To<'a> {
+    target: &'a Target,
+    reached: &'a Reached,
+    place: &'a Place,
+}
+
+/// The folder of a run that is to be kept.
+fn kept_in(flags: &Load) -> Result<Option<std::path::PathBuf>> {
+    match &flags.output.save {
+        None => Ok(None),
+        Some(Some(folder)) => Ok(Some(folder.clone())),
+        Some(None) => files::new_run(std::path::Path::new(RUNS), NAME).map(Some),
+    }
+}
+
+fn one(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
+    let planned = planned::planned(
+        flags,
+        Around {
+            target: to.target,
+            reached: to.reached,
+            thresholds,
+            sought: None,
+            place: to.place,
+        },
+    )?;
     let output = &flags.output;
     let mut series = Series::create(output.csv.as_deref(), output.hdr.as_deref())?;
-    let mut view = view(output, &target);
-    let shown = (&mut series, &mut view);
-    let watched = watch::watch(&planned, shown, &interrupts()?, &clocks)?;
+    let mut view = view(output, to.target);
+    let interrupts = interrupts(to.place)?;
+    let watched = watch::watch(
+        &planned,
+        (&mut series, &mut view),
+        way(flags, to, &interrupts),
+    )?;
     let beside = Beside {
-        url: &target.url,
-        thresholds: &thresholds,
-        remarks: reached.remark.into_iter().collect(),
+        url: &to.target.url,
+        settings: planned.settings.clone(),
+        thresholds,
+        remarks: to.reached.remark.iter().cloned().collect(),
         with_series: output.series,
         time_bound_us: None,
     };
+    keep(flags, &planned, to.place)?;
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
     Ok(exit(&result))
 }
 
+fn way<'a>(flags: &Load, to: To<'a>, interrupts: &'a Interrupts) -> Way<'a> {
+    Way {
+        place: to.place,
+        reached: to.reached,
+        interrupts,
+        keep_awake: flags.way.keep_awake,
+    }
+}
+
 /// Wishes to end the load. The third ends the program.
-fn interrupts() -> Result<Interrupts> {
-    let interrupts = Interrupts::new(|| {
+fn interrupts(place: &Place) -> Result<Interrupts> {
+    let temporary = place.temporary().to_path_buf();
+    let interrupts = Interrupts::new(move || {
         live::give_back();
+        std::fs::remove_dir_all(&temporary).ok();
         std::process::exit(INTERRUPTED.into());
     });
     interrupts.listen()?;
     Ok(interrupts)
-}
-
-/// The loops that keep the CPUs awake, where that is asked for.
-fn awake(flags: &Load) -> Result<Option<Awake>> {
-    if !flags.way.keep_awake {
-        return Ok(None);
-    }
-    let program = std::env::current_exe().context("cannot tell where this program lies")?;
-    Ok(Some(Awake::start(&program)?))
 }
 
 /// Where JSON goes to the terminal itself, nobody is taken to look on.
@@ -119,15 +179,28 @@ fn view(output: &arguments::Output, target: &Target) -> View {
 /// `--find`: each step as it goes, then the answer.
 fn find(
     flags: &Load,
-    (what, conditions): (SoughtName, &[Threshold]),
-    to: (&Target, &Reached, &CpuClocks),
+    (what, conditions): (SoughtName, Vec<Threshold>),
+    to: To<'_>,
 ) -> Result<Exit> {
     let quiet = flags.output.quiet;
-    let found = search::run(flags, (what, conditions), to, |step| {
+    let mut flags = flags.clone();
+    let sought = search::sought(&mut flags, what, conditions)?;
+    let around = Around {
+        target: to.target,
+        reached: to.reached,
+        thresholds: &[],
+        sought: Some(&sought),
+        place: to.place,
+    };
+    let planned = planned::planned(&flags, around)?;
+    let interrupts = interrupts(to.place)?;
+    let way = way(&flags, to, &interrupts);
+    let found = search::run(&planned, (&sought, &to.target.url), way, |step| {
         if !quiet {
             say::aside(&found::line(what.level_kind(), step));
         }
     })?;
+    keep(&flags, &planned, to.place)?;
     let text = if flags.output.json {
         serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
     } else {

@@ -1,25 +1,23 @@
-//! The flags of the load model → the engine's model, with its part of the settings.
+//! The flags of the load model → their part of the settings.
 
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use waggle_load::{self as load, Arrivals, Rate, Stage, Think, UserStage};
+use waggle_study::Think;
+use waggle_units::format_duration;
 
 use super::{
     arguments,
-    parse::{ArrivalsName, StageText, ThinkText},
+    parse::{ArrivalsName, StageText},
     summary::{ModelName, Settings, StageSettings},
 };
 
 const CONNECTIONS: u32 = 50;
 const THINK: Duration = Duration::from_secs(1);
 
-/// The model, and its part of the settings.
-pub(crate) fn model(
-    flags: &arguments::Model,
-    defaults: &mut Vec<String>,
-) -> Result<(load::Model, Settings)> {
-    let is_open = flags.rate.is_some() || (!flags.stages.is_empty() && flags.users.is_none());
+/// The model's part of the settings.
+pub(crate) fn settings(flags: &arguments::Model, defaults: &mut Vec<String>) -> Result<Settings> {
+    let is_open = is_open(flags);
     if flags.arrivals.is_some() && !is_open {
         bail!(
             "--arrivals says when requests of an open load fall due; it needs --rate or --stages"
@@ -28,12 +26,29 @@ pub(crate) fn model(
     if flags.think.is_some() && flags.users.is_none() {
         bail!("--think says how long users think; it needs --users");
     }
-    let (model, mut settings) = match flags.users {
+    let mut settings = match flags.users {
         Some(users) => of_users(flags, users, defaults)?,
         None => of_connections(flags, defaults),
     };
     settings.stages = flags.stages.iter().map(stage_settings).collect();
-    Ok((model, settings))
+    Ok(settings)
+}
+
+fn is_open(flags: &arguments::Model) -> bool {
+    flags.rate.is_some() || (!flags.stages.is_empty() && flags.users.is_none())
+}
+
+/// How long users think, as a study writes it.
+pub(super) fn think_text(flags: &arguments::Model) -> String {
+    let think = flags.think.as_ref().map(|think| think.think);
+    match think.unwrap_or(Think::Exponential(THINK)) {
+        Think::Fixed(time) => format_duration(time),
+        Think::Exponential(mean) => format!("{{ exponential: {} }}", format_duration(mean)),
+        Think::Uniform { from, to } => {
+            let (from, to) = (format_duration(from), format_duration(to));
+            format!("{{ uniform: [{from}, {to}] }}")
+        }
+    }
 }
 
 fn stage_settings(stage: &StageText) -> StageSettings {
@@ -43,22 +58,14 @@ fn stage_settings(stage: &StageText) -> StageSettings {
     }
 }
 
-fn of_users(
-    flags: &arguments::Model,
-    users: u32,
-    defaults: &mut Vec<String>,
-) -> Result<(load::Model, Settings)> {
-    let think = match &flags.think {
-        Some(think) => think.clone(),
-        None => {
+fn of_users(flags: &arguments::Model, users: u32, defaults: &mut Vec<String>) -> Result<Settings> {
+    let think = flags.think.as_ref().map_or_else(
+        || {
             defaults.push("users think for 1 s on average, exponentially".to_owned());
-            ThinkText {
-                think: Think::Exponential(THINK),
-                text: "exp:1s".to_owned(),
-            }
-        }
-    };
-    let mut stages = Vec::new();
+            "exp:1s".to_owned()
+        },
+        |think| think.text.clone(),
+    );
     for stage in &flags.stages {
         if stage.to.fract() != 0.0 || stage.to > f64::from(users) {
             bail!(
@@ -66,87 +73,41 @@ fn of_users(
                 stage.to
             );
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole, and at most a u32"
-        )]
-        let to = stage.to as usize;
-        stages.push(UserStage {
-            to,
-            over: stage.over,
-        });
     }
-    let settings = Settings {
+    Ok(Settings {
         model: ModelName::Users,
         users: Some(users),
-        think: Some(think.text),
+        think: Some(think),
         ..Settings::default()
-    };
-    let model = load::Model::Users {
-        users: users as usize,
-        think: think.think,
-        stages,
-    };
-    Ok((model, settings))
+    })
 }
 
-fn of_connections(flags: &arguments::Model, defaults: &mut Vec<String>) -> (load::Model, Settings) {
-    let stages = || {
-        flags.stages.iter().map(|stage| Stage {
-            to_per_s: stage.to,
-            over: stage.over,
-        })
-    };
-    let rate = match flags.rate {
-        Some(per_s) => Some(Rate::Constant(per_s)),
-        None if flags.stages.is_empty() => None,
-        None => Some(Rate::Stages(stages().collect())),
-    };
-    let connections = flags.connections.unwrap_or(CONNECTIONS);
-    let pipelining = flags.pipelining.unwrap_or(1);
-    let settings = |name| Settings {
-        model: name,
-        connections: Some(connections),
-        pipelining: Some(pipelining),
-        ..Settings::default()
-    };
+fn of_connections(flags: &arguments::Model, defaults: &mut Vec<String>) -> Settings {
+    let is_open = is_open(flags);
     if flags.connections.is_none() {
-        let model = if rate.is_some() { "" } else { "closed load, " };
+        let model = if is_open { "" } else { "closed load, " };
         defaults.push(format!("{model}{CONNECTIONS} connections"));
     }
-    let (connections, pipelining) = (connections as usize, pipelining as usize);
-    let Some(rate) = rate else {
-        let model = load::Model::Closed {
-            connections,
-            pipelining,
-        };
-        return (model, settings(ModelName::Closed));
+    let settings = Settings {
+        connections: Some(flags.connections.unwrap_or(CONNECTIONS)),
+        pipelining: Some(flags.pipelining.unwrap_or(1)),
+        ..Settings::default()
     };
+    if !is_open {
+        return settings;
+    }
     let arrivals = match flags.arrivals {
-        Some(ArrivalsName::Uniform) => Arrivals::Uniform,
-        Some(ArrivalsName::Poisson) => Arrivals::Poisson,
+        Some(ArrivalsName::Uniform) => "uniform",
+        Some(ArrivalsName::Poisson) => "poisson",
         None => {
             defaults.push("Poisson arrivals".to_owned());
-            Arrivals::Poisson
+            "poisson"
         }
     };
-    let settings = Settings {
+    Settings {
+        model: ModelName::Open,
         rate_per_s: flags.rate,
-        arrivals: Some(
-            match arrivals {
-                Arrivals::Poisson => "poisson",
-                Arrivals::Uniform => "uniform",
-            }
-            .to_owned(),
-        ),
-        ..settings(ModelName::Open)
-    };
-    let model = load::Model::Open {
-        rate,
-        arrivals,
-        connections,
-        pipelining,
-    };
-    (model, settings)
+        arrivals: Some(arrivals.to_owned()),
+        ..settings
+    }
 }

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use waggle_load::Think;
 use waggle_results::LevelKind;
-use waggle_study::RecordsFormat;
+use waggle_study::{RecordsFormat, Think};
 use waggle_units::{parse_duration, parse_rate, parse_share};
 
 /// Longest load: beyond it, a unit has slipped.

@@ -1,24 +1,27 @@
-//! The flags of the request → the bytes that are sent.
+//! The flags of the request → the request of a study.
 
 use std::{io::Read, path::Path, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use waggle_load::Prepared;
-use waggle_runner::{RecordFiles, message::plain};
+use waggle_runner::RecordFiles;
 use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request, Texts};
 
 use super::{
     arguments::{self, Load},
-    job::{REQUEST_NAME, mark},
+    place::Place,
+    study::REQUEST_NAME,
     target::{Target, basic},
 };
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest body that is read from a file.
 const BODY_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Longest body that stands in a study's text.
+const TEXT_MAX_BYTES: usize = 64 * 1024;
 
-/// The request as a study would have it; its body comes apart from it, for it need not be text.
-pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
+/// The request as a study has it.
+pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Request> {
     let given = &flags.request;
     let records = records(&flags.records)?;
     let method = given.method.clone().unwrap_or_else(|| {
@@ -68,7 +71,10 @@ pub(crate) fn request(flags: &Load, target: &Target) -> Result<Request> {
         path: target.path.clone(),
         headers,
         without_headers: without(given),
-        body: records.map_or(Body::None, Body::Records),
+        body: match records {
+            Some(records) => Body::Records(records),
+            None => body(given, place)?,
+        },
         texts: Texts::Plain,
         expect: Expect {
             status: Vec::new(),
@@ -134,20 +140,29 @@ fn records(given: &arguments::Records) -> Result<Option<RecordsBody>> {
     }))
 }
 
-/// The bytes of the requests, and how long the body of one is.
-pub(crate) fn prepared(
-    flags: &Load,
-    request: &Request,
-    target: &Target,
-) -> Result<(Vec<Prepared>, u64)> {
-    if let Body::Records(_) = request.body {
-        let requests = RecordFiles::of(request)?.prepare(request, &mark(), &target.authority)?;
-        let bytes = requests.first().map_or(0, body_bytes);
-        return Ok((requests, bytes));
-    }
-    let body = body(&flags.request)?;
-    let prepared = plain(request, &target.authority, &body);
-    Ok((vec![prepared], body.len() as u64))
+/// How long the body of a request is, and how many records it carries.
+pub(crate) fn sizes(request: &Request, target: &Target) -> Result<(u64, u32)> {
+    Ok(match &request.body {
+        Body::None => (0, 0),
+        Body::Text(text) => (text.len() as u64, 0),
+        Body::Random(bytes) => (*bytes, 0),
+        Body::File(file) => {
+            let told = std::fs::metadata(file);
+            (told.with_context(|| cannot_read(file))?.len(), 0)
+        }
+        Body::Records(_) => {
+            let requests = RecordFiles::of(request)?.prepare(request, "size", &target.authority)?;
+            let first = requests.first();
+            (
+                first.map_or(0, body_bytes),
+                first.map_or(0, |first| first.records),
+            )
+        }
+    })
+}
+
+fn cannot_read(name: &str) -> String {
+    format!("cannot read the body in {name}")
 }
 
 fn body_bytes(request: &Prepared) -> u64 {
@@ -158,44 +173,65 @@ fn body_bytes(request: &Prepared) -> u64 {
     head.map_or(0, |head| (request.bytes.len() - head - 4) as u64)
 }
 
-fn body(given: &arguments::Request) -> Result<Vec<u8>> {
+/// The body; one that is not short text goes into a file, if it is not in one as it is sent.
+fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
+    let (bytes, file) = match read_body(given)? {
+        None => return Ok(Body::None),
+        Some(read) => read,
+    };
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) if text.len() <= TEXT_MAX_BYTES => return Ok(Body::Text(text)),
+        Ok(text) => text.into_bytes(),
+        Err(no_text) => no_text.into_bytes(),
+    };
+    Ok(Body::File(match file {
+        Some(file) => file,
+        None => place.make_body(&bytes)?.display().to_string(),
+    }))
+}
+
+/// The bytes, and the file that has just these.
+fn read_body(given: &arguments::Request) -> Result<Option<(Vec<u8>, Option<String>)>> {
     if let Some(file) = &given.body_file {
-        return file_bytes(file);
+        let name = file.display().to_string();
+        return Ok(Some((file_bytes(&name)?, Some(name))));
     }
     if let Some(raw) = &given.data_raw {
-        return Ok(raw.clone().into_bytes());
+        return Ok(Some((raw.clone().into_bytes(), None)));
     }
     let text = [&given.body, &given.data, &given.data_binary]
         .into_iter()
         .flatten()
         .next();
     let Some(text) = text else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
-    let mut bytes = match text.strip_prefix('@') {
-        Some("-") => bounded(std::io::stdin().lock(), "the standard input")?,
-        Some(file) => file_bytes(Path::new(file))?,
-        None => return Ok(text.clone().into_bytes()),
+    let (mut bytes, mut file) = match text.strip_prefix('@') {
+        Some("-") => (
+            bounded(std::io::stdin().lock(), "the standard input")?,
+            None,
+        ),
+        Some(file) => (file_bytes(file)?, Some(file.to_owned())),
+        None => return Ok(Some((text.clone().into_bytes(), None))),
     };
     if given.data.is_some() {
         // As curl does it.
         bytes.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+        file = None;
     }
-    Ok(bytes)
+    Ok(Some((bytes, file)))
 }
 
-fn file_bytes(file: &Path) -> Result<Vec<u8>> {
-    let name = file.display().to_string();
-    let opened =
-        std::fs::File::open(file).with_context(|| format!("cannot read the body in {name}"))?;
-    bounded(opened, &name)
+fn file_bytes(name: &str) -> Result<Vec<u8>> {
+    let opened = std::fs::File::open(name).with_context(|| cannot_read(name))?;
+    bounded(opened, name)
 }
 
 fn bounded(from: impl Read, name: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(BODY_MAX_BYTES + 1)
         .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read the body in {name}"))?;
+        .with_context(|| cannot_read(name))?;
     if bytes.len() as u64 > BODY_MAX_BYTES {
         bail!("the body in {name} is longer than {BODY_MAX_BYTES} bytes");
     }

@@ -10,9 +10,9 @@ use waggle_study::Threshold;
 
 use super::{
     conditions,
-    job::Planned,
+    planned::Planned,
     steps,
-    summary::{Bar, EngineFacts, FORMAT, HostFacts, LoadResult, Times, Totals},
+    summary::{Bar, EngineFacts, FORMAT, HostFacts, LoadResult, Settings, Times, Totals},
     watch::Watched,
 };
 use crate::trial::{
@@ -29,6 +29,7 @@ const BARS: u32 = 12;
 #[derive(Debug)]
 pub(crate) struct Beside<'a> {
     pub(crate) url: &'a str,
+    pub(crate) settings: Settings,
     pub(crate) thresholds: &'a [Threshold],
     /// What was worth saying before the load started.
     pub(crate) remarks: Vec<String>,
@@ -40,27 +41,23 @@ pub(crate) struct Beside<'a> {
 /// Puts the result together.
 pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
     let so_far = &watched.so_far;
+    let settings = beside.settings;
     let findings = judge::findings(so_far, beside.time_bound_us);
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     let (all, measured) = (so_far.all.counts(), so_far.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;
     let mut remarks = beside.remarks;
     remarks.extend(findings.remarks.iter().map(findings::sentence));
-    let used_up = so_far.feeds_used_up.iter();
-    remarks.extend(used_up.map(|feed| format!("the rows of feed {feed} were used up")));
-    if so_far.loops_ended {
-        remarks.push(
-            "the loops that were to keep the CPUs awake had ended: CPUs may have halted".to_owned(),
-        );
-    }
+    let of_trial = watched.info.iter().flat_map(|info| &info.remarks);
+    remarks.extend(of_trial.cloned());
     let mut result = LoadResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         url: beside.url.to_owned(),
-        model: planned.settings.model,
+        model: settings.model,
         started_utc: utc(watched.started),
-        settings: planned.settings.clone(),
-        seed: planned.job.seed,
+        settings,
+        seed: planned.seed,
         interrupted: so_far.interrupted,
         seconds: measured.seconds,
         due: all.due,

@@ -1,9 +1,8 @@
-//! A file with a scenario → what the engine sends in place of one request.
+//! A file with a scenario, in place of one request.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use waggle_load as load;
 use waggle_study::{Scenario, Source, Values};
 
 use super::{arguments::Load, target::Target};
@@ -51,10 +50,4 @@ pub(crate) fn step_names(flags: &Load, target: &Target) -> Result<Vec<String>> {
         Some(file) => Ok(scenario(flags, target, file)?.steps),
         None => Ok(Vec::new()),
     }
-}
-
-/// The scenario as the engine takes it; `run` marks its records.
-pub(crate) fn what(scenario: &Scenario, target: &Target, run: &str) -> load::What {
-    let scenario = waggle_runner::load_scenario(scenario, &target.authority, run);
-    load::What::Scenario(Arc::new(scenario))
 }

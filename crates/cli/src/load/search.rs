@@ -1,25 +1,24 @@
 //! `waggle load --find`: load after load, each at the level that follows from those before it, until the highest level
-//! is known at which the conditions hold. What comes next is decided by `stats::Search`; here it is carried out.
+//! is known at which the conditions hold. The runner searches, as in a study; here its steps are told.
 
-use anyhow::{Result, bail};
-use waggle_runner::cpu_time::CpuClocks;
-use waggle_stats::{Answer, End, Evidence, Levels, Search, Settings, Tried, Verdict};
+use anyhow::{Context, Result, bail};
+use waggle_analysis::{SearchStep, Shortfall};
+use waggle_report::wording::search::{sentence, shortfall};
+use waggle_stats::{Answer, End, Levels as LevelsAre, Search, Settings as Levels};
 use waggle_study::Threshold;
 
 use super::{
     arguments::{self, Load},
     conditions,
     found::{FORMAT, FindResult, FindStep},
-    job::{self, Planned},
     parse::SoughtName,
+    planned::Planned,
     result::{self, Beside},
-    series::Series,
-    summary::{LoadResult, ThresholdResult},
-    target::{Reached, Target},
-    view::View,
-    watch,
+    study::Sought,
+    summary::{LoadResult, Settings},
+    watch::{self, Step, Way},
 };
-use crate::{exit::Exit, interrupts::Interrupts};
+use crate::exit::Exit;
 
 /// Where nothing is said: how long a load is measured, and how long it runs before that.
 const DURATION: std::time::Duration = std::time::Duration::from_secs(5);
@@ -37,54 +36,64 @@ const PRECISION: f64 = 0.05;
 const CONFIRM: u32 = 3;
 const TRIALS_AT_MOST: u32 = 30;
 
-/// Searches to the end, or to an interrupt; `told` sees each step.
-pub(super) fn run(
-    flags: &Load,
-    (what, conditions): (SoughtName, &[Threshold]),
-    (target, reached, clocks): (&Target, &Reached, &CpuClocks),
-    told: impl Fn(&FindStep),
-) -> Result<FindResult> {
-    let mut flags = flags.clone();
-    prepare(&mut flags, what)?;
-    let settings = settings(&flags.search, what)?;
-    let Some(mut search) = Search::new(settings) else {
+/// What is asked for by `--find`, with what was left out filled in; the model of `flags` gets the first level.
+///
+/// # Errors
+/// Flags that do not go with a search, or levels that are not in order.
+pub(super) fn sought(
+    flags: &mut Load,
+    what: SoughtName,
+    conditions: Vec<Threshold>,
+) -> Result<Sought> {
+    prepare(flags, what)?;
+    let levels = levels(&flags.search, what)?;
+    if Search::new(levels).is_none() {
         bail!(
             "--at-least {}, --from {} and --at-most {} are not in this order, or are no {}",
-            settings.at_least,
-            settings.from,
-            settings.at_most,
+            levels.at_least,
+            levels.from,
+            levels.at_most,
             what.level_kind()
         );
-    };
-    let interrupts = super::interrupts()?;
-    let mut steps = Vec::new();
-    while let Some(level) = search.next().level() {
-        put_level(&mut flags.model, what, level);
-        let planned = job::planned(&flags, target, reached.address)?;
-        let beside = Beside {
-            url: &target.url,
-            thresholds: conditions,
-            remarks: reached.remark.iter().cloned().collect(),
-            with_series: false,
-            time_bound_us: conditions::time_bound_us(conditions),
-        };
-        let result = one(&planned, beside, (&interrupts, clocks))?;
-        if result.interrupted {
-            // Cut short it shows nothing.
-            break;
-        }
-        let step = step(level, result);
-        told(&step);
-        search.tell(step.tried);
-        steps.push(step);
     }
-    let answer = search.answer();
-    Ok(found(
-        (what, target),
-        &settings,
+    put_level(&mut flags.model, what, levels.from);
+    Ok(Sought {
+        what,
+        levels,
         conditions,
-        (answer, steps),
-    ))
+    })
+}
+
+/// Searches to the end, or to an interrupt; `told` sees each step.
+pub(super) fn run(
+    planned: &Planned,
+    (sought, url): (&Sought, &str),
+    way: Way<'_>,
+    told: impl Fn(&FindStep),
+) -> Result<FindResult> {
+    let mut steps = Vec::new();
+    let bound = conditions::time_bound_us(&sought.conditions);
+    watch::watch_search(planned, way, |step| {
+        let Step { showed, watched } = step;
+        let beside = Beside {
+            url,
+            settings: at_level(planned.settings.clone(), sought.what, showed.level),
+            thresholds: &sought.conditions,
+            remarks: way.reached.remark.iter().cloned().collect(),
+            with_series: false,
+            time_bound_us: bound,
+        };
+        let result = result::result(planned, watched, beside);
+        let step = self::step(planned, &showed, result);
+        told(&step);
+        steps.push(step);
+        Ok(())
+    })?;
+    let mut search = Search::new(sought.levels).context("the levels are in order")?;
+    for step in &steps {
+        search.tell(step.tried);
+    }
+    Ok(found((sought, url), (search.answer(), steps)))
 }
 
 /// Nothing else is asked for that a search cannot have, and what was left out is filled in.
@@ -144,129 +153,106 @@ pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<
     }
 }
 
-fn settings(flags: &arguments::Search, what: SoughtName) -> Result<Settings> {
-    let (from, least, most, levels) = match what {
-        SoughtName::Rate => (FROM_PER_S, AT_LEAST, RATE_MAX_PER_S, Levels::Fine),
-        SoughtName::Users | SoughtName::Connections => (FROM_COUNT, 0.0, COUNT_MAX, Levels::Whole),
+fn levels(flags: &arguments::Search, what: SoughtName) -> Result<Levels> {
+    let (from, least, most, kind) = match what {
+        SoughtName::Rate => (FROM_PER_S, AT_LEAST, RATE_MAX_PER_S, LevelsAre::Fine),
+        SoughtName::Users | SoughtName::Connections => {
+            (FROM_COUNT, 0.0, COUNT_MAX, LevelsAre::Whole)
+        }
     };
     let from = flags.from.unwrap_or(from);
-    let at_least = match levels {
-        Levels::Fine => from * least,
-        Levels::Whole => 1.0,
+    let at_least = match kind {
+        LevelsAre::Fine => from * least,
+        LevelsAre::Whole => 1.0,
     };
-    let settings = Settings {
+    let levels = Levels {
         from,
         at_least: flags.at_least.unwrap_or(at_least),
         at_most: flags.at_most.unwrap_or((from * AT_MOST).min(most)),
         precision: flags.precision.unwrap_or(PRECISION),
         confirm: flags.confirm.unwrap_or(CONFIRM),
         trials_at_most: flags.trials_at_most.unwrap_or(TRIALS_AT_MOST),
-        levels,
+        levels: kind,
     };
-    if settings.at_most > most {
+    if levels.at_most > most {
         bail!(
             "--at-most {} is more than {most}, the most that is tried",
-            settings.at_most
+            levels.at_most
         );
     }
-    Ok(settings)
+    Ok(levels)
 }
 
-fn put_level(model: &mut arguments::Model, what: SoughtName, level: f64) {
+/// A level of users or connections, which are whole.
+fn whole(level: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "levels of users and connections are whole, from 1 to COUNT_MAX"
     )]
     let count = level.round() as u32;
+    count
+}
+
+fn put_level(model: &mut arguments::Model, what: SoughtName, level: f64) {
     match what {
         SoughtName::Rate => model.rate = Some(level),
-        SoughtName::Users => model.users = Some(count),
-        SoughtName::Connections => model.connections = Some(count),
+        SoughtName::Users => model.users = Some(whole(level)),
+        SoughtName::Connections => model.connections = Some(whole(level)),
     }
 }
 
-fn one(
-    planned: &Planned,
-    beside: Beside<'_>,
-    (interrupts, clocks): (&Interrupts, &CpuClocks),
-) -> Result<LoadResult> {
-    let mut series = Series::create(None, None)?;
-    let shown = (&mut series, &mut View::Quiet);
-    let watched = watch::watch(planned, shown, interrupts, clocks)?;
-    Ok(result::result(planned, watched, beside))
+fn at_level(settings: Settings, what: SoughtName, level: f64) -> Settings {
+    match what {
+        SoughtName::Rate => Settings {
+            rate_per_s: Some(level),
+            ..settings
+        },
+        SoughtName::Users => Settings {
+            users: Some(whole(level)),
+            ..settings
+        },
+        SoughtName::Connections => Settings {
+            connections: Some(whole(level)),
+            ..settings
+        },
+    }
 }
 
-fn step(level: f64, result: LoadResult) -> FindStep {
-    let verdict = verdict(&result.verdict);
-    let holds = result.thresholds.iter().all(|condition| condition.holds);
-    let evidence = Evidence::of(verdict, holds);
-    let why = if verdict.counts_for_thresholds() {
-        let failing = result.thresholds.iter().filter(|one| !one.holds);
-        failing.map(why_not).collect()
-    } else {
-        result.verdict_reasons.clone()
+fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> FindStep {
+    // Here conditions are told as they were given, without the name of what is sent.
+    let name = format!("{}.", planned.study.cells[0].name());
+    let told = |why: &Shortfall| {
+        let why = shortfall(why);
+        why.strip_prefix(&name).unwrap_or(&why).to_owned()
     };
     FindStep {
-        level,
-        evidence: waggle_report::wording::words::evidence(evidence).to_owned(),
-        why,
-        tried: Tried { level, evidence },
+        level: showed.level,
+        evidence: waggle_report::wording::words::evidence(showed.evidence).to_owned(),
+        why: showed.why.iter().map(told).collect(),
+        tried: showed.tried(),
         result,
     }
 }
 
-fn why_not(condition: &ThresholdResult) -> String {
-    let text = &condition.condition;
-    match (&condition.reason, condition.observed) {
-        (Some(reason), _) => format!("{text}: {reason}"),
-        (None, Some(value)) => format!("{text}: it was {}", super::text::observed_as(text, value)),
-        (None, None) => text.clone(),
-    }
-}
-
-fn verdict(name: &str) -> Verdict {
-    let all = [
-        Verdict::Valid,
-        Verdict::Noisy,
-        Verdict::Unsteady,
-        Verdict::Overloaded,
-        Verdict::Incomplete,
-        Verdict::InstrumentLimited,
-        Verdict::Inconsistent,
-        Verdict::Failed,
-    ];
-    all.into_iter()
-        .find(|verdict| verdict.name() == name)
-        .expect("a result's verdict is the name of one")
-}
-
-fn found(
-    (what, target): (SoughtName, &Target),
-    settings: &Settings,
-    conditions: &[Threshold],
-    (answer, steps): (Answer, Vec<FindStep>),
-) -> FindResult {
+fn found((sought, url): (&Sought, &str), (answer, steps): (Answer, Vec<FindStep>)) -> FindResult {
+    let (what, levels) = (sought.what.level_kind(), &sought.levels);
     let why = answer.stopped_by.and_then(|place| steps.get(place));
     let why = why.map(|step| step.why.clone()).unwrap_or_default();
+    let conditions = sought.conditions.iter();
     FindResult {
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
-        url: target.url.clone(),
-        find: what.level_kind(),
-        conditions: conditions.iter().map(|one| one.text.clone()).collect(),
-        from: settings.from,
-        at_least: settings.at_least,
-        at_most: settings.at_most,
-        precision: settings.precision,
-        confirm: settings.confirm,
-        trials_at_most: settings.trials_at_most,
-        answer: waggle_report::wording::search::sentence(
-            what.level_kind(),
-            &answer,
-            why.first().map(String::as_str),
-            "",
-        ),
+        url: url.to_owned(),
+        find: what,
+        conditions: conditions.map(|one| one.text.clone()).collect(),
+        from: levels.from,
+        at_least: levels.at_least,
+        at_most: levels.at_most,
+        precision: levels.precision,
+        confirm: levels.confirm,
+        trials_at_most: levels.trials_at_most,
+        answer: sentence(what, &answer, why.first().map(String::as_str), ""),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),
         holds_trials: answer.holds.map_or(0, |held| held.trials),

@@ -85,15 +85,18 @@ impl Target {
         })
     }
 
+    /// Where connections go in place of the URL's host and port.
+    pub(super) fn instead<'a>(&'a self, connect_to: &'a [ConnectTo]) -> Option<(&'a str, u16)> {
+        let mut rules = connect_to.iter();
+        rules.find_map(|rule| rule.instead_of(&self.host, self.port))
+    }
+
     /// An address of the host (or of the one `connect_to` puts in its place) that accepts a connection.
     ///
     /// # Errors
     /// The name cannot be resolved, or no address accepts: nothing can be measured then.
     pub(crate) fn reach(&self, connect_to: &[ConnectTo], timeout: Duration) -> Result<Reached> {
-        let (host, port) = connect_to
-            .iter()
-            .find_map(|rule| rule.instead_of(&self.host, self.port))
-            .unwrap_or((&self.host, self.port));
+        let (host, port) = self.instead(connect_to).unwrap_or((&self.host, self.port));
         let addresses: Vec<SocketAddr> = (host, port)
             .to_socket_addrs()
             .with_context(|| format!("cannot resolve {host}"))?

@@ -12,10 +12,12 @@ use waggle_results::FailureKind;
 
 use super::{
     arguments::Load,
-    exit, job,
+    exit,
+    place::Place,
+    planned::{self, Around},
     result::{self, Beside},
     summary::{HostFacts, LoadResult},
-    target::Target,
+    target::{Reached, Target},
     text::{Colours, text},
     watch::Watched,
 };
@@ -50,7 +52,7 @@ pub(crate) const CALM: Made = Made {
     us: 500,
 };
 
-pub(crate) use super::{job::Planned, view::title};
+pub(crate) use super::{planned::Planned, view::title};
 
 pub(crate) fn planned(flags: &[&str]) -> (Load, Planned) {
     let flags = [
@@ -67,7 +69,18 @@ pub(crate) fn planned(flags: &[&str]) -> (Load, Planned) {
     .concat();
     let flags = Flags::parse_from(flags).load;
     let target = Target::parse(&flags.url).unwrap();
-    let planned = job::planned(&flags, &target, "127.0.0.1:8080".parse().unwrap()).unwrap();
+    let reached = Reached {
+        address: "127.0.0.1:8080".parse().unwrap(),
+        remark: None,
+    };
+    let around = Around {
+        target: &target,
+        reached: &reached,
+        thresholds: &[],
+        sought: None,
+        place: &Place::new(None),
+    };
+    let planned = planned::planned(&flags, around).unwrap();
     (flags, planned)
 }
 
@@ -155,6 +168,7 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
     let thresholds = super::conditions::conditions("--threshold", &flags.judged.thresholds, &[]);
     let beside = Beside {
         url: "http://127.0.0.1:8080/hello",
+        settings: planned.settings.clone(),
         thresholds: &thresholds.unwrap(),
         remarks: Vec::new(),
         with_series: false,
@@ -300,7 +314,8 @@ fn warm_up_is_left_out() {
 fn the_measured_time_is_the_one_asked_for() {
     let check = |asked: &str, seconds: f64| {
         let (_, planned) = planned(&["-c", "4", "-d", asked, "--warm-up", "500ms"]);
-        let (length, at_most) = (planned.job.interval, planned.job.at_most);
+        let length = planned.shape.interval;
+        let at_most = planned.warm_up + planned.measure.unwrap();
         // Until the load stops, and one with the last answers.
         let starts = (0..).map(|index| length * index);
         let mut starts: Vec<Duration> = starts.take_while(|start| *start < at_most).collect();
@@ -331,12 +346,10 @@ fn a_count_that_the_server_has_left_has_failed() {
         .map(|index| interval(index, CALM, &mut waiting))
         .collect();
     let mut watched = replayed(&planned, &intervals);
-    watched.unconnected_for = Some(Duration::from_millis(20_007));
+    let why = "no connection stood for 20 s, so the load ended after 16000 of 100000 requests";
+    watched.failure = Some(why.to_owned());
     let findings = judge::findings(&watched, None);
-    assert_eq!(
-        findings::reason(&findings.reasons[0]),
-        "no connection stood for 20 s, so the load ended after 16000 of 100000 requests"
-    );
+    assert_eq!(findings::reason(&findings.reasons[0]), why);
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     assert_eq!(verdict, waggle_stats::Verdict::Failed);
 }
@@ -466,22 +479,6 @@ fn steadiness_is_tested_once_connections_are_open() {
     check(&[0, 0, 0, 0], 3, 0.25);
     // Opened once, some are lost later.
     check(&[8, 8, 5, 8], 3, 0.25);
-}
-
-#[test]
-fn one_is_no_plural() {
-    let head = |flags: &[&str]| {
-        let (_, planned) = planned(flags);
-        super::text::load(planned.settings.model, &planned.settings)
-    };
-    assert_eq!(
-        head(&["--users", "1", "--think", "1s", "-n", "1"]),
-        "1 user, thinking 1s, 1 request at most"
-    );
-    assert_eq!(
-        head(&["-c", "1", "--stages", "2s:10"]),
-        "open load: poisson arrivals, over 1 connection, by stages to 10 in 2 s"
-    );
 }
 
 #[test]

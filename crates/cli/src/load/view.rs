@@ -3,7 +3,7 @@
 use waggle_load::Interval;
 use waggle_report::wording::text::plain;
 
-use super::{job::Planned, summary::Row, text};
+use super::{planned::Planned, summary::Row, text};
 use crate::{
     interrupts::Interrupts,
     live::{Board, JudgePace, Live, Shared, Shown, Title},
@@ -81,7 +81,7 @@ impl Looked {
     }
 
     fn begin(&mut self, planned: &Planned, interrupts: &Interrupts) -> anyhow::Result<()> {
-        let engine_cpus = planned.job.workers.iter().copied().flatten().collect();
+        let engine_cpus = planned.pinned.clone();
         let board = Shared::new(Board {
             study: None,
             trial: Shown::new(title(&self.url, planned), &planned.shape),

@@ -1,31 +1,37 @@
-//! Follows a load while it runs: takes each interval, adds it up, writes rows, shows what is asked for, listens to Ctrl-C.
+//! Has a planned load run, and follows it by the runner's events: adds intervals up, writes rows, shows what is asked for.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::{path::Path, time::SystemTime};
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow, bail};
+use tokio::sync::{mpsc, watch};
+use waggle_analysis::SearchStep;
 use waggle_load::Interval;
-use waggle_runner::cpu_time::CpuClocks;
+use waggle_results::{PhaseName, TrialEnd, TrialInfo, TrialKey};
+use waggle_runner::{CpuUse, Event, RunRequest};
 
 use super::{
-    cpus::Cpus,
-    job::Planned,
+    place::Place,
+    planned::Planned,
     series::{self, Series},
     summary::Row,
+    target::Reached,
     view::View,
 };
 use crate::{
+    folders,
     interrupts::Interrupts,
     trial::{
         gather::{Gather, Gathered},
         phase::Phase,
+        shape::Shape,
         so_far::SoFar,
     },
 };
 
-/// How long an interval is awaited before the end and the interrupts are looked at.
-const WAIT: Duration = Duration::from_millis(100);
 /// So many rows are kept for the JSON's series.
 const ROWS_MAX: usize = 100_000;
+/// Events that may wait for what follows them.
+const EVENTS_MAX: usize = 1024;
 
 /// What was seen of a load.
 #[derive(Debug)]
@@ -33,59 +39,140 @@ pub(crate) struct Watched {
     pub(crate) started: SystemTime,
     pub(crate) so_far: SoFar,
     pub(crate) rows: Vec<Row>,
+    /// What the run says of the trial that it was; `None`: it has come to no end.
+    pub(crate) info: Option<TrialInfo>,
 }
 
-/// Runs the load to its end, or to the first Ctrl-C, after which the answers under way are awaited; after a second one
-/// they are not. A third ends the program.
+/// What the load goes with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) reached: &'a Reached,
+    pub(crate) interrupts: &'a Interrupts,
+    pub(crate) keep_awake: bool,
+}
+
+/// Runs the load to its end, or to the first wish for one, after which the answers under way are awaited; after a second one
+/// they are not.
 ///
 /// # Errors
-/// The engine cannot be started, or a file of the series cannot be written.
+/// The load cannot be started, or a file cannot be written.
 pub(crate) fn watch(
     planned: &Planned,
     (series, view): (&mut Series, &mut View),
-    interrupts: &Interrupts,
-    clocks: &CpuClocks,
+    way: Way<'_>,
 ) -> Result<Watched> {
-    let mut watching = Watching::new(planned, series, view);
-    watching.watched.so_far.kept_awake = clocks.loops.is_some();
-    let running = waggle_load::start(planned.job.clone())?;
-    watching.cpus = Cpus::started(clocks);
-    let since = Instant::now();
-    watching.watched.started = SystemTime::now();
-    watching.series.begin(watching.watched.started)?;
-    let stop = running.stop_handle();
-    interrupts.follow(move || stop.stop());
-    watching.view.begin(planned, interrupts)?;
-    let mut interrupted_at = None;
-    loop {
-        let asked = interrupts.count();
-        if asked > 0 && interrupted_at.is_none() {
-            interrupted_at = Some(since.elapsed());
-            watching.watched.so_far.interrupted = true;
+    let (enough, end_load) = watch::channel(false);
+    let (at_once, shutdown) = watch::channel(false);
+    way.interrupts.follow(move || {
+        if enough.send_replace(true) {
+            at_once.send_replace(true);
         }
-        match running.next_interval(WAIT) {
-            Some(interval) => {
-                watching.take(&interval, interrupted_at)?;
-                if watching.watched.so_far.certificate_is_refused() {
-                    // It will be until the end.
-                    running.stop();
-                }
+    });
+    let request = RunRequest {
+        end_load: Some(end_load),
+        ..request(planned, way)?
+    };
+    let mut watching = Watching::new(planned, (series, view), way);
+    run(request, shutdown, |event| watching.follow(event))?;
+    let mut watched = watching.end()?;
+    watched.so_far.interrupted = way.interrupts.count() > 0;
+    Ok(watched)
+}
+
+/// One trial of a search that has ended, and what it showed.
+pub(crate) struct Step {
+    pub(crate) showed: SearchStep,
+    pub(crate) watched: Watched,
+}
+
+/// Runs a search to its end, or to the first wish for one; `told` sees each trial.
+///
+/// # Errors
+/// As [`watch`].
+pub(crate) fn watch_search(
+    planned: &Planned,
+    way: Way<'_>,
+    mut told: impl FnMut(Step) -> Result<()>,
+) -> Result<()> {
+    let (at_once, shutdown) = watch::channel(false);
+    way.interrupts.follow(move || {
+        at_once.send_replace(true);
+    });
+    let (mut series, mut view) = (Series::create(None, None)?, View::Quiet);
+    let mut watching = Watching::new(planned, (&mut series, &mut view), way);
+    let mut ended = None;
+    run(request(planned, way)?, shutdown, |event| {
+        watching.follow(event)?;
+        match event {
+            Event::TrialEnded { .. } => ended = Some(watching.take_watched()?),
+            Event::Searched(showed) => {
+                let watched = ended
+                    .take()
+                    .context("a trial without an end was searched")?;
+                told(Step {
+                    showed: showed.clone(),
+                    watched,
+                })?;
             }
-            None if running.has_ended() => break,
-            None => {}
+            _ => {}
         }
-        if asked > 1 {
-            // Dropped in mid-run: whoever asks twice does not want to wait for answers.
-            return watching.end();
-        }
-    }
-    let outcome = running.join();
-    watching.watched.so_far.loops_ended = !clocks.loops_run();
-    watching.watched.so_far.totals = outcome.totals;
-    watching.watched.so_far.ran_for = outcome.ran_for;
-    watching.watched.so_far.feeds_used_up = outcome.feeds_used_up;
-    watching.watched.so_far.unconnected_for = outcome.unconnected_for;
-    watching.end()
+        Ok(())
+    })
+}
+
+fn request(planned: &Planned, way: Way<'_>) -> Result<RunRequest> {
+    let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    Ok(RunRequest {
+        plan: waggle_study::plan(&planned.study),
+        study: planned.study.clone(),
+        study_text: planned.text.clone(),
+        // Files that flags name are looked for from the current folder.
+        study_file: "load.yaml".into(),
+        system: planned.system.clone(),
+        system_text: String::new(),
+        system_folder: ".".into(),
+        run_folder: way.place.run_folder()?,
+        resume: false,
+        program_folders: Vec::new(),
+        servers_folder: folders::servers(),
+        // What the engine can do here is seen by the load itself.
+        calibration_file: None,
+        supervisor: program,
+        keep_awake: way.keep_awake,
+        cpus: CpuUse::Free {
+            engine: planned.pinned.clone(),
+        },
+        server_at: Some(way.reached.address),
+        end_load: None,
+    })
+}
+
+/// Has the runner run, and `follow` see each event.
+fn run(
+    request: RunRequest,
+    shutdown: watch::Receiver<bool>,
+    mut follow: impl FnMut(&Event) -> Result<()>,
+) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let (sender, mut events) = mpsc::channel(EVENTS_MAX);
+    runtime.block_on(async {
+        let run = async {
+            let ended = waggle_runner::run(request, sender, shutdown).await;
+            ended.map_err(anyhow::Error::from)
+        };
+        let follow = async {
+            while let Some(event) = events.recv().await {
+                follow(&event)?;
+            }
+            Ok(())
+        };
+        tokio::try_join!(run, follow)?;
+        Ok(())
+    })
 }
 
 /// What would be watched of a load with these intervals.
@@ -93,74 +180,134 @@ pub(crate) fn watch(
 pub(crate) fn replayed(planned: &Planned, intervals: &[Interval]) -> Watched {
     let mut series = Series::create(None, None).expect("there is nothing to create");
     let mut view = View::Quiet;
-    let mut watching = Watching::new(planned, &mut series, &mut view);
+    let mut watching = Watching {
+        planned,
+        series: &mut series,
+        view: &mut view,
+        way: None,
+        watched: Watched::new(planned.shape.clone()),
+        rows: Gather::new(planned.row),
+        phase: Phase::WarmUp,
+    };
+    let end = planned.measure.map(|measure| planned.warm_up + measure);
     for interval in intervals {
+        let phase = if interval.start < planned.warm_up {
+            Phase::WarmUp
+        } else if end.is_some_and(|end| interval.start + planned.shape.interval / 2 >= end) {
+            Phase::Finish
+        } else {
+            Phase::Measured
+        };
         watching
-            .take(interval, None)
+            .take(interval, phase)
             .expect("there is nothing to write");
     }
     watching.end().expect("there is nothing to write")
+}
+
+impl Watched {
+    fn new(shape: Shape) -> Self {
+        Self {
+            started: SystemTime::now(),
+            so_far: SoFar::new(shape),
+            rows: Vec::new(),
+            info: None,
+        }
+    }
 }
 
 struct Watching<'a> {
     planned: &'a Planned,
     series: &'a mut Series,
     view: &'a mut View,
+    /// `None`: nothing runs.
+    way: Option<Way<'a>>,
     watched: Watched,
     rows: Gather,
     phase: Phase,
-    cpus: Cpus,
 }
 
 impl<'a> Watching<'a> {
-    fn new(planned: &'a Planned, series: &'a mut Series, view: &'a mut View) -> Self {
+    fn new(
+        planned: &'a Planned,
+        (series, view): (&'a mut Series, &'a mut View),
+        way: Way<'a>,
+    ) -> Self {
         Self {
             planned,
             series,
             view,
-            watched: Watched {
-                started: SystemTime::now(),
-                so_far: SoFar::new(planned.shape.clone()),
-                rows: Vec::new(),
-            },
+            way: Some(way),
+            watched: Watched::new(planned.shape.clone()),
             rows: Gather::new(planned.row),
             phase: Phase::WarmUp,
-            cpus: Cpus::default(),
         }
     }
 
-    fn take(&mut self, interval: &Interval, interrupted_at: Option<Duration>) -> Result<()> {
-        let phase = self.phase_of(interval, interrupted_at);
+    fn follow(&mut self, event: &Event) -> Result<()> {
+        match event {
+            Event::TrialStarted { level, .. } => {
+                self.watched = Watched::new(self.shape_at(*level));
+                self.watched.so_far.kept_awake = self.way.is_some_and(|way| way.keep_awake);
+                self.rows = Gather::new(self.planned.row);
+                self.phase = Phase::WarmUp;
+                Ok(())
+            }
+            Event::Phase {
+                phase: PhaseName::WarmUp,
+                ..
+            } => self.begin(),
+            Event::Interval { phase, interval } => match phase {
+                PhaseName::WarmUp => self.take(interval, Phase::WarmUp),
+                PhaseName::Measure => self.take(interval, Phase::Measured),
+                _ => self.take(interval, Phase::Finish),
+            },
+            Event::Machine(machine) => {
+                self.watched.so_far.cpus = Some(*machine);
+                Ok(())
+            }
+            Event::TrialEnded { key, .. } => self.told(*key),
+            _ => Ok(()),
+        }
+    }
+
+    /// The load's shape, where one level of it is tried.
+    fn shape_at(&self, level: Option<f64>) -> Shape {
+        let Some(level) = level else {
+            return self.planned.shape.clone();
+        };
+        let cell = &self.planned.study.cells[0];
+        let cell = waggle_study::Cell {
+            load: cell.load.at_level(level),
+            ..cell.clone()
+        };
+        Shape {
+            certificate_hint: self.planned.shape.certificate_hint,
+            ..Shape::of(&cell)
+        }
+    }
+
+    /// The load has started.
+    fn begin(&mut self) -> Result<()> {
+        self.watched.started = SystemTime::now();
+        self.series.begin(self.watched.started)?;
+        match self.way {
+            Some(way) => self.view.begin(self.planned, way.interrupts),
+            None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, interval: &Interval, phase: Phase) -> Result<()> {
         if phase != self.phase {
             self.close_row()?;
             self.phase = phase;
         }
         let so_far = &mut self.watched.so_far;
         so_far.add(interval, phase);
-        so_far.cpus = self.cpus.interval(phase).or(so_far.cpus);
         self.view.interval(interval, phase, so_far);
         match self.rows.add(interval) {
             Some(gathered) => self.row(&gathered),
             None => Ok(()),
-        }
-    }
-
-    /// The measured time begins and ends with an interval. The interval of an interrupt is not whole, and counts only
-    /// where there is no other. Intervals are whole nanoseconds, so that the last may end a few of them before the time.
-    fn phase_of(&self, interval: &Interval, interrupted_at: Option<Duration>) -> Phase {
-        let end = self.planned.measure.map(|time| self.planned.warm_up + time);
-        let whole = interval.start + self.planned.job.interval;
-        let is_cut =
-            interrupted_at.is_some_and(|at| at < whole) && !self.watched.so_far.answers.is_empty();
-        if interval.start < self.planned.warm_up {
-            Phase::WarmUp
-        } else if self.phase == Phase::Finish
-            || is_cut
-            || end.is_some_and(|end| interval.start + self.planned.job.interval / 2 >= end)
-        {
-            Phase::Finish
-        } else {
-            Phase::Measured
         }
     }
 
@@ -181,10 +328,39 @@ impl<'a> Watching<'a> {
         Ok(())
     }
 
+    /// The trial has its result, which says what its intervals do not.
+    fn told(&mut self, key: TrialKey) -> Result<()> {
+        let Some(way) = self.way else {
+            return Ok(());
+        };
+        let info = trial_info(&way.place.run_folder()?, key)?;
+        if let TrialEnd::Failed { reason, .. } = &info.end
+            && info.phase(PhaseName::WarmUp).is_none()
+        {
+            bail!("{reason}");
+        }
+        self.watched.so_far.end(&info);
+        self.watched.info = Some(info);
+        Ok(())
+    }
+
+    /// What was watched of a trial that has ended; another one may follow.
+    fn take_watched(&mut self) -> Result<Watched> {
+        self.close_row()?;
+        let shape = self.planned.shape.clone();
+        Ok(std::mem::replace(&mut self.watched, Watched::new(shape)))
+    }
+
     fn end(mut self) -> Result<Watched> {
         self.close_row()?;
         self.series.end()?;
         self.view.end();
         Ok(self.watched)
     }
+}
+
+/// What is on disk of a trial.
+fn trial_info(run_folder: &Path, key: TrialKey) -> Result<TrialInfo> {
+    waggle_results::trial_info(run_folder, key)?
+        .ok_or_else(|| anyhow!("{} has no {key}", run_folder.display()))
 }

@@ -17,12 +17,12 @@ use waggle_study::{Cell, Study};
 
 use super::{
     lines::lasting_line,
-    load::{shape, title},
+    load::title,
     state::{Outline, State},
 };
 use crate::{
     live::{Board, CellBoard, JudgePace, Mark, PhaseNow, Shared, Shown, StudyBoard, TrialNow},
-    trial::{phase::Phase, so_far::SoFar},
+    trial::{phase::Phase, shape::Shape, so_far::SoFar},
 };
 
 /// What of a study the view needs.
@@ -185,7 +185,7 @@ impl Following {
             load,
             ..cell.clone()
         };
-        let shape = shape(&cell);
+        let shape = Shape::of(&cell);
         let shown = Shown::new(title(&cell), &shape);
         self.so_far = Some(SoFar::new(shape));
         let repeat = self.state.outline.repeat;

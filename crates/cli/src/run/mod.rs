@@ -9,7 +9,7 @@ mod state;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use tokio::sync::{mpsc, watch};
 use waggle_runner::{CpuUse, Ended, Event, RunRequest};
 use waggle_study::{Study, Values};
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
     let folder = match &arguments.resume {
         Some(Some(folder)) => folder.clone(),
         Some(None) => files::newest_run(&arguments.runs, &loaded.study.name)?,
-        None => new_folder(&arguments.runs, &loaded.study.name)?,
+        None => files::new_run(&arguments.runs, &loaded.study.name)?,
     };
     let interrupts = Interrupts::new(|| {});
     let view = view(arguments, &loaded.study, &folder, &interrupts)?;
@@ -110,24 +110,6 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
 fn calibration_file(runs: &Path) -> PathBuf {
     let folder = folders::cache().unwrap_or_else(|| runs.to_path_buf());
     folder.join("calibration.json")
-}
-
-/// `RUNS/STUDY-UTCTIME`, with a counter where two start in the same second.
-fn new_folder(runs: &Path, study: &str) -> Result<PathBuf> {
-    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let name = format!("{study}-{stamp}");
-    let names =
-        std::iter::once(name.clone()).chain((2..100).map(|count| format!("{name}-{count}")));
-    match names
-        .map(|name| runs.join(name))
-        .find(|folder| !folder.exists())
-    {
-        Some(folder) => Ok(folder),
-        None => bail!(
-            "{} has a hundred runs of this second already",
-            runs.display()
-        ),
-    }
 }
 
 /// How a run is shown while it goes on; its table comes apart from it.

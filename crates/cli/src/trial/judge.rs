@@ -31,7 +31,7 @@ fn found(so_far: &SoFar, totals: &CountsRow, time_bound_us: Option<f64>) -> Find
     let response = &so_far.response_time;
     waggle_stats::check(&TrialFacts {
         model: shape.model,
-        failed: unconnected(so_far).or_else(|| nothing_succeeded(so_far)),
+        failed: nothing_succeeded(so_far).or_else(|| so_far.failure.clone()),
         measured: judge::counts(&so_far.measured.counts()),
         totals: judge::counts(totals),
         engine: judge::engine(&engine, median),
@@ -64,16 +64,6 @@ fn found(so_far: &SoFar, totals: &CountsRow, time_bound_us: Option<f64>) -> Find
         },
         ..TrialFacts::default()
     })
-}
-
-/// A load that was to end by its count has been left by its server.
-fn unconnected(so_far: &SoFar) -> Option<String> {
-    let time = so_far.unconnected_for?;
-    let (sent, asked) = (so_far.all.counts().sent, so_far.shape.requests_at_most?);
-    Some(format!(
-        "no connection stood for {:.0} s, so the load ended after {sent} of {asked} requests",
-        time.as_secs_f64()
-    ))
 }
 
 /// Without a single success there is nothing to measure.

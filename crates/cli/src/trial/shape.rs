@@ -1,9 +1,11 @@
 //! What of a load must be known to add its intervals up and to judge them.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use waggle_load::What;
+use waggle_load as load;
+use waggle_runner::cpus;
 use waggle_stats::LoadModel;
+use waggle_study::{Cell, LoadModel as Model, Scenario, What};
 
 use super::statuses;
 
@@ -32,11 +34,61 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Of a study's cell.
+    pub(crate) fn of(cell: &Cell) -> Self {
+        let (steps, good_statuses) = match &cell.what {
+            What::Request(request) => {
+                (Vec::new(), vec![statuses::expected(&request.expect.status)])
+            }
+            What::Scenario(scenario) => {
+                // Its feeds may be large, and say nothing of its steps.
+                let bare = Scenario {
+                    feeds: Vec::new(),
+                    ..Scenario::clone(scenario)
+                };
+                let bare = waggle_runner::load_scenario(&bare, "", "");
+                Self::of_what(&load::What::Scenario(Arc::new(bare)))
+            }
+        };
+        let model = match cell.load {
+            Model::Closed { .. } => LoadModel::Closed,
+            Model::Open { .. } => LoadModel::Open,
+            Model::Users { .. } => LoadModel::Users,
+        };
+        let connections = cell.load.connections();
+        let workers = cell.load_workers.map_or_else(
+            || cpus::share(&cpus::allowed()).load().len(),
+            |workers| workers as usize,
+        );
+        let requests_at_most = cell.schedule.requests_in_all();
+        // A load that ends by its count waits for the last answers while nothing falls due.
+        let is_constant = cell.stages.is_empty() && requests_at_most.is_none();
+        Self {
+            model,
+            workers: workers.min(connections as usize),
+            connections: connections.into(),
+            offered_per_s: match cell.load {
+                // A schedule asks for sessions, of whose requests only the first falls due by it.
+                Model::Open { rate_per_s, .. } if steps.is_empty() && is_constant => {
+                    Some(rate_per_s)
+                }
+                _ => None,
+            },
+            has_stages: !cell.stages.is_empty(),
+            requests_at_most,
+            interval: cell.measure.interval,
+            records_per_request: cell.records().map_or(0, |records| records.per_request),
+            steps,
+            good_statuses,
+            certificate_hint: "",
+        }
+    }
+
     /// The steps and the good statuses of what is sent.
-    pub(crate) fn of_what(what: &What) -> (Vec<String>, Vec<String>) {
+    fn of_what(what: &load::What) -> (Vec<String>, Vec<String>) {
         let steps = match what {
-            What::Requests { .. } => Vec::new(),
-            What::Scenario(scenario) => scenario.steps.clone(),
+            load::What::Requests { .. } => Vec::new(),
+            load::What::Scenario(scenario) => scenario.steps.clone(),
         };
         (steps, statuses::good(what))
     }

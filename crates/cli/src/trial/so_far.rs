@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use waggle_analysis::judge::served;
 use waggle_load::{Counts, Interval};
-use waggle_results::{CountsRow, EngineInfo, IntervalRow, MachineInfo};
+use waggle_results::{CountsRow, EngineInfo, IntervalRow, MachineInfo, TrialEnd, TrialInfo};
 use waggle_runner::counts::{Carried, Measured, certificate_is_refused, interval_row, row};
 use waggle_stats::Served;
 
@@ -50,15 +50,12 @@ pub(crate) struct SoFar {
     pub(crate) bins: Vec<Bin>,
     pub(crate) second_bins: Vec<Bin>,
     pub(crate) interrupted: bool,
-    /// Feeds of a scenario whose rows did not last.
-    pub(crate) feeds_used_up: Vec<String>,
-    /// For how long no connection stood, where that has ended the load before its count.
-    pub(crate) unconnected_for: Option<Duration>,
+    /// Why the trial did not come to its end.
+    pub(crate) failure: Option<String>,
     /// What the CPUs did in the measured time; `None`: not known.
     pub(crate) cpus: Option<MachineInfo>,
-    /// Whether loops were to keep them awake, and whether these had ended before the load did.
+    /// Whether loops were to keep them awake.
     pub(crate) kept_awake: bool,
-    pub(crate) loops_ended: bool,
     seconds: Gather,
     fine: Gather,
     opening: Opening,
@@ -120,11 +117,9 @@ impl SoFar {
             bins: Vec::new(),
             second_bins: Vec::new(),
             interrupted: false,
-            feeds_used_up: Vec::new(),
-            unconnected_for: None,
+            failure: None,
             cpus: None,
             kept_awake: false,
-            loops_ended: false,
             seconds: Gather::new(Duration::from_secs(1)),
             fine: Gather::new(Duration::ZERO),
             opening: Opening::Since(None),
@@ -147,6 +142,23 @@ impl SoFar {
         let shape = &self.shape;
         self.measured
             .engine(shape.workers, shape.connections, shape.offered_per_s)
+    }
+
+    /// The trial has ended, and its result says what its intervals do not.
+    pub(crate) fn end(&mut self, info: &TrialInfo) {
+        if let TrialEnd::Failed { reason, .. } = &info.end {
+            self.failure = Some(reason.clone());
+        }
+        let (totals, told) = (&mut self.totals, &info.totals);
+        (totals.due, totals.sent, totals.skipped) = (told.due, told.sent, told.skipped);
+        (totals.succeeded, totals.failed) = (told.succeeded, told.failed);
+        self.ran_for = Duration::from_secs_f64(told.seconds.max(0.0));
+        if let Some(told) = info.connecting {
+            totals.connects = told.connects;
+            totals.handshakes = told.handshakes;
+            totals.handshakes_resumed = told.handshakes_resumed;
+        }
+        self.cpus = info.machine.or(self.cpus);
     }
 
     /// One more interval.

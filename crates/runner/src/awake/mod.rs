@@ -57,7 +57,7 @@ pub enum AwakeError {
 
 /// The loops, for as long as it lives.
 #[derive(Debug)]
-pub struct Awake {
+pub(crate) struct Awake {
     child: Child,
 }
 
@@ -68,7 +68,7 @@ impl Awake {
     ///
     /// # Errors
     /// The CPU time of this process is limited, so that the loops would use it up; or the idle class cannot be had.
-    pub fn start(program: &Path) -> Result<Self, AwakeError> {
+    pub(crate) fn start(program: &Path) -> Result<Self, AwakeError> {
         let cpus = cpus::allowed();
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         if let Some(limit) = quota::least(&groups, Path::new(CGROUPS))
@@ -108,7 +108,7 @@ impl Awake {
 
     /// The loops' process.
     #[must_use]
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 }

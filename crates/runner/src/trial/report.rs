@@ -207,7 +207,7 @@ impl Report {
             .and_then(|(now, before)| now.since(before));
         if !clocks.loops_run() {
             self.remarks.push(
-                "the loops that were to keep the CPUs awake had ended: CPUs may have halted in this trial"
+                "the loops that were to keep the CPUs awake had ended: CPUs may have halted"
                     .to_owned(),
             );
         }

@@ -102,12 +102,7 @@ impl Trial<'_> {
         let outcome = outcome
             .map_err(|why| Cut::from(Failure::new(why.to_string())).at(PhaseName::Finish))?;
         report.ended(&outcome);
-        if let Some(time) = outcome.unconnected_for {
-            let why = format!(
-                "no connection was open for {:.0} s, so the load ended after {} requests",
-                time.as_secs_f64(),
-                outcome.totals.sent
-            );
+        if let Some(why) = self.unconnected(&outcome) {
             return Err(Cut::from(Failure::new(why)).at(PhaseName::Measure));
         }
         if !deliveries.is_empty() {
@@ -125,6 +120,17 @@ impl Trial<'_> {
             self.collect(&deliveries, report, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await
+    }
+
+    /// Why a load that was to end by its count has ended before: its server has left it.
+    fn unconnected(&self, outcome: &Outcome) -> Option<String> {
+        let seconds = outcome.unconnected_for?.as_secs_f64();
+        let sent = outcome.totals.sent;
+        let of = self.order.cell.schedule.requests_in_all();
+        let of = of.map_or_else(String::new, |all| format!(" of {all}"));
+        Some(format!(
+            "no connection stood for {seconds:.0} s, so the load ended after {sent}{of} requests"
+        ))
     }
 
     async fn bring_up<D: Driver, L: Load, W: Web>(

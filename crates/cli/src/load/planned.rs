@@ -1,0 +1,417 @@
+//! Flags and a reached target → a study of one cell, checked, with the settings as they will be told. Starts nothing.
+//!
+//! The study's text (`study`) is what can be kept and run again. What may not stand in a text, or what a study has no words for,
+//! is put into the checked study here, as the flags have it: the head of the request with its secrets, the threads, a body of
+//! any bytes.
+
+use std::{
+    path::{Component, Path},
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Result, bail};
+use waggle_runner::{cpus, files_beside};
+use waggle_study::{
+    Body, BodyExpect, Cell, Expect, Named, Request, Scenario, Source, Study, System, Threshold,
+    What,
+};
+use waggle_units::format_duration;
+
+use super::{
+    arguments::Load,
+    model::settings,
+    parse::{DURATION_MIN, Expectation},
+    place::{BODY, Needed, Place},
+    request::request,
+    scenario,
+    study::{self, Asked, SentAs, Sought, Times},
+    summary::Settings,
+    target::{Reached, Target},
+    transport,
+};
+use crate::trial::shape::Shape;
+
+const DURATION: Duration = Duration::from_secs(10);
+/// A count of requests without a time has this one.
+const AT_MOST: Duration = super::parse::DURATION_MAX;
+/// Intervals of the engine are about so long: fine enough to tell steadiness within a few seconds.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Drawn seeds are kept short, so that they can be typed again.
+const SEED_MODULUS: u128 = 1_000_000_007;
+/// What a study made of flags is called in messages.
+const STUDY_NAME: &str = "the study of this load";
+
+/// Everything that is decided before the load starts.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// Of one cell.
+    pub(crate) study: Study,
+    pub(crate) system: System,
+    pub(crate) text: String,
+    pub(crate) settings: Settings,
+    pub(crate) shape: Shape,
+    /// What is left out of the numbers.
+    pub(crate) warm_up: Duration,
+    /// How long is measured; `None`: until the count is reached.
+    pub(crate) measure: Option<Duration>,
+    /// Length of a row.
+    pub(crate) row: Duration,
+    pub(crate) seed: u64,
+    /// The CPUs on which the engine's threads stay; none: any.
+    pub(crate) pinned: Vec<usize>,
+    /// What must lie beside the study if it is kept.
+    pub(crate) needed: Vec<Needed>,
+}
+
+/// What the flags are held against, and where the load goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) reached: &'a Reached,
+    pub(crate) thresholds: &'a [Threshold],
+    pub(crate) sought: Option<&'a Sought>,
+    /// Where the run is kept, and a body that no file of the user's has.
+    pub(crate) place: &'a Place,
+}
+
+/// Makes the study.
+///
+/// # Errors
+/// Flags that do not go together, a file that cannot be read, records that cannot be sent.
+pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
+    let target = around.target;
+    let mut defaults = Vec::new();
+    let model_settings = settings(&flags.model, &mut defaults)?;
+    let sent = sent(flags, target, around.place)?;
+    let measure = measure(flags, &mut defaults)?;
+    let interval = interval(flags, measure);
+    let warm_up = whole_intervals(flags.until.warm_up.unwrap_or_default(), interval);
+    let workers = workers(flags)?;
+    transport::fits(&flags.secure, target)?;
+    let seed = flags.model.seed.unwrap_or_else(drawn_seed);
+    let settings = Settings {
+        address: around.reached.address.to_string(),
+        protocol: if flags.secure.http2 { "h2" } else { "http/1.1" }.to_owned(),
+        tls: target.is_secure,
+        duration_s: measure.map(|time| time.as_secs_f64()),
+        requests_at_most: flags.until.requests,
+        warm_up_s: warm_up.as_secs_f64(),
+        workers: workers.count,
+        pinned_cpus: workers.pinned_each(),
+        interval_s: interval.as_secs_f64(),
+        defaults,
+        ..sent.settings(model_settings)
+    };
+    let asked = Asked {
+        flags,
+        target,
+        settings: &settings,
+        sent: sent.as_told(flags),
+        times: Times {
+            interval,
+            warm_up,
+            measure,
+        },
+        seed,
+        thresholds: around.thresholds,
+        sought: around.sought,
+        made_body: &around.place.body(),
+    };
+    let text = study::text(&asked);
+    let (mut study, mut system) = checked(&text, flags.request.scenario.as_deref())?;
+    study.seed = seed;
+    for cell in &mut study.cells {
+        cell.load_workers = Some(workers.count);
+        cell.schedule.warm_up_at_most = warm_up;
+        cell.schedule.measure = measure.unwrap_or(AT_MOST);
+        sent.put(cell)?;
+    }
+    put_tls_files(&mut system, flags);
+    Ok(Planned {
+        shape: Shape {
+            certificate_hint: "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k takes any)",
+            ..Shape::of(&study.cells[0])
+        },
+        study,
+        system,
+        text,
+        warm_up,
+        measure,
+        row: flags.output.interval.unwrap_or(Duration::from_secs(1)),
+        settings,
+        seed,
+        pinned: workers.pinned,
+        needed: sent.needed(flags, around.place)?,
+    })
+}
+
+/// The study of a text that was made of flags.
+/// What its scenario names lies beside that.
+fn checked(text: &str, scenario: Option<&Path>) -> Result<(Study, System)> {
+    let source = Source {
+        name: STUDY_NAME.to_owned(),
+        text: text.to_owned(),
+    };
+    let Named::Server(system) = waggle_study::system_of(&source)? else {
+        unreachable!("the text names the URL of a server");
+    };
+    let files = files_beside(scenario.unwrap_or(Path::new("")));
+    let study = waggle_study::read_study_and_files(&source, &system, &files)?;
+    Ok((study, *system))
+}
+
+/// Files are named in messages as they were by the flags.
+fn put_tls_files(system: &mut System, flags: &Load) {
+    let Some(server) = &mut system.external else {
+        return;
+    };
+    let name = |file: &Path| file.display().to_string();
+    let secure = &flags.secure;
+    server.tls.ca = secure.cacert.as_deref().map(name);
+    server.tls.client = secure.cert.as_deref().map(|cert| {
+        let key = secure.key.as_deref().unwrap_or(cert);
+        (name(cert), name(key))
+    });
+}
+
+/// What is sent, and how long a request's body is.
+enum Sent {
+    Request {
+        request: Box<Request>,
+        body_bytes: u64,
+        records: u32,
+    },
+    Scenario(Box<Scenario>),
+}
+
+fn sent(flags: &Load, target: &Target, place: &Place) -> Result<Sent> {
+    if let Some(file) = &flags.request.scenario {
+        return Ok(Sent::Scenario(Box::new(scenario::scenario(
+            flags, target, file,
+        )?)));
+    }
+    let request = request(flags, target, place)?;
+    let request = Request {
+        expect: expect(flags, &request)?,
+        ..request
+    };
+    let (body_bytes, records) = super::request::sizes(&request, target)?;
+    Ok(Sent::Request {
+        request: Box::new(request),
+        body_bytes,
+        records,
+    })
+}
+
+impl Sent {
+    /// With its part of the settings.
+    fn settings(&self, settings: Settings) -> Settings {
+        match self {
+            Self::Request {
+                request,
+                body_bytes,
+                records,
+            } => Settings {
+                method: Some(request.method.clone()),
+                body_bytes: *body_bytes,
+                records_per_request: *records,
+                expect_status: request.expect.status.clone(),
+                timeout_s: request.timeout.as_secs_f64(),
+                ..settings
+            },
+            Self::Scenario(scenario) => Settings {
+                scenario: Some(scenario.name.clone()),
+                timeout_s: scenario.timeout().as_secs_f64(),
+                ..settings
+            },
+        }
+    }
+
+    fn as_told<'a>(&'a self, flags: &'a Load) -> SentAs<'a> {
+        match (self, &flags.request.scenario) {
+            (Self::Scenario(scenario), Some(file)) => SentAs::Scenario {
+                name: &scenario.name,
+                file,
+            },
+            (Self::Scenario(_), None) => unreachable!("a scenario comes from a file"),
+            (Self::Request { request, .. }, _) => SentAs::Request(request),
+        }
+    }
+
+    /// What must lie beside the study if it is kept.
+    fn needed(&self, flags: &Load, place: &Place) -> Result<Vec<Needed>> {
+        let scenario = match (self, &flags.request.scenario) {
+            (Self::Scenario(scenario), Some(file)) => (scenario, file),
+            (Self::Request { request, .. }, _) => {
+                let is_made = |file: &&String| Path::new(file) == place.body();
+                let made = match &request.body {
+                    Body::File(file) => Some(file).filter(is_made),
+                    _ => None,
+                };
+                let needed = |file: &String| Needed {
+                    file: file.into(),
+                    name: BODY.into(),
+                };
+                return Ok(made.map(needed).into_iter().collect());
+            }
+            (Self::Scenario(_), None) => return Ok(Vec::new()),
+        };
+        let (scenario, file) = scenario;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let mut needed = vec![Needed {
+            file: file.clone(),
+            name: file.file_name().unwrap_or_default().into(),
+        }];
+        for from in scenario.feeds.iter().filter_map(|feed| feed.from.as_ref()) {
+            let name = Path::new(from);
+            let is_below = name
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            if place.keeps() && !is_below && !name.is_absolute() {
+                bail!(
+                    "--save: {from} does not lie in the folder of the scenario, and cannot be put beside a study"
+                );
+            }
+            if is_below {
+                needed.push(Needed {
+                    file: folder.join(name),
+                    name: name.into(),
+                });
+            }
+        }
+        Ok(needed)
+    }
+
+    /// Puts it into a cell, secrets included.
+    fn put(&self, cell: &mut Cell) -> Result<()> {
+        match (self, &mut cell.what) {
+            (Self::Request { request, .. }, What::Request(told)) => told.clone_from(request),
+            (Self::Scenario(scenario), What::Scenario(told)) => {
+                *told = std::sync::Arc::new(Scenario::clone(scenario));
+            }
+            _ => bail!("a load is of one request or of one scenario"),
+        }
+        Ok(())
+    }
+}
+
+fn expect(flags: &Load, request: &Request) -> Result<Expect> {
+    let mut expect = Expect {
+        status: Vec::new(),
+        body: BodyExpect::Any,
+    };
+    for expectation in &flags.judged.expect {
+        let body = match expectation {
+            Expectation::Status(codes) => {
+                expect.status.extend(codes);
+                continue;
+            }
+            Expectation::Body(text) => BodyExpect::Equals(text.clone()),
+            Expectation::Contains(text) => BodyExpect::Contains(text.clone()),
+        };
+        if request.method == "HEAD" {
+            bail!("--expect: an answer to HEAD has no body");
+        }
+        if expect.body != BodyExpect::Any {
+            bail!("--expect: a body can be held against one text only");
+        }
+        expect.body = body;
+    }
+    expect.status.sort_unstable();
+    expect.status.dedup();
+    Ok(expect)
+}
+
+fn measure(flags: &Load, defaults: &mut Vec<String>) -> Result<Option<Duration>> {
+    if flags.until.requests.is_some() && flags.until.warm_up.is_some_and(|time| !time.is_zero()) {
+        bail!(
+            "-n counts requests from the start on, those of --warm-up too: with a warm-up, say how long is measured with --duration"
+        );
+    }
+    if !flags.model.stages.is_empty() {
+        let stages: Duration = flags.model.stages.iter().map(|stage| stage.over).sum();
+        if stages < DURATION_MIN {
+            bail!(
+                "--stages: all of them together take {}; a load shorter than {} cannot be measured",
+                format_duration(stages),
+                format_duration(DURATION_MIN)
+            );
+        }
+        return Ok(Some(stages));
+    }
+    Ok(match (flags.until.duration, flags.until.requests) {
+        (None, None) => {
+            defaults.push(format_duration(DURATION));
+            Some(DURATION)
+        }
+        (duration, _) => duration,
+    })
+}
+
+/// The engine's interval: a whole part of the measured time and of a row, near [`INTERVAL`], so that the measured time
+/// ends with an interval.
+fn interval(flags: &Load, measure: Option<Duration>) -> Duration {
+    let row = flags.output.interval.unwrap_or(Duration::from_secs(1));
+    let wanted = INTERVAL.min(row);
+    let Some(measure) = measure else {
+        return wanted;
+    };
+    let parts = measure.as_nanos().div_ceil(wanted.as_nanos()).max(1);
+    // Of a time that is not odd to the nanosecond a few more parts are whole nanoseconds.
+    let whole = (parts..2 * parts).find(|parts| measure.as_nanos().is_multiple_of(*parts));
+    measure / u32::try_from(whole.unwrap_or(parts)).unwrap_or(u32::MAX)
+}
+
+/// A time, longer by what is missing to a whole interval.
+fn whole_intervals(time: Duration, interval: Duration) -> Duration {
+    let intervals = time.as_nanos().div_ceil(interval.as_nanos().max(1));
+    interval * u32::try_from(intervals).unwrap_or(u32::MAX)
+}
+
+/// The threads of the engine.
+struct Workers {
+    count: u32,
+    /// They stay on these CPUs, in turn; none: on any.
+    pinned: Vec<usize>,
+}
+
+impl Workers {
+    /// The CPU of each thread; none where they stay on none.
+    fn pinned_each(&self) -> Vec<usize> {
+        self.pinned
+            .iter()
+            .copied()
+            .cycle()
+            .take(self.count as usize)
+            .collect()
+    }
+}
+
+fn workers(flags: &Load) -> Result<Workers> {
+    let allowed = cpus::allowed();
+    let half = (allowed.len() / 2).max(1);
+    let count = flags
+        .way
+        .workers
+        .unwrap_or(u32::try_from(half).unwrap_or(1));
+    let pinned = match &flags.way.pin {
+        None => Vec::new(),
+        Some(choice) if choice.0.is_empty() => allowed[..half.min(allowed.len())].to_vec(),
+        Some(choice) => choice.0.clone(),
+    };
+    if let Some(other) = pinned.iter().find(|cpu| !allowed.contains(cpu)) {
+        bail!("--pin: this process may not use CPU {other}");
+    }
+    Ok(Workers { count, pinned })
+}
+
+fn unix_ns() -> u128 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos()
+}
+
+fn drawn_seed() -> u64 {
+    u64::try_from(unix_ns() % SEED_MODULUS).unwrap_or_default()
+}

@@ -1,0 +1,432 @@
+//! A load as the text of a study of one cell, on a server that runs already. Pure; `planned` has it checked.
+//!
+//! The text can be kept and run again, so secrets are not in it, by the rule of `waggle init`; files of the user's that it names are told
+//! by whole paths, but for a scenario and its feeds, which are put beside it. What a study has no words for is left out with a line that says so.
+
+use std::{
+    fmt::{Display, Write},
+    path::Path,
+    time::Duration,
+};
+
+use waggle_stats::Settings as Levels;
+use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request, Threshold};
+use waggle_units::format_duration;
+
+use super::{
+    arguments::{Load, Secure},
+    model,
+    parse::{ArrivalsName, SoughtName},
+    place::BODY,
+    summary::{ModelName, Settings},
+    target::Target,
+};
+use crate::init::{self, Call};
+
+/// The name of the one request.
+pub(super) const REQUEST_NAME: &str = "request";
+/// Longest phase of a study, and most intervals of one.
+const PHASE_MAX: Duration = Duration::from_secs(24 * 3600);
+const INTERVALS_MAX: u32 = 100_000;
+
+/// What a load is to be, all of it decided.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) flags: &'a Load,
+    pub(super) target: &'a Target,
+    pub(super) settings: &'a Settings,
+    pub(super) sent: SentAs<'a>,
+    pub(super) times: Times,
+    pub(super) seed: u64,
+    /// Conditions on the result.
+    pub(super) thresholds: &'a [Threshold],
+    pub(super) sought: Option<&'a Sought>,
+    /// Where a body lies that no file of the user's has.
+    pub(super) made_body: &'a Path,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SentAs<'a> {
+    Request(&'a Request),
+    /// A scenario of this name, in this file.
+    Scenario {
+        name: &'a str,
+        file: &'a Path,
+    },
+}
+
+/// How long everything takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) interval: Duration,
+    pub(super) warm_up: Duration,
+    /// `None`: until the count is reached.
+    pub(super) measure: Option<Duration>,
+}
+
+/// What is searched for, between which levels, and under which conditions.
+#[derive(Debug, Clone)]
+pub(super) struct Sought {
+    pub(super) what: SoughtName,
+    pub(super) levels: Levels,
+    pub(super) conditions: Vec<Threshold>,
+}
+
+pub(super) fn text(asked: &Asked<'_>) -> String {
+    let call = match asked.sent {
+        SentAs::Request(request) => Some(Told::of(request, asked)),
+        SentAs::Scenario { .. } => None,
+    };
+    let mut text = "# Written by waggle load --save; waggle run runs it again.\n".to_owned();
+    if let Some(told) = &call {
+        for (what, lines) in [
+            ("Needs in the environment", &told.wanted),
+            ("Left out", &told.left_out),
+        ] {
+            for line in lines {
+                let _ = writeln!(text, "# {what}: {}", line.replace(char::is_control, " "));
+            }
+        }
+    }
+    let origin = origin(asked.target);
+    let question = format!(
+        "How many requests per second does {origin} take, and how long do its answers take?"
+    );
+    let _ = writeln!(text, "study: load\nquestion: {}", quoted(&question));
+    if let Ok(seed) = i64::try_from(asked.seed) {
+        let _ = writeln!(text, "seed: {seed}");
+    }
+    system(&mut text, asked, &origin);
+    load(&mut text, asked);
+    match asked.sent {
+        SentAs::Request(request) => {
+            text.push_str("  request:\n");
+            if let Some(told) = call {
+                init::call_text(&mut text, &told.call, REQUEST_NAME);
+                if !init::is_reading(&told.call.method) {
+                    body(&mut text, &request.body, asked.made_body);
+                }
+            }
+            expect(&mut text, &request.expect);
+            let _ = writeln!(text, "    timeout: {}", format_duration(request.timeout));
+        }
+        SentAs::Scenario { file, .. } => {
+            // It lies beside the study, and its feeds with it.
+            let name = file.file_name().map(|name| name.to_string_lossy());
+            let name = literal(&name.unwrap_or_default());
+            let _ = writeln!(text, "  scenario: {{ file: {name} }}");
+        }
+    }
+    schedule(&mut text, asked);
+    conditions(&mut text, asked);
+    text
+}
+
+/// `http://HOST:PORT`.
+fn origin(target: &Target) -> String {
+    let scheme = if target.is_secure { "https" } else { "http" };
+    format!("{scheme}://{}", target.authority)
+}
+
+fn system(text: &mut String, asked: &Asked<'_>, origin: &str) {
+    let _ = writeln!(text, "system:\n  url: {}", quoted(origin));
+    if let Some((host, port)) = asked.target.instead(&asked.flags.way.connect_to) {
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.to_owned()
+        };
+        let _ = writeln!(text, "  connect_to: {}", quoted(&format!("{host}:{port}")));
+    }
+    if asked.target.is_secure {
+        tls(text, &asked.flags.secure);
+    }
+    text.push_str("  verify: false\n");
+}
+
+fn tls(text: &mut String, flags: &Secure) {
+    if flags.insecure {
+        text.push_str("  insecure: true\n");
+    }
+    let files = [
+        ("ca", &flags.cacert),
+        ("cert", &flags.cert),
+        ("key", &flags.key),
+    ];
+    let mut keys: Vec<String> = files
+        .iter()
+        .filter_map(|(key, file)| Some(format!("{key}: {}", whole_path(file.as_ref()?))))
+        .collect();
+    if flags.no_sessionid {
+        keys.push("session_resumption: false".to_owned());
+    }
+    if !keys.is_empty() {
+        let _ = writeln!(text, "  tls: {{ {} }}", keys.join(", "));
+    }
+}
+
+fn load(text: &mut String, asked: &Asked<'_>) {
+    let (settings, flags) = (asked.settings, &asked.flags.model);
+    let sought = asked.sought.map(|sought| sought.what);
+    let model = match settings.model {
+        ModelName::Closed => "closed",
+        ModelName::Open => "open",
+        ModelName::Users => "users",
+    };
+    text.push_str("load:\n");
+    let mut key = |key: &str, value: &dyn Display| {
+        let _ = writeln!(text, "  {key}: {value}");
+    };
+    key("model", &model);
+    if let Some(connections) = settings.connections
+        && sought != Some(SoughtName::Connections)
+    {
+        key("connections", &connections);
+    }
+    if let Some(requests) = settings.pipelining.filter(|requests| *requests > 1) {
+        key("pipelining", &requests);
+    }
+    if let Some(rate) = settings.rate_per_s
+        && sought != Some(SoughtName::Rate)
+    {
+        key("rate", &format_args!("{rate}/s"));
+    }
+    if flags.arrivals == Some(ArrivalsName::Uniform) {
+        key("arrivals", &"uniform");
+    }
+    if let Some(users) = settings.users {
+        if sought != Some(SoughtName::Users) {
+            key("users", &users);
+        }
+        key("think", &model::think_text(flags));
+    }
+    if !flags.stages.is_empty() {
+        let per_s = if settings.users.is_some() { "" } else { "/s" };
+        let stage = |stage: &super::parse::StageText| {
+            let over = format_duration(stage.over);
+            format!("{{ duration: {over}, target: {}{per_s} }}", stage.to)
+        };
+        let stages: Vec<String> = flags.stages.iter().map(stage).collect();
+        key("stages", &format_args!("[{}]", stages.join(", ")));
+    }
+    if let Some(workers) = asked.flags.way.workers {
+        // A worker without a connection has nothing to do, and no study asks for one.
+        let most = settings.connections.or(settings.users).unwrap_or(1);
+        key("workers", &workers.min(most));
+    }
+    if asked.flags.secure.http2 {
+        key("protocol", &"http2");
+    }
+    if let SentAs::Request(request) = asked.sent
+        && asked.keeps_none_alive(request)
+    {
+        key("keep_alive", &false);
+    }
+}
+
+impl Asked<'_> {
+    /// Whether a study says by a key of its own that connections are not kept.
+    fn keeps_none_alive(&self, request: &Request) -> bool {
+        request.headers.iter().any(closes) && self.settings.pipelining.unwrap_or(1) == 1
+    }
+}
+
+fn closes((name, value): &(String, String)) -> bool {
+    name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
+}
+
+/// A request as the text has it.
+struct Told {
+    call: Call,
+    wanted: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Told {
+    fn of(request: &Request, asked: &Asked<'_>) -> Self {
+        let mut headers = request.headers.clone();
+        if asked.keeps_none_alive(request) {
+            headers.retain(|header| !closes(header));
+        }
+        let body = match &request.body {
+            Body::Text(text) => Some(text.clone()),
+            Body::None | Body::File(_) | Body::Random(_) | Body::Records(_) => None,
+        };
+        let call = Call {
+            name: REQUEST_NAME.to_owned(),
+            method: request.method.clone(),
+            origin: origin(asked.target),
+            path: request.path.clone(),
+            headers,
+            body,
+            ..Call::default()
+        };
+        let (call, wanted, left_out) = init::without_secrets(call);
+        Self {
+            call,
+            wanted,
+            left_out,
+        }
+    }
+}
+
+fn body(text: &mut String, body: &Body, made: &Path) {
+    match body {
+        Body::File(file) => {
+            let file = Path::new(file);
+            let told = match file == made {
+                true => BODY.to_owned(),
+                false => whole_path(file),
+            };
+            let _ = writeln!(text, "    body_file: {told}");
+        }
+        Body::Records(records) => self::records(text, records),
+        // The call has it.
+        Body::None | Body::Text(_) | Body::Random(_) => {}
+    }
+}
+
+fn records(text: &mut String, records: &RecordsBody) {
+    let name = |format: RecordsFormat| match format {
+        RecordsFormat::LineProtocol => "line-protocol",
+        RecordsFormat::Ndjson => "ndjson",
+        RecordsFormat::Json => "json",
+        RecordsFormat::Csv => "csv",
+    };
+    let _ = writeln!(
+        text,
+        "    records:\n      from: {}\n      format: {}\n      as: {}\n      per_request: {}",
+        whole_path(Path::new(&records.from)),
+        name(records.format),
+        name(records.send_as),
+        records.per_request
+    );
+    let columns = [
+        ("measurement", &records.measurement),
+        ("time", &records.time),
+    ];
+    for (key, column) in columns {
+        if let Some(column) = column {
+            let _ = writeln!(text, "      {key}: {}", quoted(column));
+        }
+    }
+    if !records.tags.is_empty() {
+        let tags: Vec<String> = records.tags.iter().map(|tag| quoted(tag)).collect();
+        let _ = writeln!(text, "      tags: [{}]", tags.join(", "));
+    }
+}
+
+fn expect(text: &mut String, expect: &Expect) {
+    let mut keys = Vec::new();
+    if !expect.status.is_empty() {
+        let codes: Vec<String> = expect.status.iter().map(ToString::to_string).collect();
+        keys.push(format!("status: [{}]", codes.join(", ")));
+    }
+    match &expect.body {
+        BodyExpect::Any => {}
+        BodyExpect::Equals(body) => keys.push(format!("body_equals: {}", literal(body))),
+        BodyExpect::Contains(part) => keys.push(format!("body_contains: {}", literal(part))),
+    }
+    if !keys.is_empty() {
+        let _ = writeln!(text, "    expect: {{ {} }}", keys.join(", "));
+    }
+}
+
+fn schedule(text: &mut String, asked: &Asked<'_>) {
+    let Times {
+        interval,
+        warm_up,
+        measure,
+    } = asked.times;
+    let within = |time: Duration| format_duration(within_a_phase(time, interval));
+    let most = measure.unwrap_or(PHASE_MAX);
+    let measured = match asked.flags.until.requests {
+        Some(requests) => format!("{{ requests: {requests}, at_most: {} }}", within(most)),
+        None => within(most),
+    };
+    let _ = writeln!(
+        text,
+        "schedule:\n  warm_up: {{ until: time, at_most: {} }}\n  measure: {measured}\n  stop_when: []",
+        within(warm_up)
+    );
+    if asked.sought.is_none() {
+        text.push_str("  repeat: 1\n");
+    }
+    let _ = writeln!(text, "measure:\n  interval: {}", format_duration(interval));
+}
+
+/// As much of a time as a phase of a study can take, in whole intervals.
+fn within_a_phase(time: Duration, interval: Duration) -> Duration {
+    let intervals = time.min(PHASE_MAX).as_nanos() / interval.as_nanos().max(1);
+    interval * u32::try_from(intervals).map_or(INTERVALS_MAX, |count| count.min(INTERVALS_MAX))
+}
+
+fn conditions(text: &mut String, asked: &Asked<'_>) {
+    let name = match asked.sent {
+        SentAs::Request(_) => REQUEST_NAME,
+        SentAs::Scenario { name, .. } => name,
+    };
+    let written = |conditions: &[Threshold], indent: &str| -> String {
+        let one = |condition: &Threshold| {
+            format!("{indent}- {}\n", quoted(&with_request(condition, name)))
+        };
+        conditions.iter().map(one).collect()
+    };
+    if let Some(sought) = asked.sought {
+        let per_s = match sought.what {
+            SoughtName::Rate => "/s",
+            SoughtName::Users | SoughtName::Connections => "",
+        };
+        let levels = &sought.levels;
+        let _ = writeln!(
+            text,
+            "find:\n  {}: highest\n  from: {from}{per_s}\n  at_least: {least}{per_s}\n  at_most: {most}{per_s}\n  \
+             precision: {precision}\n  confirm: {confirm}\n  trials_at_most: {trials}\n  where:",
+            sought.what.level_kind(),
+            from = levels.from,
+            least = levels.at_least,
+            most = levels.at_most,
+            precision = levels.precision,
+            confirm = levels.confirm,
+            trials = levels.trials_at_most,
+        );
+        text.push_str(&written(&sought.conditions, "    "));
+    }
+    if !asked.thresholds.is_empty() {
+        text.push_str("thresholds:\n");
+        text.push_str(&written(asked.thresholds, "  "));
+    }
+}
+
+/// In a study numbers of the load stand behind the name of what is sent; those of a step, of sessions and of the engine have their own.
+fn with_request(condition: &Threshold, name: &str) -> String {
+    let text = condition.text.trim_start();
+    if is_of_load(condition) {
+        format!("{name}.{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Whether its number is one of all that is sent.
+fn is_of_load(condition: &Threshold) -> bool {
+    let path: Vec<&str> = condition.number.iter().map(String::as_str).collect();
+    // A metric of the load stands first only where nothing comes before it.
+    waggle_study::read_threshold(&condition.text, &[]).is_ok() && path.first() != Some(&"engine")
+}
+
+/// A text in which nothing is taken for a factor or a variable.
+fn literal(text: &str) -> String {
+    quoted(&text.replace("${", "$${"))
+}
+
+fn whole_path(file: &Path) -> String {
+    let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+    literal(&whole.display().to_string())
+}
+
+/// A string as JSON writes it, which is YAML too.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

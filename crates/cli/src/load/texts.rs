@@ -1,0 +1,153 @@
+//! The text of the study that flags make, whole, in a golden file; each is a study that waggle reads.
+
+use std::path::Path;
+
+use clap::Parser;
+
+use super::{
+    arguments::Load,
+    conditions,
+    place::Place,
+    planned::{self, Around, Planned},
+    search,
+    target::{Reached, Target},
+    tests::golden,
+};
+
+#[derive(Parser)]
+struct Flags {
+    #[command(flatten)]
+    load: Load,
+}
+
+fn planned(flags: &[&str], place: &Place) -> Planned {
+    let mut flags = Flags::parse_from([&["load", "--seed", "7"], flags].concat()).load;
+    let target = Target::parse(&flags.url).unwrap();
+    let reached = Reached {
+        address: "127.0.0.1:8080".parse().unwrap(),
+        remark: None,
+    };
+    let thresholds = conditions::conditions("--threshold", &flags.judged.thresholds, &[]);
+    let sought = flags.search.find.map(|what| {
+        let conditions = search::conditions(&flags.search, &[]).unwrap();
+        search::sought(&mut flags, what, conditions).unwrap()
+    });
+    let around = Around {
+        target: &target,
+        reached: &reached,
+        thresholds: &thresholds.unwrap(),
+        sought: sought.as_ref(),
+        place,
+    };
+    planned::planned(&flags, around).unwrap()
+}
+
+/// Flags, one after a bar each; `FOLDER` has the files that they name.
+const CASES: [&str; 16] = [
+    "http://127.0.0.1:8080/hello",
+    "h:81/a?b=${c}&d={{e}}|-c|4|-p|3|-n|1000|-t|8|--warm-up|0s",
+    "h|-R|2500.5|--arrivals|uniform|-d|1.3s|--warm-up|1s",
+    "h|--stages|30s:2000,0s:6000|--connect-to|::[::1]:82",
+    "h|--users|9|--think|uniform:1s..3s|--stages|1s:5,2s:9",
+    "https://me:pw@h/x?token=abc&y=1|-H|X-Api-Key: sesame|-H|A: ${b} {{c}}|-H|A: again|--http2|--cacert|/ca.pem|-E|/both.pem|--no-sessionid",
+    "https://h/|-k|--disable-keepalive|--timeout|2s|--expect|200,204|--expect|contains={{x}} ${y}",
+    "h|--data-raw|a=1&password=hush|--threshold|response_time.p99 < 5ms|--threshold|engine.lag_p99<1s",
+    "h|-X|PURGE",
+    "h|-X|GET|--body|{}",
+    "h|--data-binary|@FOLDER/body.bin",
+    "h|--data|@FOLDER/odd.txt",
+    "h|--records|FOLDER/a.csv|--records-measurement|m|--records-time|when|--records-tags|host|--records-as|json",
+    "h|--find|rate|--where|response_time.p99 < 50ms|--from|500|--precision|10%",
+    "h|--find|connections|-d|2s",
+    "h|-d|100h",
+];
+
+#[test]
+fn flags_are_a_study() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in [
+        ("a.csv", &b"when,host,x\n1,a,2\n"[..]),
+        ("body.bin", b"\xff\x00"),
+        ("odd.txt", b"\xff\n"),
+    ] {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let folder = folder.path().display().to_string();
+    let mut text = String::new();
+    for case in CASES {
+        let flags = case.replace("FOLDER", &folder);
+        let flags: Vec<&str> = flags.split('|').collect();
+        let place = Place::new(None);
+        let planned = planned(&flags, &place);
+        text += &format!("$ waggle load {}\n{}\n", flags.join(" "), planned.text);
+    }
+    golden("load-studies.txt", &text.replace(&folder, "/FOLDER"));
+}
+
+#[test]
+fn what_the_text_leaves_out_is_sent_all_the_same() {
+    let place = Place::new(None);
+    let flags = [
+        "me:pw@h/x?token=abc",
+        "-X",
+        "PURGE",
+        "-H",
+        "A: ${b} {{c}}",
+        "-H",
+        "A: again",
+        "--body",
+        "{{d}}",
+    ];
+    let planned = planned(&flags, &place);
+    let waggle_study::What::Request(request) = &planned.study.cells[0].what else {
+        panic!("{:?}", planned.study);
+    };
+    assert_eq!(
+        (&*request.method, &*request.path),
+        ("PURGE", "/x?token=abc")
+    );
+    let headers: Vec<(&str, &str)> = request
+        .headers
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    let expected = [
+        ("A", "${b} {{c}}"),
+        ("A", "again"),
+        ("Authorization", "Basic bWU6cHc="),
+    ];
+    assert_eq!(headers, expected);
+    let files = waggle_runner::RecordFiles::of(request).unwrap();
+    let sent = files.prepare(request, "run", "h").unwrap();
+    assert!(sent[0].bytes.ends_with(b"{{d}}"), "{:?}", sent[0]);
+    assert!(
+        !planned.text.contains("bWU6cHc") && !planned.text.contains("abc"),
+        "{}",
+        planned.text
+    );
+}
+
+#[test]
+fn a_folder_for_temporary_files_is_gone_with_its_load() {
+    let place = Place::new(None);
+    let made = place.make_body(b"x").unwrap();
+    assert!(made.exists() && made.starts_with(place.temporary()));
+    drop(place);
+    assert!(!Path::new(&made).exists());
+}
+
+#[test]
+fn one_is_no_plural() {
+    let head = |flags: &[&str]| {
+        let (_, planned) = super::tests::planned(flags);
+        super::text::load(planned.settings.model, &planned.settings)
+    };
+    assert_eq!(
+        head(&["--users", "1", "--think", "1s", "-n", "1"]),
+        "1 user, thinking 1s, 1 request at most"
+    );
+    assert_eq!(
+        head(&["-c", "1", "--stages", "2s:10"]),
+        "open load: poisson arrivals, over 1 connection, by stages to 10 in 2 s"
+    );
+}

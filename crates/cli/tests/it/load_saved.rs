@@ -1,0 +1,160 @@
+//! `waggle load --save`: what is kept can be reported and run again, and holds no secret; what is not kept is gone.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use waggle_load::NullServer;
+use waggle_results::{Run, TrialEnd};
+
+use crate::{
+    codes::{load_result, run_code},
+    desk::{Desk, shown},
+};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+fn server() -> NullServer {
+    NullServer::start("127.0.0.1:0".parse().unwrap(), ANSWER).unwrap()
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Loads with these flags, keeps the run in `kept`, and gives the result.
+fn kept(desk: &Desk, url: &str, flags: &[&str]) -> Value {
+    let base = ["load", url, "-c", "2", "--json", "--save=kept"];
+    let output = desk.output(&[&base[..], flags].concat());
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("waggle report kept opens it"),
+        "{}",
+        shown(&output)
+    );
+    load_result(&output)
+}
+
+#[test]
+fn a_load_that_is_kept_is_a_run() {
+    let (desk, server) = (Desk::new(), server());
+    let url = format!("http://me:pass-word@{}/hello?x=1", server.address());
+    let flags = [
+        "-n",
+        "200",
+        "-H",
+        "X-Api-Key: open-sesame",
+        "--threshold",
+        "failed == 0",
+    ];
+    let result = kept(&desk, &url, &flags);
+    assert_eq!(result["succeeded"], 200, "{result}");
+    let folder = desk.path().join("kept");
+    let run = Run::read(&folder).unwrap();
+    let [trial] = &run.trials[..] else {
+        panic!("a load is one trial");
+    };
+    assert_eq!(trial.info.end, TrialEnd::Completed);
+    assert_eq!(trial.info.measured.succeeded, 200);
+    for file in files(&folder) {
+        let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
+        for secret in ["open-sesame", "pass-word", "bWU6cGFzcy13b3Jk"] {
+            assert!(!text.contains(secret), "{}", file.display());
+        }
+    }
+    let output = desk.output(&["report", "kept"]);
+    assert_eq!(
+        output.status.code(),
+        Some(run_code(&waggle_analysis::model(&run))),
+        "{}",
+        shown(&output)
+    );
+    assert!(folder.join("report.html").exists(), "{}", shown(&output));
+    // The flags have given what the environment gives to a study.
+    let output = desk.output(&["run", "kept/study.yaml", "--quiet"]);
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert!(
+        shown(&output).contains("X_API_KEY, which is not set"),
+        "{}",
+        shown(&output)
+    );
+    let mut again = desk.waggle(&["run", "kept/study.yaml", "--quiet", "--runs", "again"]);
+    again
+        .env("X_API_KEY", "open-sesame")
+        .env("AUTHORIZATION", "bWU6cGFzcy13b3Jk");
+    let output = again.output().unwrap();
+    let folders: Vec<_> = fs::read_dir(desk.path().join("again")).unwrap().collect();
+    assert_eq!(folders.len(), 1, "{}", shown(&output));
+    let run = Run::read(&folders[0].as_ref().unwrap().path()).unwrap();
+    assert_eq!(
+        run.trials[0].info.measured.succeeded,
+        200,
+        "{}",
+        shown(&output)
+    );
+}
+
+#[test]
+fn a_scenario_and_a_body_are_kept_beside_the_study() {
+    let (desk, server) = (Desk::new(), server());
+    let url = format!("http://{}", server.address());
+    fs::create_dir(desk.path().join("shop")).unwrap();
+    fs::write(desk.path().join("shop/people.csv"), "name\nann\nbob\n").unwrap();
+    let scenario = "name: shop\nfeeds:\n  - { name: people, file: people.csv }\nflows:\n  - name: buy\n    \
+                    steps: [{ name: order, post: '/{{people.name}}' }]\n";
+    fs::write(desk.path().join("shop/shop.yaml"), scenario).unwrap();
+    let result = kept(&desk, &url, &["--scenario", "shop/shop.yaml", "-n", "20"]);
+    assert_eq!(result["steps"][0]["succeeded"], 20, "{result}");
+    let output = desk.output(&["plan", "kept/study.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    fs::remove_dir_all(desk.path().join("kept")).unwrap();
+    // As a form has it: without the end of the line. No text can have these bytes.
+    fs::write(desk.path().join("odd.bin"), b"\xff\xfe\n").unwrap();
+    let result = kept(&desk, &url, &["--data", "@odd.bin", "-n", "20"]);
+    assert_eq!(result["settings"]["body_bytes"], 2, "{result}");
+    assert_eq!(
+        fs::read(desk.path().join("kept/body")).unwrap(),
+        b"\xff\xfe"
+    );
+    let output = desk.output(&["load", &url, "-n", "1", "--save=kept"]);
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert!(shown(&output).contains("kept"), "{}", shown(&output));
+}
+
+#[test]
+fn nothing_is_left_of_a_load_that_is_not_kept() {
+    let (desk, server) = (Desk::new(), server());
+    let url = server.address().to_string();
+    let temporary = desk.path().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    for flags in [
+        &["-n", "20"][..],
+        &["-n", "20", "--body", "@nowhere"],
+        &[
+            "-d",
+            "300ms",
+            "--find",
+            "connections",
+            "--from",
+            "1",
+            "--at-most",
+            "1",
+            "--confirm",
+            "1",
+        ],
+    ] {
+        let mut load = desk.waggle(&[&["load", &url, "-s"], flags].concat());
+        let output = load.env("TMPDIR", &temporary).output().unwrap();
+        assert!(output.status.code().is_some(), "{}", shown(&output));
+        let left: Vec<_> = fs::read_dir(&temporary).unwrap().collect();
+        assert!(left.is_empty(), "{flags:?}: {left:?}");
+    }
+}
