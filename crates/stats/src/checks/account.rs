@@ -1,6 +1,6 @@
 //! The books: every request and every record has one fate.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::{
     AccountFinding, RecordEquation, Stretch, Verdict,
     facts::{Ledger, LoadModel, TrialFacts},

@@ -1,6 +1,6 @@
 //! The generator: whether it, and not the system, made the numbers (method rule 9).
 
-use super::{ACHIEVED_MIN, BESIDE_BOUND, CHANCE, Findings, float};
+use super::findings::{ACHIEVED_MIN, BESIDE_BOUND, CHANCE, Findings, float};
 use crate::{
     Calibrated, InstrumentFinding, Lag, LagAllowed, LatenessFinding, Verdict,
     facts::{LoadModel, TrialFacts},

@@ -1,6 +1,6 @@
 //! The system: whether it kept up, and whether it had one level (method rule 5).
 
-use super::{ACHIEVED_MIN, CHANCE, Findings, SteadinessTest, float, share};
+use super::findings::{ACHIEVED_MIN, BESIDE_BOUND, CHANCE, Findings, SteadinessTest, float, share};
 use crate::{
     Backlog, Change, SteadyBins, SystemFinding, Verdict,
     backlog::backlog_grows,
@@ -73,7 +73,7 @@ pub(super) fn steadiness(facts: &TrialFacts<'_>, found: &mut Findings) {
     }
     found.steadiness = SteadinessTest::Tested;
     let bins = SteadyBins {
-        least_change_of_times: super::BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0),
+        least_change_of_times: BESIDE_BOUND * facts.time_bound_us.unwrap_or(0.0),
         ..facts.bins
     };
     match steady(&bins) {
