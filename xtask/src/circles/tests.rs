@@ -139,7 +139,7 @@ fn a_circle_of_more_than_three_files_is_refused() {
     assert_eq!(refused.len(), 1);
     let text = refused[0].to_string();
     assert!(
-        text.starts_with("new: 4 files import each other in circles"),
+        text.starts_with("new: 4 files import each other in a circle"),
         "{text}"
     );
     assert!(text.contains("\n  m3.rs imports from m0.rs"), "{text}");
