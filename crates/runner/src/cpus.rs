@@ -39,6 +39,17 @@ pub fn share(allowed: &[usize]) -> Shares {
     }
 }
 
+/// These CPUs for the load, the rest for the system.
+#[must_use]
+pub fn share_for(load: &[usize], allowed: &[usize]) -> Shares {
+    let others = allowed.iter().filter(|cpu| !load.contains(cpu));
+    Shares {
+        engine: load.to_vec(),
+        runner: load.to_vec(),
+        system: others.copied().collect(),
+    }
+}
+
 impl Shares {
     /// Every CPU of the load's side.
     #[must_use]
@@ -141,6 +152,17 @@ mod tests {
         check(&[0, 2, 5], &[0], &[0], &[2, 5]);
         check(&[0, 1, 2, 3], &[0, 1], &[0, 1], &[2, 3]);
         check(&[0, 1, 2, 3, 4, 5], &[1, 2], &[0], &[3, 4, 5]);
+    }
+
+    #[test]
+    fn what_the_load_is_not_given_is_the_system_s() {
+        let shares = super::share_for(&[3, 1], &[0, 1, 2, 3]);
+        assert_eq!(
+            (&shares.engine[..], &shares.system[..]),
+            (&[3, 1][..], &[0, 2][..])
+        );
+        assert_eq!(shares.load(), [1, 3]);
+        assert_eq!(shares.workers(Some(3)), [Some(3), Some(1), Some(3)]);
     }
 
     #[test]

@@ -73,6 +73,11 @@ pub enum RunError {
     Transport(#[from] crate::transport::TransportError),
     #[error("the study's {what} \"{name}\" is not in the system")]
     NotInSystem { what: &'static str, name: String },
+    #[error(
+        "load.cpus has CPU {cpu}, which waggle may not use; it may use {}",
+        crate::cpus::written(allowed)
+    )]
+    Cpu { cpu: usize, allowed: Vec<usize> },
     #[error("the secret \"{0}\" has no value yet")]
     NoSecret(String),
     #[error("{} cannot be resumed: {what} differs from the one the run was begun with", folder.display())]

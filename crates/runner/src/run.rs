@@ -123,7 +123,7 @@ async fn prepare_and_run(
     let configurations = request.study.cells.iter().map(|cell| &cell.parameters);
     let programs = Programs::find(&request.system, configurations, search)?;
     let allowed = cpus::allowed();
-    let shares = shares(&request.cpus, &allowed);
+    let shares = shares(request, &allowed)?;
     // Lives until the last trial is over.
     let awake = awake(request).await?;
     let clocks = CpuClocks {
@@ -132,8 +132,13 @@ async fn prepare_and_run(
     };
     let folder = open(request, &records, &programs, &shares).await?;
     if request.cpus == CpuUse::Shared && shares.system.is_empty() {
-        let warning = "only one CPU: load and system share it, which the results say".to_owned();
-        events.tell(Event::Warning(warning)).await;
+        let warning = match clocks.cpus.len() {
+            1 => "only one CPU: load and system share it, which the results say",
+            _ => {
+                "no CPU is left beside those of the load: the system shares them, which the results say"
+            }
+        };
+        events.tell(Event::Warning(warning.to_owned())).await;
     }
     let is_pinned = request.cpus == CpuUse::Shared;
     let _pinned = is_pinned.then(|| Pinned::onto(&shares.load()));
@@ -165,13 +170,21 @@ async fn prepare_and_run(
 }
 
 /// Who gets which of the CPUs.
-fn shares(cpus: &CpuUse, allowed: &[usize]) -> Shares {
-    match cpus {
-        CpuUse::Shared => cpus::share(allowed),
-        CpuUse::Free { engine } => Shares {
+fn shares(request: &RunRequest, allowed: &[usize]) -> Result<Shares, RunError> {
+    let asked = &request.study.load_cpus;
+    match &request.cpus {
+        CpuUse::Shared if asked.is_empty() => Ok(cpus::share(allowed)),
+        CpuUse::Shared => match asked.iter().find(|cpu| !allowed.contains(cpu)) {
+            Some(cpu) => Err(RunError::Cpu {
+                cpu: *cpu,
+                allowed: allowed.to_vec(),
+            }),
+            None => Ok(cpus::share_for(asked, allowed)),
+        },
+        CpuUse::Free { engine } => Ok(Shares {
             engine: engine.clone(),
             ..Shares::default()
-        },
+        }),
     }
 }
 

@@ -15,7 +15,8 @@ use crate::raw;
 /// The parts of a study whose scalars may be `${factor}`.
 pub(crate) const PARTS_PER_CELL: [&str; 4] = ["load", "schedule", "disturb", "measure"];
 /// Keys in those parts that hold for the whole study.
-pub(crate) const STUDY_WIDE: [[&str; 2]; 3] = [
+pub(crate) const STUDY_WIDE: [[&str; 2]; 4] = [
+    ["load", "cpus"],
     ["schedule", "repeat"],
     ["schedule", "order"],
     ["schedule", "fresh"],

@@ -28,6 +28,8 @@ pub struct Study {
     pub repeat: u32,
     pub order: Order,
     pub fresh: Fresh,
+    /// CPUs of load worker threads, each once; empty: half of all.
+    pub load_cpus: Vec<usize>,
     /// Widest 95 % interval of goodput over trials, as a share of the mean, before a cell is `noisy`.
     pub noisy_above: f64,
     pub thresholds: Vec<Threshold>,

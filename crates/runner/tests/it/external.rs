@@ -365,3 +365,21 @@ fn a_feed_whose_requests_have_no_room_is_refused_before_anything_is_started() {
     assert!(told.contains("feed f has 2000 rows"), "{told}");
     assert!(!bench.path("run").exists());
 }
+
+#[test]
+fn the_load_runs_on_the_cpus_of_the_study() {
+    let seen = Requests::default();
+    let server = Server::start(seen.reply());
+    let system = format!("{{ url: 'http://{}' }}", server.address);
+    let cpu = *waggle_runner::cpus::allowed().last().unwrap();
+    let load = format!("  workers: 2\n  cpus: [{cpu}]");
+    let run = study(&system, &load, "get: /").results();
+    check(&run);
+    let host = &run.info.host;
+    assert_eq!(host.load_cpus, [u32::try_from(cpu).unwrap()]);
+    assert!(!host.system_cpus.contains(&host.load_cpus[0]));
+    let none = study(&system, "  cpus: [1023]", "get: /").run(&[]);
+    let told = String::from_utf8_lossy(&none.stdout).into_owned();
+    assert_eq!(none.status.code(), Some(2), "{told}");
+    assert!(told.contains("load.cpus has CPU 1023"), "{told}");
+}

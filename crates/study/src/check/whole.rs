@@ -11,7 +11,7 @@ use super::{
     threshold::{Known, Sent, conditions, known_numbers},
 };
 use crate::{
-    Study, System,
+    Level, Study, System,
     cells::Levels,
     mistake::{Finding, Place},
     raw,
@@ -58,6 +58,7 @@ pub(crate) fn whole(
         None => None,
     };
     refuse_repeat(checker, raw);
+    let load_cpus = load_cpus(checker);
     let repeat_and_order = raw.schedule.as_ref().map(repeat_and_order);
     let repeat_and_order = match &find {
         Some(find) => repeat_and_order
@@ -90,6 +91,7 @@ pub(crate) fn whole(
         repeat,
         order,
         fresh: fresh(raw.schedule.as_ref()),
+        load_cpus,
         noisy_above: raw.noisy_above.unwrap_or(NOISY_ABOVE),
         thresholds,
         scenario_file: None,
@@ -97,6 +99,28 @@ pub(crate) fn whole(
         published,
         system_at_most: Duration::ZERO,
     })
+}
+
+/// The CPUs of the load, from the tree: `load` itself was taken by the first cell.
+fn load_cpus(checker: &mut Checker<'_>) -> Vec<usize> {
+    const PATH: [&str; 2] = ["load", "cpus"];
+    let given = checker.root().child(PATH[0]);
+    let Some(Value::List(given)) = given.and_then(|load| Some(&load.child(PATH[1])?.value)) else {
+        return Vec::new();
+    };
+    let mut cpus = Vec::new();
+    for node in given {
+        let Value::Scalar(Level::Integer(cpu)) = node.value else {
+            continue;
+        };
+        let cpu = usize::try_from(cpu).expect("the schema has the bounds of a CPU's number");
+        if cpus.contains(&cpu) {
+            let what = format!("load.cpus has {cpu} twice");
+            checker.report(Finding::new(node.place, what).expected("each CPU once"));
+        }
+        cpus.push(cpu);
+    }
+    cpus
 }
 
 /// A search tries its levels as often as it must; nothing is repeated beside it.

@@ -67,6 +67,13 @@ pub(crate) struct Load {
     /// Load worker threads; one for each CPU given to the load by default.
     #[schemars(range(min = 1, max = 900))]
     pub workers: Option<u32>,
+    /// The CPUs on which load worker threads stay, in turn; the system has the others. By default half of all.
+    #[schemars(length(min = 1), inner(range(min = 0, max = 1_023)))]
+    #[expect(
+        dead_code,
+        reason = "read from the tree: it holds for the study, and the load is a cell's"
+    )]
+    pub cpus: Option<Vec<u32>>,
     /// The version of HTTP; http1 by default. With http2 the system is taken to speak it from the first byte.
     pub protocol: Option<Protocol>,
     /// Whether a connection is used for more than one request; true by default. With false each request asks the server to close
