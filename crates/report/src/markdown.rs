@@ -1,7 +1,7 @@
 //! `report.md`: the answer and every table, for a wiki, a pull request or a terminal.
 
 use crate::{
-    document::{Block, Failure, Opening, Section, Term},
+    document::{Block, Document, Failure, Opening, Section, Term},
     sections::document,
     table::{Align, Field, Mark, Table},
     words,
@@ -11,7 +11,11 @@ use waggle_analysis::Model;
 /// The report as Markdown.
 #[must_use]
 pub fn markdown(model: &Model) -> String {
-    let document = document(model);
+    text(&document(model))
+}
+
+/// The same of a document that was made before.
+pub(crate) fn text(document: &Document) -> String {
     let mut out = opening(&document.opening);
     for section in &document.sections {
         self::section(&mut out, section);

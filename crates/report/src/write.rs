@@ -9,7 +9,7 @@ use std::{
 use thiserror::Error;
 use waggle_results::{ReadError, Run};
 
-use crate::{csv, effects_csv, html, markdown};
+use crate::{csv, document::Document, effects_csv, html, markdown, sections::document};
 use waggle_analysis::{Model, model};
 
 /// What was written.
@@ -49,9 +49,10 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
         model,
     };
     // The page takes as long as all the others.
+    let document = document(&written.model);
     thread::scope(|scope| {
-        let page = scope.spawn(|| put(&written.html, &html(&written.model)));
-        let others = put_others(&written);
+        let page = scope.spawn(|| put(&written.html, &html::page(&document, &written.model)));
+        let others = put_others(&written, &document);
         let page = page
             .join()
             .unwrap_or_else(|panicked| panic::resume_unwind(panicked));
@@ -60,8 +61,8 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
     Ok(written)
 }
 
-fn put_others(written: &Written) -> Result<(), ReportError> {
-    put(&written.markdown, &markdown(&written.model))?;
+fn put_others(written: &Written, document: &Document) -> Result<(), ReportError> {
+    put(&written.markdown, &markdown::text(document))?;
     put(&written.csv, &csv(&written.model))?;
     if let (Some(path), Some(effects)) = (&written.effects, &written.model.effects) {
         put(path, &effects_csv(effects))?;

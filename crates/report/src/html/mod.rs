@@ -22,7 +22,11 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// The report as one HTML file.
 #[must_use]
 pub fn html(model: &Model) -> String {
-    let document = document(model);
+    page(&document(model), model)
+}
+
+/// The same of a document that was made before.
+pub(crate) fn page(document: &Document, model: &Model) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -37,7 +41,7 @@ pub fn html(model: &Model) -> String {
             }
             body {
                 a class="skip" href="#main" { "Skip to the report" }
-                (bar(&document))
+                (bar(document))
                 main id="main" {
                     (opening(&document.opening))
                     @for section in &document.sections { (blocks::section(section)) }
