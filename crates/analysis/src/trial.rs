@@ -138,7 +138,7 @@ impl TrialModel {
 }
 
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
-    // Histograms lie compressed; the measured phase is decoded once.
+    // Histograms lie compressed; that of the measured phase is decoded once for numbers and verdict.
     let measured = trial.measured();
     let numbers = numbers(trial, &measured, counted);
     let findings = judge::trial(trial, &measured, info);

@@ -52,7 +52,7 @@ impl<'a> Outcome<'a> {
         Self {
             name: &outcome.name,
             ratios: ratios.collect(),
-            shares: shares.map(|part| text::percent(part.share)).collect(),
+            shares: shares.map(|part| text::share(part.share)).collect(),
         }
     }
 }

@@ -138,11 +138,11 @@ fn source(effects: &EffectsModel, of: Source) -> String {
 }
 
 fn share(part: &Variation) -> Field {
-    let field = Field::plain(text::percent(part.share));
+    let field = Field::plain(text::share(part.share));
     match part.chance {
         Some(chance) if chance >= CHANCE_BELOW => field.marked(Mark::Chance(format!(
             "may be chance: trials that differ by nothing else show as much in {} of cases",
-            text::percent(chance)
+            text::share(chance)
         ))),
         _ => field,
     }

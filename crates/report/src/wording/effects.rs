@@ -64,7 +64,7 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
                 "{} depends most on {} ({} of the variation): with {} it is {} of that with {}{}.",
                 outcome.name,
                 of.name,
-                text::percent(*share),
+                text::share(*share),
                 of.levels[*level],
                 text::ratio(ratio),
                 of.levels[0],
@@ -79,7 +79,7 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
                 let name = &factors[factor].name;
                 format!(
                     "; the largest, {name} ({} of the variation), may be chance",
-                    text::percent(share)
+                    text::share(share)
                 )
             });
             format!(
@@ -120,7 +120,7 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
         "What {} does depends on {} ({} of the variation together{more}): {} against {} is {}{}{unsure}.",
         factor.name,
         by.name,
-        text::percent(outcome.together(one)),
+        text::share(outcome.together(one)),
         factor.levels[one.level],
         factor.levels[0],
         at.join(", "),
@@ -130,7 +130,7 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
 
 /// The largest part of the variation, where no factor or pair of factors explains it.
 fn unexplained(largest: &Variation) -> Option<String> {
-    let share = text::percent(largest.share);
+    let share = text::share(largest.share);
     match largest.of {
         Source::Trials => Some(format!(
             "The largest part of the variation ({share}) is between trials of the same cell."

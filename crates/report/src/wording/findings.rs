@@ -7,7 +7,7 @@ use waggle_stats::{
     Stretch, SystemFinding, ThinTail,
 };
 
-use super::numbers::{count, number, percent, time_us};
+use super::text::{self, count, plain, set_number, set_share, three, time_s, time_us};
 
 /// Below this share of a CPU a wait for it shows in no percentage.
 const WAIT_SHOWN: f64 = 0.01;
@@ -49,17 +49,8 @@ pub fn thin(tail: &ThinTail) -> String {
         "{} of {} samples lie beyond {}; {MIN_SAMPLES_BEYOND} are needed",
         count(tail.beyond),
         count(tail.samples),
-        quantile(tail.quantile)
+        set_share(tail.quantile)
     )
-}
-
-/// `99 %`, `99.99 %`.
-fn quantile(quantile: f64) -> String {
-    if quantile > 0.999 {
-        format!("{} %", (quantile * 1e6).round() / 1e4)
-    } else {
-        percent(quantile)
-    }
 }
 
 /// What a check found.
@@ -216,7 +207,7 @@ fn lateness(finding: &LatenessFinding) -> String {
         } => format!(
             "the generator's busiest worker {}; from {} on the trial would not count",
             had(*busy, *wanted),
-            percent(*limit)
+            set_share(*limit)
         ),
         LatenessFinding::KeptOff {
             wait_us,
@@ -226,7 +217,7 @@ fn lateness(finding: &LatenessFinding) -> String {
         } => format!(
             "the generator was kept off its CPU: it waited {} on average before each turn on it, {} of the mean service time of {} ({} allowed)",
             time_us(*wait_us),
-            percent(*of_service),
+            text::share(*of_service),
             time_us(*service_us),
             time_us(*allowed_us),
         ),
@@ -249,7 +240,7 @@ fn lateness(finding: &LatenessFinding) -> String {
             awake_may_help,
         } => format!(
             "the host of this virtual machine took {} of the CPUs' time{}",
-            percent(*share),
+            text::share(*share),
             match awake_may_help {
                 true => KEEP_AWAKE,
                 false => "",
@@ -257,7 +248,7 @@ fn lateness(finding: &LatenessFinding) -> String {
         ),
         LatenessFinding::LateThoughIdle { idle_share } => format!(
             "the generator came late although the CPUs were {} idle{KEEP_AWAKE}",
-            percent(*idle_share)
+            text::share(*idle_share)
         ),
     }
 }
@@ -271,10 +262,10 @@ fn instrument(finding: &InstrumentFinding) -> String {
             offered,
             due,
         } => format!(
-            "{}/s for {} s were asked for, which is {}, but {} requests fell due",
-            number(*per_s),
-            number(*seconds),
-            number(*offered),
+            "{}/s for {} were asked for, which is {}, but {} requests fell due",
+            set_number(*per_s),
+            time_s(*seconds),
+            set_number(offered.round()),
             count(*due)
         ),
         InstrumentFinding::Calibrated {
@@ -284,24 +275,24 @@ fn instrument(finding: &InstrumentFinding) -> String {
             shows,
         } => format!(
             "the generator sent {}/s, {} of the {}/s that it can send with such a load on this machine by its calibration{}",
-            number(*sent_per_s),
-            percent(*share),
-            number(*possible_per_s),
+            plain(*sent_per_s),
+            text::share(*share),
+            plain(*possible_per_s),
             match shows {
                 Calibrated::Disproved =>
                     ": the calibration is wrong and says nothing here".to_owned(),
                 Calibrated::Limit => "; it, not the system, was the limit".to_owned(),
                 Calibrated::Near { limit } =>
-                    format!("; above {} the trial would not count", percent(*limit)),
+                    format!("; above {} the trial would not count", set_share(*limit)),
             }
         ),
         InstrumentFinding::ProbeBehind {
             behind_s,
             allowed_s,
         } => format!(
-            "the probe read for {} s on end without coming to the end of the store ({} s allowed): delays and backlog are its own",
-            number(*behind_s),
-            number(*allowed_s),
+            "the probe read for {} on end without coming to the end of the store ({} allowed): delays and backlog are its own",
+            time_s(*behind_s),
+            time_s(*allowed_s),
         ),
         InstrumentFinding::ConnectionsMissing { asked, typical } => format!(
             "{} connections asked for, {} open in the typical interval",
@@ -323,13 +314,13 @@ fn instrument(finding: &InstrumentFinding) -> String {
             allowed,
         } => format!(
             "Little's law: {} in flight on average, but {}/s × {} + {} that failed or are under way = {} ({} apart; {} allowed)",
-            number(*in_flight),
-            number(*per_s),
+            plain(*in_flight),
+            plain(*per_s),
             time_us(*service_us),
-            number(*beside),
-            number(*expected),
-            percent(*apart),
-            percent(*allowed),
+            plain(*beside),
+            plain(*expected),
+            text::share(*apart),
+            text::share(*allowed),
         ),
     }
 }
@@ -341,11 +332,11 @@ fn had(busy: f64, wanted: f64) -> String {
     if wanted - busy >= WAIT_SHOWN {
         format!(
             "used {} of its CPU and waited for it another {} of the time",
-            percent(busy),
-            percent(wanted - busy)
+            text::share(busy),
+            text::share(wanted - busy)
         )
     } else {
-        format!("used {} of its CPU", percent(wanted))
+        format!("used {} of its CPU", text::share(wanted))
     }
 }
 
@@ -353,7 +344,7 @@ fn late(lag: &Lag) -> String {
     format!(
         "{}, {} of the median response time of {}",
         time_us(lag.p99_us),
-        percent(lag.of_median),
+        text::share(lag.of_median),
         time_us(lag.median_us),
     )
 }
@@ -372,8 +363,8 @@ fn system(finding: &SystemFinding) -> String {
             "{} requests fell due and {} were answered ({}; {} is the least), {} were skipped",
             count(*due),
             count(*answered),
-            percent(*answered_share),
-            percent(*least_share),
+            text::share(*answered_share),
+            set_share(*least_share),
             count(*skipped),
         ),
         SystemFinding::Grew { what, growth } => format!(
@@ -382,10 +373,10 @@ fn system(finding: &SystemFinding) -> String {
                 Backlog::Requests => "requests waiting for their answer",
                 Backlog::Records => "records accepted and not yet in the store",
             },
-            number(growth.from.max(0.0)),
-            number(growth.to),
-            number(growth.per_s),
-            number(growth.asked_per_s),
+            plain(growth.from.max(0.0)),
+            plain(growth.to),
+            plain(growth.per_s),
+            plain(growth.asked_per_s),
         ),
         SystemFinding::NotJudged(killed) => {
             let killed: Vec<String> = killed.iter().map(self::killed).collect();
@@ -411,7 +402,7 @@ fn system(finding: &SystemFinding) -> String {
             level(*what, *from),
             level(*what, *to),
             match how {
-                Change::Step { at_s } => format!("at {} s of the measured phase", number(*at_s)),
+                Change::Step { at_s } => format!("at {} of the measured phase", time_s(*at_s)),
                 Change::Drift => "over the measured phase, bit by bit".to_owned(),
             }
         ),
@@ -436,17 +427,17 @@ fn cell(finding: &CellFinding) -> String {
         } => format!("{count} of {trials} trials: {}", verdict.name()),
         CellFinding::Wide { width, allowed } => format!(
             "the 95 % interval of goodput is {} of its point wide; {} is allowed",
-            percent(*width),
-            percent(*allowed)
+            text::share(*width),
+            set_share(*allowed)
         ),
     }
 }
 
 fn killed(killed: &Killed) -> String {
     format!(
-        "{} was killed at {} s of the measured phase",
+        "{} was killed at {} of the measured phase",
         killed.name,
-        super::text::three(killed.at_s)
+        time_s(killed.at_s)
     )
 }
 
@@ -456,14 +447,14 @@ fn silent(silence: &Silence) -> String {
         false => "",
     };
     let in_all = match silence.in_all_s > silence.longest_s {
-        true => format!("; with all such stretches {} s", number(silence.in_all_s)),
+        true => format!("; with all such stretches {}", time_s(silence.in_all_s)),
         false => String::new(),
     };
     format!(
-        "no request succeeded for {} s of {} s, from {} s of the measured phase on{until}, while answers were waited for{in_all}",
-        number(silence.longest_s),
-        number(silence.phase_s),
-        number(silence.from_s),
+        "no request succeeded for {} of {}, from {} of the measured phase on{until}, while answers were waited for{in_all}",
+        time_s(silence.longest_s),
+        time_s(silence.phase_s),
+        time_s(silence.from_s),
     )
 }
 
@@ -478,9 +469,9 @@ fn series(what: Series) -> &'static str {
 
 fn level(what: Series, value: f64) -> String {
     match what {
-        Series::Throughput => format!("{}/s", number(value)),
+        Series::Throughput => format!("{}/s", plain(value)),
         Series::P50 | Series::P99 => time_us(value),
-        Series::Cpu => format!("{} cores", number(value)),
+        Series::Cpu => format!("{} cores", three(value)),
     }
 }
 

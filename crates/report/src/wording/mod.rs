@@ -8,7 +8,6 @@ pub mod comparisons;
 pub mod conditions;
 pub mod effects;
 pub mod findings;
-pub mod numbers;
 pub mod search;
 pub mod text;
 pub mod warnings;

@@ -120,17 +120,7 @@ fn at_place(at: &str, said: &str) -> String {
 /// A level of what is searched for, with its unit: `3,250/s`, `40 users`.
 #[must_use]
 pub fn level(kind: LevelKind, level: f64) -> String {
-    let number = if level.fract() == 0.0 && level < 1e15 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole, not negative and below 10^15"
-        )]
-        let whole = level.max(0.0) as u64;
-        text::count(whole)
-    } else {
-        text::three(level)
-    };
+    let number = text::set_number(level);
     match kind {
         LevelKind::Rate => format!("{number}/s"),
         LevelKind::Users if number == "1" => "1 user".to_owned(),
@@ -184,7 +174,7 @@ pub fn shortfall(shortfall: &Shortfall) -> String {
 fn trials(count: u32) -> String {
     match count {
         1 => "1 trial".to_owned(),
-        other => format!("{} trials", text::count(other.into())),
+        other => format!("{} trials", text::count(other)),
     }
 }
 

@@ -1,4 +1,6 @@
-//! Numbers as people read them: three significant digits, a unit always. Decides no wording beyond that.
+//! Numbers as people read them, by one rule: what was measured has three significant digits, in the unit that fits; a share just below
+//! the whole has more, so that it is not taken for it. Counts are whole, in groups of three. What was set is shown as it was set. How
+//! uncertain a number is takes two digits.
 
 use waggle_stats::Estimate;
 
@@ -59,6 +61,9 @@ impl Unit {
 /// Three significant digits, without trailing zeros behind the point being cut: `12.3`, `1.24`, `812`, `0`.
 pub fn three(value: f64) -> String {
     let size = value.abs();
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
     if size == 0.0 {
         return "0".to_owned();
     }
@@ -131,8 +136,8 @@ pub fn bytes(value: f64) -> String {
 
 /// A count in full, in groups of three: `1,234,567`.
 #[must_use]
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
+pub fn count(value: impl Into<u128>) -> String {
+    let digits = value.into().to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
@@ -143,22 +148,41 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
-/// A share of 1 as `12.3 %`; anything above nothing is never shown as nothing.
+/// A number as a person set it: `3,250`, `12.5`.
 #[must_use]
-pub fn share(value: f64) -> String {
-    let percent = value * 100.0;
-    if percent > 0.0 && percent < 0.001 {
-        "< 0.001 %".to_owned()
+pub fn set_number(value: f64) -> String {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, not negative and below 10^15"
+        )]
+        let whole = value as u64;
+        count(whole)
     } else {
-        format!("{} %", three(percent))
+        three(value)
     }
 }
 
-/// A part of a whole in a sentence: `71 %`, `3.2 %`, `0.05 %`.
-pub fn percent(value: f64) -> String {
+/// A share as a person set it: `95 %`, `99.99 %`.
+#[must_use]
+pub fn set_share(share: f64) -> String {
+    format!("{} %", (share * 1e6).round() / 1e4)
+}
+
+/// A length of time in seconds: `250 ms`, `1.25 s`.
+#[must_use]
+pub fn time_s(seconds: f64) -> String {
+    time_us(seconds * 1e6)
+}
+
+/// A share of 1 as `12.3 %`, and finer just below the whole: `98.96 %`; anything above nothing is never shown as nothing.
+#[must_use]
+pub fn share(value: f64) -> String {
     match value * 100.0 {
-        p if p > 0.0 && p < 0.01 => "< 0.01 %".to_owned(),
-        p => format!("{} %", two(p)),
+        percent if percent > 0.0 && percent < 0.001 => "< 0.001 %".to_owned(),
+        percent if (98.5..100.0).contains(&percent) => format!("{percent:.2} %"),
+        percent => format!("{} %", three(percent)),
     }
 }
 
@@ -306,10 +330,19 @@ mod tests {
         check(&bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
         check(&set_time_s(2.0), "2 s");
         check(&set_time_s(0.25), "250 ms");
-        check(&count(1_234_567), "1,234,567");
-        check(&count(12), "12");
+        check(&count(1_234_567_u32), "1,234,567");
+        check(&count(12_u32), "12");
         check(&share(0.000_001), "< 0.001 %");
         check(&share(0.25), "25.0 %");
+        check(&share(0.9896), "98.96 %");
+        check(&share(1.0), "100 %");
+        check(&share(12.0), "1200 %");
+        check(&set_share(0.95), "95 %");
+        check(&set_share(0.9999), "99.99 %");
+        check(&set_number(10_250.0), "10,250");
+        check(&set_number(12.5), "12.5");
+        check(&count(u64::MAX), "18,446,744,073,709,551,615");
+        check(&three(f64::NAN), NONE);
     }
 
     #[test]
@@ -323,10 +356,6 @@ mod tests {
         check(&ratio_ends((0.096, 14.0)), "0.096 – 14.0");
         check(&ratio_ends((0.0, 0.5)), "0 – 0.50");
         check(&ratio_ends((1.25, f64::INFINITY)), "1.25 or more");
-        check(&percent(0.712), "71 %");
-        check(&percent(0.032), "3.2 %");
-        check(&percent(0.000_01), "< 0.01 %");
-        check(&percent(0.0), "0.00 %");
     }
 
     #[test]

@@ -111,15 +111,16 @@ fn what_the_engine_can_send_bounds_what_a_trial_tells_of_the_system() {
     valid(&sent_of(20_000.0));
     valid(&sent_of(0.0));
     let facts = sent_of(12_000.0);
-    let sent = "the generator sent 10,000/s";
+    let sent = "the generator sent 10.0k/s";
     let by = "that it can send with such a load on this machine by its calibration";
-    let remark = format!("{sent}, 83 % of the 12,000/s {by}; above 95 % the trial would not count");
+    let remark =
+        format!("{sent}, 83.3 % of the 12.0k/s {by}; above 95 % the trial would not count");
     expect(&facts, Verdict::Valid, &[], Some(&remark));
-    let reason = format!("{sent}, 99.01 % of the 10,100/s {by}; it, not the system, was the limit");
+    let reason = format!("{sent}, 99.01 % of the 10.1k/s {by}; it, not the system, was the limit");
     let facts = sent_of(10_100.0);
     expect(&facts, Verdict::InstrumentLimited, &[&reason], None);
     let remark = format!(
-        "{sent}, 111 % of the 9,000/s {by}: the calibration is wrong and says nothing here"
+        "{sent}, 111 % of the 9.00k/s {by}: the calibration is wrong and says nothing here"
     );
     expect(&sent_of(9_000.0), Verdict::Valid, &[], Some(&remark));
 }
@@ -148,10 +149,10 @@ fn nothing_observed_is_nothing_to_complain_about() {
 fn cpu_of_the_generator() {
     let busy = |share| with_engine(healthy(), |engine| engine.busy_share = share);
     valid(&busy(0.799));
-    let remark = "the generator's busiest worker used 80 % of its CPU; from 95 % on the trial would not count";
+    let remark = "the generator's busiest worker used 80.0 % of its CPU; from 95 % on the trial would not count";
     expect(&busy(0.80), Verdict::Valid, &[], Some(remark));
     let reason =
-        "the generator's busiest worker used 95 % of its CPU; it, not the system, was the limit";
+        "the generator's busiest worker used 95.0 % of its CPU; it, not the system, was the limit";
     expect(&busy(0.95), Verdict::InstrumentLimited, &[reason], None);
 }
 
@@ -159,17 +160,17 @@ fn cpu_of_the_generator() {
 fn a_generator_kept_off_its_cpu_is_not_idle() {
     let wanted = |share| with_engine(healthy(), |engine| engine.wanted_share = share);
     valid(&wanted(0.79));
-    let remark = "the generator's busiest worker used 30 % of its CPU and waited for it another 50 % of the time; from 95 % on \
+    let remark = "the generator's busiest worker used 30.0 % of its CPU and waited for it another 50.0 % of the time; from 95 % on \
         the trial would not count";
     expect(&wanted(0.80), Verdict::Valid, &[], Some(remark));
-    let reason = "the generator's busiest worker used 30 % of its CPU and waited for it another 67 % of the time; it, not the \
+    let reason = "the generator's busiest worker used 30.0 % of its CPU and waited for it another 67.0 % of the time; it, not the \
         system, was the limit";
     expect(&wanted(0.97), Verdict::InstrumentLimited, &[reason], None);
     // Little to do, and each time late for it.
     let late = |wait| with_engine(healthy(), |engine| engine.turn_wait_mean_us = wait);
     valid(&late(490.0));
-    let reason = "the generator was kept off its CPU: it waited 735 µs on average before each turn on it, 15 % of the \
-        mean service time of 5 ms (500 µs allowed)";
+    let reason = "the generator was kept off its CPU: it waited 735 µs on average before each turn on it, 14.7 % of the \
+        mean service time of 5.00 ms (500 µs allowed)";
     expect(&late(735.0), Verdict::InstrumentLimited, &[reason], None);
     // The queue that a starved generator lets grow hides nothing.
     let queue = TrialFacts {
@@ -200,12 +201,12 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
     };
     check_one(0.0, 0.9, false, false, None);
     check_one(0.019, 0.9, false, false, None);
-    let took = "the host of this virtual machine took 25 % of the CPUs' time";
+    let took = "the host of this virtual machine took 25.0 % of the CPUs' time";
     check_one(0.25, 0.5, false, false, Some(took));
     check_one(0.25, 0.5, true, true, Some(took));
     let advice = format!("{took}; --keep-awake may help");
     check_one(0.25, 0.1, false, true, Some(&advice));
-    let idle = "the generator came late although the CPUs were 62 % idle; --keep-awake may help";
+    let idle = "the generator came late although the CPUs were 62.0 % idle; --keep-awake may help";
     check_one(0.01, 0.62, false, true, Some(idle));
     check_one(0.01, 0.62, true, true, None);
     // Work kept it off, and not the want of a CPU.
@@ -222,8 +223,8 @@ fn lag_of_the_generator() {
         }
     };
     valid(&lag(open(), 10_000.0, 1_000.0));
-    let reason = "the generator was late: p99 of its lag is 1.01 ms, 10 % of the median response time of 10 ms \
-                  (1 ms allowed)";
+    let reason = "the generator was late: p99 of its lag is 1.01 ms, 10.1 % of the median response time of 10.0 ms \
+                  (1.00 ms allowed)";
     expect(
         &lag(open(), 10_000.0, 1_010.0),
         Verdict::InstrumentLimited,
@@ -231,10 +232,10 @@ fn lag_of_the_generator() {
         None,
     );
     // Below the kernel's timer slack nobody can do better: said, but no reason.
-    let remark = "p99 of the generator's lag is 90 µs, 60 % of the median response time of 150 µs: \
+    let remark = "p99 of the generator's lag is 90.0 µs, 60.0 % of the median response time of 150 µs: \
                   as fine as its timers go";
     expect(&lag(open(), 150.0, 90.0), Verdict::Valid, &[], Some(remark));
-    let reason = "the generator was late: p99 of its lag is 101 µs, 67 % of the median response time of 150 µs \
+    let reason = "the generator was late: p99 of its lag is 101 µs, 67.3 % of the median response time of 150 µs \
                   (100 µs allowed)";
     expect(
         &lag(open(), 150.0, 101.0),
@@ -286,7 +287,7 @@ fn lateness_is_little_beside_the_time_that_a_search_asks_about() {
             ..facts
         }
     };
-    let remark = "p99 of the generator's lag is 2.5 ms, 1667 % of the median response time of 150 µs: \
+    let remark = "p99 of the generator's lag is 2.50 ms, 1667 % of the median response time of 150 µs: \
                   little beside the time that is asked about";
     let asked = Some(25_000.0);
     expect(&late(asked, 2_500.0), Verdict::Valid, &[], Some(remark));
@@ -334,11 +335,11 @@ fn a_batch_of_a_pipeline_is_not_lateness() {
         }
     };
     valid(&pipelined(2_400.0));
-    let remark = "p99 of the generator's lag is 5 ms, 21 % of the median response time of 24 ms: \
+    let remark = "p99 of the generator's lag is 5.00 ms, 20.8 % of the median response time of 24.0 ms: \
                   one turn over all that is in flight";
     expect(&pipelined(5_000.0), Verdict::Valid, &[], Some(remark));
-    let reason = "the generator was late: p99 of its lag is 5.1 ms, 21 % of the median response time of 24 ms \
-                  (5 ms allowed)";
+    let reason = "the generator was late: p99 of its lag is 5.10 ms, 21.2 % of the median response time of 24.0 ms \
+                  (5.00 ms allowed)";
     expect(
         &pipelined(5_100.0),
         Verdict::InstrumentLimited,
@@ -380,7 +381,7 @@ fn a_probe_that_is_slower_than_the_store_is_the_limit() {
         ..healthy()
     };
     valid(&behind(1.0));
-    let reason = "the probe read for 1.5 s on end without coming to the end of the store (1 s allowed): delays and backlog \
+    let reason = "the probe read for 1.50 s on end without coming to the end of the store (1.00 s allowed): delays and backlog \
         are its own";
     expect(&behind(1.5), Verdict::InstrumentLimited, &[reason], None);
 }
@@ -390,9 +391,9 @@ fn littles_law() {
     let in_flight = |mean| with_engine(healthy(), |engine| engine.in_flight_mean = mean);
     valid(&in_flight(51.5));
     valid(&in_flight(48.5));
-    let reason = "Little's law: 52 in flight on average, but 10,000/s × 5 ms + 0 that failed or are under way = 50 (3.8 % apart; 3 % allowed)";
+    let reason = "Little's law: 52.0 in flight on average, but 10.0k/s × 5.00 ms + 0 that failed or are under way = 50.0 (3.85 % apart; 3.02 % allowed)";
     expect(&in_flight(52.0), Verdict::Inconsistent, &[reason], None);
-    let reason = "Little's law: 40 in flight on average, but 10,000/s × 5 ms + 0 that failed or are under way = 50 (20 % apart; 3 % allowed)";
+    let reason = "Little's law: 40.0 in flight on average, but 10.0k/s × 5.00 ms + 0 that failed or are under way = 50.0 (20.0 % apart; 3.02 % allowed)";
     expect(&in_flight(40.0), Verdict::Inconsistent, &[reason], None);
     // A microsecond of resolution is a tenth of ten microseconds.
     let fast = with_engine(healthy(), |engine| {
@@ -412,7 +413,7 @@ fn littles_law() {
     };
     valid(&beside(70.0, 20.0));
     valid(&beside(30.0, -20.0));
-    let reason = "Little's law: 70 in flight on average, but 10,000/s × 5 ms + 10 that failed or are under way = 60 (14 % apart; 3 % allowed)";
+    let reason = "Little's law: 70.0 in flight on average, but 10.0k/s × 5.00 ms + 10.0 that failed or are under way = 60.0 (14.3 % apart; 3.02 % allowed)";
     expect(&beside(70.0, 10.0), Verdict::Inconsistent, &[reason], None);
 }
 
@@ -552,7 +553,7 @@ fn a_generator_that_does_not_hold_its_rate() {
     };
     valid(&offered(10_220.0));
     let reason =
-        "10,250/s for 10 s were asked for, which is 102,500, but 100,000 requests fell due";
+        "10,250/s for 10.0 s were asked for, which is 102,500, but 100,000 requests fell due";
     expect(
         &offered(10_250.0),
         Verdict::InstrumentLimited,
@@ -576,7 +577,7 @@ fn backlogs() {
         },
         Verdict::Overloaded,
         &[
-            "records accepted and not yet in the store grew from 0 to 10,000, by 1,000/s at 10,000/s asked",
+            "records accepted and not yet in the store grew from 0 to 10.0k, by 1.00k/s at 10.0k/s asked",
         ],
         None,
     );
@@ -586,7 +587,7 @@ fn backlogs() {
             ..open()
         },
         Verdict::Overloaded,
-        &["requests waiting for their answer grew from 0 to 10,000, by 1,000/s at 10,000/s asked"],
+        &["requests waiting for their answer grew from 0 to 10.0k, by 1.00k/s at 10.0k/s asked"],
         None,
     );
 }
@@ -605,7 +606,7 @@ fn steadiness() {
         bin_s: 0.25,
         ..healthy()
     };
-    let reason = "throughput went from 10,000/s to 5,000/s at 1.25 s of the measured phase";
+    let reason = "throughput went from 10.0k/s to 5.00k/s at 1.25 s of the measured phase";
     expect(&facts, Verdict::Unsteady, &[reason], None);
 
     let limit = "the warm-up ended at its limit, before the system was steady";
@@ -666,26 +667,28 @@ fn silences() {
     let for_s = |text: &str| format!("no request succeeded for {text}");
     check(&[], Verdict::Valid, None);
     // A stall of 1 s is what the system does; it is named.
-    let second =
-        for_s("1 s of 10 s, from 2.5 s of the measured phase on, while answers were waited for");
+    let second = for_s(
+        "1.00 s of 10.0 s, from 2.50 s of the measured phase on, while answers were waited for",
+    );
     check(&[(10, 14)], Verdict::Valid, Some(&second));
     let often = for_s(
-        "1 s of 10 s, from 2.5 s of the measured phase on, while answers were waited for; with all such stretches 1.75 s",
+        "1.00 s of 10.0 s, from 2.50 s of the measured phase on, while answers were waited for; with all such stretches 1.75 s",
     );
     check(&[(10, 14), (20, 23)], Verdict::Valid, Some(&often));
     let at_end = for_s(
-        "1.75 s of 10 s, from 8.25 s of the measured phase on, until its end, while answers were waited for",
+        "1.75 s of 10.0 s, from 8.25 s of the measured phase on, until its end, while answers were waited for",
     );
     check(&[(33, 40)], Verdict::Valid, Some(&at_end));
-    let fifth =
-        for_s("2 s of 10 s, from 5 s of the measured phase on, while answers were waited for");
+    let fifth = for_s(
+        "2.00 s of 10.0 s, from 5.00 s of the measured phase on, while answers were waited for",
+    );
     check(&[(20, 28)], Verdict::Unsteady, Some(&fifth));
     let hung = for_s(
-        "9.75 s of 10 s, from 0.25 s of the measured phase on, until its end, while answers were waited for",
+        "9.75 s of 10.0 s, from 250 ms of the measured phase on, until its end, while answers were waited for",
     );
     check(&[(1, 40)], Verdict::Unsteady, Some(&hung));
     let half = for_s(
-        "1.75 s of 10 s, from 1.25 s of the measured phase on, while answers were waited for; with all such stretches 5.25 s",
+        "1.75 s of 10.0 s, from 1.25 s of the measured phase on, while answers were waited for; with all such stretches 5.25 s",
     );
     check(
         &[(5, 12), (13, 20), (21, 28)],
@@ -726,7 +729,7 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
     let remarks = [
         "0 of 50 connections open at the least",
         "steadiness and backlogs were not judged: orders-0 was killed at 5.00 s of the measured phase",
-        "no request succeeded for 2 s of 10 s, from 5 s of the measured phase on, while answers were waited for",
+        "no request succeeded for 2.00 s of 10.0 s, from 5.00 s of the measured phase on, while answers were waited for",
     ];
     assert_eq!(said(&found.remarks), remarks);
     // What it lost is a finding as ever.

@@ -54,7 +54,7 @@ fn each_fault_gets_its_verdict() {
     check(
         Some(Wrong::Starved),
         Verdict::InstrumentLimited,
-        "busiest worker used 98.5 %",
+        "busiest worker used 98.50 %",
     );
     check(
         Some(Wrong::Miscounts),
@@ -108,7 +108,7 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
         model.warnings
     );
     let remark =
-        "the host of this virtual machine took 25 % of the CPUs' time; --keep-awake may help";
+        "the host of this virtual machine took 25.0 % of the CPUs' time; --keep-awake may help";
     assert!(
         model
             .trials
