@@ -1,5 +1,6 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
+use waggle_metrics::Metric;
 use waggle_results::{
     self as results, CountsRow, DisturbanceInfo, EngineInfo, IntervalRow, LedgerInfo, MachineInfo,
     PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
@@ -9,7 +10,7 @@ use waggle_stats::{
     Served, SteadyBins, TrialFacts,
 };
 
-use crate::{INSTRUMENT, distribution::as_f64, series::accepted_by};
+use crate::{INSTRUMENT, distribution::as_f64, path, series::accepted_by};
 
 /// Bins of a second, as the method asks, where so many of them fit into the measured phase; else one an interval.
 pub const SECOND_BINS_FROM: f64 = 8.0;
@@ -111,8 +112,8 @@ pub struct Bound<'a> {
 pub fn time_bound_us<'a>(conditions: impl Iterator<Item = Bound<'a>>) -> Option<f64> {
     conditions
         .filter(|condition| {
-            let mut path = condition.number.iter();
-            condition.is_upper && path.any(|part| part == "response_time" || part == "service_time")
+            let metric = path::metric(condition.number);
+            condition.is_upper && matches!(metric, Some(Metric::ResponseTime | Metric::ServiceTime))
         })
         .map(|condition| condition.value)
         .min_by(f64::total_cmp)

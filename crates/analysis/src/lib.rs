@@ -23,6 +23,7 @@ mod levels;
 mod memory;
 mod metric;
 mod outcome;
+mod path;
 mod place;
 mod published;
 mod recovery;

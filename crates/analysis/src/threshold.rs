@@ -1,10 +1,10 @@
 //! The study's conditions, held against every cell's numbers.
 
-use waggle_metrics::Unit;
+use waggle_metrics::{Metric, Unit};
 use waggle_results::ThresholdInfo;
 use waggle_stats::Verdict;
 
-use crate::{CellModel, metric::unit};
+use crate::{CellModel, metric::unit, path};
 
 /// One condition of the study over all cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +89,7 @@ pub(crate) fn in_cell(threshold: &ThresholdInfo, cell: &CellModel) -> ThresholdC
 
 /// Whether a condition is on the time after the measured phase.
 pub fn is_recovery(number: &[String]) -> bool {
-    number == ["recovery"]
+    path::metric(number) == Some(Metric::RecoveryTime)
 }
 
 /// Why a cell has no time of recovery.

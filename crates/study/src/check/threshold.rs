@@ -1,6 +1,6 @@
 //! Conditions on a cell's numbers: `path op value unit`.
 
-use waggle_metrics::{CATALOGUE, OverTrials, Row, Subject, Unit};
+use waggle_metrics::{CATALOGUE, OverTrials, Row, Subject, Unit, resolve};
 use waggle_units::{parse_byte_rate, parse_bytes, parse_duration, parse_number, parse_rate};
 
 use super::{Checker, request::RESERVED_NAMES};
@@ -158,11 +158,22 @@ pub(crate) fn conditions(
                 );
                 checker.report(Finding::new(place, what).expected("measure.delivery"));
             }
+            Ok(threshold) if path[0] == "find" && is_of_several_trials(&threshold.number) => {
+                let name = threshold.number.join(".");
+                let what =
+                    format!("{name} is a number over trials, and a search judges each alone");
+                checker.report(Finding::new(place, what).expected("a number of one trial"));
+            }
             Ok(threshold) => checked.push(threshold),
             Err(finding) => checker.report(finding),
         }
     }
     checked
+}
+
+fn is_of_several_trials(number: &[String]) -> bool {
+    let path: Vec<&str> = number.iter().map(String::as_str).collect();
+    resolve(&path).is_some_and(|named| named.over_trials() == OverTrials::StandardDeviation)
 }
 
 /// The unit of a number by its name.
