@@ -74,7 +74,7 @@ impl<'a> Turn<'a> {
     }
 
     /// The feed of which `requests` do not take every row, where there is one.
-    pub(crate) fn cut(&self, requests: usize) -> Option<&'a Feed> {
+    pub(crate) fn incomplete_feed(&self, requests: usize) -> Option<&'a Feed> {
         let mut feeds = self.feeds.iter();
         feeds.find(|feed| feed.order != FeedOrder::Random && feed.table.rows.len() > requests)
     }
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(rows(&turn, "a"), ["0", "1", "0", "1", "0", "1"]);
         assert_eq!(rows(&turn, "b"), ["0", "1", "2", "0", "1", "2"]);
         assert_eq!(Turn::new(&request, "run", 7, 4).length, 12);
-        assert!(turn.cut(3).is_none());
-        assert_eq!(turn.cut(2).map(|feed| &*feed.name), Some("b"));
+        assert!(turn.incomplete_feed(3).is_none());
+        assert_eq!(turn.incomplete_feed(2).map(|feed| &*feed.name), Some("b"));
     }
 
     #[test]

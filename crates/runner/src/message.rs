@@ -48,7 +48,7 @@ impl<'r> Message<'r> {
             },
             ..Content::default()
         };
-        self.with(content, value)
+        self.message(content, value)
     }
 
     /// One with a body of text.
@@ -59,7 +59,7 @@ impl<'r> Message<'r> {
     ) -> Prepared {
         let mut content = Content::default();
         put(body, Place::Free, value, &mut content.filled);
-        self.with(content, value)
+        self.message(content, value)
     }
 
     /// One whose records get their stamps when they are sent.
@@ -90,10 +90,10 @@ impl<'r> Message<'r> {
             records,
             content_type: Some(content_type),
         };
-        self.with(content, value)
+        self.message(content, value)
     }
 
-    fn with(&self, content: Content, value: &dyn Fn(&str) -> Option<Value>) -> Prepared {
+    fn message(&self, content: Content, value: &dyn Fn(&str) -> Option<Value>) -> Prepared {
         let mut message = self.head(&content, value);
         message.append(&content.filled);
         let is_key = |slot: &Slot| matches!(slot.stamp, Stamp::Key { .. });

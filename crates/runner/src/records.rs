@@ -230,7 +230,7 @@ impl RecordFiles {
                 break;
             }
         }
-        match turn.cut(prepared.len()) {
+        match turn.incomplete_feed(prepared.len()) {
             Some(feed) => Err(RecordsError::LongFeed {
                 feed: feed.name.clone(),
                 rows: feed.table.rows.len(),

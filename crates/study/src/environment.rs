@@ -28,7 +28,7 @@ impl fmt::Debug for Values<'_> {
 
 impl Values<'_> {
     /// The value, or why there is none.
-    fn of(self, origin: &Origin) -> Result<String, String> {
+    fn value(self, origin: &Origin) -> Result<String, String> {
         match origin {
             Origin::Variable(name) => (self.variable)(name).ok_or_else(|| "is not set".to_owned()),
             Origin::File(name) => {
@@ -114,7 +114,7 @@ impl Study {
 impl GivenSecret {
     fn take(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
         let (secret, origin, at) = (self.name.clone(), self.origin.clone(), self.at);
-        let value = match values.of(&origin) {
+        let value = match values.value(&origin) {
             Ok(value) => value,
             Err(why) => {
                 return Err(EnvironmentError::NoSecret {
@@ -188,10 +188,10 @@ fn fill(
                 break;
             };
             let name = &rest[at + 2..at + opening.len() + end];
-            let Some(origin) = Origin::of(name) else {
+            let Some(origin) = Origin::parse(name) else {
                 break;
             };
-            let found = values.of(&origin);
+            let found = values.value(&origin);
             let found = found.map_err(|why| EnvironmentError::NotThere {
                 header: header.clone(),
                 origin: origin.clone(),

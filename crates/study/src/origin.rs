@@ -29,7 +29,7 @@ impl fmt::Display for Origin {
 
 impl Origin {
     /// Of what is in `${…}`; `None`: it is no value from outside.
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         if let Some(variable) = name.strip_prefix(PREFIXES[0]) {
             let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
             let is_name = !variable.is_empty() && variable.bytes().all(of_name);
@@ -40,8 +40,8 @@ impl Origin {
     }
 
     /// Of a text that is one such `${…}` and nothing else.
-    pub(crate) fn of_text(text: &str) -> Option<Self> {
-        Self::of(single_name(text)?)
+    pub(crate) fn parse_single(text: &str) -> Option<Self> {
+        Self::parse(single_name(text)?)
     }
 }
 
@@ -87,5 +87,5 @@ pub(crate) fn is_meant_from_outside(name: &str) -> bool {
 
 /// Whether what is in `${…}` is a value from outside.
 pub(crate) fn is_from_outside(name: &str) -> bool {
-    Origin::of(name).is_some()
+    Origin::parse(name).is_some()
 }

@@ -70,7 +70,7 @@ pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Re
         method,
         path: target.path.clone(),
         headers,
-        without_headers: without(given),
+        without_headers: left_out_headers(given),
         body: match records {
             Some(records) => Body::Records(records),
             None => body(given, place)?,
@@ -85,7 +85,7 @@ pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Re
 }
 
 /// Headers given as `NAME:`, which are not sent.
-fn without(given: &arguments::Request) -> Vec<String> {
+fn left_out_headers(given: &arguments::Request) -> Vec<String> {
     let left_out = given.headers.iter();
     let left_out = left_out.filter(|header| header.value.is_none());
     left_out.map(|header| header.name.clone()).collect()

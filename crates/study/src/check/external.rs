@@ -153,7 +153,7 @@ fn secret(
         checker.report(finding.meant(nearest(name, known.iter().copied())));
     }
     let place = checker.at(&path);
-    let Some(origin) = Origin::of_text(text) else {
+    let Some(origin) = Origin::parse_single(text) else {
         // The value is not shown: it may be the secret itself.
         let what = format!("{} is no environment variable and no file", shown(&path));
         checker.report(

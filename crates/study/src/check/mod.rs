@@ -157,21 +157,21 @@ impl<'a> Checker<'a> {
 
     /// The one method and path of a request.
     fn method_and_path(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
-        let called = self.called(given, path)?;
+        let called = self.method_key(given, path)?;
         self.target(&called.path, &[path, &[called.key]].concat())?;
         Some(called)
     }
 
     /// The same where the path may have variables, which were checked.
     fn method_and_template(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
-        let called = self.called(given, path)?;
+        let called = self.method_key(given, path)?;
         let fixed = without_variables(&called.path)?;
         self.target_with(&called.path, &fixed, &[path, &[called.key]].concat())?;
         Some(called)
     }
 
     /// The method of a request and its path, which is not looked at.
-    fn called(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
+    fn method_key(&mut self, given: &raw::Method, path: &[&str]) -> Option<Called> {
         let all =
             "one of get, put, post, head, delete, patch, options with a path, or method and path";
         let is_wild = |checker: &Self, key: &str| checker.is_wild(&[path, &[key]].concat());

@@ -151,7 +151,7 @@ impl Flows<'_, '_> {
 
     fn request(&mut self, raw: raw::Step, path: &Path, known: &mut Known) -> Option<Step> {
         let name = self.name(raw.name.as_ref(), path);
-        let called = self.checker.called(&raw.method, &path.steps());
+        let called = self.checker.method_key(&raw.method, &path.steps());
         let method = called.as_ref().map(|called| called.method.clone());
         let target =
             called.and_then(|called| self.target(called.path, &path.to(called.key), known));
