@@ -223,7 +223,9 @@ pub(crate) fn no_second_url(text: &str) -> Result<String, String> {
     Err(if is_script(text) {
         NO_SCRIPT.to_owned()
     } else {
-        format!("one URL is expected, and {text:?} is a second; options are in --help")
+        format!(
+            "one URL is expected, and {text:?} is a second; a folder for --save is written --save={text}, other options are in --help"
+        )
     })
 }
 

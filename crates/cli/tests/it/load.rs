@@ -226,6 +226,7 @@ fn mistakes_are_explained_with_code_2() {
         "cannot resolve no-such-host.invalid",
     );
     check(&["ftp://a/"], "expected http");
+    check(&[&up, "--save", "kept"], "is written --save=kept");
     check(&[&up, "-d", "{}"], "-d is the duration, as in wrk");
     check(
         &[&up, "-t", "30s"],
