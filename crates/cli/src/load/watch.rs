@@ -89,7 +89,7 @@ pub(crate) struct Step {
 /// Runs a search to its end, or to the first wish for one; `told` sees each trial.
 ///
 /// # Errors
-/// As [`watch`].
+/// As [`watch()`].
 pub(crate) fn watch_search(
     planned: &Planned,
     way: Way<'_>,
