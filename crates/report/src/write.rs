@@ -72,11 +72,35 @@ fn put_others(written: &Written, document: &Document) -> Result<(), ReportError>
 
 /// Written beside and renamed, so that an interrupted write leaves the earlier report.
 fn put(path: &Path, text: &str) -> Result<(), ReportError> {
-    let partial = path.with_extension("partial");
+    let partial = partial(path);
     fs::write(&partial, text)
         .and_then(|()| fs::rename(&partial, path))
         .map_err(|source| ReportError::Write {
             path: path.to_owned(),
             source,
         })
+}
+
+/// Each file has one of its own: several are written at a time, and two of them differ in their extensions alone.
+fn partial(path: &Path) -> PathBuf {
+    path.with_added_extension("partial")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::{partial, put};
+
+    #[test]
+    fn a_file_is_written_while_another_of_its_stem_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (page, markdown) = (folder.path().join("r.html"), folder.path().join("r.md"));
+        // As another thread leaves it in the middle of its write.
+        fs::write(partial(&page), "half a page").unwrap();
+        put(&markdown, "whole").unwrap();
+        assert_eq!(fs::read_to_string(&markdown).unwrap(), "whole");
+        assert_eq!(fs::read_to_string(partial(&page)).unwrap(), "half a page");
+        assert_eq!(partial(Path::new("a/r.md")), Path::new("a/r.md.partial"));
+    }
 }
