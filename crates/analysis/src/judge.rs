@@ -1,48 +1,74 @@
 //! The joint with statistics: what a trial's results say, put as the plain facts that are judged there.
 
+use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results::{
-    self as results, CountsRow, DisturbanceInfo, EngineInfo, IntervalRow, LedgerInfo, MachineInfo,
-    PhaseName, RunInfo, Trial, TrialEnd, TrialHistograms,
+    self as results, CountsRow, DisturbanceInfo, EngineInfo, LedgerInfo, MachineInfo, PhaseName,
+    RunInfo, Trial, TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
-    Counts, Engine, Findings, Killed, Ledger, LoadCourse, LoadModel, Machine, RunningTotals,
-    Served, SteadyBins, TrialFacts,
+    Counts, Engine, Findings, Killed, Ledger, LoadCourse, LoadModel, Machine, TrialFacts,
 };
 
-use crate::{INSTRUMENT, distribution::as_f64, path, series::accepted_by};
+use crate::{
+    Course, INSTRUMENT,
+    course::{Length, Totals},
+    distribution::as_f64,
+    path,
+    series::accepted_by,
+};
 
-/// Bins of a second, as the method asks, where so many of them fit into the measured phase; else one an interval.
-pub const SECOND_BINS_FROM: f64 = 8.0;
+/// What one load is judged by beside its intervals.
+#[derive(Debug, Clone)]
+pub struct LoadFacts<'a> {
+    pub model: LoadModel,
+    /// Why it did not come to its end, or measured nothing.
+    pub failed: Option<String>,
+    /// Measured phase.
+    pub measured: &'a CountsRow,
+    /// Whole run of the engine.
+    pub totals: &'a CountsRow,
+    /// Over the measured phase.
+    pub engine: &'a EngineInfo,
+    pub machine: Option<MachineInfo>,
+    /// Whether loops were to keep the CPUs awake.
+    pub kept_awake: bool,
+    /// Requests per second asked for, in open load.
+    pub offered_per_s: Option<f64>,
+    /// Of the measured phase, in microseconds; as [`TrialHistograms`] has them.
+    pub response_time: &'a Histogram<u64>,
+    pub service_time: &'a Histogram<u64>,
+    /// The strictest upper bound on times that a search asks for, in microseconds.
+    pub time_bound_us: Option<f64>,
+    /// Whether its level changes by stages.
+    pub has_stages: bool,
+}
+
+/// Every check that a load allows of which nothing is known but what the engine saw.
+#[must_use]
+pub fn load(load: &LoadFacts<'_>, course: &Course) -> Findings {
+    waggle_stats::check(&facts(load, course))
+}
 
 /// Every check of one trial.
 pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> Findings {
-    let span = Span::of(trial);
+    let course = course(trial);
     let disturbances = killed(&trial.info.disturbances);
-    let mean = |histogram: &hdrhistogram::Histogram<u64>| {
-        (!histogram.is_empty()).then(|| histogram.mean())
-    };
-    waggle_stats::check(&TrialFacts {
+    let delivery = delivery(trial);
+    let of_load = LoadFacts {
         model: load_model(info),
         failed: match &trial.info.end {
             TrialEnd::Completed => None,
             TrialEnd::Failed { reason, .. } => Some(reason.clone()),
         },
-        measured: counts(&trial.info.measured),
-        totals: counts(&trial.info.totals),
-        engine: engine(
-            &trial.info.engine,
-            span.connections_open_median
-                .unwrap_or(trial.info.engine.connections_open_min),
-        ),
-        machine: trial
-            .info
-            .machine
-            .map(|told| machine(&told, info.host.kept_awake)),
+        measured: &trial.info.measured,
+        totals: &trial.info.totals,
+        engine: &trial.info.engine,
+        machine: trial.info.machine,
+        kept_awake: info.host.kept_awake,
         offered_per_s: trial.info.engine.offered_per_s,
-        response_p50_us: (!times.response_time.is_empty())
-            .then(|| as_f64(times.response_time.value_at_quantile(0.5))),
-        service_mean_us: mean(&times.service_time),
+        response_time: &times.response_time,
+        service_time: &times.service_time,
         time_bound_us: info.find.as_ref().and_then(|find| {
             time_bound_us(find.conditions.iter().map(|condition| Bound {
                 number: &condition.number,
@@ -50,8 +76,11 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
                 value: condition.value,
             }))
         }),
+        has_stages: !trial.info.stages.is_empty(),
+    };
+    waggle_stats::check(&TrialFacts {
         ledger: trial.info.ledger.as_ref().map(ledger),
-        delivery: span.delivery.totals(),
+        delivery: delivery.totals(),
         // Whichever probe was behind: its place's delays are its own.
         probe_behind_s: trial
             .info
@@ -66,24 +95,80 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
             .delivery
             .as_ref()
             .is_some_and(|delivery| delivery.unread),
-        answers: span.answers.totals(),
-        bins: SteadyBins {
-            throughput: &span.bins.throughput,
-            p50: &span.bins.p50,
-            p99: &span.bins.p99,
-            cpu: &span.bins.cpu,
-            least_change_of_times: 0.0,
-        },
-        bin_s: span.bins.length_s,
-        bins_from_s: 0.0,
-        served: &span.served,
         warm_up_steady: trial.info.warm_up_steady,
         disturbances: &disturbances,
-        course: match trial.info.stages[..] {
-            [] => LoadCourse::Constant,
-            _ => LoadCourse::Stages,
-        },
+        ..facts(&of_load, &course)
     })
+}
+
+fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
+    let (response, service) = (load.response_time, load.service_time);
+    TrialFacts {
+        model: load.model,
+        failed: load.failed.clone(),
+        measured: counts(load.measured),
+        totals: counts(load.totals),
+        engine: engine(load.engine, course.connections_open_median()),
+        machine: load.machine.map(|machine| Machine {
+            stolen_share: machine.stolen_share,
+            idle_share: machine.idle_share,
+            kept_awake: load.kept_awake,
+        }),
+        offered_per_s: load.offered_per_s,
+        response_p50_us: (!response.is_empty()).then(|| as_f64(response.value_at_quantile(0.5))),
+        service_mean_us: (!service.is_empty()).then(|| service.mean()),
+        time_bound_us: load.time_bound_us,
+        answers: course.answers(),
+        bins: course.bins(),
+        bin_s: course.bin_s(),
+        bins_from_s: course.bins_from_s(),
+        served: course.served(),
+        course: match load.has_stages {
+            true => LoadCourse::Stages,
+            false => LoadCourse::Constant,
+        },
+        ..TrialFacts::default()
+    }
+}
+
+/// The series of a trial; empty if it did not come to its measured phase.
+fn course(trial: &Trial) -> Course {
+    let measure = trial.info.phase(PhaseName::Measure);
+    let length = measure.map_or(0.0, |phase| phase.end_s - phase.start_s);
+    let mut course = Course::new(trial.info.engine.connections_asked, Length::Seconds(length));
+    let Some(measure) = measure else {
+        return course;
+    };
+    for row in trial.intervals_within(0.0, measure.start_s) {
+        course.add_warm_up(row);
+    }
+    for row in trial.intervals_within(measure.start_s, measure.end_s) {
+        let end_s = row.start_s + row.counts.seconds;
+        course.add(row, |sum| {
+            trial.response_time.add_to(sum, row.start_s, end_s)
+        });
+    }
+    course.note_cpu(|from_s, to_s| system_cores(trial, from_s, to_s));
+    course
+}
+
+/// Records accepted and records visible, at the looks of the measured phase.
+fn delivery(trial: &Trial) -> Totals {
+    let mut totals = Totals::default();
+    if let Some(measure) = trial.info.phase(PhaseName::Measure) {
+        let looks = trial
+            .backlog
+            .iter()
+            .filter(|look| look.at_s >= measure.start_s && look.at_s <= measure.end_s);
+        for look in looks {
+            totals.push(
+                look.at_s,
+                accepted_by(trial, look.at_s),
+                as_f64(look.visible),
+            );
+        }
+    }
+    totals
 }
 
 fn ledger(ledger: &LedgerInfo) -> Ledger {
@@ -135,9 +220,7 @@ fn load_model(info: &RunInfo) -> LoadModel {
     }
 }
 
-/// Counts as they are judged.
-#[must_use]
-pub fn counts(row: &CountsRow) -> Counts {
+fn counts(row: &CountsRow) -> Counts {
     Counts {
         seconds: row.seconds,
         due: row.due,
@@ -150,9 +233,7 @@ pub fn counts(row: &CountsRow) -> Counts {
     }
 }
 
-/// What the engine says of itself, as it is judged; with the median over intervals of the connections open.
-#[must_use]
-pub fn engine(engine: &EngineInfo, connections_open_median: u64) -> Engine {
+fn engine(engine: &EngineInfo, connections_open_median: Option<u64>) -> Engine {
     Engine {
         workers: engine.workers,
         busy_share: engine.busy_share,
@@ -163,150 +244,9 @@ pub fn engine(engine: &EngineInfo, connections_open_median: u64) -> Engine {
         possible_per_s: engine.possible_per_s,
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
-        connections_open_median,
+        connections_open_median: connections_open_median.unwrap_or(engine.connections_open_min),
         in_flight_mean: engine.in_flight_mean,
         in_flight_beside: engine.in_flight_beside,
-    }
-}
-
-/// What the CPUs did, as it is judged.
-#[must_use]
-pub fn machine(told: &MachineInfo, kept_awake: bool) -> Machine {
-    Machine {
-        stolen_share: told.stolen_share,
-        idle_share: told.idle_share,
-        kept_awake,
-    }
-}
-
-/// An interval, as the search for silences takes it.
-#[must_use]
-pub fn served(row: &IntervalRow) -> Served {
-    let before = row
-        .in_flight
-        .checked_add_signed(row.counts.in_flight_change.saturating_neg());
-    Served {
-        seconds: row.counts.seconds,
-        succeeded: row.counts.succeeded,
-        waited: row.connections_open == 0
-            || (row.in_flight > 0 && before.is_some_and(|before| before > 0)),
-    }
-}
-
-/// The measured phase as series; empty where the trial did not get that far.
-#[derive(Default)]
-struct Span {
-    connections_open_median: Option<u64>,
-    delivery: Totals,
-    answers: Totals,
-    served: Vec<Served>,
-    bins: Bins,
-}
-
-/// Two running totals at the same instants.
-#[derive(Default)]
-struct Totals {
-    at_s: Vec<f64>,
-    asked: Vec<f64>,
-    done: Vec<f64>,
-}
-
-impl Totals {
-    fn totals(&self) -> RunningTotals<'_> {
-        RunningTotals {
-            at_s: &self.at_s,
-            asked: &self.asked,
-            done: &self.done,
-        }
-    }
-
-    fn push(&mut self, at_s: f64, asked: f64, done: f64) {
-        self.at_s.push(at_s);
-        self.asked.push(asked);
-        self.done.push(done);
-    }
-}
-
-/// One value a bin.
-#[derive(Default)]
-struct Bins {
-    length_s: f64,
-    throughput: Vec<f64>,
-    p50: Vec<f64>,
-    p99: Vec<f64>,
-    cpu: Vec<f64>,
-}
-
-impl Span {
-    fn of(trial: &Trial) -> Self {
-        let Some(measure) = trial.info.phase(PhaseName::Measure) else {
-            return Self::default();
-        };
-        let rows: Vec<&IntervalRow> = trial
-            .intervals_within(measure.start_s, measure.end_s)
-            .collect();
-        let mut open: Vec<u64> = rows.iter().map(|row| row.connections_open).collect();
-        open.sort_unstable();
-        let mut delivery = Totals::default();
-        let looks = trial
-            .backlog
-            .iter()
-            .filter(|look| look.at_s >= measure.start_s && look.at_s <= measure.end_s);
-        for look in looks {
-            delivery.push(
-                look.at_s,
-                accepted_by(trial, look.at_s),
-                as_f64(look.visible),
-            );
-        }
-        let mut answers = Totals::default();
-        let (mut due, mut done) = (0, 0);
-        for row in &rows {
-            due += row.counts.due;
-            done += row.counts.succeeded + row.counts.failed;
-            answers.push(row.start_s + row.counts.seconds, as_f64(due), as_f64(done));
-        }
-        Self {
-            connections_open_median: open.get(open.len() / 2).copied(),
-            delivery,
-            answers,
-            served: rows.iter().map(|row| served(row)).collect(),
-            bins: Bins::of(trial, &rows),
-        }
-    }
-}
-
-impl Bins {
-    fn of(trial: &Trial, rows: &[&IntervalRow]) -> Self {
-        let seconds: f64 = rows.iter().map(|row| row.counts.seconds).sum();
-        let in_a_second = rows
-            .iter()
-            .take_while(|row| row.start_s + row.counts.seconds - rows[0].start_s <= 1.0 + 1e-6);
-        let merge = if seconds >= SECOND_BINS_FROM {
-            in_a_second.count().max(1)
-        } else {
-            1
-        };
-        let mut bins = Self::default();
-        for bin in rows.chunks_exact(merge) {
-            let (start_s, last) = (bin[0].start_s, bin[merge - 1]);
-            let end_s = last.start_s + last.counts.seconds;
-            bins.length_s = end_s - start_s;
-            let succeeded: u64 = bin.iter().map(|row| row.counts.succeeded).sum();
-            let times = trial.response_time.merged(start_s, end_s);
-            let at = |quantile| {
-                if times.is_empty() {
-                    f64::NAN
-                } else {
-                    as_f64(times.value_at_quantile(quantile))
-                }
-            };
-            bins.throughput.push(as_f64(succeeded) / bins.length_s);
-            bins.p50.push(at(0.5));
-            bins.p99.push(at(0.99));
-            bins.cpu.push(system_cores(trial, start_s, end_s));
-        }
-        bins
     }
 }
 

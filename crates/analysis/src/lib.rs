@@ -9,6 +9,7 @@ mod answer;
 mod busiest;
 mod cell;
 mod comparisons;
+mod course;
 mod curves;
 mod distribution;
 mod disturbances;
@@ -43,6 +44,7 @@ pub use busiest::{cpus_of_system, of_trial as busiest_of_trial};
 pub use cell::failure_kinds;
 pub use cell::{CellModel, CellReason};
 pub use comparisons::{Ahead, Compared, ComparisonModel, Found, Lead, Measure, NoSuccess, Without};
+pub use course::{Course, Length};
 pub use curves::{Curve, CurvePoint, CurvesModel, FailedOver};
 pub use distribution::{
     Distribution, Percentile, SpectrumPoint, TrialPercentile, TrialPercentiles,

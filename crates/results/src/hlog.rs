@@ -70,12 +70,17 @@ impl HistogramLog {
     #[must_use]
     pub fn merged(&self, from_s: f64, to_s: f64) -> Histogram<u64> {
         let mut sum = empty_histogram();
+        self.add_to(&mut sum, from_s, to_s);
+        sum
+    }
+
+    /// Adds such intervals to a histogram that grows to the range it needs.
+    pub fn add_to(&self, sum: &mut Histogram<u64>, from_s: f64, to_s: f64) {
         for line in &self.lines {
             if (from_s..to_s).contains(&(line.start_s + line.length_s / 2.0)) {
-                line.histogram.add_to(&mut sum);
+                line.histogram.add_to(sum);
             }
         }
-        sum
     }
 }
 

@@ -314,7 +314,7 @@ fn warm_up_is_left_out() {
 fn the_measured_time_is_the_one_asked_for() {
     let check = |asked: &str, seconds: f64| {
         let (_, planned) = planned(&["-c", "4", "-d", asked, "--warm-up", "500ms"]);
-        let length = planned.shape.interval;
+        let length = planned.study.cells[0].measure.interval;
         let at_most = planned.warm_up + planned.measure.unwrap();
         // Until the load stops, and one with the last answers.
         let starts = (0..).map(|index| length * index);
@@ -456,29 +456,6 @@ fn the_table_of_times_fits_a_terminal() {
     for row in rows.take(4) {
         assert!(row.chars().count() <= 80, "{row}");
     }
-}
-
-#[test]
-fn steadiness_is_tested_once_connections_are_open() {
-    // Open at the end of each interval, of 8 asked for; the intervals that are tested, and when the first begins.
-    let check = |open: &[u64], tested: usize, from_s: f64| {
-        let (_, planned) = planned(&["-c", "8", "-d", "10s"]);
-        let intervals = (0..).zip(open).map(|(index, open)| {
-            let mut interval = interval(index, CALM, &mut 0);
-            interval.counts.connections_open = *open;
-            interval
-        });
-        let watched = replayed(&planned, &intervals.collect::<Vec<_>>());
-        assert_eq!(watched.bins.len(), tested, "{open:?}");
-        assert!((watched.bins_from_s - from_s).abs() < 1e-9, "{open:?}");
-    };
-    check(&[8, 8, 8, 8], 3, 0.25);
-    check(&[2, 4, 8, 8], 1, 0.75);
-    // The server takes no more than that.
-    check(&[2, 4, 4, 4], 2, 0.5);
-    check(&[0, 0, 0, 0], 3, 0.25);
-    // Opened once, some are lost later.
-    check(&[8, 8, 5, 8], 3, 0.25);
 }
 
 #[test]

@@ -193,7 +193,9 @@ pub(crate) fn replayed(planned: &Planned, intervals: &[Interval]) -> Watched {
     for interval in intervals {
         let phase = if interval.start < planned.warm_up {
             Phase::WarmUp
-        } else if end.is_some_and(|end| interval.start + planned.shape.interval / 2 >= end) {
+        } else if end
+            .is_some_and(|end| interval.start + planned.study.cells[0].measure.interval / 2 >= end)
+        {
             Phase::Finish
         } else {
             Phase::Measured

@@ -175,7 +175,7 @@ fn engine(look: &Look<'_>, room: &mut Room<'_>, in_full: bool) {
     let (now, overall) = (&look.shown.now, &look.shown.overall);
     room.title("engine", "");
     // Above this the checks say that it was the limit.
-    let is_high = now.busy >= 0.8;
+    let is_high = now.busy >= waggle_stats::GENERATOR_BUSY;
     let style = if is_high {
         look.ink.colour(BAD).patch(BOLD)
     } else {

@@ -1,0 +1,380 @@
+//! The intervals of one load as its checks want them: series over its measured phase, an interval at a time.
+//!
+//! A load that goes on and one that is read from disk are both put together here, so that both are judged by the same series.
+
+use hdrhistogram::Histogram;
+use waggle_results::IntervalRow;
+use waggle_stats::{RunningTotals, Served, SteadyBins};
+
+use crate::distribution::as_f64;
+
+/// Bins of a second, as the method asks, if so many of them fit into the measured phase; else one an interval.
+const SECOND_BINS_FROM: f64 = 8.0;
+/// An interval that is shorter than this share of the others is the end of a load, which says nothing about its level.
+const WHOLE_FROM: f64 = 0.999;
+
+/// What the intervals of a load said so far.
+#[derive(Debug)]
+pub struct Course {
+    connections_asked: u64,
+    /// The longest so far: only the last one of a load is shorter.
+    interval_s: f64,
+    opening: Opening,
+    /// At the end of each measured interval.
+    connections_open: Vec<u64>,
+    answers: Totals,
+    served: Vec<Served>,
+    measured_s: f64,
+    /// When the first bin began, in seconds of the measured phase.
+    bins_from_s: f64,
+    by_interval: Bins,
+    by_second: Bins,
+    length: Length,
+}
+
+/// Whether it is known how long the measured phase is, so that only those bins are made that it is tested by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Length {
+    Seconds(f64),
+    Unknown,
+}
+
+/// The start, in which connections are opened.
+#[derive(Debug, Clone, Copy)]
+enum Opening {
+    /// So many were open at the end of the interval before; `None`: there was none.
+    Since(Option<u64>),
+    Over,
+}
+
+impl Course {
+    /// Before the first interval of a load over so many connections.
+    #[must_use]
+    pub fn new(connections_asked: u64, length: Length) -> Self {
+        Self {
+            connections_asked,
+            interval_s: 0.0,
+            opening: Opening::Since(None),
+            connections_open: Vec::new(),
+            answers: Totals::default(),
+            served: Vec::new(),
+            measured_s: 0.0,
+            bins_from_s: 0.0,
+            by_interval: Bins::new(0.0),
+            by_second: Bins::new(1.0),
+            length,
+        }
+    }
+
+    /// An interval before the measured phase.
+    pub fn add_warm_up(&mut self, row: &IntervalRow) {
+        self.is_opening(row.connections_open);
+    }
+
+    /// An interval of the measured phase. `add_times` adds its response times to a histogram; it is called for each bin that
+    /// the interval belongs to.
+    pub fn add(&mut self, row: &IntervalRow, add_times: impl Fn(&mut Histogram<u64>)) {
+        let counts = &row.counts;
+        self.served.push(served(row));
+        self.connections_open.push(row.connections_open);
+        self.answers.add(
+            row.start_s + counts.seconds,
+            counts.due,
+            counts.succeeded + counts.failed,
+        );
+        self.measured_s += counts.seconds;
+        self.interval_s = self.interval_s.max(counts.seconds);
+        if self.is_opening(row.connections_open) {
+            // A start and no level.
+            self.bins_from_s += counts.seconds;
+        } else if counts.seconds >= self.interval_s * WHOLE_FROM {
+            if !self.has_second_bins() {
+                self.by_interval.add(row, &add_times);
+            }
+            if self.length == Length::Unknown || self.has_second_bins() {
+                self.by_second.add(row, &add_times);
+            }
+        }
+    }
+
+    /// Whether connections were being opened in an interval at whose end so many are: until all are, or as many as there
+    /// will be.
+    fn is_opening(&mut self, open: u64) -> bool {
+        let Opening::Since(before) = self.opening else {
+            return false;
+        };
+        let is_over =
+            before.is_some_and(|before| before >= self.connections_asked || open <= before);
+        self.opening = if is_over {
+            Opening::Over
+        } else {
+            Opening::Since(Some(open))
+        };
+        !is_over
+    }
+
+    fn has_second_bins(&self) -> bool {
+        let seconds = match self.length {
+            Length::Seconds(seconds) => seconds,
+            Length::Unknown => self.measured_s,
+        };
+        seconds >= SECOND_BINS_FROM
+    }
+
+    fn chosen(&self) -> &Bins {
+        if self.has_second_bins() {
+            &self.by_second
+        } else {
+            &self.by_interval
+        }
+    }
+
+    /// Notes the cores that the system used in each bin: `cores` of its start and its end, in seconds since the start of the
+    /// load; not a number if that is not known.
+    pub(crate) fn note_cpu(&mut self, cores: impl Fn(f64, f64) -> f64) {
+        let bins = if self.has_second_bins() {
+            &mut self.by_second
+        } else {
+            &mut self.by_interval
+        };
+        bins.cpu = bins
+            .spans
+            .iter()
+            .map(|(from, to)| cores(*from, *to))
+            .collect();
+    }
+
+    /// The series that are tested for steadiness.
+    pub(crate) fn bins(&self) -> SteadyBins<'_> {
+        let bins = self.chosen();
+        SteadyBins {
+            throughput: &bins.throughput,
+            p50: &bins.p50,
+            p99: &bins.p99,
+            cpu: &bins.cpu,
+            least_change_of_times: 0.0,
+        }
+    }
+
+    /// How long a bin is, in seconds; 0 if there is none.
+    pub(crate) fn bin_s(&self) -> f64 {
+        self.chosen()
+            .spans
+            .first()
+            .map_or(0.0, |(from, to)| to - from)
+    }
+
+    /// When the first bin began, in seconds of the measured phase.
+    pub(crate) fn bins_from_s(&self) -> f64 {
+        self.bins_from_s
+    }
+
+    pub(crate) fn answers(&self) -> RunningTotals<'_> {
+        self.answers.totals()
+    }
+
+    pub(crate) fn served(&self) -> &[Served] {
+        &self.served
+    }
+
+    /// Median over the measured intervals; `None` without any.
+    pub(crate) fn connections_open_median(&self) -> Option<u64> {
+        let mut open = self.connections_open.clone();
+        open.sort_unstable();
+        open.get(open.len() / 2).copied()
+    }
+}
+
+/// An interval, as the search for silences takes it.
+pub(crate) fn served(row: &IntervalRow) -> Served {
+    let before = row
+        .in_flight
+        .checked_add_signed(row.counts.in_flight_change.saturating_neg());
+    Served {
+        seconds: row.counts.seconds,
+        succeeded: row.counts.succeeded,
+        waited: row.connections_open == 0
+            || (row.in_flight > 0 && before.is_some_and(|before| before > 0)),
+    }
+}
+
+/// Two running totals at the same instants.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    at_s: Vec<f64>,
+    asked: Vec<f64>,
+    done: Vec<f64>,
+    asked_in_all: u64,
+    done_in_all: u64,
+}
+
+impl Totals {
+    pub(crate) fn totals(&self) -> RunningTotals<'_> {
+        RunningTotals {
+            at_s: &self.at_s,
+            asked: &self.asked,
+            done: &self.done,
+        }
+    }
+
+    /// What the totals are at an instant.
+    pub(crate) fn push(&mut self, at_s: f64, asked: f64, done: f64) {
+        self.at_s.push(at_s);
+        self.asked.push(asked);
+        self.done.push(done);
+    }
+
+    /// What came up to an instant since the one before.
+    fn add(&mut self, at_s: f64, asked: u64, done: u64) {
+        self.asked_in_all += asked;
+        self.done_in_all += done;
+        self.push(at_s, as_f64(self.asked_in_all), as_f64(self.done_in_all));
+    }
+}
+
+/// Intervals put together until a bin is as long as asked; a column a series.
+#[derive(Debug)]
+struct Bins {
+    at_least_s: f64,
+    under_way: Option<UnderWay>,
+    times: Histogram<u64>,
+    /// Start and end of each bin, in seconds since the start of the load.
+    spans: Vec<(f64, f64)>,
+    throughput: Vec<f64>,
+    /// Not a number without a sample.
+    p50: Vec<f64>,
+    p99: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    start_s: f64,
+    seconds: f64,
+    succeeded: u64,
+}
+
+impl Bins {
+    fn new(at_least_s: f64) -> Self {
+        Self {
+            at_least_s,
+            under_way: None,
+            times: Histogram::new(3).expect("three significant digits are allowed"),
+            spans: Vec::new(),
+            throughput: Vec::new(),
+            p50: Vec::new(),
+            p99: Vec::new(),
+            cpu: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, row: &IntervalRow, add_times: impl Fn(&mut Histogram<u64>)) {
+        let mut bin = self.under_way.take().unwrap_or(UnderWay {
+            start_s: row.start_s,
+            seconds: 0.0,
+            succeeded: 0,
+        });
+        bin.seconds += row.counts.seconds;
+        bin.succeeded += row.counts.succeeded;
+        add_times(&mut self.times);
+        // If the length is no multiple of an interval, the nearest one counts.
+        if bin.seconds + row.counts.seconds / 2.0 < self.at_least_s {
+            self.under_way = Some(bin);
+            return;
+        }
+        self.spans
+            .push((bin.start_s, row.start_s + row.counts.seconds));
+        self.throughput.push(as_f64(bin.succeeded) / bin.seconds);
+        let times = &self.times;
+        let at = |quantile| match times.is_empty() {
+            true => f64::NAN,
+            false => as_f64(times.value_at_quantile(quantile)),
+        };
+        self.p50.push(at(0.5));
+        self.p99.push(at(0.99));
+        self.cpu.push(f64::NAN);
+        self.times.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_results::CountsRow;
+
+    use super::*;
+
+    /// Intervals of 250 ms, at the end of each of which so many connections are open; one success each, of 100 µs.
+    fn course(asked: u64, length: Length, warm_up: &[u64], measured: &[u64]) -> Course {
+        let mut course = Course::new(asked, length);
+        for (index, open) in (0..).zip(warm_up.iter().chain(measured)) {
+            let row = interval(index, *open, 0.25);
+            match usize::try_from(index).unwrap() < warm_up.len() {
+                true => course.add_warm_up(&row),
+                false => course.add(&row, |sum| sum.record(100).unwrap()),
+            }
+        }
+        course
+    }
+
+    fn interval(index: u32, connections_open: u64, seconds: f64) -> IntervalRow {
+        IntervalRow {
+            start_s: f64::from(index) * 0.25,
+            counts: CountsRow {
+                seconds,
+                due: 2,
+                succeeded: 1,
+                ..CountsRow::default()
+            },
+            connections_open,
+            ..IntervalRow::default()
+        }
+    }
+
+    #[test]
+    fn intervals_in_which_connections_open_are_no_bins() {
+        // Open at the end of each interval, of 8 asked for; the bins, and when the first begins.
+        let check = |warm_up: &[u64], measured: &[u64], bins: usize, from_s: f64| {
+            let course = course(8, Length::Unknown, warm_up, measured);
+            assert_eq!(course.bins().throughput.len(), bins, "{measured:?}");
+            assert!((course.bins_from_s() - from_s).abs() < 1e-9, "{measured:?}");
+            assert_eq!(course.served().len(), measured.len());
+        };
+        check(&[], &[8, 8, 8, 8], 3, 0.25);
+        check(&[], &[2, 4, 8, 8], 1, 0.75);
+        // The server takes no more than that.
+        check(&[], &[2, 4, 4, 4], 2, 0.5);
+        check(&[], &[0, 0, 0, 0], 3, 0.25);
+        // Opened once, some are lost later.
+        check(&[], &[8, 8, 5, 8], 3, 0.25);
+        // They were opened in the warm-up.
+        check(&[8, 8], &[8, 8, 8], 3, 0.0);
+        check(&[2], &[4, 8, 8], 1, 0.5);
+    }
+
+    #[test]
+    fn the_end_of_a_load_within_an_interval_is_no_bin() {
+        let mut course = course(8, Length::Unknown, &[8], &[8, 8, 8]);
+        course.add(&interval(4, 8, 0.1), |_| ());
+        assert_eq!(course.bins().throughput, [4.0; 3]);
+        let answers = course.answers();
+        assert_eq!((answers.asked[3], answers.done[3]), (8.0, 4.0));
+    }
+
+    #[test]
+    fn from_eight_seconds_on_bins_are_of_a_second() {
+        for length in [Length::Unknown, Length::Seconds(8.0)] {
+            let course = course(8, length, &[8], &[8; 32]);
+            let bins = course.bins();
+            assert_eq!(
+                (bins.throughput, bins.p99),
+                (&[4.0; 8][..], &[100.0; 8][..])
+            );
+            assert!((course.bin_s() - 1.0).abs() < 1e-9);
+        }
+        for length in [Length::Unknown, Length::Seconds(7.75)] {
+            let course = course(8, length, &[8], &[8; 31]);
+            assert_eq!(course.bins().throughput.len(), 31);
+            assert!((course.bin_s() - 0.25).abs() < 1e-9);
+        }
+    }
+}
