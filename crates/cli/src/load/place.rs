@@ -1,17 +1,24 @@
 //! Where a load's run lies: in a folder of its own below the one for temporary files, gone with the load, or where it is to be kept.
+//!
+//! A load that was killed cannot remove its folder: the next one does. A load holds a lock on its folder, which ends with its
+//! process, so that what nobody holds is known to be abandoned.
 
 use std::{
     cell::OnceCell,
-    fs::{self, DirBuilder},
+    fs::{self, DirBuilder, File},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use anyhow::{Context, Result};
 
 /// What a body is called that no file of the user's has.
 pub(super) const BODY: &str = "body";
+/// How the names of temporary folders begin.
+const TEMPORARY: &str = "waggle-load-";
+/// A folder that is younger may not have its lock yet.
+const LOCKED_AFTER: Duration = Duration::from_secs(60);
 
 /// The folders of a load. What is temporary goes when this does.
 #[derive(Debug)]
@@ -19,7 +26,8 @@ pub(crate) struct Place {
     temporary: PathBuf,
     /// Where the run is kept.
     kept: Option<PathBuf>,
-    is_made: OnceCell<()>,
+    /// The temporary folder, locked; empty: it is not made yet.
+    lock: OnceCell<File>,
 }
 
 /// A file that a run needs to be run again, and what it is called beside the study.
@@ -36,14 +44,14 @@ impl Place {
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
         let name = format!(
-            "waggle-load-{}-{:x}",
+            "{TEMPORARY}{}-{:x}",
             std::process::id(),
             since_1970.as_nanos()
         );
         Self {
             temporary: std::env::temp_dir().join(name),
             kept,
-            is_made: OnceCell::new(),
+            lock: OnceCell::new(),
         }
     }
 
@@ -60,10 +68,18 @@ impl Place {
 
     /// Makes the temporary folder, for nobody else to look into.
     fn made(&self) -> Result<&Path> {
-        if self.is_made.get().is_none() {
-            let made = DirBuilder::new().mode(0o700).create(&self.temporary);
-            made.with_context(|| format!("cannot create {}", self.temporary.display()))?;
-            self.is_made.get_or_init(|| ());
+        if self.lock.get().is_none() {
+            if let Some(around) = self.temporary.parent() {
+                remove_abandoned(around);
+            }
+            let lock = DirBuilder::new()
+                .mode(0o700)
+                .create(&self.temporary)
+                .and_then(|()| File::open(&self.temporary))
+                .with_context(|| format!("cannot create {}", self.temporary.display()))?;
+            // A file system without locks: the folder is gone with the load all the same.
+            lock.try_lock().ok();
+            self.lock.get_or_init(|| lock);
         }
         Ok(&self.temporary)
     }
@@ -104,6 +120,33 @@ impl Place {
         }
         Ok(Some(folder))
     }
+}
+
+/// Removes what loads that were killed have left among temporary files.
+fn remove_abandoned(around: &Path) {
+    for entry in fs::read_dir(around).into_iter().flatten().flatten() {
+        let is_of_a_load = entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(TEMPORARY.as_bytes());
+        if is_of_a_load && is_abandoned(&entry) {
+            // What cannot be removed lies among temporary files.
+            fs::remove_dir_all(entry.path()).ok();
+        }
+    }
+}
+
+/// Whether no load holds this folder.
+fn is_abandoned(entry: &fs::DirEntry) -> bool {
+    let age = |metadata: fs::Metadata| metadata.modified().ok()?.elapsed().ok();
+    let is_folder = entry.file_type().is_ok_and(|file_type| file_type.is_dir());
+    is_folder
+        && entry
+            .metadata()
+            .ok()
+            .and_then(age)
+            .is_some_and(|age| age >= LOCKED_AFTER)
+        && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok())
 }
 
 fn cannot_write(file: &Path) -> String {

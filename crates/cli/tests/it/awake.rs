@@ -1,12 +1,9 @@
 //! `--keep-awake`: what results and reports say of it, and that nothing of it is left behind.
 
-use std::{
-    io::{BufRead, BufReader},
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
 use waggle_load::NullServer;
-use waggle_testkit::wait_until;
+use waggle_testkit::{Lines, wait_until};
 
 use crate::{
     codes::load_result,
@@ -75,16 +72,13 @@ fn a_killed_load_leaves_no_loop_behind() {
             "-d",
             "60s",
         ])
+        // What it cannot remove goes with the desk.
+        .env("TMPDIR", desk.path())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
-    assert!(
-        told.read_line(&mut line).unwrap() > 0,
-        "no line of progress"
-    );
+    Lines::new(child.stderr.take().unwrap()).wait_for("");
     let has_loops = |command: &String| command.contains("__keep-awake");
     assert!(desk.processes_left().iter().any(has_loops));
     let pid = child.id().to_string();

@@ -1,6 +1,10 @@
 //! `waggle load --save`: what is kept can be reported and run again, and holds no secret; what is not kept is gone.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use serde_json::Value;
 use waggle_load::NullServer;
@@ -157,4 +161,35 @@ fn nothing_is_left_of_a_load_that_is_not_kept() {
         let left: Vec<_> = fs::read_dir(&temporary).unwrap().collect();
         assert!(left.is_empty(), "{flags:?}: {left:?}");
     }
+}
+
+#[test]
+fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
+    let (desk, server) = (Desk::new(), server());
+    let temporary = desk.path().join("temporary");
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    let folder = |name: &str, modified: SystemTime| {
+        let folder = temporary.join(name);
+        fs::create_dir_all(folder.join("run")).unwrap();
+        fs::write(folder.join("run/study.yaml"), "left").unwrap();
+        let opened = fs::File::open(&folder).unwrap();
+        opened.set_modified(modified).unwrap();
+        (folder, opened)
+    };
+    let (abandoned, _) = folder("waggle-load-1-1", long_ago);
+    let (just_made, _) = folder("waggle-load-2-2", SystemTime::now());
+    let (of_another, _) = folder("other", long_ago);
+    let (held, lock) = folder("waggle-load-3-3", long_ago);
+    lock.lock().unwrap();
+    let url = format!("http://{}/", server.address());
+    let load = ["load", &url, "--quiet", "-c", "1", "-n", "10"];
+    let ended = desk
+        .waggle(&load)
+        .env("TMPDIR", &temporary)
+        .output()
+        .unwrap();
+    assert!(shown(&ended).contains("10 succeeded"), "{}", shown(&ended));
+    let is_there = [&abandoned, &just_made, &of_another, &held].map(|folder| folder.exists());
+    assert_eq!(is_there, [false, true, true, true]);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 3);
 }
