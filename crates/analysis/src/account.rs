@@ -8,7 +8,7 @@ use waggle_results::{LedgerInfo, RunInfo};
 use crate::CellModel;
 
 /// From this format on the rejected records that are there are counted by themselves.
-pub const TOLD_APART_FROM: u32 = 4;
+const TOLD_APART_FROM: u32 = 4;
 
 /// The accounts of all cells as one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -81,7 +81,7 @@ pub(crate) fn answer(info: &RunInfo, cells: &[CellModel], find: Option<&FindMode
             limit: None,
         };
     };
-    let best = highest(cells.iter().filter(|cell| is_believed(cell)));
+    let best = highest(cells.iter().filter(|cell| cell.is_believed()));
     let shown = best.unwrap_or(any);
     Answer {
         verdict: shown.verdict,
@@ -114,10 +114,6 @@ fn of_search(info: &RunInfo, cells: &[CellModel], find: &FindModel) -> Answer {
     }
 }
 
-fn is_believed(cell: &CellModel) -> bool {
-    cell.verdict.is_some_and(Verdict::counts_for_thresholds)
-}
-
 fn highest<'a>(cells: impl Iterator<Item = &'a CellModel>) -> Option<&'a CellModel> {
     cells
         .filter(|cell| cell.goodput.is_some())
@@ -132,7 +128,7 @@ fn quickest(cells: &[CellModel], best: &CellModel, only_believed: bool) -> Optio
     best.delay.p99.estimate?;
     let quickest = cells
         .iter()
-        .filter(|cell| !only_believed || is_believed(cell))
+        .filter(|cell| !only_believed || cell.is_believed())
         .filter(|cell| cell.delay.p99.estimate.is_some())
         .min_by(|a, b| {
             point(a.delay.p99.estimate.as_ref()).total_cmp(&point(b.delay.p99.estimate.as_ref()))

@@ -97,6 +97,12 @@ pub struct CellReason {
 }
 
 impl CellModel {
+    /// Whether its numbers may be believed; one of which no trial has run has none.
+    #[must_use]
+    pub fn is_believed(&self) -> bool {
+        self.verdict.is_some_and(Verdict::counts_for_thresholds)
+    }
+
     /// The number of a path that the run names.
     #[must_use]
     pub fn number(&self, path: &[String]) -> Option<Number> {

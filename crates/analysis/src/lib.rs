@@ -37,7 +37,7 @@ mod trial;
 mod warning;
 mod watch;
 
-pub use account::{Account, Spread, TOLD_APART_FROM};
+pub use account::{Account, Spread};
 pub use answer::{Answer, AnswerOf, Highest, Limit, LimitedBy};
 pub use busiest::Busiest;
 pub use busiest::{cpus_of_system, of_trial as busiest_of_trial};

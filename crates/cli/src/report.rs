@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use waggle_stats::{Answer, Verdict};
+use waggle_stats::Answer;
 
 use crate::{arguments::Report, exit::Exit, say, table};
 
@@ -24,9 +24,9 @@ fn exit_of(model: &waggle_analysis::Model) -> Exit {
     if let Some(find) = &model.find {
         return searched(model, find);
     }
-    let believed =
-        |cell: &waggle_analysis::CellModel| cell.verdict.is_none_or(Verdict::counts_for_thresholds);
-    if !model.cells.iter().all(believed) {
+    // A cell that has not run says nothing against the others.
+    let mut ran = model.cells.iter().filter(|cell| cell.verdict.is_some());
+    if !ran.all(waggle_analysis::CellModel::is_believed) {
         Exit::NotValid
     } else if model.thresholds.iter().any(|threshold| !threshold.holds) {
         Exit::Threshold

@@ -46,6 +46,13 @@ impl ComparisonModel {
     pub fn is_of(&self, factor: &str, over: &str) -> bool {
         self.factor == factor && self.over.factor == over
     }
+
+    /// Whether both cells of a line at a level may be believed, by the places of the two.
+    #[must_use]
+    pub fn is_believed(&self, line: usize, level: usize) -> bool {
+        let mut doubtful = self.doubtful[line][level].iter();
+        doubtful.all(|(_, verdict)| verdict.counts_for_thresholds())
+    }
 }
 
 /// Every factor of two levels over `axis`, the factor that charts have along their axis; without one, in a study of two factors,

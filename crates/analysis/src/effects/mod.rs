@@ -19,9 +19,6 @@ use waggle_metrics::Unit;
 /// From this share of the variation on two factors together are worth a sentence and a table.
 const PAIR_FROM: f64 = 0.05;
 
-/// Less often than this by chance, and an effect stands out.
-pub const CHANCE_BELOW: f64 = 0.05;
-
 /// The effects of a study's factors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectsModel {
@@ -226,9 +223,7 @@ fn comparisons(
             continue;
         };
         // With two factors and one trial a cell what the two do together cannot be told from chance.
-        let tells = part
-            .chance
-            .map_or(levels.len() > 2, |chance| chance < CHANCE_BELOW);
+        let tells = part.stands_out() && (part.chance.is_some() || levels.len() > 2);
         for (factor, by) in [(a, b), (b, a)] {
             let is_larger = tells
                 && part.share >= PAIR_FROM

@@ -2,7 +2,7 @@
 
 use waggle_stats::{Estimate, Source, Variation};
 
-use super::{CHANCE_BELOW, Comparison, OutcomeEffects};
+use super::{Comparison, OutcomeEffects};
 
 /// Cells within this ratio of each other hardly differ, whatever goes with what.
 const LITTLE: f64 = 1.05;
@@ -63,7 +63,6 @@ impl OutcomeEffects {
     }
 
     fn strongest(&self) -> Strongest {
-        let stands_out = |part: &Variation| part.chance.is_none_or(|chance| chance < CHANCE_BELOW);
         let mains = |wanted: &dyn Fn(&Variation) -> bool| {
             let mains = self.parts.iter().filter_map(|part| match part.of {
                 Source::Factor(factor) if wanted(part) => Some((factor, part.share)),
@@ -71,7 +70,7 @@ impl OutcomeEffects {
             });
             mains.max_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let Some((factor, share)) = mains(&stands_out) else {
+        let Some((factor, share)) = mains(&Variation::stands_out) else {
             return Strongest::Chance {
                 largest: mains(&|_| true),
             };

@@ -9,7 +9,6 @@ use crate::{
     words,
 };
 use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
-use waggle_stats::Verdict;
 
 /// Digits of a quantile.
 const QUANTILE_DIGITS: i32 = 8;
@@ -63,7 +62,7 @@ impl<'a> Cell<'a> {
             label: text::levels(&cell.levels),
             levels: model.factors.iter().map(level).collect(),
             verdict: cell.verdict.map_or("not run", words::verdict),
-            believed: cell.verdict.is_some_and(Verdict::counts_for_thresholds),
+            believed: cell.is_believed(),
             shown: wording::cell::verdict(cell),
             goodput: cell.goodput.as_ref().map(|of| estimate(of, DIGITS)),
             p50: percentile(&cell.response.p50),

@@ -71,7 +71,6 @@ fn point(
         Ahead::Neither => None,
         Ahead::Unknown => return None,
     };
-    let mut doubtful = one.doubtful[line][level].iter();
-    let believed = doubtful.all(|(_, verdict)| verdict.counts_for_thresholds());
+    let believed = one.is_believed(line, level);
     Some((line, level, point, low, high, ahead, believed))
 }

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::numbers::rounded;
 use crate::{text, words};
 use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
-use waggle_stats::Verdict;
 
 /// Digits of a figure.
 const FIGURE_DIGITS: i32 = 4;
@@ -48,7 +47,7 @@ impl<'a> Published<'a> {
             Some(Row {
                 level: levels.join(", "),
                 label: text::levels(&cell.levels),
-                believed: cell.verdict.is_some_and(Verdict::counts_for_thresholds),
+                believed: cell.is_believed(),
                 values: row.values.iter().map(value).collect(),
             })
         });

@@ -1,6 +1,6 @@
 //! The question, its answer, and the few numbers that one looks for first.
 
-use waggle_stats::{Estimate, Verdict};
+use waggle_stats::Estimate;
 
 use crate::{
     document::{Figure, Opening},
@@ -105,11 +105,7 @@ fn missing(model: &Model) -> Option<Figure> {
 }
 
 fn believed(model: &Model) -> Figure {
-    let believed = model
-        .cells
-        .iter()
-        .filter(|cell| cell.verdict.is_some_and(Verdict::counts_for_thresholds))
-        .count();
+    let believed = model.cells.iter().filter(|cell| cell.is_believed()).count();
     let counts: Vec<String> = model
         .verdict_counts()
         .iter()

@@ -6,9 +6,7 @@ use crate::{
     table::{Column, Field, Mark, Table},
     text,
 };
-use waggle_analysis::{
-    Comparison, ComparisonModel, EffectsModel, OutcomeEffects, effects::CHANCE_BELOW,
-};
+use waggle_analysis::{Comparison, ComparisonModel, EffectsModel, OutcomeEffects};
 
 /// Which share of each outcome's variation goes with what; `None` where no outcome has effects.
 pub(crate) fn shares(effects: &EffectsModel) -> Option<Table> {
@@ -140,7 +138,7 @@ fn source(effects: &EffectsModel, of: Source) -> String {
 fn share(part: &Variation) -> Field {
     let field = Field::plain(text::share(part.share));
     match part.chance {
-        Some(chance) if chance >= CHANCE_BELOW => field.marked(Mark::Chance(format!(
+        Some(chance) if !part.stands_out() => field.marked(Mark::Chance(format!(
             "may be chance: trials that differ by nothing else show as much in {} of cases",
             text::share(chance)
         ))),

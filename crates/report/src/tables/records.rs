@@ -7,7 +7,7 @@ use crate::{
     table::{Column, Field, Table},
     text::{NONE, Unit},
 };
-use waggle_analysis::{CellModel, Distribution, Model, Percentile, TOLD_APART_FROM};
+use waggle_analysis::{CellModel, Distribution, Model, Percentile};
 
 /// One place of one cell.
 struct AtPlace<'a> {
@@ -156,7 +156,8 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
     let mut cells = model.cells.iter();
     cells.find(|cell| cell.ledger.is_some())?;
     // Before, rejected ones that were there stood among the unexpected alone.
-    let is_told_apart = model.info.format >= TOLD_APART_FROM;
+    let account = model.account.as_ref();
+    let is_told_apart = account.is_some_and(|account| account.is_told_apart);
     let mut columns = columns(model);
     columns.extend(KINDS.iter().map(|kind| {
         let is_known = is_told_apart || kind.name != "rejected_delivered";

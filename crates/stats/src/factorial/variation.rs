@@ -16,6 +16,9 @@ pub enum Source {
     Trials,
 }
 
+/// Less often than this by chance, and a part of the variation stands out.
+const CHANCE_BELOW: f64 = 0.05;
+
 /// One part of the variation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variation {
@@ -25,6 +28,14 @@ pub struct Variation {
     pub degrees: usize,
     /// How often trials that differ by chance alone show at least as much (the F test); `None` where trials cannot tell.
     pub chance: Option<f64>,
+}
+
+impl Variation {
+    /// Whether it is more than trials show by chance; also where trials cannot tell.
+    #[must_use]
+    pub fn stands_out(&self) -> bool {
+        self.chance.is_none_or(|chance| chance < CHANCE_BELOW)
+    }
 }
 
 impl Factorial {
