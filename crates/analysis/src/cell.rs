@@ -13,7 +13,7 @@ use crate::{
     distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
     metric::{self, CellNumber, Number},
     place::{self, PlaceModel, TrialPlace},
-    recovery::{self, CellRecovery},
+    recovered::{self, CellRecovery},
     step::{self, SessionsModel, StepModel, TrialStep},
     watch::{self, WatchModel},
 };
@@ -146,7 +146,6 @@ pub(crate) fn cell(
     let whole_component_cores = component_cores(&counted, whole_components);
     let succeeded: u64 = of_all().map(|numbers| numbers.succeeded).sum();
     let failed: u64 = of_all().map(|numbers| numbers.failed).sum();
-    let recovery = recovery::over_trials(own.iter().filter_map(|trial| trial.recovery));
     CellModel {
         cell: cell.cell,
         levels: cell.levels.clone(),
@@ -191,8 +190,8 @@ pub(crate) fn cell(
         spectrum: spectrum(&counted, raw),
         steps: steps(&counted, raw),
         sessions: sessions(&counted),
+        recovery: recovered::over_trials(&own),
         numbers: metric::of_cell(info, &own),
-        recovery,
     }
 }
 

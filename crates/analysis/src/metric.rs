@@ -4,11 +4,11 @@ use waggle_metrics::{
     Metric, NamedMetric, OverTrials, Statistic, Subject, Unit, resolve, resolve_in_load,
 };
 use waggle_results::{DeliveryInfo, LedgerInfo, RunInfo};
-use waggle_stats::{Estimate, Part, ThinTail};
+use waggle_stats::{Estimate, Part, Recovery, ThinTail};
 
 use crate::{
     Memory, TrialDisturbed, TrialModel, TrialNumbers, TrialPercentiles, TrialPlace, TrialRecovery,
-    TrialStep, TrialWatch, busiest::whole_components, distribution::as_f64, recovery,
+    TrialStep, TrialWatch, busiest::whole_components, distribution::as_f64,
 };
 
 /// A number of a cell: an estimate over trials, or one that has no interval.
@@ -154,11 +154,6 @@ pub(crate) fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<Na
 
 /// A metric over trials that came to their end.
 pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
-    if named.row.metric == Metric::RecoveryTime {
-        // Only if each trial recovered.
-        let all = recovery::over_trials(trials.iter().filter_map(|trial| trial.recovery));
-        return all?.after.map(Number::Estimate);
-    }
     let readings: Vec<Reading> = trials
         .iter()
         .filter_map(|trial| reading(named, Source::of(trial)))
@@ -166,10 +161,13 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
     let values: Vec<f64> = readings.iter().filter_map(|one| one.value()).collect();
     let parts = || readings.iter().filter_map(|one| one.part());
     let exact = |value: Option<f64>| value.map(Number::Exact);
+    let some_have_none = values.len() < trials.len();
     match named.over_trials() {
-        OverTrials::Mean => waggle_stats::estimate(&values).map(Number::Estimate),
+        OverTrials::MeanOfAll | OverTrials::MaxOfAll if some_have_none => None,
+        OverTrials::Mean | OverTrials::MeanOfAll => {
+            waggle_stats::estimate(&values).map(Number::Estimate)
+        }
         OverTrials::Sum => exact(values.into_iter().reduce(|sum, value| sum + value)),
-        OverTrials::MaxOfAll if values.len() < trials.len() => None,
         OverTrials::Max | OverTrials::MaxOfAll => exact(values.into_iter().reduce(f64::max)),
         OverTrials::Min => exact(values.into_iter().reduce(f64::min)),
         OverTrials::ShareOfSums => {
@@ -284,7 +282,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::IdleShare => value(numbers()?.cpus_idle_share?),
         Metric::SystemCpuPerRequest => value(numbers()?.system_cpu_us_per_request?),
         Metric::SystemRss => memory(named, numbers()?.system_rss?),
-        Metric::RecoveryTime => value(recovery_us(trial)?),
+        Metric::RecoveryTime => value(recovery_us(trial.recovery?)?),
         Metric::ReadyAgainTime => value(ready_again_us(trial.disturbed?)?),
         Metric::LongestWithoutSuccess => value(trial.disturbed?.silence?.us),
         Metric::FailedInLoad => count(trial.disturbed?.failed),
@@ -377,10 +375,12 @@ fn ready_again_us(disturbed: &TrialDisturbed) -> Option<f64> {
     Some(each?.into_iter().reduce(f64::max)? * 1e6)
 }
 
-fn recovery_us(trial: Source<'_>) -> Option<f64> {
-    let recovery = trial.recovery?;
-    let at_s = recovery.at_s()?;
-    Some((at_s - recovery.fall.at_s) * 1e6)
+/// Nothing where it had not recovered to the end.
+fn recovery_us(recovery: TrialRecovery) -> Option<f64> {
+    match recovery.outcome {
+        Recovery::After(after_s) => Some(after_s * 1e6),
+        Recovery::NotWithin(_) => None,
+    }
 }
 
 /// All that is sent, or one step of it.

@@ -1,7 +1,7 @@
-//! How soon the system had recovered after the load fell: of a trial, and over the trials of a cell.
+//! How soon the system had recovered after the load fell: a trial's own figures.
 
-use waggle_results::{FallInfo, PhaseName, RecoveryInfo, Trial, TrialEnd};
-use waggle_stats::{AfterFall, Estimate, Recovery};
+use waggle_results::{FallInfo, PhaseName, Trial, TrialEnd};
+use waggle_stats::{AfterFall, Recovery};
 
 use crate::distribution::as_f64;
 
@@ -20,30 +20,6 @@ impl TrialRecovery {
             Recovery::After(after_s) => Some(self.fall.at_s + after_s),
             Recovery::NotWithin(_) => None,
         }
-    }
-}
-
-/// What the trials of a cell showed together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CellRecovery {
-    pub asked: RecoveryInfo,
-    /// By repetition.
-    pub trials: Vec<Recovery>,
-    /// How many of them recovered while it was looked for.
-    pub recovered: usize,
-    /// In µs, where all of them did.
-    pub after: Option<Estimate>,
-}
-
-impl CellRecovery {
-    /// How long it was looked for, in seconds, where a trial did not recover within that.
-    #[must_use]
-    pub fn not_within_s(&self) -> Option<f64> {
-        let longest = self.trials.iter().filter_map(|trial| match trial {
-            Recovery::NotWithin(looked_s) => Some(*looked_s),
-            Recovery::After(_) => None,
-        });
-        longest.reduce(f64::max)
     }
 }
 
@@ -79,22 +55,4 @@ fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<
         });
     }
     intervals
-}
-
-/// `None` where the load fell in none of the trials.
-pub(crate) fn over_trials(trials: impl Iterator<Item = TrialRecovery>) -> Option<CellRecovery> {
-    let each: Vec<TrialRecovery> = trials.collect();
-    let outcomes: Vec<Recovery> = each.iter().map(|trial| trial.outcome).collect();
-    let together = waggle_stats::recovered(&outcomes)?;
-    let us = |seconds: f64| seconds * 1e6;
-    Some(CellRecovery {
-        asked: each.first()?.fall.recovery,
-        trials: outcomes,
-        recovered: together.recovered,
-        after: together.after_s.map(|after| Estimate {
-            point: us(after.point),
-            interval: after.interval.map(|(low, high)| (us(low), us(high))),
-            ..after
-        }),
-    })
 }

@@ -99,6 +99,8 @@ pub enum Wish {
 pub enum OverTrials {
     /// The mean with its interval, one observation a trial.
     Mean,
+    /// The same; no number where a trial has none, for the mean of the others would be of the quick ones.
+    MeanOfAll,
     Sum,
     Max,
     /// The same; no number where a trial has none.

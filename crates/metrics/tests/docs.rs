@@ -151,6 +151,7 @@ fn better(wish: Wish) -> &'static str {
 fn over_trials(over_trials: OverTrials) -> &'static str {
     match over_trials {
         OverTrials::Mean => "mean",
+        OverTrials::MeanOfAll => "mean; none where a trial has none",
         OverTrials::Sum => "sum",
         OverTrials::Max => "largest",
         OverTrials::MaxOfAll => "largest; none where a trial has none",

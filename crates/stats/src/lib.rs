@@ -36,7 +36,7 @@ pub use finding::{
 };
 pub use quantile::{MIN_SAMPLES_BEYOND, ThinTail, thin_tail};
 pub use reason::{Reason, cell_reasons, verdict_of};
-pub use recovery::{AfterFall, Recovered, Recovery, recovered, recovery};
+pub use recovery::{AfterFall, Recovery, recovery};
 pub use search::{
     Answer, End, Evidence, Held, LevelSummary, Levels, SILENT_AT_MOST, Search, Settings, Step,
     Tried,

@@ -3,8 +3,6 @@
 //! Judged by whole intervals: it has recovered at the end of the last bad one. A trial whose last interval is bad shows only
 //! that recovery takes longer than was looked for, and no number is made of that. Why so: docs/design/0024-recovery.md.
 
-use crate::{Estimate, estimate};
-
 /// What came of requests in one interval after the load has fallen.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct AfterFall {
@@ -28,16 +26,6 @@ pub enum Recovery {
     NotWithin(f64),
 }
 
-/// What the trials of a cell showed together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Recovered {
-    pub trials: usize,
-    /// How many of them recovered while it was looked for.
-    pub recovered: usize,
-    /// Seconds, where all of them did: a mean of those alone that did would be of the quick ones.
-    pub after_s: Option<Estimate>,
-}
-
 /// From the intervals after the fall, in order, and the highest p99 of response time that is good; `None` without intervals.
 ///
 /// An interval is bad in which a request failed, in which the p99 was above that, or in which nothing was answered although
@@ -59,24 +47,6 @@ pub fn recovery(intervals: &[AfterFall], p99_us: f64) -> Option<Recovery> {
     Some(match rest.first() {
         Some(first) if rest.iter().any(is_good) => Recovery::After(first.start_s.max(0.0)),
         _ => Recovery::NotWithin(last.end_s),
-    })
-}
-
-/// Over the trials of a cell; `None` without any.
-#[must_use]
-pub fn recovered(trials: &[Recovery]) -> Option<Recovered> {
-    let after: Vec<f64> = trials
-        .iter()
-        .filter_map(|trial| match trial {
-            Recovery::After(after_s) => Some(*after_s),
-            Recovery::NotWithin(_) => None,
-        })
-        .collect();
-    let all = after.len() == trials.len();
-    (!trials.is_empty()).then(|| Recovered {
-        trials: trials.len(),
-        recovered: after.len(),
-        after_s: estimate(&after).filter(|_| all),
     })
 }
 
@@ -149,33 +119,6 @@ mod tests {
             ..AfterFall::default()
         };
         assert_eq!(recovery(&[odd], LIMIT_US), Some(Recovery::NotWithin(1.0)));
-    }
-
-    #[test]
-    fn a_cell_has_a_mean_only_where_every_trial_recovered() {
-        use Recovery::{After, NotWithin};
-        let check = |trials: &[Recovery], expected: Option<(usize, usize, Option<f64>)>| {
-            let found = recovered(trials).map(|cell| {
-                (
-                    cell.trials,
-                    cell.recovered,
-                    cell.after_s.map(|mean| mean.point),
-                )
-            });
-            assert_eq!(found, expected, "{trials:?}");
-        };
-        check(&[], None);
-        check(&[After(4.0)], Some((1, 1, Some(4.0))));
-        check(&[After(0.0), After(3.0)], Some((2, 2, Some(1.5))));
-        check(
-            &[After(2.0), NotWithin(30.0), After(4.0)],
-            Some((3, 2, None)),
-        );
-        check(&[NotWithin(30.0); 2], Some((2, 0, None)));
-        let (low, high) = recovered(&[After(0.0), After(3.0)])
-            .and_then(|cell| cell.after_s?.interval)
-            .unwrap();
-        assert!(low == 0.0 && high > 3.0, "{low} – {high}");
     }
 
     proptest! {

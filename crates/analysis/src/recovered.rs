@@ -1,0 +1,45 @@
+//! How soon the system had recovered after the load fell: a cell's figures over its trials.
+
+use waggle_metrics::{Metric, NamedMetric};
+use waggle_results::RecoveryInfo;
+use waggle_stats::{Estimate, Recovery};
+
+use crate::{TrialModel, TrialRecovery, metric};
+
+/// What the trials of a cell showed together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellRecovery {
+    pub asked: RecoveryInfo,
+    /// By repetition.
+    pub trials: Vec<Recovery>,
+    /// How many of them recovered while it was looked for.
+    pub recovered: usize,
+    /// In µs, where all of them did.
+    pub after: Option<Estimate>,
+}
+
+impl CellRecovery {
+    /// How long it was looked for, in seconds, where a trial did not recover within that.
+    #[must_use]
+    pub fn not_within_s(&self) -> Option<f64> {
+        let longest = self.trials.iter().filter_map(|trial| match trial {
+            Recovery::NotWithin(looked_s) => Some(*looked_s),
+            Recovery::After(_) => None,
+        });
+        longest.reduce(f64::max)
+    }
+}
+
+/// `None` where the load fell in none of the trials.
+pub(crate) fn over_trials(trials: &[&TrialModel]) -> Option<CellRecovery> {
+    let each: Vec<TrialRecovery> = trials.iter().filter_map(|trial| trial.recovery).collect();
+    let outcomes: Vec<Recovery> = each.iter().map(|trial| trial.outcome).collect();
+    let has_recovered = |outcome: &&Recovery| matches!(outcome, Recovery::After(_));
+    let after = metric::over_trials(&NamedMetric::of_all(Metric::RecoveryTime), trials);
+    Some(CellRecovery {
+        asked: each.first()?.fall.recovery,
+        recovered: outcomes.iter().filter(has_recovered).count(),
+        after: after.map(|after| after.estimate(trials.len())),
+        trials: outcomes,
+    })
+}
