@@ -4,6 +4,7 @@
 //! It knows neither how a number is laid out nor who asks: the report, the terminal and the search of a running study take
 //! the same numbers from here, so that no two of them compute one twice.
 
+mod accepted;
 mod account;
 mod answer;
 mod busiest;
@@ -26,10 +27,12 @@ mod metric;
 mod outcome;
 mod path;
 mod place;
+mod prepared;
 mod published;
 mod recovered;
 mod recovery;
 mod run_model;
+mod samples;
 mod series;
 mod so_far;
 mod step;

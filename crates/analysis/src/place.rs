@@ -1,10 +1,10 @@
 //! Places on the records' way to where they must arrive, of one trial and over the trials of a cell; watches of one trial.
 
-use waggle_results::{BacklogRow, DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs, Trial, WatchRow};
+use waggle_results::{DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs, WatchRow};
 
 use crate::{
     distribution::{self, Distribution, TrialPercentiles, as_f64},
-    series,
+    prepared::Prepared,
 };
 
 /// One place on the way, in one trial.
@@ -50,29 +50,24 @@ pub struct Watched {
     pub max: f64,
 }
 
-/// The places on the way of one trial; backlogs within a stretch of time.
-pub(crate) fn of_trial(trial: &Trial, (from_s, to_s): (f64, f64)) -> Vec<TrialPlace> {
-    let place = |(info, logs): (&PlaceInfo, &PlaceLogs)| {
-        let looks: Vec<BacklogRow> = logs
-            .backlog
-            .iter()
-            .filter(|look| (from_s..=to_s).contains(&look.at_s))
-            .cloned()
-            .collect();
-        TrialPlace {
-            name: info.delivery.probe.clone(),
-            ledger: info.ledger.clone(),
-            delivery: info.delivery.clone(),
-            delay: logs
-                .delivery_delay
-                .as_ref()
-                .and_then(distribution::of_trial),
-            arrival: logs.arrival_delay.as_ref().and_then(distribution::of_trial),
-            backlog_max: series::backlog(trial, &looks, usize::MAX)
-                .into_iter()
-                .map(|(_, waiting)| waiting)
-                .reduce(f64::max),
-        }
+/// The places on the way of one trial.
+pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialPlace> {
+    let Prepared {
+        trial,
+        accepted,
+        measured,
+        ..
+    } = prepared;
+    let place = |(info, logs): (&PlaceInfo, &PlaceLogs)| TrialPlace {
+        name: info.delivery.probe.clone(),
+        ledger: info.ledger.clone(),
+        delivery: info.delivery.clone(),
+        delay: logs
+            .delivery_delay
+            .as_ref()
+            .and_then(distribution::of_trial),
+        arrival: logs.arrival_delay.as_ref().and_then(distribution::of_trial),
+        backlog_max: accepted.waiting_max(&logs.backlog, *measured),
     };
     let places = trial.info.on_the_way.iter().zip(&trial.on_the_way);
     places.map(place).collect()

@@ -2,7 +2,7 @@
 
 use waggle_results::{BacklogRow, HistogramLog, IntervalRow, Trial};
 
-use crate::{Counted, distribution::as_f64};
+use crate::{Counted, accepted::Accepted, distribution::as_f64, prepared::Prepared};
 
 /// Most points of a line over all trials of a run, so that the page stays one that a browser opens at once; and what
 /// a single trial gets of them. More intervals than that are merged, never dropped.
@@ -55,7 +55,10 @@ pub struct CpuSeries {
     pub points: Vec<(f64, f64)>,
 }
 
-pub(crate) fn series(trial: &Trial, counted: Counted, points_max: usize) -> Series {
+pub(crate) fn series(prepared: &Prepared<'_>, counted: Counted, points_max: usize) -> Series {
+    let Prepared {
+        trial, accepted, ..
+    } = prepared;
     let merge = trial.intervals.len().div_ceil(points_max).max(1);
     Series {
         points: stretches(&trial.intervals, merge)
@@ -63,8 +66,8 @@ pub(crate) fn series(trial: &Trial, counted: Counted, points_max: usize) -> Seri
             .map(|rows| point(rows, &trial.response_time, counted))
             .collect(),
         cpu: cpu(trial, points_max),
-        backlog: backlog(trial, &trial.backlog, points_max),
-        on_the_way: on_the_way(trial, points_max),
+        backlog: backlog(accepted, &trial.backlog, points_max),
+        on_the_way: on_the_way(prepared, points_max),
         watches: watches(trial, points_max),
     }
 }
@@ -158,35 +161,21 @@ pub(crate) fn accepted_by(trial: &Trial, at_s: f64) -> f64 {
         .sum()
 }
 
-/// Most that was accepted and not yet visible at a look within a stretch of time.
-pub(crate) fn backlog_max(trial: &Trial, from_s: f64, to_s: f64) -> Option<f64> {
-    trial
-        .backlog
-        .iter()
-        .filter(|look| (from_s..=to_s).contains(&look.at_s))
-        .map(|look| (accepted_by(trial, look.at_s) - as_f64(look.visible)).max(0.0))
-        .reduce(f64::max)
-}
-
-/// Accepted by the instant of each look, less what was visible then; a store that shows more than was answered so far
-/// is not behind.
-pub(crate) fn backlog(trial: &Trial, looks: &[BacklogRow], points_max: usize) -> Vec<(f64, f64)> {
+fn backlog(accepted: &Accepted<'_>, looks: &[BacklogRow], points_max: usize) -> Vec<(f64, f64)> {
     let kept = thinned(looks, points_max);
-    kept.map(|row| {
-        (
-            row.at_s,
-            (accepted_by(trial, row.at_s) - as_f64(row.visible)).max(0.0),
-        )
-    })
-    .collect()
+    kept.map(|look| (look.at_s, accepted.waiting(look)))
+        .collect()
 }
 
-fn on_the_way(trial: &Trial, points_max: usize) -> Vec<NamedSeries> {
+fn on_the_way(prepared: &Prepared<'_>, points_max: usize) -> Vec<NamedSeries> {
+    let Prepared {
+        trial, accepted, ..
+    } = prepared;
     let places = trial.info.on_the_way.iter().zip(&trial.on_the_way);
     places
         .map(|(info, logs)| NamedSeries {
             name: info.delivery.probe.clone(),
-            points: backlog(trial, &logs.backlog, points_max),
+            points: backlog(accepted, &logs.backlog, points_max),
         })
         .collect()
 }

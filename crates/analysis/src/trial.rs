@@ -2,18 +2,20 @@
 
 use waggle_results::{
     DeliveryInfo, FailureCount, LedgerInfo, PhaseInfo, PhaseName, RunInfo, SessionCounts, Trial,
-    TrialEnd, TrialHistograms, TrialKey,
+    TrialEnd, TrialKey,
 };
 use waggle_stats::{Finding, Reason, Verdict};
 
 use crate::{
-    Counted, INSTRUMENT,
+    Counted,
     distribution::{self, TrialPercentiles, as_f64},
     disturbed::{self, TrialDisturbed},
     judge,
     memory::{self, Memory},
     place::{self, TrialPlace, TrialWatch},
+    prepared::Prepared,
     recovery::{self, TrialRecovery},
+    samples,
     series::{self, Series},
     step::{self, TrialStep},
 };
@@ -138,10 +140,9 @@ impl TrialModel {
 }
 
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
-    // Histograms lie compressed; that of the measured phase is decoded once for numbers and verdict.
-    let measured = trial.measured();
-    let numbers = numbers(trial, &measured, counted);
-    let findings = judge::trial(trial, &measured, info);
+    let prepared = Prepared::new(trial);
+    let numbers = numbers(&prepared, counted);
+    let findings = judge::trial(trial, &prepared.times, info);
     let failure = match &trial.info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed {
@@ -170,7 +171,7 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
         numbers,
         ledger: trial.info.ledger.clone(),
         delivery: trial.info.delivery.clone(),
-        on_the_way: place::of_trial(trial, measured_within(trial)),
+        on_the_way: place::of_trial(&prepared),
         phases: trial.info.phases.clone(),
         recovery: recovery::of_trial(trial),
         remarks: trial
@@ -182,14 +183,20 @@ pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialMod
             .chain(findings.remarks.into_iter().map(TrialRemark::Found))
             .collect(),
         disturbed: disturbed::of_trial(trial),
-        series: series::series(trial, counted, series::points_max(info.order.len())),
+        series: series::series(&prepared, counted, series::points_max(info.order.len())),
     }
 }
 
-fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Option<TrialNumbers> {
+fn numbers(prepared: &Prepared<'_>, counted: Counted) -> Option<TrialNumbers> {
+    let Prepared {
+        trial,
+        times,
+        accepted,
+        samples,
+        measured: within,
+    } = prepared;
     let measured = &trial.info.measured;
-    let measure = trial.info.phase(PhaseName::Measure)?;
-    let (from, to) = (measure.start_s, measure.end_s);
+    trial.info.phase(PhaseName::Measure)?;
     if measured.seconds <= 0.0 {
         return None;
     }
@@ -200,7 +207,8 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
     let answered = as_f64(measured.succeeded + measured.failed);
     let sessions = trial.info.sessions.as_ref();
     let sessions = sessions.map(|sessions| sessions.measured);
-    let component_cores = component_cores(trial, from, to);
+    let cores = samples.cores(*within);
+    let memory = memory::of_trial(samples, *within);
     Some(TrialNumbers {
         seconds: measured.seconds,
         goodput_per_s: as_f64(good) / measured.seconds,
@@ -210,9 +218,9 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         skipped: measured.skipped,
         in_flight_mean: trial.info.engine.in_flight_mean,
         failures: measured.failures.clone(),
-        response: distribution::of_trial(&histograms.response_time),
-        service: distribution::of_trial(&histograms.service_time),
-        failed_times: distribution::of_trial(&histograms.failed_time),
+        response: distribution::of_trial(&times.response_time),
+        service: distribution::of_trial(&times.service_time),
+        failed_times: distribution::of_trial(&times.failed_time),
         delay: trial
             .delivery_delay
             .as_ref()
@@ -221,7 +229,7 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
             .arrival_delay
             .as_ref()
             .and_then(distribution::of_trial),
-        system_cpu_us_per_request: system_cores(&component_cores)
+        system_cpu_us_per_request: samples::of_system(&cores)
             .filter(|_| answered > 0.0)
             .map(|cores| cores * measured.seconds * 1e6 / answered),
         engine_cpu_us_per_request: trial.info.engine.cpu_us_per_request,
@@ -230,18 +238,16 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         cpus_stolen_share: trial.info.machine.map(|machine| machine.stolen_share),
         cpus_idle_share: trial.info.machine.map(|machine| machine.idle_share),
         engine_possible_per_s: trial.info.engine.possible_per_s,
-        engine_possible_share: trial
-            .info
-            .engine
-            .possible_per_s
-            .filter(|possible| *possible > 0.0)
-            .map(|possible| as_f64(measured.sent) / measured.seconds / possible),
-        component_cores,
-        system_rss: memory::of_system(trial, (from, to)),
-        component_rss: memory::of_components(trial, (from, to)),
+        engine_possible_share: possible_share(trial),
+        component_cores: cores
+            .into_iter()
+            .map(|(name, cores)| (name.to_owned(), cores))
+            .collect(),
+        system_rss: memory.system,
+        component_rss: memory.components,
         offered_per_s: trial.info.engine.offered_per_s,
         achieved_share: (measured.due > 0).then(|| answered / as_f64(measured.due)),
-        backlog_max: series::backlog_max(trial, from, to),
+        backlog_max: accepted.waiting_max(&trial.backlog, *within),
         bytes_sent: measured.bytes_sent,
         bytes_received: measured.bytes_received,
         bytes_sent_per_s: as_f64(measured.bytes_sent) / measured.seconds,
@@ -249,47 +255,13 @@ fn numbers(trial: &Trial, histograms: &TrialHistograms, counted: Counted) -> Opt
         steps: step::of_trial(trial),
         sessions,
         sessions_per_s: sessions.map(|counts| as_f64(counts.completed) / measured.seconds),
-        watches: place::watches(&trial.watches, (from, to)),
+        watches: place::watches(&trial.watches, *within),
     })
 }
 
-/// Of all components together; `None` where none was sampled.
-fn system_cores(components: &[(String, f64)]) -> Option<f64> {
-    let system = components.iter();
-    let cores = system
-        .filter(|(component, _)| component != INSTRUMENT)
-        .map(|(_, cores)| *cores);
-    cores.reduce(|sum, one| sum + one)
-}
-
-/// Start and end of the measured phase.
-fn measured_within(trial: &Trial) -> (f64, f64) {
-    trial
-        .info
-        .phase(PhaseName::Measure)
-        .map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s))
-}
-
-/// Mean cores of each component over the measured phase, in the order the components were first sampled.
-fn component_cores(trial: &Trial, from: f64, to: f64) -> Vec<(String, f64)> {
-    let mut sums: Vec<(String, f64, f64)> = Vec::new();
-    for row in trial
-        .resources
-        .iter()
-        .filter(|row| row.at_s > from && row.at_s <= to)
-    {
-        match sums
-            .iter_mut()
-            .find(|(component, ..)| *component == row.component)
-        {
-            Some((_, cores, samples)) => {
-                *cores += row.cpu_cores;
-                *samples += 1.0;
-            }
-            None => sums.push((row.component.clone(), row.cpu_cores, 1.0)),
-        }
-    }
-    sums.into_iter()
-        .map(|(component, cores, samples)| (component, cores / samples))
-        .collect()
+/// Requests sent, as a share of what the engine can send.
+fn possible_share(trial: &Trial) -> Option<f64> {
+    let (engine, measured) = (&trial.info.engine, &trial.info.measured);
+    let possible = engine.possible_per_s.filter(|possible| *possible > 0.0)?;
+    Some(as_f64(measured.sent) / measured.seconds / possible)
 }
