@@ -4,17 +4,18 @@
 //! select. The cell's verdict says whether they may be believed.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
-use waggle_results::{CellInfo, FailureKind, LedgerInfo, PhaseName, RunInfo, Trial};
+use waggle_results::{CellInfo, FailureKind, LedgerInfo, RunInfo, Trial};
 use waggle_stats::{Estimate, Reason, Verdict};
 
 use crate::{
     TrialModel, TrialNumbers,
     busiest::{self, Busiest, whole_components},
-    distribution::{self, Distribution, SpectrumPoint, TrialPercentiles},
+    distribution::{self, SpectrumPoint},
+    distributions::{self, Distribution},
     metric::{self, CellNumber, Number},
-    place::{self, PlaceModel, TrialPlace},
+    places::{self, PlaceModel},
     recovered::{self, CellRecovery},
-    step::{self, SessionsModel, StepModel, TrialStep},
+    steps::{self, SessionsModel, StepModel},
     watch::{self, WatchModel},
 };
 
@@ -133,14 +134,14 @@ pub(crate) fn cell(
         .filter_map(|trial| Some((*trial, trial.counts()?)))
         .collect();
     let of_all = || counted.iter().map(|(_, numbers)| *numbers);
-    let times = |pick: fn(&TrialNumbers) -> Option<&TrialPercentiles>| {
-        let found: Vec<_> = of_all().filter_map(pick).collect();
-        distribution::over_trials(&found)
-    };
     let own: Vec<&TrialModel> = counted.iter().map(|(trial, _)| *trial).collect();
-    let number = |metric| metric::over_trials(&NamedMetric::of_all(metric), &own);
-    let over = |metric| number(metric).map(|number| number.estimate(own.len()));
-    let point = |metric| number(metric).map(Number::point);
+    let own_raw: Vec<&Trial> = own
+        .iter()
+        .filter_map(|trial| raw.iter().find(|raw| raw.info.key == trial.key))
+        .collect();
+    let over = |metric| metric::estimate(&NamedMetric::of_all(metric), &own);
+    let times = |metric| distributions::over_trials(&NamedMetric::of_all(metric), &own);
+    let point = |metric| metric::over_trials(&NamedMetric::of_all(metric), &own).map(Number::point);
     let goodput = over(Metric::Goodput);
     let (verdict, reasons) = verdict(&ran, goodput.as_ref(), info);
     let whole_component_cores = component_cores(&counted, whole_components);
@@ -157,11 +158,11 @@ pub(crate) fn cell(
         reasons,
         goodput,
         throughput: over(Metric::Throughput),
-        response: times(|numbers| numbers.response.as_ref()),
-        service: times(|numbers| numbers.service.as_ref()),
-        delay: times(|numbers| numbers.delay.as_ref()),
-        arrival: times(|numbers| numbers.arrival.as_ref()),
-        on_the_way: on_the_way(&counted),
+        response: times(Metric::ResponseTime),
+        service: times(Metric::ServiceTime),
+        delay: times(Metric::Delay),
+        arrival: times(Metric::ArrivalDelay),
+        on_the_way: places::over_trials(&own),
         succeeded,
         failed,
         failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
@@ -171,14 +172,13 @@ pub(crate) fn cell(
         delay_resolution_ms: point(Metric::Resolution).map(|us| us / 1e3),
         system_cpu_us_per_request: over(Metric::SystemCpuPerRequest),
         engine_cpu_us_per_request: over(Metric::EngineCpuPerRequest),
-        system_rss_max_bytes: metric::over_trials(
+        system_rss_max_bytes: metric::estimate(
             &NamedMetric {
                 statistic: Some(Statistic::Max),
                 ..NamedMetric::of_all(Metric::SystemRss)
             },
             &own,
-        )
-        .map(|number| number.estimate(own.len())),
+        ),
         component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
         busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
         watches: watch::over_trials(&own),
@@ -187,9 +187,11 @@ pub(crate) fn cell(
         engine_lag_p99_us: point(Metric::EngineLagP99),
         stolen_share: point(Metric::StolenShare),
         engine_possible_share: point(Metric::EnginePossibleShare),
-        spectrum: spectrum(&counted, raw),
-        steps: steps(&counted, raw),
-        sessions: sessions(&counted),
+        spectrum: distribution::spectrum_of(
+            own_raw.iter().map(|trial| (*trial, &trial.response_time)),
+        ),
+        steps: steps::over_trials(&own, &own_raw),
+        sessions: steps::sessions(&own),
         recovery: recovered::over_trials(&own),
         numbers: metric::of_cell(info, &own),
     }
@@ -208,34 +210,6 @@ pub fn failure_kinds(cells: &[CellModel]) -> Vec<FailureKind> {
     sums.into_iter().map(|(kind, _)| kind).collect()
 }
 
-fn on_the_way(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<PlaceModel> {
-    let trials: Vec<&[TrialPlace]> = counted
-        .iter()
-        .map(|(trial, _)| &trial.on_the_way[..])
-        .collect();
-    place::over_trials(&trials)
-}
-
-fn sessions(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<SessionsModel> {
-    let trials: Vec<_> = counted
-        .iter()
-        .filter_map(|(_, numbers)| Some((numbers.sessions?, numbers.seconds)))
-        .collect();
-    step::sessions(&trials)
-}
-
-fn steps(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<StepModel> {
-    let trials: Vec<&[TrialStep]> = counted
-        .iter()
-        .map(|(_, numbers)| &numbers.steps[..])
-        .collect();
-    let raw: Vec<&Trial> = counted
-        .iter()
-        .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
-        .collect();
-    step::over_trials(&trials, &raw)
-}
-
 /// Of a search as many trials are planned as it needed.
 fn planned(info: &RunInfo, ran: usize) -> u32 {
     match info.find {
@@ -248,7 +222,7 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
     counted
         .iter()
         .filter_map(|(trial, _)| trial.ledger.clone())
-        .reduce(place::sum)
+        .reduce(places::sum)
 }
 
 fn component_cores(
@@ -265,25 +239,6 @@ fn component_cores(
     all.into_iter()
         .filter_map(|(component, values)| Some((component, waggle_stats::estimate(&values)?)))
         .collect()
-}
-
-fn spectrum(counted: &[(&TrialModel, &TrialNumbers)], raw: &[Trial]) -> Vec<SpectrumPoint> {
-    let merged = counted
-        .iter()
-        .filter_map(|(trial, _)| raw.iter().find(|raw| raw.info.key == trial.key))
-        .filter_map(|raw| {
-            let measure = raw.info.phase(PhaseName::Measure)?;
-            Some(raw.response_time.merged(measure.start_s, measure.end_s))
-        })
-        .reduce(|mut sum, one| {
-            sum.add(one).expect("a resizing histogram takes any value");
-            sum
-        });
-    merged
-        .filter(|merged| !merged.is_empty())
-        .as_ref()
-        .map(distribution::spectrum)
-        .unwrap_or_default()
 }
 
 /// A cell's verdict (`None`: nothing of it has run) with its reasons: what statistics says of the cell, then why each

@@ -234,8 +234,7 @@ impl Charted<'_> {
                 .collect();
             let row = published.and_then(|all| all.rows.iter().find(|row| row.cell == cell.cell));
             Shown {
-                estimate: metric::over_trials(&self.named, &own)
-                    .map(|number| number.estimate(own.len())),
+                estimate: metric::estimate(&self.named, &own),
                 thin: metric::thin(&self.named, &own),
                 published: self
                     .column

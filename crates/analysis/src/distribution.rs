@@ -1,11 +1,9 @@
-//! Percentiles out of merged histograms: of one trial, and over the trials of a cell.
-//!
-//! Percentiles are never averaged within a trial; over trials each trial's percentile is one observation.
+//! Percentiles and spectra out of merged histograms. Percentiles are never averaged within a trial.
 
 use hdrhistogram::Histogram;
 use waggle_metrics::Statistic;
-use waggle_results::{FailureCount, FailureKind};
-use waggle_stats::{Estimate, ThinTail};
+use waggle_results::{FailureCount, FailureKind, HistogramLog, PhaseName, Trial};
+use waggle_stats::ThinTail;
 
 /// Points of a spectrum for each factor of ten towards the tail.
 const SPECTRUM_STEPS_PER_DECADE: i32 = 12;
@@ -24,28 +22,6 @@ pub const SPECTRUM_TICKS: [(&str, f64); 8] = [
 
 /// Quantiles nearer than this are the same one; no run has samples enough to tell them apart.
 const EXACT: f64 = 1e-9;
-
-/// A cell's percentile over its trials.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Percentile {
-    /// µs; `None` where no counted trial has a sample.
-    pub estimate: Option<Estimate>,
-    /// Too few samples lie beyond it to rely on it.
-    pub thin: Option<ThinTail>,
-}
-
-/// A cell's percentiles, each an estimate over trials, in µs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Distribution {
-    pub p50: Percentile,
-    pub p90: Percentile,
-    pub p95: Percentile,
-    pub p99: Percentile,
-    pub p999: Percentile,
-    pub p9999: Percentile,
-    pub max: Percentile,
-    pub mean: Option<Estimate>,
-}
 
 /// One trial's percentile.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,36 +101,26 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
     })
 }
 
-/// One estimate for each percentile, over the trials of a cell.
-pub(crate) fn over_trials(trials: &[&TrialPercentiles]) -> Distribution {
-    let over = |pick: fn(&TrialPercentiles) -> &TrialPercentile| {
-        let values: Vec<f64> = trials.iter().map(|trial| pick(trial).us).collect();
-        let smallest = trials.iter().min_by_key(|trial| trial.count);
-        Percentile {
-            estimate: waggle_stats::estimate(&values),
-            thin: smallest.and_then(|trial| pick(trial).thin),
-        }
-    };
-    Distribution {
-        p50: over(|trial| &trial.p50),
-        p90: over(|trial| &trial.p90),
-        p95: over(|trial| &trial.p95),
-        p99: over(|trial| &trial.p99),
-        p999: over(|trial| &trial.p999),
-        p9999: over(|trial| &trial.p9999),
-        max: Percentile {
-            estimate: waggle_stats::largest(
-                &trials.iter().map(|trial| trial.max.us).collect::<Vec<_>>(),
-            ),
-            thin: None,
-        },
-        mean: waggle_stats::estimate(&trials.iter().map(|trial| trial.mean_us).collect::<Vec<_>>()),
-    }
+/// The spectrum of the measured phases of several trials together, each with its log; none where they have no sample.
+pub(crate) fn spectrum_of<'a>(
+    logs: impl Iterator<Item = (&'a Trial, &'a HistogramLog)>,
+) -> Vec<SpectrumPoint> {
+    let merged = logs
+        .filter_map(|(trial, log)| {
+            let measure = trial.info.phase(PhaseName::Measure)?;
+            Some(log.merged(measure.start_s, measure.end_s))
+        })
+        .reduce(|mut sum, one| {
+            sum.add(one).expect("a resizing histogram takes any value");
+            sum
+        });
+    let merged = merged.filter(|merged| !merged.is_empty());
+    merged.as_ref().map(spectrum).unwrap_or_default()
 }
 
 /// The spectrum up to the last quantile that one sample can stand for: even steps on the tail's log scale, and every
 /// one of [`SPECTRUM_TICKS`] exactly.
-pub(crate) fn spectrum(histogram: &Histogram<u64>) -> Vec<SpectrumPoint> {
+fn spectrum(histogram: &Histogram<u64>) -> Vec<SpectrumPoint> {
     let samples = as_f64(histogram.len());
     let steps =
         (1..).map(|step| 1.0 - 10f64.powf(-f64::from(step) / f64::from(SPECTRUM_STEPS_PER_DECADE)));

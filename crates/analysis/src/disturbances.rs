@@ -1,9 +1,10 @@
 //! What was killed in mid-trial, how long that took, and what it cost: a cell's figures over its trials.
 
+use waggle_metrics::{Metric, NamedMetric};
 use waggle_results::{DisturbanceInfo, FailureKind};
 use waggle_stats::Estimate;
 
-use crate::{FindModel, Silence, TrialDisturbed, TrialModel, distribution::by_kind};
+use crate::{FindModel, TrialDisturbed, TrialModel, distribution::by_kind, metric};
 
 /// A cell in whose trials something was killed.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +12,7 @@ pub struct CellDisturbed {
     pub cell: u32,
     /// In the order of their instants; none where no trial of it counts.
     pub kills: Vec<Kill>,
+    /// The longest of all trials.
     pub silence_us: Option<Estimate>,
     /// The silence of one trial at least lasted to the end of its measured phase.
     pub silence_to_the_end: bool,
@@ -26,7 +28,7 @@ pub struct Kill {
     pub replica: String,
     /// From the start of the measured phase.
     pub at_us: Option<Estimate>,
-    /// From the kill until it was ready again.
+    /// From the kill until it was ready again, the longest of all trials; nothing where it did not come back in one.
     pub ready_after_us: Option<Estimate>,
 }
 
@@ -52,13 +54,14 @@ pub(crate) fn cells(trials: &[TrialModel], find: Option<&FindModel>) -> Vec<Cell
 }
 
 fn of_cell(cell: u32, counted: &[&TrialDisturbed]) -> CellDisturbed {
-    let silences: Vec<Silence> = counted.iter().filter_map(|trial| trial.silence).collect();
-    let lengths: Vec<f64> = silences.iter().map(|silence| silence.us).collect();
+    let silences = || counted.iter().map(|trial| trial.silence);
+    let lengths: Vec<Option<f64>> = silences().map(|of| Some(of?.us)).collect();
+    let longest = NamedMetric::of_all(Metric::LongestWithoutSuccess);
     CellDisturbed {
         cell,
         kills: kills(counted),
-        silence_us: waggle_stats::estimate(&lengths),
-        silence_to_the_end: silences.iter().any(|silence| silence.to_the_end),
+        silence_us: metric::estimate_of(&longest, &lengths),
+        silence_to_the_end: silences().flatten().any(|silence| silence.to_the_end),
         failed: counted.iter().map(|trial| trial.failed).sum(),
         failures: by_kind(counted.iter().flat_map(|trial| &trial.failures)),
     }
@@ -83,13 +86,15 @@ fn kills(counted: &[&TrialDisturbed]) -> Vec<Kill> {
     }
     let kill = |((replica, _), same): ((String, usize), Vec<&DisturbanceInfo>)| {
         let at: Vec<f64> = same.iter().map(|one| one.killed_s * 1e6).collect();
-        let ready = same
+        let ready: Vec<Option<f64>> = same
             .iter()
-            .filter_map(|one| Some((one.ready_s? - one.killed_s) * 1e6));
+            .map(|one| Some((one.ready_s? - one.killed_s) * 1e6))
+            .collect();
+        let ready_again = NamedMetric::of_all(Metric::ReadyAgainTime);
         Kill {
             replica,
             at_us: waggle_stats::estimate(&at),
-            ready_after_us: waggle_stats::estimate(&ready.collect::<Vec<_>>()),
+            ready_after_us: metric::estimate_of(&ready_again, &ready),
         }
     };
     found.into_iter().map(kill).collect()

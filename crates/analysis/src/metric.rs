@@ -29,20 +29,6 @@ impl Number {
     }
 }
 
-impl Number {
-    /// As an estimate over so many trials.
-    pub(crate) fn estimate(self, count: usize) -> Estimate {
-        match self {
-            Self::Estimate(estimate) => estimate,
-            Self::Exact(point) => Estimate {
-                point,
-                interval: None,
-                count,
-            },
-        }
-    }
-}
-
 /// A number that the run names somewhere, in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellNumber {
@@ -154,15 +140,41 @@ pub(crate) fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<Na
 
 /// A metric over trials that came to their end.
 pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
-    let readings: Vec<Reading> = trials
-        .iter()
-        .filter_map(|trial| reading(named, Source::of(trial)))
-        .collect();
-    let values: Vec<f64> = readings.iter().filter_map(|one| one.value()).collect();
-    let parts = || readings.iter().filter_map(|one| one.part());
+    let of = |trial: &&TrialModel| reading(named, Source::of(trial));
+    let readings: Vec<Option<Reading>> = trials.iter().map(of).collect();
+    together(named.over_trials(), &readings)
+}
+
+/// The same as an estimate.
+pub(crate) fn estimate(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Estimate> {
+    over_trials(named, trials).map(|number| as_estimate(number, trials.len()))
+}
+
+/// An estimate of values of which each trial has one at most, by the rule of a metric.
+pub(crate) fn estimate_of(named: &NamedMetric<'_>, trials: &[Option<f64>]) -> Option<Estimate> {
+    let readings = trials.iter().map(|value| value.map(Reading::Value));
+    let number = together(named.over_trials(), &readings.collect::<Vec<_>>())?;
+    Some(as_estimate(number, trials.len()))
+}
+
+fn as_estimate(number: Number, count: usize) -> Estimate {
+    match number {
+        Number::Estimate(estimate) => estimate,
+        Number::Exact(point) => Estimate {
+            point,
+            interval: None,
+            count,
+        },
+    }
+}
+
+/// What each trial has makes one number.
+fn together(over_trials: OverTrials, trials: &[Option<Reading>]) -> Option<Number> {
+    let readings = || trials.iter().copied().flatten();
+    let values: Vec<f64> = readings().filter_map(Reading::value).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
     let some_have_none = values.len() < trials.len();
-    match named.over_trials() {
+    match over_trials {
         OverTrials::MeanOfAll | OverTrials::MaxOfAll if some_have_none => None,
         OverTrials::Mean | OverTrials::MeanOfAll => {
             waggle_stats::estimate(&values).map(Number::Estimate)
@@ -171,7 +183,8 @@ pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Op
         OverTrials::Max | OverTrials::MaxOfAll => exact(values.into_iter().reduce(f64::max)),
         OverTrials::Min => exact(values.into_iter().reduce(f64::min)),
         OverTrials::ShareOfSums => {
-            waggle_stats::share(&parts().collect::<Vec<Part>>()).map(Number::Estimate)
+            let parts: Vec<Part> = readings().filter_map(Reading::part).collect();
+            waggle_stats::share(&parts).map(Number::Estimate)
         }
         OverTrials::StandardDeviation => exact(waggle_stats::standard_deviation(&values)),
     }
@@ -464,4 +477,24 @@ fn delivery<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Delive
 
 fn watch<'a>(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Option<&'a TrialWatch> {
     own(named, &numbers.watches, |watch| &watch.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_make_one_number_by_the_rule_of_the_row() {
+        let check = |metric, trials: &[Option<f64>], expected: Option<f64>| {
+            let found = estimate_of(&NamedMetric::of_all(metric), trials);
+            assert_eq!(found.map(|one| one.point), expected, "{metric:?}");
+        };
+        let longest = Metric::LongestWithoutSuccess;
+        check(longest, &[Some(2.0), None], Some(2.0));
+        check(Metric::ReadyAgainTime, &[Some(2.0), Some(3.0)], Some(3.0));
+        check(Metric::ReadyAgainTime, &[Some(2.0), None], None);
+        check(Metric::RecoveryTime, &[Some(0.0), Some(3.0)], Some(1.5));
+        check(Metric::RecoveryTime, &[Some(0.0), None], None);
+        check(Metric::Failed, &[Some(2.0), Some(3.0)], Some(5.0));
+    }
 }

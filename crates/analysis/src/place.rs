@@ -1,9 +1,9 @@
-//! Places on the records' way to where they must arrive, of one trial and over the trials of a cell; watches of one trial.
+//! Places on the records' way to where they must arrive, and watches: of one trial.
 
 use waggle_results::{DeliveryInfo, LedgerInfo, PlaceInfo, PlaceLogs, WatchRow};
 
 use crate::{
-    distribution::{self, Distribution, TrialPercentiles, as_f64},
+    distribution::{self, TrialPercentiles, as_f64},
     prepared::Prepared,
 };
 
@@ -19,18 +19,6 @@ pub struct TrialPlace {
     pub arrival: Option<TrialPercentiles>,
     /// Most records that were accepted and not yet visible there at one look of the measured phase.
     pub backlog_max: Option<f64>,
-}
-
-/// One place on the way, over the trials of a cell.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlaceModel {
-    pub name: String,
-    /// Sum over trials.
-    pub ledger: LedgerInfo,
-    pub delay: Distribution,
-    pub arrival: Distribution,
-    /// Largest of the trials' resolutions.
-    pub resolution_ms: f64,
 }
 
 /// One watch in one trial.
@@ -71,54 +59,6 @@ pub(crate) fn of_trial(prepared: &Prepared<'_>) -> Vec<TrialPlace> {
     };
     let places = trial.info.on_the_way.iter().zip(&trial.on_the_way);
     places.map(place).collect()
-}
-
-/// The places on the way over the trials that count, in their order.
-pub(crate) fn over_trials(trials: &[&[TrialPlace]]) -> Vec<PlaceModel> {
-    let Some(first) = trials.first() else {
-        return Vec::new();
-    };
-    let model = |place: &TrialPlace| {
-        let same: Vec<&TrialPlace> = trials
-            .iter()
-            .filter_map(|places| places.iter().find(|other| other.name == place.name))
-            .collect();
-        let times = |pick: fn(&TrialPlace) -> Option<&TrialPercentiles>| {
-            let found: Vec<_> = same.iter().filter_map(|place| pick(place)).collect();
-            distribution::over_trials(&found)
-        };
-        let resolutions = same.iter().map(|place| place.delivery.resolution_ms);
-        PlaceModel {
-            name: place.name.clone(),
-            ledger: same
-                .iter()
-                .map(|place| place.ledger.clone())
-                .reduce(sum)
-                .unwrap_or_default(),
-            delay: times(|place| place.delay.as_ref()),
-            arrival: times(|place| place.arrival.as_ref()),
-            resolution_ms: resolutions.fold(0.0, f64::max),
-        }
-    };
-    first.iter().map(model).collect()
-}
-
-/// Two accounts as one.
-pub(crate) fn sum(mut sum: LedgerInfo, one: LedgerInfo) -> LedgerInfo {
-    sum.sent += one.sent;
-    sum.accepted += one.accepted;
-    sum.rejected += one.rejected;
-    sum.unknown += one.unknown;
-    sum.delivered += one.delivered;
-    sum.missing += one.missing;
-    sum.rejected_delivered += one.rejected_delivered;
-    sum.unknown_delivered += one.unknown_delivered;
-    sum.unexpected += one.unexpected;
-    sum.duplicates += one.duplicates;
-    sum.late += one.late;
-    sum.out_of_order += one.out_of_order;
-    sum.missing_keys.extend(one.missing_keys);
-    sum
 }
 
 /// Every watch of a trial whose measured phase is given, in the order in which they were first read.

@@ -35,11 +35,10 @@ pub(crate) fn over_trials(trials: &[&TrialModel]) -> Option<CellRecovery> {
     let each: Vec<TrialRecovery> = trials.iter().filter_map(|trial| trial.recovery).collect();
     let outcomes: Vec<Recovery> = each.iter().map(|trial| trial.outcome).collect();
     let has_recovered = |outcome: &&Recovery| matches!(outcome, Recovery::After(_));
-    let after = metric::over_trials(&NamedMetric::of_all(Metric::RecoveryTime), trials);
     Some(CellRecovery {
         asked: each.first()?.fall.recovery,
         recovered: outcomes.iter().filter(has_recovered).count(),
-        after: after.map(|after| after.estimate(trials.len())),
+        after: metric::estimate(&NamedMetric::of_all(Metric::RecoveryTime), trials),
         trials: outcomes,
     })
 }

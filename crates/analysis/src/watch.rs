@@ -30,18 +30,16 @@ pub(crate) fn over_trials(trials: &[&TrialModel]) -> Vec<WatchModel> {
         }
     }
     let model = |name: &str| {
-        let number = |metric| {
-            let named = NamedMetric {
-                of: Some(name),
-                ..NamedMetric::of_all(metric)
-            };
-            metric::over_trials(&named, trials)
+        let named = |metric| NamedMetric {
+            of: Some(name),
+            ..NamedMetric::of_all(metric)
         };
+        let point = |metric| metric::over_trials(&named(metric), trials).map(Number::point);
         Some(WatchModel {
             name: name.to_owned(),
-            mean: number(Metric::WatchMean).map(|mean| mean.estimate(trials.len())),
-            max: number(Metric::WatchMax).map(Number::point),
-            end: number(Metric::WatchEnd)?.point(),
+            mean: metric::estimate(&named(Metric::WatchMean), trials),
+            max: point(Metric::WatchMax),
+            end: point(Metric::WatchEnd)?,
         })
     };
     names.into_iter().filter_map(model).collect()

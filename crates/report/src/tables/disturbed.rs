@@ -32,9 +32,9 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
         }));
     }
     let caption = format!(
-        "What was killed, counted from the start of the measured phase; the longest time without a success from \
-         there to the phase's end, in whole intervals; failed requests, failed attempts to connect and records of the whole load, \
-         summed over {}",
+        "What was killed, counted from the start of the measured phase; how long until it was ready again, and the longest time \
+         without a success from the kill to the phase's end, in whole intervals, each the longest of all trials; failed requests, \
+         failed attempts to connect and records of the whole load, summed over {}",
         summed_over(model)
     );
     let mut columns = place(model, |row: &Row<'_>| row.cell);

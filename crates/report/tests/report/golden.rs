@@ -2,6 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
+use waggle_analysis::Number;
+use waggle_metrics::{Metric, NamedMetric};
 use waggle_stats::Verdict;
 
 use crate::{
@@ -78,6 +80,14 @@ fn a_gateway_that_is_killed_on_purpose() {
     let silence_us = disturbed.silence_us.as_ref().map(|of| of.point.round());
     assert_eq!(silence_us, Some(750e3));
     assert!(!disturbed.silence_to_the_end);
+    // The table shows what a condition is held against.
+    for (metric, shown) in [
+        (Metric::LongestWithoutSuccess, disturbed.silence_us),
+        (Metric::ReadyAgainTime, disturbed.kills[0].ready_after_us),
+    ] {
+        let held = model.number_of_cell(&NamedMetric::of_all(metric), disturbed.cell);
+        assert_eq!(shown.map(|one| one.point), held.map(Number::point));
+    }
     // Missing records are a finding, the silence is none.
     let verdicts: Vec<Verdict> = model.cells.iter().filter_map(|cell| cell.verdict).collect();
     assert_eq!(verdicts, [Verdict::Valid, Verdict::Incomplete]);
