@@ -33,7 +33,7 @@ const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with those of ours that it may use.
 const ARROWS: [(&str, &[&str]); 18] = [
-    ("waggle-analysis", &["metrics", "results", "stats"]),
+    ("waggle-analysis", &["metrics", "results", "stats", "units"]),
     (
         "waggle-cli",
         &[

@@ -1,66 +1,20 @@
-//! Levels that are numbers: `50`, `100/s`, `10 ms`, `5%`, `4MiB`; each put as a number of one unit, so that they can stand on an axis.
+//! Levels that are numbers: `50`, `100/s`, `10 ms`, `5%`, `4MiB`, `10MiB/s`; each put as a number of one unit, so that they can stand
+//! on an axis.
 //! A bare `0` is none of whatever the others are counted in.
 
-/// What a level is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dimension {
-    Count,
-    Time,
-    Rate,
-    Share,
-    Size,
-}
-
-/// Units as studies write them, with their size in seconds, events per second, ones and bytes.
-const UNITS: [(&str, Dimension, f64); 19] = [
-    ("", Dimension::Count, 1.0),
-    ("ns", Dimension::Time, 1e-9),
-    ("us", Dimension::Time, 1e-6),
-    ("µs", Dimension::Time, 1e-6),
-    ("ms", Dimension::Time, 1e-3),
-    ("s", Dimension::Time, 1.0),
-    ("m", Dimension::Time, 60.0),
-    ("h", Dimension::Time, 3_600.0),
-    ("/s", Dimension::Rate, 1.0),
-    ("/m", Dimension::Rate, 1.0 / 60.0),
-    ("/h", Dimension::Rate, 1.0 / 3_600.0),
-    ("%", Dimension::Share, 0.01),
-    ("B", Dimension::Size, 1.0),
-    ("kB", Dimension::Size, 1e3),
-    ("MB", Dimension::Size, 1e6),
-    ("GB", Dimension::Size, 1e9),
-    ("KiB", Dimension::Size, 1_024.0),
-    ("MiB", Dimension::Size, 1_048_576.0),
-    ("GiB", Dimension::Size, 1_073_741_824.0),
-];
+use waggle_units::{Amount, Dimension, parse_amount};
 
 /// Each level as a number, where all of them are numbers counted in the same; nothing for no level.
 pub(crate) fn numbers(levels: &[String]) -> Option<Vec<f64>> {
-    let amounts: Vec<(Dimension, f64)> = levels
-        .iter()
-        .map(|level| amount(level))
-        .collect::<Option<_>>()?;
-    let is_bare_zero =
-        |(dimension, value): &(Dimension, f64)| *dimension == Dimension::Count && *value == 0.0;
+    let amount = |level: &String| parse_amount(level.trim());
+    let amounts: Vec<Amount> = levels.iter().map(amount).collect::<Option<_>>()?;
+    let is_bare_zero = |of: &Amount| of.dimension == Dimension::Count && of.value == 0.0;
     let mut counted = amounts.iter().filter(|amount| !is_bare_zero(amount));
     let is_one = match counted.next() {
-        Some((first, _)) => counted.all(|(dimension, _)| dimension == first),
+        Some(first) => counted.all(|other| other.dimension == first.dimension),
         None => !amounts.is_empty(),
     };
-    is_one.then(|| amounts.iter().map(|(_, value)| *value).collect())
-}
-
-fn amount(level: &str) -> Option<(Dimension, f64)> {
-    let level = level.trim();
-    let is_of_number = |at: usize, c: char| c.is_ascii_digit() || c == '.' || (at == 0 && c == '-');
-    let end = level
-        .char_indices()
-        .find(|(at, c)| !is_of_number(*at, *c))
-        .map_or(level.len(), |(at, _)| at);
-    let number: f64 = level[..end].parse().ok()?;
-    let unit = level[end..].trim_start();
-    let (_, dimension, size) = UNITS.iter().find(|(name, ..)| *name == unit)?;
-    Some((*dimension, number * size))
+    is_one.then(|| amounts.iter().map(|amount| amount.value).collect())
 }
 
 #[cfg(test)]
@@ -90,6 +44,7 @@ mod tests {
         check(&["100/s", "60/m"], Some(&[100.0, 1.0]));
         check(&["5%", "50%"], Some(&[0.05, 0.5]));
         check(&["4kB", "1MiB"], Some(&[4_000.0, 1_048_576.0]));
+        check(&["1kB/s", "10kB/s"], Some(&[1e3, 1e4]));
         check(
             &["500MB", "1GB", "1GiB"],
             Some(&[5e8, 1e9, 1_073_741_824.0]),
@@ -113,6 +68,8 @@ mod tests {
     fn others_are_not() {
         check(&[], None);
         check(&["10", "10ms"], None);
+        check(&["1MiB", "1MiB/s"], None);
+        check(&[".5s", "1.s"], None);
         check(&["rest", "rabbitmq"], None);
         check(&["1", "2", "many"], None);
         check(&["true", "false"], None);

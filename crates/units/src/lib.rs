@@ -3,9 +3,11 @@
 //! What is parsed is what people write in files and flags (`250ms`, `4MiB`, `1000/s`, `5%`); what is formatted here reads
 //! back as the same value.
 
+mod amount;
 mod format;
 mod parse;
 
+pub use amount::{Amount, Dimension, parse_amount};
 pub use format::{format_duration, format_size};
 pub use parse::{
     DURATION_MAX, DurationError, parse_byte_rate, parse_bytes, parse_duration,

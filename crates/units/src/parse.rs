@@ -8,7 +8,7 @@ use crate::format_duration;
 pub const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Units of time with their length in nanoseconds.
-const TIME_UNITS: [(&str, f64); 7] = [
+pub(crate) const TIME_UNITS: [(&str, f64); 7] = [
     ("ns", 1.0),
     ("us", 1e3),
     ("µs", 1e3),
@@ -19,7 +19,7 @@ const TIME_UNITS: [(&str, f64); 7] = [
 ];
 
 /// Units of size with their length in bytes: kB = 1000, KiB = 1024.
-const SIZE_UNITS: [(&str, f64); 7] = [
+pub(crate) const SIZE_UNITS: [(&str, f64); 7] = [
     ("B", 1.0),
     ("kB", 1e3),
     ("MB", 1e6),
@@ -128,7 +128,7 @@ pub fn parse_number(text: &str) -> Option<f64> {
     (digits && ends_well).then(|| text.parse().ok()).flatten()
 }
 
-fn parse_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+pub(crate) fn parse_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let (digits, unit) = text.split_at(split);
     let length = units
