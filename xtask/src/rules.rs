@@ -37,8 +37,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
     (
         "waggle-cli",
         &[
-            "record", "study", "load", "stats", "results", "runner", "analysis", "report",
-            "template", "testkit", "units",
+            "study", "load", "stats", "results", "runner", "analysis", "report", "template",
+            "testkit", "units",
         ],
     ),
     (
@@ -90,7 +90,7 @@ pub(crate) fn file(file: &str, text: &str) -> Vec<Breach> {
     found.into_iter().map(breach).collect()
 }
 
-/// Crates that are not listed, that are listed and do not exist, or that use one they may not use.
+/// Crates that are not listed, that are listed and do not exist, that use one they may not use, or that do not use one they may.
 pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
     let breach = |package: &str, rule: String| Breach {
         file: package.to_owned(),
@@ -119,6 +119,14 @@ pub(crate) fn arrows(packages: &BTreeMap<String, Vec<String>>) -> Vec<Breach> {
         };
         for used in uses.iter().filter(|used| !is_allowed(used)) {
             let rule = format!("may not use {used}; allowed are {allowed:?}");
+            breaches.push(breach(package, rule));
+        }
+        let is_used = |allowed: &str| {
+            uses.iter()
+                .any(|used| used.strip_prefix("waggle-") == Some(allowed))
+        };
+        for allowed in allowed.iter().filter(|allowed| !is_used(allowed)) {
+            let rule = format!("may use {allowed} and does not: xtask/src/rules.rs lists it");
             breaches.push(breach(package, rule));
         }
     }
