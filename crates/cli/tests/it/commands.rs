@@ -84,6 +84,14 @@ fn mistakes_are_shown_together_and_nothing_starts() {
 }
 
 #[test]
+fn the_readme_shows_mistakes_as_they_are_printed() {
+    let read = |file: &str| fs::read_to_string(project().join(file)).unwrap();
+    let printed = read("crates/cli/tests/it/golden/mistakes.txt");
+    let shown = format!("\n```\n{}\n```\n", printed.trim_end());
+    assert!(read("README.md").contains(&shown), "README.md lacks{shown}");
+}
+
+#[test]
 fn only_and_resume_explain_what_is_wrong() {
     let desk = Desk::new();
     desk.study(&Parts::default());
