@@ -81,7 +81,8 @@ pub(crate) struct Load {
     pub keep_alive: Option<bool>,
     /// How long opening a connection may take; 5s by default.
     pub connect_timeout: Option<Span>,
-    /// What is sent: the same request again and again.
+    /// What is sent: the same request again and again. Its path is under exactly one of get, put, post, head, delete, patch and
+    /// options; or `method` and `path` say both.
     pub request: Option<Request>,
     /// What is sent, in place of `request`: sessions of several requests.
     pub scenario: Option<Scenario>,
@@ -99,8 +100,8 @@ pub(crate) struct LoadStage {
     pub target: Option<LoadLevel>,
 }
 
-/// The request of the load. Its method is the key of its path: exactly one of get, put, post, … Path, values of headers and
-/// `body` may have variables: {{feed.column}}, {{random.uuid}}, {{record.key}}.
+/// The request of the load. Its method is the key of its path: exactly one of get, put, post, head, delete, patch and options; or
+/// `method` with `path`. Path, values of headers and `body` may have variables: {{feed.column}}, {{random.uuid}}, {{record.key}}.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
@@ -115,7 +116,8 @@ pub(crate) struct Request {
     pub headers: Option<IndexMap<String, String>>,
     /// Header fields that waggle would write by itself and leaves out: the Content-Type of records.
     pub without_headers: Option<Vec<String>>,
-    /// Rows of values: each request takes one of each feed. All requests are made before the load starts.
+    /// Rows of values: each request takes one of each feed, in the order cycle or random (once and per_user are for scenarios).
+    /// All requests are made before the load starts.
     pub feeds: Option<Vec<Feed>>,
     /// The body as it is sent.
     pub body: Option<String>,

@@ -42,9 +42,9 @@ pub(crate) struct Probe {
     pub limit: Option<u32>,
 }
 
-/// A question about the records of a stretch of time. Its method is the key of its path: exactly one of get, put, post, …
-/// In path, header fields and body, `${from}` (the first) and `${to}` (behind the last) are nanoseconds since 1970, `${run}` is
-/// the mark of the trial's records; `${secret.NAME}` may stand there, too.
+/// A question about the records of a stretch of time. Its method is the key of its path: exactly one of get, put, post, …; or
+/// `method` with `path`. In path, header fields and body, `${from}` (the first) and `${to}` (behind the last) are nanoseconds
+/// since 1970, `${run}` is the mark of the trial's records; `${secret.NAME}` may stand there, too.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ByTime {

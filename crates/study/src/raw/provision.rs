@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
 }
 
 /// A request made once, before those that need the component start. Its method is the key of its path: exactly one of get,
-/// put, post, …
+/// put, post, …; or `method` with `path`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SetupStep {

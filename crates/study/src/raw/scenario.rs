@@ -87,8 +87,8 @@ pub(crate) struct Flow {
     pub steps: Option<Vec<Step>>,
 }
 
-/// A request (`name` and exactly one of get, put, post, …), a pause (`think`), or steps gone through several times
-/// (`repeat` and `steps`).
+/// A request (`name` and exactly one of get, put, post, …, or `method` with `path`), a pause (`think`), or steps gone through
+/// several times (`repeat` and `steps`).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "step")]

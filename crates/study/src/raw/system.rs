@@ -224,7 +224,8 @@ pub(crate) struct Endpoint {
     pub port: Option<String>,
 }
 
-/// One step of the functional check. Its method is the key of its path: exactly one of get, put, post, …
+/// One step of the functional check. Its method is the key of its path: exactly one of get, put, post, …; or
+/// `method` with `path`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Verify {
