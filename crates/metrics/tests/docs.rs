@@ -5,7 +5,7 @@ use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Row, Statistic, Subject
 const HEAD: &str = "# Metrics
 
 Every number that can stand in a condition of `thresholds` or `find`, in `published` figures, in a chart over a
-factor, and in `tables.csv`. This page is written from the catalogue in `crates/metrics`; how a study names numbers is told in
+factor, and in `tables.csv`; in `find`, which judges each trial alone, no standard deviation over trials and no `recovery`. This page is written from the catalogue in `crates/metrics`; how a study names numbers is told in
 [studies.md](studies.md#numbers-that-conditions-name).
 
 *Better* says whether more or less of it is better. *Over trials* says how the trials of a cell make one number: their mean with an
