@@ -12,7 +12,7 @@ pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Shortest load: an interval of the engine.
 pub(crate) const DURATION_MIN: Duration = INTERVAL_MIN;
 /// The engine's own bound on an interval.
-const INTERVAL_MIN: Duration = Duration::from_millis(10);
+pub(crate) const INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// Response times are kept up to an hour.
 const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 const WORKERS_MAX: u32 = 900;

@@ -20,7 +20,7 @@ use waggle_units::format_duration;
 use super::{
     arguments::Load,
     model::settings,
-    parse::{DURATION_MIN, Expectation},
+    parse::{DURATION_MIN, Expectation, INTERVAL_MIN},
     place::{BODY, Needed, Place},
     request::request,
     scenario,
@@ -34,8 +34,15 @@ use crate::trial::shape::Shape;
 const DURATION: Duration = Duration::from_secs(10);
 /// A count of requests without a time has this one.
 const AT_MOST: Duration = super::parse::DURATION_MAX;
-/// Intervals of the engine are about so long: fine enough to tell steadiness within a few seconds.
-const INTERVAL: Duration = Duration::from_millis(250);
+/// Intervals of the engine are about so long, the longer the longer is measured: fine enough to tell steadiness within a few
+/// seconds. Each takes room on the disk, and steadiness is told from seconds.
+const INTERVALS: [Duration; 3] = [
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+];
+/// A load that has more intervals gets longer ones.
+const INTERVALS_WANTED_MAX: u32 = 10_000;
 /// Drawn seeds are kept short, so that they can be typed again.
 const SEED_MODULUS: u128 = 1_000_000_007;
 /// What a study made of flags is called in messages.
@@ -348,18 +355,30 @@ fn measure(flags: &Load, defaults: &mut Vec<String>) -> Result<Option<Duration>>
     })
 }
 
-/// The engine's interval: a whole part of the measured time and of a row, near [`INTERVAL`], so that the measured time
-/// ends with an interval.
+/// The engine's interval: near the one that is wanted, and a whole part of the measured time, so that this ends with an interval. One
+/// that a study would refuse as too short is longer than wanted.
 fn interval(flags: &Load, measure: Option<Duration>) -> Duration {
     let row = flags.output.interval.unwrap_or(Duration::from_secs(1));
-    let wanted = INTERVAL.min(row);
     let Some(measure) = measure else {
-        return wanted;
+        return INTERVALS[0].min(row);
     };
-    let parts = measure.as_nanos().div_ceil(wanted.as_nanos()).max(1);
-    // Of a time that is not odd to the nanosecond a few more parts are whole nanoseconds.
-    let whole = (parts..2 * parts).find(|parts| measure.as_nanos().is_multiple_of(*parts));
+    let wanted = wanted_interval(measure).min(row);
+    let most = (measure.as_nanos() / INTERVAL_MIN.as_nanos()).max(1);
+    let parts = measure.as_nanos().div_ceil(wanted.as_nanos()).min(most);
+    // Of a time that is not odd to the nanosecond a few more parts, or a few less, are whole nanoseconds.
+    let more = parts..(2 * parts).min(most + 1);
+    let less = (parts.div_ceil(2)..parts).rev();
+    let whole = more
+        .chain(less)
+        .find(|parts| measure.as_nanos().is_multiple_of(*parts));
     measure / u32::try_from(whole.unwrap_or(parts)).unwrap_or(u32::MAX)
+}
+
+/// The shortest of [`INTERVALS`] of which the measured time has not too many.
+fn wanted_interval(measure: Duration) -> Duration {
+    let [.., longest] = INTERVALS;
+    let few = |interval: &Duration| measure <= *interval * INTERVALS_WANTED_MAX;
+    INTERVALS.into_iter().find(few).unwrap_or(longest)
 }
 
 /// A time, longer by what is missing to a whole interval.

@@ -339,6 +339,39 @@ fn the_measured_time_is_the_one_asked_for() {
 }
 
 #[test]
+fn intervals_are_parts_of_the_measured_time_that_a_study_takes() {
+    let check = |flags: &[&str], expected: Duration| {
+        let (_, planned) = planned(flags);
+        let interval = planned.study.cells[0].measure.interval;
+        assert_eq!(interval, expected, "{flags:?}");
+    };
+    let us = Duration::from_micros;
+    check(&["-d", "10s"], us(250_000));
+    check(&["-d", "1.1s"], us(220_000));
+    check(&["-d", "10s", "--interval", "100ms"], us(100_000));
+    check(&["-d", "10ms"], us(10_000));
+    // More parts would be shorter than 10 ms.
+    check(&["-d", "1.005s", "--interval", "10ms"], us(10_050));
+    check(&["-d", "15ms", "--interval", "10ms"], us(15_000));
+    check(&["-n", "100"], us(250_000));
+}
+
+#[test]
+fn a_long_load_has_longer_intervals() {
+    let check = |flags: &[&str], expected_ms: u64| {
+        let (_, planned) = planned(flags);
+        let interval = planned.study.cells[0].measure.interval;
+        assert_eq!(interval, Duration::from_millis(expected_ms), "{flags:?}");
+    };
+    check(&["-d", "40m"], 250);
+    check(&["-d", "1h"], 500);
+    check(&["-d", "2h"], 1_000);
+    check(&["-d", "24h"], 1_000);
+    check(&["-d", "24h", "--interval", "10s"], 1_000);
+    check(&["-d", "2h", "--interval", "100ms"], 100);
+}
+
+#[test]
 fn a_count_that_the_server_has_left_has_failed() {
     let (_, planned) = planned(&["-n", "100000"]);
     let mut waiting = 0;
