@@ -4,6 +4,7 @@
 //! module. Which columns stand first, and in which order, is said in [`order`].
 
 mod effects;
+mod number;
 mod order;
 mod text;
 mod written;
@@ -12,6 +13,7 @@ pub use effects::effects;
 use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Subject};
 
 use crate::table::{self, Field, Table};
+use number::number;
 use text::Text;
 use waggle_analysis::{Model, TrialModel, in_trial};
 use written::written;
@@ -187,10 +189,4 @@ fn different<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         }
     }
     all
-}
-
-/// Six decimals at most: a table of results, not of rounding noise.
-fn number(value: f64) -> String {
-    let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

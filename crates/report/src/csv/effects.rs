@@ -3,7 +3,7 @@
 
 use waggle_stats::{Estimate, Source};
 
-use super::written::written;
+use super::{number, written::written};
 use crate::table::{Column, Field, Table};
 use waggle_analysis::{EffectsModel, OutcomeEffects};
 
@@ -36,16 +36,16 @@ fn columns<'a>() -> Vec<Column<'a, OfOutcome<'a>>> {
         text("against", |row| row.against),
         text("other_factor", |row| row.other.0),
         text("other_level", |row| row.other.1),
-        number("ratio", |row| row.ratio.map(|ratio| ratio.point)),
-        number("ratio_low", move |row| interval(row).map(|(low, _)| low)),
-        number("ratio_high", move |row| interval(row).map(|(_, high)| high)),
+        measured("ratio", |row| row.ratio.map(|ratio| ratio.point)),
+        measured("ratio_low", move |row| interval(row).map(|(low, _)| low)),
+        measured("ratio_high", move |row| interval(row).map(|(_, high)| high)),
         count("trials", |row| row.ratio.map(|ratio| ratio.count)),
-        number("share", |row| row.share.map(|(share, ..)| share)),
+        measured("share", |row| row.share.map(|(share, ..)| share)),
         count("degrees", |row| row.share.map(|(_, degrees, _)| degrees)),
         Column::numbers("residual_degrees", |(outcome, _): &OfOutcome<'_>| {
             Field::plain(outcome.degrees.to_string())
         }),
-        number("p_value", |row| row.share.and_then(|(.., chance)| chance)),
+        measured("p_value", |row| row.share.and_then(|(.., chance)| chance)),
     ]
 }
 
@@ -58,12 +58,12 @@ fn text<'a>(
     })
 }
 
-fn number<'a>(
+fn measured<'a>(
     head: &str,
     pick: impl Fn(&Row<'a>) -> Option<f64> + 'a,
 ) -> Column<'a, OfOutcome<'a>> {
     Column::numbers(head, move |(_, row): &OfOutcome<'a>| {
-        Field::plain(pick(row).map(digits).unwrap_or_default())
+        Field::plain(pick(row).map(number::number).unwrap_or_default())
     })
 }
 
@@ -87,16 +87,6 @@ struct Row<'a> {
     ratio: Option<Estimate>,
     /// Share, degrees of freedom, p.
     share: Option<(f64, usize, Option<f64>)>,
-}
-
-/// Six digits that count, however small the number.
-fn digits(value: f64) -> String {
-    const PLAIN_FROM: f64 = 1e-6;
-    let shown = format!("{value:.5e}");
-    match shown.parse::<f64>() {
-        Ok(short) if short == 0.0 || short >= PLAIN_FROM => short.to_string(),
-        _ => shown,
-    }
 }
 
 fn shares<'a>(effects: &'a EffectsModel, outcome: &'a OutcomeEffects) -> Vec<Row<'a>> {

@@ -2,7 +2,7 @@
 
 use waggle_results::FailureCount;
 
-use super::number;
+use super::number::number;
 use crate::{wording::findings, words};
 use waggle_analysis::{
     CellSearch, Model, SearchStep, TrialDisturbed, TrialModel, busiest_of_trial, cpus_of_system,
