@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::numbers::{DIGITS, estimate, rounded};
+use super::numbers::{estimate, significant};
 use crate::{
     text,
     wording::{self, findings},
@@ -64,7 +64,7 @@ impl<'a> Cell<'a> {
             verdict: cell.verdict.map_or("not run", words::verdict),
             believed: cell.is_believed(),
             shown: wording::cell::verdict(cell),
-            goodput: cell.goodput.as_ref().map(|of| estimate(of, DIGITS)),
+            goodput: cell.goodput.as_ref().map(estimate),
             p50: percentile(&cell.response.p50),
             p99: percentile(&cell.response.p99),
             errors: cell.error_share.map(|share| [share]),
@@ -80,11 +80,11 @@ impl<'a> Cell<'a> {
 }
 
 fn percentile(percentile: &Percentile) -> Option<Vec<f64>> {
-    percentile.estimate.as_ref().map(|of| estimate(of, DIGITS))
+    percentile.estimate.as_ref().map(estimate)
 }
 
 /// Points of (quantile, µs).
 fn spectrum(points: &[SpectrumPoint]) -> Vec<[f64; 2]> {
-    let point = |point: &SpectrumPoint| [rounded(point.quantile, QUANTILE_DIGITS), point.us];
+    let point = |point: &SpectrumPoint| [significant(point.quantile, QUANTILE_DIGITS), point.us];
     points.iter().map(point).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::numbers::{RATIO_DIGITS, ends, rounded};
+use super::numbers::{ends, rounded};
 use crate::{wording::findings, words};
 use waggle_analysis::{Curve, CurvePoint, CurvesModel, Over};
 
@@ -104,7 +104,7 @@ fn point(point: &CurvePoint) -> Point {
         middle,
         low,
         high,
-        point.published.map(|value| rounded(value, RATIO_DIGITS)),
+        point.published.map(rounded),
         point.thin.as_ref().map(findings::thin),
     )
 }

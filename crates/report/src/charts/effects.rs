@@ -2,10 +2,7 @@
 
 use serde::Serialize;
 
-use super::{
-    Factor,
-    numbers::{RATIO_DIGITS, estimate},
-};
+use super::{Factor, numbers::estimate};
 use crate::text;
 use waggle_analysis::{EffectsModel, OutcomeEffects};
 
@@ -42,12 +39,8 @@ impl<'a> Effects<'a> {
 
 impl<'a> Outcome<'a> {
     fn new(outcome: &'a OutcomeEffects) -> Self {
-        let ratios = outcome.ratios.iter().map(|of_factor| {
-            of_factor
-                .iter()
-                .map(|ratio| estimate(ratio, RATIO_DIGITS))
-                .collect()
-        });
+        let of_factors = outcome.ratios.iter();
+        let ratios = of_factors.map(|ratios| ratios.iter().map(estimate).collect());
         let shares = outcome.parts.iter().take(outcome.ratios.len());
         Self {
             name: &outcome.name,

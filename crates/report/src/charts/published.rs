@@ -6,9 +6,6 @@ use super::numbers::rounded;
 use crate::{text, words};
 use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
 
-/// Digits of a figure.
-const FIGURE_DIGITS: i32 = 4;
-
 #[derive(Serialize)]
 pub(super) struct Published<'a> {
     by: String,
@@ -62,5 +59,5 @@ impl<'a> Published<'a> {
 fn value(value: &PublishedValue) -> [Option<f64>; 4] {
     let interval = value.estimate.and_then(|estimate| estimate.interval);
     let (low, high) = interval.unzip();
-    [value.published, value.point, low, high].map(|one| one.map(|one| rounded(one, FIGURE_DIGITS)))
+    [value.published, value.point, low, high].map(|one| one.map(rounded))
 }

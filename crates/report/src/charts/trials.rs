@@ -2,12 +2,9 @@
 
 use serde::Serialize;
 
-use super::numbers::{DIGITS, line, rounded};
+use super::numbers::{instant, line, rounded};
 use crate::words;
 use waggle_analysis::{NamedSeries, SeriesPoint, TrialDisturbed, TrialModel};
-
-/// Digits of a rate.
-const RATE_DIGITS: i32 = 1;
 
 #[derive(Serialize)]
 pub(super) struct Trial<'a> {
@@ -35,12 +32,11 @@ type Mark = (String, f64, Option<f64>);
 
 impl<'a> Trial<'a> {
     pub(super) fn new(trial: &'a TrialModel) -> Self {
-        let second = |at: f64| rounded(at, DIGITS);
         let phases = trial.phases.iter().map(|phase| {
             (
                 words::phase(phase.phase),
-                second(phase.start_s),
-                second(phase.end_s),
+                instant(phase.start_s),
+                instant(phase.end_s),
             )
         });
         let recovered = trial.recovery.and_then(|recovery| recovery.at_s());
@@ -52,7 +48,7 @@ impl<'a> Trial<'a> {
             position: trial.position,
             verdict: words::verdict(trial.verdict),
             phases: phases.collect(),
-            recovered: recovered.map(second),
+            recovered: recovered.map(instant),
             points: series.points.iter().map(point).collect(),
             cpu: cpu
                 .map(|one| (one.component.as_str(), line(&one.points)))
@@ -67,10 +63,10 @@ impl<'a> Trial<'a> {
 
 fn point(point: &SeriesPoint) -> Point {
     (
-        rounded(point.start_s, DIGITS),
-        rounded(point.end_s, DIGITS),
-        rounded(point.succeeded_per_s, RATE_DIGITS),
-        rounded(point.failed_per_s, RATE_DIGITS),
+        instant(point.start_s),
+        instant(point.end_s),
+        rounded(point.succeeded_per_s),
+        rounded(point.failed_per_s),
         point.p50_us,
         point.p99_us,
         point.in_flight,
@@ -84,7 +80,7 @@ fn named(all: &[NamedSeries]) -> Vec<Line<'_>> {
 }
 
 fn marks(disturbed: &TrialDisturbed) -> Vec<Mark> {
-    let at = |seconds: f64| rounded(disturbed.measured_from_s + seconds, DIGITS);
+    let at = |seconds: f64| instant(disturbed.measured_from_s + seconds);
     let each = disturbed.disturbances.iter();
     each.map(|of| (of.name(), at(of.killed_s), of.ready_s.map(at)))
         .collect()
