@@ -41,6 +41,9 @@ pub struct CurvesModel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     pub name: String,
+    pub metric: Metric,
+    /// The step, place, component or watch that it is a number of; `None`: of all that is sent, or of the last place.
+    pub of: Option<String>,
     pub unit: Unit,
     pub points: Vec<CurvePoint>,
 }
@@ -246,6 +249,8 @@ impl Charted<'_> {
         let is_beside = self.column.is_some() && estimates().next().is_some();
         (has_any || is_beside).then_some(Curve {
             name: self.name,
+            metric: self.named.row.metric,
+            of: self.named.of.map(str::to_owned),
             unit: self.named.row.unit,
             points,
         })

@@ -4,8 +4,8 @@ use crate::{
     document::{Block, Chart, Drawn, Fold, Folded, Section},
     tables, words,
 };
-use waggle_analysis::{Curve, Model};
-use waggle_metrics::Unit;
+use waggle_analysis::{Counted, Curve, Model};
+use waggle_metrics::Metric;
 
 /// Nothing where no factor's levels are numbers.
 pub(super) fn section(model: &Model) -> Option<Section> {
@@ -40,9 +40,12 @@ pub(super) fn section(model: &Model) -> Option<Section> {
 }
 
 fn label(curve: &Curve, model: &Model) -> String {
-    match (curve.unit, curve.name.as_str()) {
-        (_, "Goodput") => format!("Goodput, {}/s", words::counted(model.counted)),
-        (Unit::Share, "Failed requests") => "Failed requests, share of all answered".to_owned(),
-        (_, name) => name.to_owned(),
+    let name = &curve.name;
+    match (curve.metric, &curve.of) {
+        (Metric::Goodput, None) => format!("{name}, {}/s", words::counted(model.counted)),
+        // A step has no records of its own.
+        (Metric::Goodput, Some(_)) => format!("{name}, {}/s", words::counted(Counted::Requests)),
+        (Metric::ErrorShare, _) => format!("{name}, share of all answered"),
+        _ => name.clone(),
     }
 }

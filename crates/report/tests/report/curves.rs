@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::{
-    seeded::{Seeded, Wrong},
+    seeded::{Seeded, Wrong, published::column},
     seeded_model,
 };
 use waggle_analysis::{
@@ -11,7 +11,7 @@ use waggle_analysis::{
     Without,
 };
 use waggle_report::{html, markdown, wording};
-use waggle_results::FailureKind;
+use waggle_results::{FailureKind, PublishedInfo, PublishedRowInfo};
 
 /// Made once: many a test looks at it.
 static TRANSPORTS: LazyLock<Model> = LazyLock::new(|| seeded_model(&Seeded::transports()));
@@ -340,6 +340,34 @@ fn a_level_of_nothing_stands_at_zero() {
     let over = &curves(&model).over;
     assert_eq!(over.levels, ["0", "1ms", "100ms", "1s"]);
     assert_eq!(over.at.as_deref(), Some(&[0.0, 0.001, 0.1, 1.0][..]));
+}
+
+#[test]
+fn a_chart_is_labelled_by_its_metric_whatever_it_is_called() {
+    let columns = [
+        ("Goodput", "put-readings.throughput"),
+        ("Failed requests", "engine.busy_share"),
+    ];
+    let model = seeded_model(&Seeded {
+        published: Some(PublishedInfo {
+            title: "Table 1".to_owned(),
+            source: "Measured somewhere else.".to_owned(),
+            by: vec!["connections".to_owned()],
+            columns: columns.map(|(name, path)| column(name, path)).to_vec(),
+            rows: vec![PublishedRowInfo {
+                levels: vec!["10".to_owned()],
+                values: vec![Some(1.0), Some(0.5)],
+            }],
+        }),
+        ..Seeded::plain(&[("connections", &["10", "50", "100"])], 2)
+    });
+    let page = html(&model);
+    let labels = |label: &str| {
+        page.matches(&format!("-label\">{label}</figcaption>"))
+            .count()
+    };
+    assert_eq!((labels("Goodput, records/s"), labels("Goodput")), (1, 1));
+    assert_eq!(labels("Failed requests"), 1);
 }
 
 #[test]
