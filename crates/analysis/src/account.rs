@@ -16,6 +16,7 @@ pub struct Account {
     /// How many cells have an account.
     pub cells: usize,
     pub accepted: u64,
+    pub delivered: u64,
     pub missing: Spread,
     pub duplicates: Spread,
     pub rejected: Spread,
@@ -58,6 +59,7 @@ pub(crate) fn account(info: &RunInfo, cells: &[CellModel]) -> Option<Account> {
     Some(Account {
         cells: all.len(),
         accepted: sum(|ledger| ledger.accepted),
+        delivered: sum(|ledger| ledger.delivered),
         missing: spread(|ledger| ledger.missing),
         duplicates: spread(|ledger| ledger.duplicates),
         rejected: spread(|ledger| ledger.rejected),

@@ -89,18 +89,15 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
 }
 
 fn missing(model: &Model) -> Option<Figure> {
-    let ledgers = || model.cells.iter().filter_map(|cell| cell.ledger.as_ref());
-    ledgers().next()?;
-    let delivered: u64 = ledgers().map(|ledger| ledger.delivered).sum();
-    let missing: u64 = ledgers().map(|ledger| ledger.missing).sum();
+    let account = model.account.as_ref()?;
     let of = match model.find {
         Some(_) => "at those levels",
         None => "all trials",
     };
     Some(Figure {
         what: "Records missing".to_owned(),
-        value: text::count(missing),
-        small: format!("{} delivered, {of}", text::count(delivered)),
+        value: text::count(account.missing.sum),
+        small: format!("{} delivered, {of}", text::count(account.delivered)),
     })
 }
 

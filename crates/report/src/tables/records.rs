@@ -153,14 +153,10 @@ pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, String, &'static
 
 /// The account of records; `None` where none was kept.
 pub(crate) fn ledger(model: &Model) -> Option<Table> {
-    let mut cells = model.cells.iter();
-    cells.find(|cell| cell.ledger.is_some())?;
-    // Before, rejected ones that were there stood among the unexpected alone.
-    let account = model.account.as_ref();
-    let is_told_apart = account.is_some_and(|account| account.is_told_apart);
+    let account = model.account.as_ref()?;
     let mut columns = columns(model);
     columns.extend(KINDS.iter().map(|kind| {
-        let is_known = is_told_apart || kind.name != "rejected_delivered";
+        let is_known = account.is_told_apart || kind.name != "rejected_delivered";
         Column::numbers(kind.head, move |at: &AtPlace<'_>| {
             let ledger = at.ledger.filter(|_| is_known);
             ledger.map_or_else(Field::none, kind.field)

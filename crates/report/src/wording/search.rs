@@ -25,7 +25,7 @@ pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, at: &str) -
         .fails
         .map(|fails| format!(" and not at {}{why}", level(fails)))
         .unwrap_or_default();
-    let wavering = wavering(answer, held.level, &level);
+    let wavering = wavering(answer, &level);
     let said = match answer.end {
         End::Found => format!(
             "the highest {} lies between {} and {}: {holds}{fails}{wavering}; {trials}",
@@ -85,15 +85,10 @@ fn without_level(
     }
 }
 
-/// Levels above the one that holds at which some trials held and some did not.
-fn wavering(answer: &Answer, above: f64, level: &dyn Fn(f64) -> String) -> String {
-    let between = answer.levels.iter().filter(|seen| {
-        seen.level > above
-            && seen.met > 0
-            && seen.not_met > 0
-            && answer.fails.is_none_or(|fails| seen.level < fails)
-    });
-    between
+/// Levels at which some trials held and some did not.
+fn wavering(answer: &Answer, level: &dyn Fn(f64) -> String) -> String {
+    answer
+        .wavering()
         .map(|seen| {
             let spoke = seen.met + seen.not_met;
             format!("; {} held in {} of {spoke}", level(seen.level), seen.met)

@@ -91,6 +91,16 @@ impl Answer {
         self.holds.is_none() && (self.fails.is_none() || is_unknown)
     }
 
+    /// Levels above the one that holds, and below the lowest that does not, at which some trials held and some did not.
+    pub fn wavering(&self) -> impl Iterator<Item = &LevelSummary> {
+        let above = self.holds.map_or(f64::INFINITY, |held| held.level);
+        let below = self.fails.unwrap_or(f64::INFINITY);
+        let between = self.levels.iter();
+        between.filter(move |seen| {
+            above < seen.level && seen.level < below && seen.met > 0 && seen.not_met > 0
+        })
+    }
+
     pub(super) fn of(standings: &[Standing], trials: usize, end: End) -> Self {
         let Ends { holds, stops } = Ends::of(standings);
         Self {

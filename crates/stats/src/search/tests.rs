@@ -325,6 +325,51 @@ fn a_search_under_way_has_an_answer_so_far() {
     assert_eq!(search.next(), Step::Try(2_000.0));
 }
 
+#[test]
+fn levels_waver_between_the_two_ends() {
+    let level = |level: f64, met: u32, not_met: u32| LevelSummary {
+        level,
+        met,
+        not_met,
+        instrument_limited: 0,
+        silent: 0,
+    };
+    let answer = Answer {
+        holds: Some(Held {
+            level: 20.0,
+            trials: 3,
+        }),
+        fails: Some(50.0),
+        end: End::TrialsSpent,
+        stopped_at: Some(50.0),
+        stopped_by: None,
+        trials: 12,
+        levels: vec![
+            level(10.0, 1, 1),
+            level(20.0, 3, 0),
+            level(30.0, 1, 1),
+            level(40.0, 2, 0),
+            level(50.0, 1, 2),
+            level(60.0, 1, 1),
+        ],
+    };
+    let check = |answer: &Answer, expected: &[f64]| {
+        let levels: Vec<f64> = answer.wavering().map(|seen| seen.level).collect();
+        assert_eq!(levels, expected);
+    };
+    check(&answer, &[30.0]);
+    let open = Answer {
+        fails: None,
+        ..answer.clone()
+    };
+    check(&open, &[30.0, 50.0, 60.0]);
+    let nothing = Answer {
+        holds: None,
+        ..answer
+    };
+    check(&nothing, &[]);
+}
+
 fn any_settings() -> impl Strategy<Value = Settings> {
     let levels = prop_oneof![Just(Levels::Fine), Just(Levels::Whole)];
     (
