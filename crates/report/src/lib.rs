@@ -5,7 +5,6 @@
 mod charts;
 mod csv;
 mod document;
-mod facts;
 mod html;
 mod markdown;
 mod sections;

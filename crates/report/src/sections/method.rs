@@ -2,9 +2,9 @@
 
 use crate::{
     document::{Block, Section, Term},
-    facts::facts,
     table::Field,
     text::NONE,
+    wording::facts::facts,
 };
 use waggle_analysis::Model;
 

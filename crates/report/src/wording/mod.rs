@@ -7,6 +7,7 @@ pub mod cell;
 pub mod comparisons;
 pub mod conditions;
 pub mod effects;
+pub(crate) mod facts;
 pub mod findings;
 pub mod search;
 pub mod text;

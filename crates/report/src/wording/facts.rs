@@ -5,9 +5,9 @@ use waggle_results::{
     WarmUpUntil,
 };
 
-use crate::{
+use super::{
+    search::{self, level},
     text::{self, Unit},
-    wording::search::{self, level},
 };
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
 
