@@ -119,6 +119,19 @@ test('every number can be shown on every chart without an error', async () => {
   await context.close();
 });
 
+test('numbers are written by the rule of the report', async () => {
+  const { context, page, seen } = await open(browser, report);
+  const table = JSON.parse(readFileSync(new URL('../../crates/report/tests/numbers.json', import.meta.url), 'utf8'));
+  const shown = await page.evaluate((rows) => rows.map(({ unit, value, ends }) => {
+    if (['users', 'connections'].includes(unit)) return loadLevel(unit, value);
+    if (unit === 'rate_level') return loadLevel('rate', value);
+    return withInterval([value, ...(ends ?? [])], unit);
+  }), table);
+  assert.deepEqual(shown, table.map((row) => row.text));
+  assertQuiet(seen);
+  await context.close();
+});
+
 test('what was killed is marked in every chart over time, and nowhere else', async () => {
   const { context, page, seen } = await open(browser, seeded('killed'));
   const labels = () => page.$$eval('[id^=time-].plot', (plots) => plots.map((plot) => [...plot.querySelectorAll('svg text')]

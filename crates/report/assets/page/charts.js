@@ -96,11 +96,6 @@ function tools(look, name) {
   };
 }
 
-/** How a number is written, by what it is counted in. */
-const NUMBER = {
-  time: timeOf, share, rate: (value) => `${plain(value)}/s`, count: plain, bytes: bytesOf, byte_rate: (value) => `${bytesOf(value)}/s`,
-};
-
 /** Powers of ten around positive values, so that a log axis has at least two ticks. */
 function decades(values) {
   const positive = values.filter((value) => value > 0);

@@ -8,11 +8,10 @@ const EVEN_COLOUR = 5;
 function tellCompared(comparison, outcome, point) {
   const [line, level, middle, low, high, , believed] = point;
   const { over, lines, levels } = comparison;
-  const format = outcome.difference ? (value) => three(100 * value) : three;
   const estimate = [middle, ...(low === null ? [] : [low, high])];
   const rows = [
     [[lines[line], `${over.factor} ${over.levels[level]}`].filter(Boolean).join(', ')],
-    [outcome.difference ? `${levels[1]} − ${levels[0]}, points` : `${levels[1]} ÷ ${levels[0]}`, withInterval(estimate, format)],
+    [outcome.difference ? `${levels[1]} − ${levels[0]}` : `${levels[1]} ÷ ${levels[0]}`, withInterval(estimate, outcome.difference ? 'points' : 'ratio')],
   ];
   if (!believed) rows.push(['Note', 'one of the two cells may not be believed']);
   return rows;
@@ -39,8 +38,8 @@ function comparedOption(comparison, outcome, id) {
     const values = [...outcome.points.flatMap((point) => [point[2], point[3], point[4]]).filter((value) => value !== null), even];
     const log = !outcome.difference;
     const scale = log ? ratioTicks(values.filter((value) => value > 0)) : null;
-    // What has no place on a log axis is drawn to its edge.
-    const y = (value) => (log ? Math.max(value, scale.min) : value);
+    // What has no place on a log axis is drawn to its edge, and so is an interval without an upper end.
+    const y = (value) => (log ? Math.max(value ?? scale.max, scale.min) : value);
     const along = alongAxis(over, 0).at;
     const x = (point) => along[point[1]];
     const groups = comparedGroups(comparison, look).map((group) => ({ ...group, points: outcome.points.filter(group.has) })).filter((group) => group.points.length);

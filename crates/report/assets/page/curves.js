@@ -59,11 +59,10 @@ function outcomeAxis(look, values, format, log) {
 function tellCurve(chart, point) {
   const [line, level, number, middle, low, high, published, thin] = point;
   const { over, lines } = model.curves;
-  const format = NUMBER[chart.kind];
   const cell = model.cells.find((one) => one.cell === number);
   const estimate = middle === null ? null : [middle, ...(low === null ? [] : [low, high])];
-  const rows = [[[lines[line].name, `${over.factor} ${over.levels[level]}`].filter(Boolean).join(', ')], [chart.name, withInterval(estimate, format)]];
-  if (published !== null) rows.push(['published', format(published)]);
+  const rows = [[[lines[line].name, `${over.factor} ${over.levels[level]}`].filter(Boolean).join(', ')], [chart.name, withInterval(estimate, chart.kind)]];
+  if (published !== null) rows.push(['published', NUMBER[chart.kind](published)]);
   rows.push(['Verdict', cell.shown]);
   if (thin) rows.push(['Note', thin]);
   return rows;

@@ -25,7 +25,7 @@ function ratioTicks(values) {
   return { min: low, max: high, ticks: ticks.filter((tick) => tick >= low && tick <= high) };
 }
 
-const timesOf = (value) => `${Number(value.toPrecision(2))}×`;
+const timesOf = (value) => short(NUMBER.ratio(value));
 
 /** Pixels that the longest name takes, within reason. */
 function effectNames(rows) {
@@ -34,11 +34,9 @@ function effectNames(rows) {
 }
 
 function tellLevel(row) {
-  const [point, low, high] = row.ratio;
-  const shown = low === undefined ? three(point) : `${three(point)} (${three(low)} – ${three(high)})`;
   return [
     [`${row.factor.name} ${row.level}`],
-    [`ratio to ${row.factor.levels[0]}`, row.isFirst ? '1, by definition' : shown],
+    [`ratio to ${row.factor.levels[0]}`, row.isFirst ? '1, by definition' : withInterval(row.ratio, 'ratio')],
     [`${row.factor.name}'s share of the variation`, row.share],
   ];
 }

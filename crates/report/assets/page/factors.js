@@ -8,10 +8,10 @@ const LOG_FROM_RATIO = 30;
 const GRID_FILLED = 0.5;
 
 const METRICS = [
-  { id: 'goodput', name: 'Goodput', unit: `${model.counted}/s`, format: plain, time: false },
-  { id: 'p99', name: 'Response time p99', unit: '', format: timeOf, time: true },
-  { id: 'errors', name: 'Errors', unit: 'share of requests', format: share, time: false },
-  { id: 'delay', name: 'Delivery delay p99', unit: '', format: timeOf, time: true },
+  { id: 'goodput', name: 'Goodput', unit: `${model.counted}/s`, kind: 'plain', time: false },
+  { id: 'p99', name: 'Response time p99', unit: '', kind: 'time', time: true },
+  { id: 'errors', name: 'Errors', unit: 'share of requests', kind: 'share', time: false },
+  { id: 'delay', name: 'Delivery delay p99', unit: '', kind: 'time', time: true },
 ].filter((metric) => model.cells.some((cell) => cell[metric.id]));
 
 /** What is looked at now: the metric, the factors across and along, and the level of every other. */
@@ -43,8 +43,8 @@ function valueOf(cell) {
 }
 
 function tellCell(cell) {
-  const rows = [[cell.label], [view.metric.name, withInterval(cell[view.metric.id], view.metric.format)]];
-  if (view.metric.id !== 'goodput') rows.push(['Goodput', withInterval(cell.goodput, plain) + '/s']);
+  const rows = [[cell.label], [view.metric.name, withInterval(cell[view.metric.id], view.metric.kind)]];
+  if (view.metric.id !== 'goodput') rows.push(['Goodput', withInterval(cell.goodput, 'rate')]);
   rows.push(['Verdict', cell.shown]);
   if (cell.thin && cell.thin[view.metric.id]) rows.push(['Note', cell.thin[view.metric.id]]);
   return rows;
@@ -98,7 +98,7 @@ function square(cell, position, [x, y], [width, height]) {
   if (width >= 30) {
     const marked = !cell.believed && height >= 40;
     const value = valueOf(cell);
-    children.push(text(value === null ? '–' : view.metric.format(value), marked ? -8 : 0, width < 56 ? 11 : 13, 600));
+    children.push(text(value === null ? '–' : NUMBER[view.metric.kind](value), marked ? -8 : 0, width < 56 ? 11 : 13, 600));
     if (marked) children.push(text(cell.verdict, 10, 10.5, 400));
   }
   return { type: 'group', children };
@@ -141,7 +141,7 @@ function valueAxis(look, cells, vertical) {
   return axis(look, {
     type: log ? 'log' : 'value', ...(log ? decades(values) : { min: 0 }), name,
     ...(vertical ? { nameLocation: 'end', nameTextStyle: { align: 'left', color: look.soft, fontSize: 12 } } : { nameLocation: 'middle', nameGap: 28 }),
-    axisLabel: { formatter: (value) => short(view.metric.format(value)) },
+    axisLabel: { formatter: (value) => short(NUMBER[view.metric.kind](value)) },
   });
 }
 

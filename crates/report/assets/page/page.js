@@ -1,5 +1,5 @@
 'use strict';
-/* The page's own small things: its data, elements, numbers as people read them, light and dark. */
+/* The page's own small things: its data, elements, light and dark. */
 
 document.documentElement.classList.add('js');
 
@@ -11,54 +11,6 @@ function make(tag, properties, ...children) {
   const element = Object.assign(document.createElement(tag), properties || {});
   element.append(...children);
   return element;
-}
-
-/** Three significant digits, as in the tables. */
-function three(value) {
-  const size = Math.abs(value);
-  if (size === 0) return '0';
-  if (size >= 99.95) return value.toFixed(0);
-  if (size >= 9.995) return value.toFixed(1);
-  if (size >= 0.9995) return value.toFixed(2);
-  return size >= 0.0995 ? value.toFixed(3) : value.toFixed(4);
-}
-
-function plain(value) {
-  const size = Math.abs(value);
-  if (size >= 999.5e6) return three(value / 1e9) + 'G';
-  if (size >= 999.5e3) return three(value / 1e6) + 'M';
-  if (size >= 999.5) return three(value / 1e3) + 'k';
-  return three(value);
-}
-
-function timeOf(us) {
-  const size = Math.abs(us);
-  if (size >= 600e6) return three(us / 60e6) + ' min';
-  if (size >= 999.5e3) return three(us / 1e6) + ' s';
-  if (size >= 999.5) return three(us / 1e3) + ' ms';
-  return three(us) + ' µs';
-}
-
-function bytesOf(value) {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let [scaled, unit] = [value, 0];
-  while (Math.abs(scaled) >= 999.5 && unit + 1 < units.length) [scaled, unit] = [scaled / 1024, unit + 1];
-  return `${three(scaled)} ${units[unit]}`;
-}
-
-function share(value) {
-  const percent = value * 100;
-  return percent > 0 && percent < 0.001 ? '< 0.001 %' : three(percent) + ' %';
-}
-
-/** Shorter for an axis: `10 ms`, not `10.0 ms`. */
-const short = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '');
-
-/** A point with its interval: `12.3k (11.9k – 12.8k)`. */
-function withInterval(estimate, format) {
-  if (!estimate) return 'no number';
-  const [point, low, high] = estimate;
-  return low === undefined ? format(point) : `${format(point)} (${format(low)} – ${format(high)})`;
 }
 
 let printing = false;

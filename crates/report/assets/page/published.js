@@ -27,8 +27,7 @@ function besideOption(look) {
       const row = point.data && point.data.row;
       if (!row) return null;
       const [published, own, low, high] = of(row);
-      const interval = low === null ? '' : ` (${format(low)} – ${format(high)})`;
-      return [[row.label], [`${name}, published`, published === null ? '–' : format(published)], ['here', own === null ? '–' : format(own) + interval]];
+      return [[row.label], [`${name}, published`, published === null ? '–' : format(published)], ['here', own === null ? '–' : withInterval(low === null ? [own] : [own, low, high], kind)]];
     }),
     xAxis: axis(look, { type: wide ? 'log' : 'value', ...(wide ? decades(values) : { min: 0 }), axisLabel: { formatter: (value) => short(format(value)) } }),
     yAxis: axis(look, {

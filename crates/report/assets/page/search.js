@@ -7,10 +7,7 @@ const searchView = { condition: 0 };
 const SYMBOLS = { met: 'circle', 'not met': 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z' };
 
 /** The level with its unit, as in the tables. */
-const searchLevel = (level) => {
-  const number = Number.isInteger(level) ? level.toLocaleString('en') : three(level);
-  return model.search.what === 'rate' ? `${number}/s` : `${number} ${model.search.what}`;
-};
+const searchLevel = (level) => loadLevel(model.search.what, level);
 
 /** The band between the highest level that holds and the lowest that does not. */
 function answerBand(search, colour) {

@@ -63,7 +63,7 @@ function rateOption(look) {
   return timeOption(look, [
     { name: 'goodput', data: points.map((point) => [middle(point), point[2]]) },
     { name: 'failures', data: points.map((point) => [middle(point), point[3]]), lineStyle: { width: 1.8, type: 'dashed' } },
-  ], (value) => `${plain(value)}/s`, 'rate');
+  ], NUMBER.rate, 'rate');
 }
 
 function latencyOption(look) {
@@ -79,7 +79,7 @@ function cpuOption(look) {
   return timeOption(look, timeView.trial.cpu.map(([component, points]) => ({
     name: component, data: points.filter((point) => point[0] >= 0),
     lineStyle: { width: 1.8, type: component === 'waggle' ? 'dashed' : 'solid' },
-  })), (value) => three(value), 'cpu');
+  })), plain, 'cpu');
 }
 
 function backlogOption(look) {
@@ -96,7 +96,7 @@ function watched(name) {
 }
 
 function watchOption(name) {
-  return (look) => timeOption(look, [{ name, data: watched(name) }], (value) => three(value), name);
+  return (look) => timeOption(look, [{ name, data: watched(name) }], plain, name);
 }
 
 function drawTime() {

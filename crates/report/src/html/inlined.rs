@@ -5,8 +5,9 @@ use serde::Serialize;
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
 /// The charts' library first; start.js last.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 14] = [
     include_str!("../../assets/vendor/echarts/echarts.min.js"),
+    include_str!("../../assets/page/numbers.js"),
     include_str!("../../assets/page/page.js"),
     include_str!("../../assets/page/charts.js"),
     include_str!("../../assets/page/factors.js"),

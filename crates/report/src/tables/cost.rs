@@ -86,11 +86,11 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
 }
 
 fn watched(watch: &WatchModel) -> Field {
-    let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), text::three_or_whole);
+    let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), text::amount);
     Field::plain(shown(watch.mean.map(|mean| mean.point))).with_aside(format!(
         "most {}, at the end {}",
         shown(watch.max),
-        text::three_or_whole(watch.end)
+        text::amount(watch.end)
     ))
 }
 

@@ -50,9 +50,9 @@ fn own(point: &CurvePoint, chart: &Curve) -> Field {
     let Some(estimate) = &point.estimate else {
         return Field::none();
     };
-    let shown = |value: f64| text::in_unit(value, chart.unit);
-    let ends = |(low, high): (f64, f64)| format!("{} – {}", shown(low), shown(high));
-    let field = Field::plain(shown(estimate.point)).with_aside(estimate.interval.map(ends));
+    let ends = |ends: (f64, f64)| text::ends_in_unit(ends, chart.unit);
+    let field = Field::plain(text::in_unit(estimate.point, chart.unit))
+        .with_aside(estimate.interval.map(ends));
     match &point.thin {
         Some(reason) => field.thin(reason),
         None => field,

@@ -54,13 +54,7 @@ fn shown(value: Option<f64>, unit: Unit) -> Field {
 
 /// The study's own number, with its interval where it has one.
 fn own(value: &PublishedValue, unit: Unit) -> Field {
-    let ends = |(low, high): (f64, f64)| {
-        format!(
-            "{} – {}",
-            text::in_unit(low, unit),
-            text::in_unit(high, unit)
-        )
-    };
+    let ends = |ends: (f64, f64)| text::ends_in_unit(ends, unit);
     let interval = value.estimate.and_then(|estimate| estimate.interval);
     shown(value.point, unit).with_aside(interval.map(ends))
 }

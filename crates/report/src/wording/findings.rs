@@ -7,7 +7,7 @@ use waggle_stats::{
     Stretch, SystemFinding, ThinTail,
 };
 
-use super::text::{self, count, plain, set_number, set_share, three, time_s, time_us};
+use super::text::{self, amount, count, plain, set_share, signed, three, time_s, time_us};
 
 /// Below this share of a CPU a wait for it shows in no percentage.
 const WAIT_SHOWN: f64 = 0.01;
@@ -263,9 +263,9 @@ fn instrument(finding: &InstrumentFinding) -> String {
             due,
         } => format!(
             "{}/s for {} were asked for, which is {}, but {} requests fell due",
-            set_number(*per_s),
+            amount(*per_s),
             time_s(*seconds),
-            set_number(offered.round()),
+            amount(offered.round()),
             count(*due)
         ),
         InstrumentFinding::Calibrated {
@@ -473,9 +473,4 @@ fn level(what: Series, value: f64) -> String {
         Series::P50 | Series::P99 => time_us(value),
         Series::Cpu => format!("{} cores", three(value)),
     }
-}
-
-fn signed(value: i128) -> String {
-    let sign = if value < 0 { "−" } else { "" };
-    format!("{sign}{}", count(value.unsigned_abs()))
 }

@@ -115,7 +115,7 @@ fn at_place(at: &str, said: &str) -> String {
 /// A level of what is searched for, with its unit: `3,250/s`, `40 users`.
 #[must_use]
 pub fn level(kind: LevelKind, level: f64) -> String {
-    let number = text::set_number(level);
+    let number = text::amount(level);
     match kind {
         LevelKind::Rate => format!("{number}/s"),
         LevelKind::Users if number == "1" => "1 user".to_owned(),

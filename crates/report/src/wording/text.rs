@@ -1,6 +1,9 @@
 //! Numbers as people read them, by one rule: what was measured has three significant digits, in the unit that fits; a share just below
 //! the whole has more, so that it is not taken for it. Counts are whole, in groups of three. What was set is shown as it was set. How
 //! uncertain a number is takes two digits.
+//!
+//! The page's charts write numbers while they are looked at, by the same rule in `assets/page/numbers.js`; `tests/numbers.json` holds
+//! both to it.
 
 use waggle_stats::Estimate;
 
@@ -9,7 +12,7 @@ use waggle_stats::Estimate;
 pub fn in_unit(value: f64, unit: waggle_metrics::Unit) -> String {
     use waggle_metrics::Unit;
     match unit {
-        Unit::Count => three_or_whole(value),
+        Unit::Count => amount(value),
         Unit::Share | Unit::Cpus => share(value),
         Unit::Rate => format!("{}/s", plain(value)),
         Unit::Time => time_us(value),
@@ -18,8 +21,17 @@ pub fn in_unit(value: f64, unit: waggle_metrics::Unit) -> String {
     }
 }
 
+/// The ends of an interval of a metric: `1.10 – 1.30 ms`.
+#[must_use]
+pub fn ends_in_unit((low, high): (f64, f64), unit: waggle_metrics::Unit) -> String {
+    ends(low, high, |value| in_unit(value, unit))
+}
+
 /// What a missing number looks like in every writer.
 pub const NONE: &str = "–";
+
+/// Before what is below zero, in every text; not the hyphen, at which lines break.
+const MINUS: &str = "−";
 
 /// Wider than this an interval is shown by its ends, since "± 80 %" hides that it is lopsided.
 const PLUS_MINUS_AT_MOST: f64 = 0.5;
@@ -36,17 +48,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// That of a metric.
-    #[must_use]
-    pub fn of(unit: waggle_metrics::Unit) -> Self {
-        use waggle_metrics::Unit;
-        match unit {
-            Unit::Time => Self::Time,
-            Unit::Bytes => Self::Bytes,
-            Unit::Rate | Unit::Share | Unit::Count | Unit::Cpus | Unit::ByteRate => Self::Plain,
-        }
-    }
-
     /// One value with its unit.
     #[must_use]
     pub fn show(self, value: f64) -> String {
@@ -58,6 +59,9 @@ impl Unit {
     }
 }
 
+/// From here on three digits lie before the point.
+const WHOLE_FROM: f64 = 99.95;
+
 /// Three significant digits, without trailing zeros behind the point being cut: `12.3`, `1.24`, `812`, `0`.
 pub fn three(value: f64) -> String {
     let size = value.abs();
@@ -68,22 +72,20 @@ pub fn three(value: f64) -> String {
         return "0".to_owned();
     }
     let decimals = match size {
-        s if s >= 99.95 => 0,
+        s if s >= WHOLE_FROM => 0,
         s if s >= 9.995 => 1,
         s if s >= 0.9995 => 2,
-        s if s >= 0.0995 => 3,
-        _ => 4,
+        s if s >= 0.099_95 => 3,
+        s if s >= 0.009_995 => 4,
+        s if s >= 0.000_999_5 => 5,
+        _ => return with_sign(value, &format!("{size:.2e}")),
     };
-    format!("{value:.decimals$}")
+    with_sign(value, &format!("{size:.decimals$}"))
 }
 
-/// A count that may be an estimate: whole where it is whole.
-pub fn three_or_whole(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        format!("{value:.0}")
-    } else {
-        three(value)
-    }
+fn with_sign(value: f64, size: &str) -> String {
+    let sign = if value < 0.0 { MINUS } else { "" };
+    format!("{sign}{size}")
 }
 
 /// `812`, `12.3k`, `4.56M`.
@@ -148,17 +150,23 @@ pub fn count(value: impl Into<u128>) -> String {
     grouped
 }
 
-/// A number as a person set it: `3,250`, `12.5`.
+/// The same below zero.
+pub(super) fn signed(value: i128) -> String {
+    let sign = if value < 0 { MINUS } else { "" };
+    format!("{sign}{}", count(value.unsigned_abs()))
+}
+
+/// A count that may be an estimate, or a number as a person set it: `3,250`, `12.5`.
 #[must_use]
-pub fn set_number(value: f64) -> String {
-    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+pub fn amount(value: f64) -> String {
+    let is_whole = value.fract() == 0.0 || value.abs() >= WHOLE_FROM;
+    if is_whole && value.abs() < 1e15 {
         #[expect(
             clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole, not negative and below 10^15"
+            reason = "rounded, and between -10^15 and 10^15"
         )]
-        let whole = value as u64;
-        count(whole)
+        let whole = value.round_ties_even() as i128;
+        signed(whole)
     } else {
         three(value)
     }
@@ -176,11 +184,13 @@ pub fn time_s(seconds: f64) -> String {
     time_us(seconds * 1e6)
 }
 
-/// A share of 1 as `12.3 %`, and finer just below the whole: `98.96 %`; anything above nothing is never shown as nothing.
+/// A share of 1 as `12.3 %`, and finer just below the whole: `98.96 %`; anything above nothing is never shown as nothing, anything below
+/// the whole never as the whole.
 #[must_use]
 pub fn share(value: f64) -> String {
     match value * 100.0 {
         percent if percent > 0.0 && percent < 0.001 => "< 0.001 %".to_owned(),
+        percent if (99.995..100.0).contains(&percent) => "> 99.99 %".to_owned(),
         percent if (98.5..100.0).contains(&percent) => format!("{percent:.2} %"),
         percent => format!("{} %", three(percent)),
     }
@@ -251,15 +261,16 @@ pub fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
     if spread.is_finite() && spread <= PLUS_MINUS_AT_MOST {
         format!("{point} ± {} %", two(spread * 100.0))
     } else {
-        format!("{point} ({})", ends(low, high, unit))
+        format!("{point} ({})", ends(low, high, |value| unit.show(value)))
     }
 }
 
 /// The interval's ends: `11.9k – 12.8k`; [`NONE`] where there is no interval.
 pub fn interval(estimate: &Estimate, unit: Unit) -> String {
-    estimate
-        .interval
-        .map_or_else(|| NONE.to_owned(), |(low, high)| ends(low, high, unit))
+    estimate.interval.map_or_else(
+        || NONE.to_owned(),
+        |(low, high)| ends(low, high, |value| unit.show(value)),
+    )
 }
 
 /// `12.3k (11.9k – 12.8k)`, or the point alone.
@@ -268,7 +279,11 @@ pub fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
         return NONE.to_owned();
     };
     match estimate.interval {
-        Some((low, high)) => format!("{} ({})", unit.show(estimate.point), ends(low, high, unit)),
+        Some(_) => format!(
+            "{} ({})",
+            unit.show(estimate.point),
+            interval(estimate, unit)
+        ),
         None => unit.show(estimate.point),
     }
 }
@@ -276,11 +291,11 @@ pub fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
 /// Where the ends lie further apart than this, they say only that the trials are too few; the tables in CSV have them all the same.
 const ENDS_APART_AT_MOST: f64 = 1_000.0;
 
-fn ends(low: f64, high: f64, unit: Unit) -> String {
+fn ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
     if low > 0.0 && high / low > ENDS_APART_AT_MOST {
         return "more than 1000-fold".to_owned();
     }
-    let (low, high) = (unit.show(low), unit.show(high));
+    let (low, high) = (show(low), show(high));
     // A unit stands once where both ends have the same.
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, one)), Some((_, other))) if one == other => format!("{number} – {high}"),
@@ -318,59 +333,20 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_three_digits_and_a_unit() {
-        check(&plain(12_345.0), "12.3k");
-        check(&plain(999.7), "1.00k");
-        check(&plain(0.0), "0");
-        check(&time_us(812.0), "812 µs");
-        check(&time_us(1_240.0), "1.24 ms");
-        check(&time_us(999_700.0), "1.00 s");
-        check(&time_us(900e6), "15.0 min");
-        check(&bytes(512.0), "512 B");
-        check(&bytes(12.9 * 1024.0 * 1024.0), "12.9 MiB");
+    fn what_was_set_is_shown_as_it_was_set() {
         check(&set_time_s(2.0), "2 s");
         check(&set_time_s(0.25), "250 ms");
-        check(&count(1_234_567_u32), "1,234,567");
-        check(&count(12_u32), "12");
-        check(&share(0.000_001), "< 0.001 %");
-        check(&share(0.25), "25.0 %");
-        check(&share(0.9896), "98.96 %");
-        check(&share(1.0), "100 %");
-        check(&share(12.0), "1200 %");
         check(&set_share(0.95), "95 %");
         check(&set_share(0.9999), "99.99 %");
-        check(&set_number(10_250.0), "10,250");
-        check(&set_number(12.5), "12.5");
+        check(&amount(10_250.0), "10,250");
         check(&count(u64::MAX), "18,446,744,073,709,551,615");
         check(&three(f64::NAN), NONE);
     }
 
     #[test]
-    fn ratios_are_factors() {
-        check(&times(0.124), "0.12×");
-        check(&times(2.5), "2.50×");
-        check(&times(38.44), "38.4×");
-        check(&times(1_234.0), "1234×");
-        check(&times(0.001_24), "0.0012×");
-        check(&times(0.000_012), "1.2e-5×");
-        check(&ratio_ends((0.096, 14.0)), "0.096 – 14.0");
+    fn a_ratio_to_nothing_has_an_end_all_the_same() {
         check(&ratio_ends((0.0, 0.5)), "0 – 0.50");
         check(&ratio_ends((1.25, f64::INFINITY)), "1.25 or more");
-    }
-
-    #[test]
-    fn differences_of_shares_are_points() {
-        let difference = Estimate {
-            point: -0.28,
-            interval: Some((-0.305, -0.25)),
-            count: 6,
-        };
-        check(&points(&difference), "-28.0 points (-30.5 – -25.0)");
-        let alone = Estimate {
-            interval: None,
-            ..difference
-        };
-        check(&points(&alone), "-28.0 points");
     }
 
     #[test]

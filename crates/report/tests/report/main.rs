@@ -5,6 +5,7 @@ mod checks;
 mod curves;
 mod effects;
 mod golden;
+mod numbers;
 mod seeded;
 mod verdicts;
 
