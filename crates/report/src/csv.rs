@@ -12,16 +12,28 @@ mod written;
 pub use effects::effects;
 use waggle_metrics::{CATALOGUE, NamedMetric, OverTrials, Subject};
 
-use crate::table::{self, Field, Table};
+use crate::{
+    document::Document,
+    table::{self, Field, Table},
+};
 use number::number;
 use text::Text;
 use waggle_analysis::{Model, TrialModel, in_trial};
 use written::written;
 
+/// The name of the table in the document.
+const EVERY: &str = "every";
+
 /// The table of trials, by cell and repetition.
 #[must_use]
 pub fn csv(model: &Model) -> String {
     written(&table(model))
+}
+
+/// The same of a document that was made before.
+pub(crate) fn of_document(document: &Document) -> String {
+    let table = document.table(EVERY);
+    written(table.expect("every report has the table of all numbers"))
 }
 
 /// The same as a value, also for the page, where every number must stand without scripts.
@@ -32,7 +44,7 @@ pub(crate) fn table(model: &Model) -> Table {
         })
     });
     Table::new(
-        "every",
+        EVERY,
         "Every number of every trial, as in tables.csv",
         columns.collect(),
         &model.trials,

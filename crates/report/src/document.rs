@@ -129,6 +129,22 @@ pub(crate) struct Failure {
     pub(crate) log: Vec<String>,
 }
 
+impl Document {
+    /// The table of this name, wherever it stands.
+    pub(crate) fn table(&self, id: &str) -> Option<&Table> {
+        let mut sections = self.sections.iter();
+        sections.find_map(|section| table_of(&section.blocks, id))
+    }
+}
+
+fn table_of<'a>(blocks: &'a [Block], id: &str) -> Option<&'a Table> {
+    blocks.iter().find_map(|block| match block {
+        Block::Table(table) => (table.id == Some(id)).then_some(table),
+        Block::Folded(Folded { blocks, .. }) | Block::PageOnly(blocks) => table_of(blocks, id),
+        _ => None,
+    })
+}
+
 impl Section {
     /// A section that the page's bar has.
     pub(crate) fn new(id: &'static str, name: &'static str, title: impl Into<String>) -> Self {

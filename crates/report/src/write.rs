@@ -63,7 +63,7 @@ pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
 
 fn put_others(written: &Written, document: &Document) -> Result<(), ReportError> {
     put(&written.markdown, &markdown::text(document))?;
-    put(&written.csv, &csv(&written.model))?;
+    put(&written.csv, &csv::of_document(document))?;
     if let (Some(path), Some(effects)) = (&written.effects, &written.model.effects) {
         put(path, &effects_csv(effects))?;
     }

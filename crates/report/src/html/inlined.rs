@@ -1,7 +1,10 @@
 //! What stands in the page as it is: style, scripts, and the charts' numbers. The one place where nothing is escaped as text.
 
+use std::io;
+
 use maud::{Markup, PreEscaped};
 use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
 
 const STYLE: &str = include_str!("../../assets/page/style.css");
 /// The charts' library first; start.js last.
@@ -33,20 +36,37 @@ pub(super) fn scripts() -> [PreEscaped<&'static str>; SCRIPTS.len()] {
 /// What could end the script element or open a comment is written as an escape, which JSON reads back as the same text. Such characters
 /// stand inside strings only.
 pub(super) fn json(value: &impl Serialize) -> Markup {
-    let plain = serde_json::to_string(value)
+    let mut out = Vec::new();
+    value
+        .serialize(&mut Serializer::with_formatter(&mut out, InScript))
         .expect("the charts' keys are names, so that all of it can be written");
-    let mut out = String::with_capacity(plain.len());
-    for c in plain.chars() {
-        match c {
-            '<' => out.push_str("\\u003c"),
-            '>' => out.push_str("\\u003e"),
-            '&' => out.push_str("\\u0026"),
-            '\u{2028}' => out.push_str("\\u2028"),
-            '\u{2029}' => out.push_str("\\u2029"),
-            _ => out.push(c),
+    PreEscaped(String::from_utf8(out).expect("JSON is text"))
+}
+
+/// JSON within a script element.
+struct InScript;
+
+impl Formatter for InScript {
+    fn write_string_fragment<W: io::Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(place) = rest.find(is_unsafe) {
+            let (before, from) = rest.split_at(place);
+            writer.write_all(before.as_bytes())?;
+            let mut letters = from.chars();
+            let letter = letters.next().map_or(0, u32::from);
+            write!(writer, "\\u{letter:04x}")?;
+            rest = letters.as_str();
         }
+        writer.write_all(rest.as_bytes())
     }
-    PreEscaped(out)
+}
+
+fn is_unsafe(letter: char) -> bool {
+    matches!(letter, '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::{
     tables, text, words,
 };
 use waggle_analysis::{Model, TrialModel};
+use waggle_results::parallel_map;
 
 pub(super) fn section(model: &Model) -> Section {
     let mut blocks = vec![
@@ -28,11 +29,12 @@ pub(super) fn section(model: &Model) -> Section {
         let label = format!("{}: {}", watch.name, watch.summary);
         Block::wide(format!("time-watch-{place}"), label)
     }));
-    let trials = model.trials.iter();
+    // A thousand trials are a thousand tables.
+    let trials = parallel_map(&model.trials, |trial| over_time(model, trial));
     blocks.push(Block::PageOnly(vec![Block::Folded(Folded {
         what: Fold::Series,
         summary: "The same as tables, trial by trial".to_owned(),
-        blocks: trials.filter_map(|trial| over_time(model, trial)).collect(),
+        blocks: trials.into_iter().flatten().collect(),
     })]));
     Section {
         lead: "Seconds count from the start of the load. Warm-up is left out of every number; it is shown so that one can see why.",

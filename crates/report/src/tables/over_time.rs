@@ -49,7 +49,7 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
         .last()
         .map_or(f64::NEG_INFINITY, |point| point.end_s);
     let mut rows: Vec<Vec<Field>> = Vec::new();
-    let mut from = f64::NEG_INFINITY;
+    let mut samples = Samples::of(trial);
     for point in &series.points {
         let time = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), |us| Unit::Time.show(us));
         let figures = [
@@ -60,16 +60,14 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
             time(point.p99_us),
             text::plain(point.in_flight),
         ];
-        let row = figures.into_iter().chain(samples(trial, from, point.end_s));
+        let row = figures.into_iter().chain(samples.until(point.end_s));
         rows.push(row.map(Field::plain).collect());
-        from = point.end_s;
     }
     for at in later(trial, load_end) {
         let figures = [format!("{at:.2}")].into_iter();
         let none = std::iter::repeat_n(NONE.to_owned(), 5);
-        let row = figures.chain(none).chain(samples(trial, from, at));
+        let row = figures.chain(none).chain(samples.until(at));
         rows.push(row.map(Field::plain).collect());
-        from = at;
     }
     rows
 }
@@ -92,16 +90,32 @@ fn later(trial: &TrialModel, load_end: f64) -> Vec<f64> {
     later
 }
 
-/// The last sample of each component, of the backlogs and of the watches, in `(from, to]`.
-fn samples(trial: &TrialModel, from: f64, to: f64) -> impl Iterator<Item = String> {
-    let series = &trial.series;
-    let last = move |points: &[(f64, f64)]| {
-        let found = points.iter().rev().find(|(at, _)| *at > from && *at <= to);
-        found.map_or_else(|| NONE.to_owned(), |(_, value)| text::plain(*value))
-    };
-    let cpu = series.cpu.iter().map(move |one| last(&one.points));
-    let backlog = (!series.backlog.is_empty()).then(|| last(&series.backlog));
-    let named = series.on_the_way.iter().chain(&series.watches);
-    cpu.chain(backlog)
-        .chain(named.map(move |one| last(&one.points)))
+/// What was sampled: of each component, of the backlogs and of the watches, from one look on.
+struct Samples<'a> {
+    /// In ascending order, those that were passed left out.
+    ahead: Vec<&'a [(f64, f64)]>,
+}
+
+impl<'a> Samples<'a> {
+    fn of(trial: &'a TrialModel) -> Self {
+        let series = &trial.series;
+        let cpu = series.cpu.iter().map(|one| &one.points[..]);
+        let backlog = (!series.backlog.is_empty()).then_some(&series.backlog[..]);
+        let named = series.on_the_way.iter().chain(&series.watches);
+        let named = named.map(|one| &one.points[..]);
+        Self {
+            ahead: cpu.chain(backlog).chain(named).collect(),
+        }
+    }
+
+    /// The last sample of each up to an instant and after the instant before; passes them.
+    fn until(&mut self, to: f64) -> impl Iterator<Item = String> {
+        self.ahead.iter_mut().map(move |ahead| {
+            let passed = ahead.iter().take_while(|(at, _)| *at <= to).count();
+            let (of_this_look, later) = ahead.split_at(passed);
+            *ahead = later;
+            let last = of_this_look.last();
+            last.map_or_else(|| NONE.to_owned(), |(_, value)| text::plain(*value))
+        })
+    }
 }
