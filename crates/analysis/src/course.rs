@@ -10,14 +10,13 @@ use crate::distribution::as_f64;
 
 /// Bins of a second, as the method asks, if so many of them fit into the measured phase; else one an interval.
 const SECOND_BINS_FROM: f64 = 8.0;
-/// An interval that is shorter than this share of the others is the end of a load, which says nothing about its level.
+/// An interval that is shorter than this share of what was asked for is the end of a load, which says nothing about its level.
 const WHOLE_FROM: f64 = 0.999;
 
 /// What the intervals of a load said so far.
 #[derive(Debug)]
 pub struct Course {
     connections_asked: u64,
-    /// The longest so far: only the last one of a load is shorter.
     interval_s: f64,
     opening: Opening,
     /// At the end of each measured interval.
@@ -48,12 +47,13 @@ enum Opening {
 }
 
 impl Course {
-    /// Before the first interval of a load over so many connections.
+    /// Before the first interval of a load over so many connections, with intervals of so many seconds; one that was taken late
+    /// may be longer.
     #[must_use]
-    pub fn new(connections_asked: u64, length: Length) -> Self {
+    pub fn new(connections_asked: u64, interval_s: f64, length: Length) -> Self {
         Self {
             connections_asked,
-            interval_s: 0.0,
+            interval_s,
             opening: Opening::Since(None),
             connections_open: Vec::new(),
             answers: Totals::default(),
@@ -83,7 +83,6 @@ impl Course {
             counts.succeeded + counts.failed,
         );
         self.measured_s += counts.seconds;
-        self.interval_s = self.interval_s.max(counts.seconds);
         if self.is_opening(row.connections_open) {
             // A start and no level.
             self.bins_from_s += counts.seconds;
@@ -305,7 +304,7 @@ mod tests {
 
     /// Intervals of 250 ms, at the end of each of which so many connections are open; one success each, of 100 µs.
     fn course(asked: u64, length: Length, warm_up: &[u64], measured: &[u64]) -> Course {
-        let mut course = Course::new(asked, length);
+        let mut course = Course::new(asked, 0.25, length);
         for (index, open) in (0..).zip(warm_up.iter().chain(measured)) {
             let row = interval(index, *open, 0.25);
             match usize::try_from(index).unwrap() < warm_up.len() {

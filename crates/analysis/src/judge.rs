@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results::{
     self as results, CountsRow, DisturbanceInfo, EngineInfo, LedgerInfo, MachineInfo, PhaseName,
-    RunInfo, Trial, TrialEnd, TrialHistograms,
+    RunInfo, ThresholdInfo, Trial, TrialEnd, TrialHistograms,
 };
 use waggle_stats::{
     Counts, Engine, Findings, Killed, Ledger, LoadCourse, LoadModel, Machine, TrialFacts,
@@ -69,13 +69,7 @@ pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> F
         offered_per_s: trial.info.engine.offered_per_s,
         response_time: &times.response_time,
         service_time: &times.service_time,
-        time_bound_us: info.find.as_ref().and_then(|find| {
-            time_bound_us(find.conditions.iter().map(|condition| Bound {
-                number: &condition.number,
-                is_upper: condition.op.is_upper_bound(),
-                value: condition.value,
-            }))
-        }),
+        time_bound_us: (info.find.as_ref()).and_then(|find| time_bound_us(&find.conditions)),
         has_stages: !trial.info.stages.is_empty(),
     };
     waggle_stats::check(&TrialFacts {
@@ -135,7 +129,11 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
 fn course(trial: &Trial) -> Course {
     let measure = trial.info.phase(PhaseName::Measure);
     let length = measure.map_or(0.0, |phase| phase.end_s - phase.start_s);
-    let mut course = Course::new(trial.info.engine.connections_asked, Length::Seconds(length));
+    let mut course = Course::new(
+        trial.info.engine.connections_asked,
+        interval_s(trial),
+        Length::Seconds(length),
+    );
     let Some(measure) = measure else {
         return course;
     };
@@ -150,6 +148,17 @@ fn course(trial: &Trial) -> Course {
     }
     course.note_cpu(|from_s, to_s| system_cores(trial, from_s, to_s));
     course
+}
+
+/// How long the intervals of a trial are: most of them, for one that was taken late is longer.
+fn interval_s(trial: &Trial) -> f64 {
+    let mut seconds: Vec<f64> = trial
+        .intervals
+        .iter()
+        .map(|row| row.counts.seconds)
+        .collect();
+    seconds.sort_unstable_by(f64::total_cmp);
+    seconds.get(seconds.len() / 2).copied().unwrap_or_default()
 }
 
 /// Records accepted and records visible, at the looks of the measured phase.
@@ -185,20 +194,14 @@ fn ledger(ledger: &LedgerInfo) -> Ledger {
     }
 }
 
-/// A condition of a search: the path of its number, and what it is held against.
-#[derive(Debug, Clone, Copy)]
-pub struct Bound<'a> {
-    pub number: &'a [String],
-    pub is_upper: bool,
-    pub value: f64,
-}
-
 /// The strictest upper bound on response and service times among the conditions of a search, in microseconds.
-pub fn time_bound_us<'a>(conditions: impl Iterator<Item = Bound<'a>>) -> Option<f64> {
+fn time_bound_us(conditions: &[ThresholdInfo]) -> Option<f64> {
     conditions
+        .iter()
         .filter(|condition| {
-            let metric = path::metric(condition.number);
-            condition.is_upper && matches!(metric, Some(Metric::ResponseTime | Metric::ServiceTime))
+            let metric = path::metric(&condition.number);
+            condition.op.is_upper_bound()
+                && matches!(metric, Some(Metric::ResponseTime | Metric::ServiceTime))
         })
         .map(|condition| condition.value)
         .min_by(f64::total_cmp)

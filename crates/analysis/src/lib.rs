@@ -72,7 +72,7 @@ pub use recovered::CellRecovery;
 pub use recovery::TrialRecovery;
 pub use run_model::{Model, model};
 pub use series::{CpuSeries, NamedSeries, Series, SeriesPoint};
-pub use so_far::{CellSoFar, TrialSoFar, cell_so_far, trial_so_far};
+pub use so_far::{CellSoFar, TrialSoFar, cell_so_far, findings, trial_so_far};
 pub use step::TrialStep;
 pub use steps::{SessionsModel, StepModel};
 pub use threshold::is_recovery;

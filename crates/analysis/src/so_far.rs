@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use waggle_results::{ReadError, Run, TrialKey};
-use waggle_stats::{Estimate, Verdict};
+use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
+use waggle_stats::{Estimate, Findings, Verdict};
 
-use crate::{factor::counted, trial};
+use crate::{factor::counted, judge, trial};
 
 /// One trial, as far as its cell rests on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,16 +29,34 @@ pub struct CellSoFar {
 /// # Errors
 /// The run cannot be read, or has no such trial.
 pub fn trial_so_far(run: &Path, key: TrialKey) -> Result<TrialSoFar, ReadError> {
-    let read = Run::read_with_trial(run, key)?;
-    let raw = read.trials.first().ok_or_else(|| ReadError::Folder {
-        path: run.to_owned(),
-        problem: format!("{key} has no result"),
-    })?;
-    let model = trial::trial(raw, &read.info, counted(&read.info));
+    let (info, raw) = read(run, key)?;
+    let model = trial::trial(&raw, &info, counted(&info));
     Ok(TrialSoFar {
         verdict: model.verdict,
         goodput_per_s: model.counts().map(|numbers| numbers.goodput_per_s),
     })
+}
+
+/// What the checks find in one trial of a run.
+///
+/// # Errors
+/// As [`trial_so_far()`].
+pub fn findings(run: &Path, key: TrialKey) -> Result<Findings, ReadError> {
+    let (info, raw) = read(run, key)?;
+    Ok(judge::trial(&raw, &raw.measured(), &info))
+}
+
+fn read(run: &Path, key: TrialKey) -> Result<(RunInfo, Trial), ReadError> {
+    let Run {
+        info, mut trials, ..
+    } = Run::read_with_trial(run, key)?;
+    match trials.pop() {
+        Some(trial) => Ok((info, trial)),
+        None => Err(ReadError::Folder {
+            path: run.to_owned(),
+            problem: format!("{key} has no result"),
+        }),
+    }
 }
 
 /// What is known of a cell; `noisy_above` as in the study.

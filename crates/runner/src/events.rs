@@ -1,6 +1,7 @@
 //! Telling the caller what happens, without ever waiting long for it.
 
 use std::{
+    collections::VecDeque,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -30,9 +31,9 @@ impl Events {
         timeout(WAIT_AT_MOST, self.0.send(event)).await.ok();
     }
 
-    /// A slow receiver misses it.
-    pub(crate) fn show(&self, event: Event) {
-        self.0.try_send(event).ok();
+    /// A slow receiver misses it; false: it does.
+    pub(crate) fn show(&self, event: Event) -> bool {
+        self.0.try_send(event).is_ok()
     }
 }
 
@@ -43,7 +44,8 @@ pub(crate) struct IntervalEvents {
     events: Events,
     /// Those that were sent, for as long as the receiver has them.
     sent: Vec<Weak<Interval>>,
-    waiting: Option<(PhaseName, Arc<Interval>)>,
+    /// One a phase, in their order.
+    waiting: VecDeque<(PhaseName, Arc<Interval>)>,
 }
 
 impl IntervalEvents {
@@ -51,45 +53,48 @@ impl IntervalEvents {
         Self {
             events,
             sent: Vec::new(),
-            waiting: None,
+            waiting: VecDeque::new(),
         }
     }
 
     pub(crate) fn show(&mut self, phase: PhaseName, interval: Arc<Interval>) {
-        let interval = match self.waiting.take() {
-            Some((same, mut waiting)) if same == phase => {
-                Arc::make_mut(&mut waiting).follow(&interval);
-                waiting
+        match self.waiting.back_mut() {
+            Some((same, waiting)) if *same == phase => {
+                Arc::make_mut(waiting).follow(&interval);
             }
-            Some((before, waiting)) => {
-                self.send(before, waiting);
-                interval
-            }
-            None => interval,
-        };
-        self.sent.retain(|sent| sent.strong_count() > 0);
-        if self.sent.len() < INTERVALS_MAX {
-            self.send(phase, interval);
-        } else {
-            self.waiting = Some((phase, interval));
+            _ => self.waiting.push_back((phase, interval)),
         }
+        self.send();
     }
 
-    /// Something else that a slow receiver misses.
+    /// Something else, which a slow receiver misses.
     pub(crate) fn tell_beside(&self, event: Event) {
-        self.events.show(event);
-    }
-
-    /// Nothing more comes in this load.
-    pub(crate) fn end(&mut self) {
-        if let Some((phase, waiting)) = self.waiting.take() {
-            self.send(phase, waiting);
+        if self.waiting.is_empty() {
+            self.events.show(event);
         }
     }
 
-    fn send(&mut self, phase: PhaseName, interval: Arc<Interval>) {
-        self.sent.push(Arc::downgrade(&interval));
-        self.events.show(Event::Interval { phase, interval });
+    /// Nothing more comes in this load: what waits is sent, however slow the receiver is.
+    pub(crate) async fn end(&mut self) {
+        for (phase, interval) in self.waiting.drain(..) {
+            self.events.tell(Event::Interval { phase, interval }).await;
+        }
+    }
+
+    /// Sends what waits, as far as the receiver keeps up.
+    fn send(&mut self) {
+        self.sent.retain(|sent| sent.strong_count() > 0);
+        while let Some((phase, interval)) = self.waiting.front()
+            && self.sent.len() < INTERVALS_MAX
+        {
+            let (phase, sent) = (*phase, Arc::downgrade(interval));
+            let interval = Arc::clone(interval);
+            if !self.events.show(Event::Interval { phase, interval }) {
+                return;
+            }
+            self.waiting.pop_front();
+            self.sent.push(sent);
+        }
     }
 }
 
@@ -147,6 +152,7 @@ async fn first_wish(wishes: Option<&mut watch::Receiver<bool>>) {
 #[cfg(test)]
 mod tests {
     use waggle_load::Counts;
+    use waggle_results::MachineInfo;
 
     use super::*;
     use crate::probe::histogram;
@@ -194,20 +200,40 @@ mod tests {
             events.show(PhaseName::Measure, interval(index));
         }
         let first = received(&mut receiver);
-        // As many as may wait, and what was left of the phase before.
-        assert_eq!(first.len(), INTERVALS_MAX + 1);
-        assert_eq!(first[INTERVALS_MAX].1.counts.succeeded, 12);
+        assert_eq!(first.len(), INTERVALS_MAX);
         drop(first);
         events.show(PhaseName::Measure, interval(40));
         events.show(PhaseName::Measure, interval(41));
-        let [(_, together), (_, alone)] = &received(&mut receiver)[..] else {
-            panic!("what waited goes as one");
+        let [(_, warm_up), (_, together), (_, alone)] = &received(&mut receiver)[..] else {
+            panic!("what waited goes as one a phase");
         };
+        assert_eq!(warm_up.counts.succeeded, 12);
         assert_eq!(together.counts.succeeded, 21);
         assert_eq!(together.response_time.len(), 21);
         assert_eq!(together.start, Duration::from_secs(5));
         assert_eq!(together.start + together.length, alone.start);
         assert_eq!(alone.counts.succeeded, 1);
+    }
+
+    #[test]
+    fn a_full_channel_loses_no_count() {
+        let (sender, mut receiver) = mpsc::channel(3);
+        let mut events = IntervalEvents::new(Events(sender));
+        let mut succeeded = 0;
+        for round in 0..4 {
+            for index in 0..10 {
+                events.show(PhaseName::Measure, interval(10 * round + index));
+                events.tell_beside(Event::Machine(MachineInfo::default()));
+            }
+            let counts = received(&mut receiver);
+            succeeded += counts
+                .iter()
+                .map(|(_, interval)| interval.counts.succeeded)
+                .sum::<u64>();
+        }
+        let waiting = events.waiting.iter();
+        let waiting = waiting.map(|(_, interval)| interval.counts.succeeded);
+        assert_eq!(succeeded + waiting.sum::<u64>(), 40);
     }
 
     #[test]
@@ -220,14 +246,14 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_waits_at_the_end_is_sent() {
+    #[tokio::test]
+    async fn what_waits_at_the_end_is_sent() {
         let (sender, mut receiver) = mpsc::channel(100);
         let mut events = IntervalEvents::new(Events(sender));
         for index in 0..20 {
             events.show(PhaseName::Finish, interval(index));
         }
-        events.end();
+        events.end().await;
         let counts = received(&mut receiver);
         let counts = counts.iter().map(|(_, one)| one.counts.succeeded);
         assert_eq!(counts.sum::<u64>(), 20);

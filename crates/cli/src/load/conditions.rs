@@ -1,7 +1,7 @@
 //! Whether the conditions on a load hold. Pure: a result in, words out.
 
 use anyhow::{Result, anyhow};
-use waggle_analysis::{TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, in_load, judge};
+use waggle_analysis::{TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, in_load};
 use waggle_results::SessionCounts;
 use waggle_stats::Verdict;
 use waggle_study::{Threshold, ThresholdOp};
@@ -123,13 +123,4 @@ fn percentiles(times: &Times) -> Option<TrialPercentiles> {
         max: at(times.max)?,
         mean_us: times.mean?,
     })
-}
-
-/// The strictest upper bound on times among the conditions of a search.
-pub(crate) fn time_bound_us(conditions: &[Threshold]) -> Option<f64> {
-    judge::time_bound_us(conditions.iter().map(|condition| judge::Bound {
-        number: &condition.number,
-        is_upper: matches!(condition.op, ThresholdOp::Less | ThresholdOp::LessOrEqual),
-        value: condition.value,
-    }))
 }

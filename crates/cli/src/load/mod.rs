@@ -135,7 +135,6 @@ fn one(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
         thresholds,
         remarks: to.reached.remark.iter().cloned().collect(),
         with_series: output.series,
-        time_bound_us: None,
     };
     keep(flags, &planned, to.place)?;
     let result = result::result(&planned, watched, beside);

@@ -34,15 +34,16 @@ pub(crate) struct Beside<'a> {
     /// What was worth saying before the load started.
     pub(crate) remarks: Vec<String>,
     pub(crate) with_series: bool,
-    /// In a search: the strictest upper bound on times that is asked for.
-    pub(crate) time_bound_us: Option<f64>,
 }
 
 /// Puts the result together.
 pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
     let so_far = &watched.so_far;
     let settings = beside.settings;
-    let findings = judge::findings(so_far, beside.time_bound_us);
+    let findings = match &watched.findings {
+        Some(findings) if judge::nothing_succeeded(so_far).is_none() => findings.clone(),
+        _ => judge::findings(so_far),
+    };
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     let (all, measured) = (so_far.all.counts(), so_far.measured.counts());
     let answered = |row: &CountsRow| row.succeeded + row.failed;

@@ -72,7 +72,6 @@ pub(super) fn run(
     told: impl Fn(&FindStep),
 ) -> Result<FindResult> {
     let mut steps = Vec::new();
-    let bound = conditions::time_bound_us(&sought.conditions);
     watch::watch_search(planned, way, |step| {
         let Step { showed, watched } = step;
         let beside = Beside {
@@ -81,7 +80,6 @@ pub(super) fn run(
             thresholds: &sought.conditions,
             remarks: way.reached.remark.iter().cloned().collect(),
             with_series: false,
-            time_bound_us: bound,
         };
         let result = result::result(planned, watched, beside);
         let step = self::step(planned, &showed, result);

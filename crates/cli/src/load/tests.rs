@@ -172,7 +172,6 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
         thresholds: &thresholds.unwrap(),
         remarks: Vec::new(),
         with_series: false,
-        time_bound_us: None,
     };
     let mut result = result::result(&planned, watched, beside);
     result.engine.memory_peak_bytes = Some(24 << 20);
@@ -381,7 +380,7 @@ fn a_count_that_the_server_has_left_has_failed() {
     let mut watched = replayed(&planned, &intervals);
     let why = "no connection stood for 20 s, so the load ended after 16000 of 100000 requests";
     watched.failure = Some(why.to_owned());
-    let findings = judge::findings(&watched, None);
+    let findings = judge::findings(&watched);
     assert_eq!(findings::reason(&findings.reasons[0]), why);
     let verdict = waggle_stats::verdict_of(&findings.reasons);
     assert_eq!(verdict, waggle_stats::Verdict::Failed);
@@ -398,7 +397,7 @@ fn why_there_is_nothing_to_judge_is_said_as_it_is() {
             .collect();
         let mut watched = replayed(&planned, &intervals);
         watched.interrupted = interrupted;
-        let findings = judge::findings(&watched, None);
+        let findings = judge::findings(&watched);
         assert_eq!(findings::reason(&findings.reasons[0]), expected);
     };
     let warm = ["-c", "4", "-d", "2s", "--warm-up", "1s"];

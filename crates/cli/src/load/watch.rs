@@ -8,6 +8,7 @@ use waggle_analysis::SearchStep;
 use waggle_load::Interval;
 use waggle_results::{PhaseName, TrialEnd, TrialInfo, TrialKey};
 use waggle_runner::{CpuUse, Event, RunRequest};
+use waggle_stats::Findings;
 
 use super::{
     place::Place,
@@ -41,6 +42,8 @@ pub(crate) struct Watched {
     pub(crate) rows: Vec<Row>,
     /// What the run says of the trial that it was; `None`: it has come to no end.
     pub(crate) info: Option<TrialInfo>,
+    /// What the checks find in it.
+    pub(crate) findings: Option<Findings>,
 }
 
 /// What the load goes with.
@@ -64,9 +67,10 @@ pub(crate) fn watch(
 ) -> Result<Watched> {
     let (enough, end_load) = watch::channel(false);
     let (at_once, shutdown) = watch::channel(false);
+    let stop = at_once.clone();
     way.interrupts.follow(move || {
         if enough.send_replace(true) {
-            at_once.send_replace(true);
+            stop.send_replace(true);
         }
     });
     let request = RunRequest {
@@ -74,9 +78,14 @@ pub(crate) fn watch(
         ..request(planned, way)?
     };
     let mut watching = Watching::new(planned, (series, view), way);
-    run(request, shutdown, |event| watching.follow(event))?;
+    run(request, (&at_once, shutdown), |event| {
+        watching.follow(event)
+    })?;
     let mut watched = watching.end()?;
     watched.so_far.interrupted = way.interrupts.count() > 0;
+    if watched.info.is_none() && !watched.so_far.interrupted {
+        bail!("the load came to no end that was noted");
+    }
     Ok(watched)
 }
 
@@ -96,13 +105,14 @@ pub(crate) fn watch_search(
     mut told: impl FnMut(Step) -> Result<()>,
 ) -> Result<()> {
     let (at_once, shutdown) = watch::channel(false);
+    let stop = at_once.clone();
     way.interrupts.follow(move || {
-        at_once.send_replace(true);
+        stop.send_replace(true);
     });
     let (mut series, mut view) = (Series::create(None, None)?, View::Quiet);
     let mut watching = Watching::new(planned, (&mut series, &mut view), way);
     let mut ended = None;
-    run(request(planned, way)?, shutdown, |event| {
+    run(request(planned, way)?, (&at_once, shutdown), |event| {
         watching.follow(event)?;
         match event {
             Event::TrialEnded { .. } => ended = Some(watching.take_watched()?),
@@ -148,10 +158,11 @@ fn request(planned: &Planned, way: Way<'_>) -> Result<RunRequest> {
     })
 }
 
-/// Has the runner run, and `follow` see each event.
+/// Has the runner run, and `follow` see each event. If `follow` fails the load is ended at once, and its end awaited: nothing
+/// writes into the run's folder any more when this returns.
 fn run(
     request: RunRequest,
-    shutdown: watch::Receiver<bool>,
+    (at_once, shutdown): (&watch::Sender<bool>, watch::Receiver<bool>),
     mut follow: impl FnMut(&Event) -> Result<()>,
 ) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -160,17 +171,22 @@ fn run(
         .context("cannot start the runtime")?;
     let (sender, mut events) = mpsc::channel(EVENTS_MAX);
     runtime.block_on(async {
-        let run = async {
-            let ended = waggle_runner::run(request, sender, shutdown).await;
-            ended.map_err(anyhow::Error::from)
-        };
         let follow = async {
+            let mut followed = Ok(());
             while let Some(event) = events.recv().await {
-                follow(&event)?;
+                if followed.is_ok() {
+                    followed = follow(&event);
+                    if followed.is_err() {
+                        at_once.send_replace(true);
+                    }
+                }
             }
-            Ok(())
+            followed
         };
-        tokio::try_join!(run, follow)?;
+        let run = waggle_runner::run(request, sender, shutdown);
+        let (ended, followed) = tokio::join!(run, follow);
+        followed?;
+        ended?;
         Ok(())
     })
 }
@@ -188,6 +204,7 @@ pub(crate) fn replayed(planned: &Planned, intervals: &[Interval]) -> Watched {
         watched: Watched::new(planned.shape.clone()),
         rows: Gather::new(planned.row),
         phase: Phase::WarmUp,
+        has_ended: false,
     };
     let end = planned.measure.map(|measure| planned.warm_up + measure);
     for interval in intervals {
@@ -214,6 +231,7 @@ impl Watched {
             so_far: SoFar::new(shape),
             rows: Vec::new(),
             info: None,
+            findings: None,
         }
     }
 }
@@ -227,6 +245,8 @@ struct Watching<'a> {
     watched: Watched,
     rows: Gather,
     phase: Phase,
+    /// A trial has come to its end: one of a search that cannot start does not end the search.
+    has_ended: bool,
 }
 
 impl<'a> Watching<'a> {
@@ -243,6 +263,7 @@ impl<'a> Watching<'a> {
             watched: Watched::new(planned.shape.clone()),
             rows: Gather::new(planned.row),
             phase: Phase::WarmUp,
+            has_ended: false,
         }
     }
 
@@ -335,12 +356,16 @@ impl<'a> Watching<'a> {
         let Some(way) = self.way else {
             return Ok(());
         };
-        let info = trial_info(&way.place.run_folder()?, key)?;
+        let run = way.place.run_folder()?;
+        let info = trial_info(&run, key)?;
         if let TrialEnd::Failed { reason, .. } = &info.end
             && info.phase(PhaseName::WarmUp).is_none()
+            && !self.has_ended
         {
             bail!("{reason}");
         }
+        self.has_ended = true;
+        self.watched.findings = Some(waggle_analysis::findings(&run, key)?);
         self.watched.so_far.end(&info);
         self.watched.info = Some(info);
         Ok(())

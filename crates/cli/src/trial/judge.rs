@@ -6,10 +6,9 @@ use waggle_stats::{Findings, LoadModel};
 
 use super::so_far::SoFar;
 
-/// Every check that a single load allows.
-/// `time_bound_us`: in a search, the strictest upper bound on times that is asked for.
-pub(crate) fn findings(so_far: &SoFar, time_bound_us: Option<f64>) -> Findings {
-    found(so_far, &so_far.totals_row(), time_bound_us)
+/// Every check that a single load allows; once it has ended, `waggle_analysis::findings` has the same from its results.
+pub(crate) fn findings(so_far: &SoFar) -> Findings {
+    found(so_far, &so_far.totals_row())
 }
 
 /// The same in mid-run, as if the load ended now: what waits to be sent would be given up.
@@ -17,10 +16,10 @@ pub(crate) fn findings_so_far(so_far: &SoFar) -> Findings {
     let totals = so_far.totals_row();
     let waiting = totals.due.saturating_sub(totals.sent + totals.skipped);
     let skipped = totals.skipped + waiting;
-    found(so_far, &CountsRow { skipped, ..totals }, None)
+    found(so_far, &CountsRow { skipped, ..totals })
 }
 
-fn found(so_far: &SoFar, totals: &CountsRow, time_bound_us: Option<f64>) -> Findings {
+fn found(so_far: &SoFar, totals: &CountsRow) -> Findings {
     let shape = &so_far.shape;
     let facts = LoadFacts {
         model: shape.model,
@@ -33,14 +32,14 @@ fn found(so_far: &SoFar, totals: &CountsRow, time_bound_us: Option<f64>) -> Find
         offered_per_s: shape.offered_per_s,
         response_time: &so_far.response_time,
         service_time: &so_far.service_time_measured,
-        time_bound_us,
+        time_bound_us: None,
         has_stages: shape.has_stages,
     };
     judge::load(&facts, &so_far.course)
 }
 
 /// Without a single success there is nothing to measure.
-fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
+pub(crate) fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
     let all = so_far.all.counts();
     if all.succeeded > 0 {
         return None;

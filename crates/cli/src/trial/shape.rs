@@ -1,6 +1,6 @@
 //! What of a load must be known to add its intervals up and to judge them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use waggle_load as load;
 use waggle_runner::cpus;
@@ -22,6 +22,8 @@ pub(crate) struct Shape {
     /// It changes by stages, so that it neither is steady nor should be.
     pub(crate) has_stages: bool,
     pub(crate) requests_at_most: Option<u64>,
+    /// Of the engine's intervals.
+    pub(crate) interval: Duration,
     pub(crate) records_per_request: u32,
     /// Of a scenario; empty where each request is measured alone.
     pub(crate) steps: Vec<String>,
@@ -74,6 +76,7 @@ impl Shape {
             },
             has_stages: !cell.stages.is_empty(),
             requests_at_most,
+            interval: cell.measure.interval,
             records_per_request: cell.records().map_or(0, |records| records.per_request),
             steps,
             good_statuses,

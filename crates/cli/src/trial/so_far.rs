@@ -47,7 +47,11 @@ impl SoFar {
     /// Before the first interval.
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
-            course: Course::new(shape.connections, Length::Unknown),
+            course: Course::new(
+                shape.connections,
+                shape.interval.as_secs_f64(),
+                Length::Unknown,
+            ),
             shape,
             measured: Measured::new(),
             all: Measured::new(),

@@ -453,3 +453,30 @@ fn bodies_are_those_of_curl() {
         "POST / HTTP/1.1\nHost: example.test\nConnection: close\nContent-Length: 8\n\na=1\nb=2",
     );
 }
+
+#[test]
+fn a_load_and_the_report_of_it_find_the_same() {
+    // Without a warm-up connections open in the measured time; a count ends within an interval.
+    for flags in [&["-c", "8", "-d", "2s"][..], &["-c", "8", "-n", "3000"]] {
+        let (desk, server) = (Desk::new(), server(ANSWER));
+        let url = format!("http://{}/", server.address());
+        let load = ["load", &url, "--json", "--save=kept"];
+        let output = desk.output(&[&load[..], flags].concat());
+        let result = load_result(&output);
+        let run = waggle_results::Run::read(&desk.path().join("kept")).unwrap();
+        let model = waggle_analysis::model(&run);
+        let trial = &model.trials[0];
+        assert_eq!(
+            result["verdict"],
+            trial.verdict.name(),
+            "{}",
+            shown(&output)
+        );
+        let reasons: Vec<String> = trial
+            .reasons
+            .iter()
+            .map(waggle_report::wording::findings::named_reason)
+            .collect();
+        assert_eq!(result["verdict_reasons"], Value::from(reasons));
+    }
+}

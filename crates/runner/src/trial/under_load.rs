@@ -220,7 +220,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         while let Some(interval) = self.run.next_interval().await {
             self.write(PhaseName::Finish, &Arc::new(interval))?;
         }
-        self.events.end();
+        self.events.end().await;
         Ok(())
     }
 
