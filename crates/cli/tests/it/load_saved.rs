@@ -2,7 +2,9 @@
 
 use std::{
     fs,
-    path::Path,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
     time::{Duration, SystemTime},
 };
 
@@ -11,7 +13,7 @@ use waggle_load::NullServer;
 use waggle_results::{Run, TrialEnd};
 
 use crate::{
-    codes::{load_result, run_code},
+    codes::{find_code, load_code, load_result, run_code},
     desk::{Desk, shown},
 };
 
@@ -133,34 +135,76 @@ fn a_scenario_and_a_body_are_kept_beside_the_study() {
     assert!(shown(&output).contains("kept"), "{}", shown(&output));
 }
 
+/// A folder for temporary files.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(desk: &Desk) -> Self {
+        let folder = desk.path().join("temporary");
+        fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn load(&self, desk: &Desk, url: &str, flags: &[&str]) -> Command {
+        let mut load = desk.waggle(&[&["load", url, "--json"], flags].concat());
+        load.env("TMPDIR", &self.0);
+        load
+    }
+
+    fn count(&self) -> usize {
+        fs::read_dir(&self.0).unwrap().count()
+    }
+}
+
 #[test]
 fn nothing_is_left_of_a_load_that_is_not_kept() {
     let (desk, server) = (Desk::new(), server());
     let url = server.address().to_string();
-    let temporary = desk.path().join("temporary");
-    fs::create_dir(&temporary).unwrap();
-    for flags in [
-        &["-n", "20"][..],
-        &["-n", "20", "--body", "@nowhere"],
-        &[
-            "-d",
-            "300ms",
-            "--find",
-            "connections",
-            "--from",
-            "1",
-            "--at-most",
-            "1",
-            "--confirm",
-            "1",
-        ],
-    ] {
-        let mut load = desk.waggle(&[&["load", &url, "-s"], flags].concat());
-        let output = load.env("TMPDIR", &temporary).output().unwrap();
-        assert!(output.status.code().is_some(), "{}", shown(&output));
-        let left: Vec<_> = fs::read_dir(&temporary).unwrap().collect();
-        assert!(left.is_empty(), "{flags:?}: {left:?}");
+    let temporary = Temporary::new(&desk);
+    fs::write(desk.path().join("odd.bin"), b"\xff\xfe\n").unwrap();
+    let check = |flags: &[&str], code: &dyn Fn(&Output) -> i32| {
+        let output = temporary.load(&desk, &url, flags).output().unwrap();
+        let expected = Some(code(&output));
+        assert_eq!(output.status.code(), expected, "{}", shown(&output));
+        assert_eq!(temporary.count(), 0, "{flags:?}");
+    };
+    let ended = |output: &Output| {
+        let result = load_result(output);
+        assert_eq!(result["succeeded"], 20, "{result}");
+        load_code(&result)
+    };
+    check(&["-n", "20"], &ended);
+    check(&["-n", "20", "--data", "@odd.bin"], &ended);
+    check(&["-n", "20", "--body", "@nowhere"], &|_| 2);
+    let search = "-d 300ms --find connections --from 1 --at-most 1 --confirm 1";
+    let search: Vec<&str> = search.split(' ').collect();
+    check(&search, &|output| {
+        find_code(&serde_json::from_slice(&output.stdout).unwrap())
+    });
+}
+
+#[test]
+fn nothing_is_left_of_a_load_that_is_interrupted() {
+    let (desk, server) = (Desk::new(), server());
+    let temporary = Temporary::new(&desk);
+    let url = server.address().to_string();
+    let mut load = temporary.load(&desk, &url, &["-d", "1m"]);
+    let load = load.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut load = load.spawn().unwrap();
+    // A line a row tells that it runs.
+    let mut told = BufReader::new(load.stderr.take().unwrap()).lines();
+    told.next().unwrap().unwrap();
+    assert_eq!(temporary.count(), 1);
+    let pid = load.id().to_string();
+    let asked = Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    assert!(asked.success());
+    for line in told {
+        line.unwrap();
     }
+    let output = load.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", shown(&output));
+    assert_eq!(load_result(&output)["interrupted"], true);
+    assert_eq!(temporary.count(), 0);
 }
 
 #[test]
