@@ -6,15 +6,18 @@
 use std::{
     cell::OnceCell,
     fs::{self, DirBuilder, File},
+    io::{self, Read},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use anyhow::{Context, Result};
+use waggle_runner::RECORDS_FILE_MAX_BYTES;
 
-/// What a body is called that no file of the user's has.
-pub(super) const BODY: &str = "body";
+/// What a body is called that no file of the user's has, and records that came out of a pipe.
+const BODY: &str = "body";
+const RECORDS: &str = "records";
 /// How the names of temporary folders begin.
 const TEMPORARY: &str = "waggle-load-";
 /// A folder that is younger may not have its lock yet.
@@ -94,16 +97,27 @@ impl Place {
         self.kept.is_some()
     }
 
-    /// Where a body lies that no file of the user's has.
-    pub(super) fn body(&self) -> PathBuf {
-        self.temporary.join(BODY)
-    }
-
-    /// Writes such a body.
+    /// Writes a body that no file of the user's has.
     pub(super) fn make_body(&self, bytes: &[u8]) -> Result<PathBuf> {
         let body = self.made()?.join(BODY);
         fs::write(&body, bytes).with_context(|| cannot_write(&body))?;
         Ok(body)
+    }
+
+    /// Writes what comes out of a pipe, up to where it is too long for records.
+    pub(super) fn make_records(&self, pipe: &str) -> Result<PathBuf> {
+        let records = self.made()?.join(RECORDS);
+        let read = File::open(pipe).with_context(|| format!("cannot read {pipe}"))?;
+        let mut read = read.take(RECORDS_FILE_MAX_BYTES + 1);
+        File::create(&records)
+            .and_then(|mut file| io::copy(&mut read, &mut file))
+            .with_context(|| format!("cannot copy {pipe} to {}", records.display()))?;
+        Ok(records)
+    }
+
+    /// What a file is called beside a study that is kept, if it was made here.
+    pub(super) fn name_of<'a>(&self, file: &'a Path) -> Option<&'a Path> {
+        file.strip_prefix(&self.temporary).ok()
     }
 
     /// The run is over: what it needs to be run again is put beside its study. Tells the folder, if it is kept.

@@ -21,7 +21,7 @@ use super::{
     arguments::Load,
     model::settings,
     parse::{DURATION_MIN, Expectation, INTERVAL_MIN},
-    place::{BODY, Needed, Place},
+    place::{Needed, Place},
     request::request,
     scenario,
     study::{self, Asked, SentAs, Sought, Times},
@@ -122,7 +122,7 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         seed,
         thresholds: around.thresholds,
         sought: around.sought,
-        made_body: &around.place.body(),
+        place: around.place,
     };
     let text = study::text(&asked);
     let (mut study, mut system) = checked(&text, flags.request.scenario.as_deref())?;
@@ -250,16 +250,18 @@ impl Sent {
         let scenario = match (self, &flags.request.scenario) {
             (Self::Scenario(scenario), Some(file)) => (scenario, file),
             (Self::Request { request, .. }, _) => {
-                let is_made = |file: &&String| Path::new(file) == place.body();
-                let made = match &request.body {
-                    Body::File(file) => Some(file).filter(is_made),
-                    _ => None,
+                let file = match &request.body {
+                    Body::File(file) => Some(file),
+                    Body::Records(records) => Some(&records.from),
+                    Body::None | Body::Text(_) | Body::Random(_) => None,
                 };
-                let needed = |file: &String| Needed {
-                    file: file.into(),
-                    name: BODY.into(),
+                let needed = |file: &String| {
+                    Some(Needed {
+                        file: file.into(),
+                        name: place.name_of(Path::new(file))?.into(),
+                    })
                 };
-                return Ok(made.map(needed).into_iter().collect());
+                return Ok(file.and_then(needed).into_iter().collect());
             }
             (Self::Scenario(_), None) => return Ok(Vec::new()),
         };

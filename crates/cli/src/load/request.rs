@@ -23,7 +23,7 @@ const TEXT_MAX_BYTES: usize = 64 * 1024;
 /// The request as a study has it.
 pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Request> {
     let given = &flags.request;
-    let records = records(&flags.records)?;
+    let records = records(&flags.records, place)?;
     let method = given.method.clone().unwrap_or_else(|| {
         let verb = match (&records, has_body(given)) {
             (Some(_), _) => "PUT",
@@ -100,7 +100,7 @@ fn has_body(given: &arguments::Request) -> bool {
     given.body.is_some() || given.body_file.is_some() || is_form(given)
 }
 
-fn records(given: &arguments::Records) -> Result<Option<RecordsBody>> {
+fn records(given: &arguments::Records, place: &Place) -> Result<Option<RecordsBody>> {
     let Some(from) = given.records.clone() else {
         return Ok(None);
     };
@@ -130,7 +130,10 @@ fn records(given: &arguments::Records) -> Result<Option<RecordsBody>> {
         bail!("records are not sent as csv; --records-as is line-protocol, ndjson or json");
     }
     Ok(Some(RecordsBody {
-        from,
+        from: match is_stream(&from) {
+            true => place.make_records(&from)?.display().to_string(),
+            false => from,
+        },
         format,
         send_as,
         per_request: given.records_per_request.unwrap_or(1),
@@ -177,7 +180,7 @@ fn body_bytes(request: &Prepared) -> u64 {
 fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
     let (bytes, file) = match read_body(given)? {
         None => return Ok(Body::None),
-        Some(read) => read,
+        Some((bytes, file)) => (bytes, file.filter(|file| !is_stream(file))),
     };
     let bytes = match String::from_utf8(bytes) {
         Ok(text) if text.len() <= TEXT_MAX_BYTES => return Ok(Body::Text(text)),
@@ -188,6 +191,11 @@ fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
         Some(file) => file,
         None => place.make_body(&bytes)?.display().to_string(),
     }))
+}
+
+/// Whether a file gives its bytes once, as a pipe does.
+fn is_stream(file: &str) -> bool {
+    std::fs::metadata(file).is_ok_and(|told| !told.is_file() && !told.is_dir())
 }
 
 /// The bytes, and the file that has just these.

@@ -17,7 +17,7 @@ use super::{
     arguments::{Load, Secure},
     model,
     parse::{ArrivalsName, SoughtName},
-    place::BODY,
+    place::Place,
     summary::{ModelName, Settings},
     target::Target,
 };
@@ -41,8 +41,8 @@ pub(super) struct Asked<'a> {
     /// Conditions on the result.
     pub(super) thresholds: &'a [Threshold],
     pub(super) sought: Option<&'a Sought>,
-    /// Where a body lies that no file of the user's has.
-    pub(super) made_body: &'a Path,
+    /// Where bodies and records lie that no file of the user's has.
+    pub(super) place: &'a Place,
 }
 
 /// What is sent.
@@ -105,7 +105,7 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
             if let Some(told) = call {
                 init::call_text(&mut text, &told.call, REQUEST_NAME);
                 if !init::is_reading(&told.call.method) {
-                    body(&mut text, &request.body, asked.made_body);
+                    body(&mut text, &request.body, asked.place);
                 }
             }
             expect(&mut text, &request.expect);
@@ -271,23 +271,18 @@ impl Told {
     }
 }
 
-fn body(text: &mut String, body: &Body, made: &Path) {
+fn body(text: &mut String, body: &Body, place: &Place) {
     match body {
         Body::File(file) => {
-            let file = Path::new(file);
-            let told = match file == made {
-                true => BODY.to_owned(),
-                false => whole_path(file),
-            };
-            let _ = writeln!(text, "    body_file: {told}");
+            let _ = writeln!(text, "    body_file: {}", named(file, place));
         }
-        Body::Records(records) => self::records(text, records),
+        Body::Records(records) => self::records(text, records, place),
         // The call has it.
         Body::None | Body::Text(_) | Body::Random(_) => {}
     }
 }
 
-fn records(text: &mut String, records: &RecordsBody) {
+fn records(text: &mut String, records: &RecordsBody, place: &Place) {
     let name = |format: RecordsFormat| match format {
         RecordsFormat::LineProtocol => "line-protocol",
         RecordsFormat::Ndjson => "ndjson",
@@ -297,7 +292,7 @@ fn records(text: &mut String, records: &RecordsBody) {
     let _ = writeln!(
         text,
         "    records:\n      from: {}\n      format: {}\n      as: {}\n      per_request: {}",
-        whole_path(Path::new(&records.from)),
+        named(&records.from, place),
         name(records.format),
         name(records.send_as),
         records.per_request
@@ -419,6 +414,15 @@ fn is_of_load(condition: &Threshold) -> bool {
 /// A text in which nothing is taken for a factor or a variable.
 fn literal(text: &str) -> String {
     quoted(&text.replace("${", "$${"))
+}
+
+/// A file as the study names it: beside it, if it was made for this load.
+fn named(file: &str, place: &Place) -> String {
+    let file = Path::new(file);
+    match place.name_of(file) {
+        Some(name) => literal(&name.display().to_string()),
+        None => whole_path(file),
+    }
 }
 
 fn whole_path(file: &Path) -> String {

@@ -14,6 +14,7 @@ mod init;
 mod interrupts;
 mod live;
 mod load;
+mod load_pipes;
 mod load_saved;
 mod load_scenario;
 mod load_secure;
