@@ -12,7 +12,7 @@ pub struct Answer {
     pub end: End,
     /// The level that stopped the search, whatever the reason; `None` where none did.
     pub stopped_at: Option<f64>,
-    /// The trial that says why: the last of that level that did not hold, by its place among all that were told.
+    /// The trial that says why: the last of that level that showed what stops the search, by its place among all that were told.
     pub stopped_by: Option<usize>,
     pub trials: u32,
     /// Every level that was tried, in ascending order.
@@ -114,7 +114,7 @@ impl Answer {
                 .map(|seen| seen.level),
             end,
             stopped_at: stops.map(|seen| seen.level),
-            stopped_by: stops.and_then(|seen| seen.last_not_met),
+            stopped_by: stops.and_then(|seen| seen.stopped_by),
             trials: u32::try_from(trials).unwrap_or(u32::MAX),
             levels: standings
                 .iter()

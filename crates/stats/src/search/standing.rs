@@ -11,6 +11,17 @@ pub(super) enum Stop {
     Silent,
 }
 
+impl Stop {
+    /// What the trials that stop it there showed.
+    fn evidence(self) -> Evidence {
+        match self {
+            Self::NotMet => Evidence::NotMet,
+            Self::InstrumentLimited => Evidence::InstrumentLimited,
+            Self::Silent => Evidence::Nothing,
+        }
+    }
+}
+
 /// One level and its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Standing {
@@ -20,8 +31,8 @@ pub(super) struct Standing {
     pub(super) limited: u32,
     pub(super) silent: u32,
     pub(super) stop: Option<Stop>,
-    /// Which trial of all showed last that it does not hold.
-    pub(super) last_not_met: Option<usize>,
+    /// Which trial of all showed last what stops the search here.
+    pub(super) stopped_by: Option<usize>,
     settled: bool,
 }
 
@@ -80,12 +91,15 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
         limited: 0,
         silent: 0,
         stop: None,
-        last_not_met: None,
+        stopped_by: None,
         settled: false,
     };
     let mut held_first = None;
-    let of_level = tried.iter().enumerate();
-    for (place, one) in of_level.filter(|(_, one)| same(one.level, level)) {
+    let of_level = || {
+        let all = tried.iter().enumerate();
+        all.filter(|(_, one)| same(one.level, level))
+    };
+    for (_, one) in of_level() {
         match one.evidence {
             Evidence::Met => seen.met += 1,
             Evidence::NotMet => seen.not_met += 1,
@@ -94,9 +108,6 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
         }
         if one.evidence != Evidence::Nothing {
             held_first.get_or_insert(one.evidence == Evidence::Met);
-        }
-        if one.evidence != Evidence::Met {
-            seen.last_not_met = Some(place);
         }
     }
     let stopped = seen.stopped();
@@ -114,6 +125,10 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
         _ if seen.not_met >= seen.limited => Some(Stop::NotMet),
         _ => Some(Stop::InstrumentLimited),
     };
+    seen.stopped_by = seen.stop.and_then(|stop| {
+        let mut showing = of_level().filter(|(_, one)| one.evidence == stop.evidence());
+        showing.next_back().map(|(place, _)| place)
+    });
     seen.settled = seen.silent >= SILENT_AT_MOST
         || settings.confirm == 1
         || stopped >= 2

@@ -175,6 +175,28 @@ fn the_generator_may_be_the_limit() {
 }
 
 #[test]
+fn the_trial_that_says_why_showed_what_stopped_the_search() {
+    use Evidence::{InstrumentLimited, NotMet, Nothing};
+    let check = |shown: &[Evidence], expected: (End, Option<usize>)| {
+        let settings = Settings {
+            from: 500.0,
+            at_least: 500.0,
+            trials_at_most: u32::try_from(shown.len()).unwrap(),
+            ..RATE
+        };
+        let answer = searched(settings, |_, trial| shown[trial]).answer();
+        assert_eq!((answer.end, answer.stopped_by), expected, "{shown:?}");
+    };
+    // Tried again because one trial alone does not settle it, and that one says nothing.
+    check(&[NotMet, Nothing], (End::TrialsSpent, Some(0)));
+    check(&[NotMet, Nothing, NotMet], (End::NeverMet, Some(2)));
+    check(&[NotMet, InstrumentLimited], (End::NeverMet, Some(0)));
+    let limited = [InstrumentLimited, InstrumentLimited, Nothing];
+    check(&limited, (End::InstrumentLimited, Some(1)));
+    check(&[Nothing; 3], (End::Silent, Some(2)));
+}
+
+#[test]
 fn a_generator_that_was_the_limit_once_is_forgotten() {
     let coarse = Settings {
         precision: 0.5,
