@@ -126,23 +126,29 @@ impl Run {
     /// # Errors
     /// Where it is no run, is of a newer format, or a file is damaged or larger than the limits allow.
     pub fn read_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
-        Self::read_some(path, limits, |_| true)
+        let info = run_info_within(path, limits)?;
+        let folders = trial_folders(path, &info, limits)?;
+        Self::of(path, info, &folders, limits)
     }
 
-    /// Reads the folder of a run with the one trial, if it has a result; the others are left out.
+    /// Reads the folder of a run with the one trial, if it has a result; the others are not looked at.
     ///
     /// # Errors
     /// Where it is no run, is of a newer format, or a file is damaged or larger than the default limits allow.
     pub fn read_with_trial(path: &Path, key: TrialKey) -> Result<Self, ReadError> {
-        Self::read_some(path, Limits::default(), |trial| trial == key)
+        let limits = Limits::default();
+        let info = run_info_within(path, limits)?;
+        let folder = trial_folder(path, &info, key, limits)?;
+        Self::of(path, info, folder.as_slice(), limits)
     }
 
-    fn read_some(
+    /// With the trials of these folders.
+    fn of(
         path: &Path,
+        info: RunInfo,
+        folders: &[(PathBuf, TrialInfo)],
         limits: Limits,
-        is_wanted: impl Fn(TrialKey) -> bool,
     ) -> Result<Self, ReadError> {
-        let info = run_info_within(path, limits)?;
         let document = |name| -> Result<String, ReadError> {
             let file = path.join(name);
             let bytes = bytes(&file, limits.document_max_bytes)?;
@@ -150,9 +156,7 @@ impl Run {
                 .map(ToOwned::to_owned)
                 .map_err(in_file(&file))
         };
-        let mut folders = trial_folders(path, &info, limits)?;
-        folders.retain(|(_, trial)| is_wanted(trial.key));
-        let trials = parallel_map(&folders, |(folder, trial)| {
+        let trials = parallel_map(folders, |(folder, trial)| {
             read_trial(folder.clone(), trial.clone(), limits)
         });
         let trials = trials.into_iter().collect::<Result<_, _>>()?;
@@ -210,14 +214,13 @@ fn run_info_within(path: &Path, limits: Limits) -> Result<RunInfo, ReadError> {
     text::read_run_info(&bytes(&file, limits.document_max_bytes)?).map_err(in_file(&file))
 }
 
-/// What is said of one trial, without its series; `None`: it has no result.
+/// What is said of one trial, without its series; `None`: it has no result. The others are not looked at.
 ///
 /// # Errors
 /// Where the folder is no run, is of a newer format, or a file is damaged.
 pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadError> {
-    let folders = trial_folders(path, &run_info(path)?, Limits::default())?;
-    let mut trials = folders.into_iter().map(|(_, trial)| trial);
-    Ok(trials.find(|trial| trial.key == key))
+    let folder = trial_folder(path, &run_info(path)?, key, Limits::default())?;
+    Ok(folder.map(|(_, trial)| trial))
 }
 
 pub(crate) fn finished(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
@@ -254,6 +257,21 @@ fn trial_folders(
     let mut found: Vec<(PathBuf, TrialInfo)> = found.into_iter().flatten().collect();
     found.sort_by_key(|(_, trial)| trial.position);
     Ok(found)
+}
+
+/// The folder of the one trial, if it has a result. Its name follows from the trial's place in the order.
+fn trial_folder(
+    path: &Path,
+    info: &RunInfo,
+    key: TrialKey,
+    limits: Limits,
+) -> Result<Option<(PathBuf, TrialInfo)>, ReadError> {
+    let Some(position) = info.position(key) else {
+        return Ok(None);
+    };
+    let name = folder_name(key, position);
+    let folder = path.join(TRIALS).join(&name);
+    Ok(trial_in(info, &folder, &name, limits)?.map(|trial| (folder, trial)))
 }
 
 /// `None` where the trial has no result.

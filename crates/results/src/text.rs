@@ -50,8 +50,7 @@ impl TextError {
 /// # Errors
 /// See [`TextError`].
 pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
-    refuse_newer(text)?;
-    let info: RunInfo = serde_json::from_slice(text).map_err(|error| TextError::json(&error, 0))?;
+    let info = versioned(text, |info: &RunInfo| info.format)?;
     check_run(&info).map_err(|problem| TextError::at(1, problem))?;
     Ok(info)
 }
@@ -61,9 +60,7 @@ pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
 /// # Errors
 /// See [`TextError`].
 pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
-    refuse_newer(text)?;
-    let info: TrialInfo =
-        serde_json::from_slice(text).map_err(|error| TextError::json(&error, 0))?;
+    let info = versioned(text, |info: &TrialInfo| info.format)?;
     match info.phases.iter().find(|phase| phase.end_s < phase.start_s) {
         None => Ok(info),
         Some(phase) => Err(TextError::at(
@@ -150,15 +147,26 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>, TextError> {
     Ok(rows)
 }
 
-/// Looks at the version alone: what else a newer format holds is not known here.
-fn refuse_newer(text: &[u8]) -> Result<(), TextError> {
+/// A document of a version that is known. What else a newer format holds is not known here: where it cannot be read, the version
+/// alone is looked at.
+fn versioned<T: DeserializeOwned>(text: &[u8], format: impl Fn(&T) -> u32) -> Result<T, TextError> {
     #[derive(Deserialize)]
     struct Versioned {
         format: u64,
     }
-    let versioned: Versioned =
-        serde_json::from_slice(text).map_err(|error| TextError::json(&error, 0))?;
-    match versioned.format {
+    let failed = |error| TextError::json(&error, 0);
+    match serde_json::from_slice(text) {
+        Ok(document) => refuse_newer(format(&document).into()).map(|()| document),
+        Err(error) => {
+            let versioned: Versioned = serde_json::from_slice(text).map_err(failed)?;
+            refuse_newer(versioned.format)?;
+            Err(failed(error))
+        }
+    }
+}
+
+fn refuse_newer(format: u64) -> Result<(), TextError> {
+    match format {
         0 => Err(TextError::at(1, "format 0 does not exist")),
         found if found > u64::from(FORMAT) => Err(TextError::Newer { found }),
         _ => Ok(()),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use waggle_results::{
     FallInfo, FirstInfo, IntervalHistograms, IntervalRow, LoadStart, MachineInfo, PhaseInfo,
     PhaseName, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd,
-    TrialInfo, WriteError, read_histograms, read_run_info,
+    TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
 };
 
 use crate::sample;
@@ -57,6 +57,29 @@ fn a_trial_comes_back_whole() {
     assert_eq!(trial.measured().response_time, expected);
     assert_eq!(trial.intervals_within(0.5, 1.5).count(), 4);
     assert_eq!(trial.merged(9.0, 10.0).response_time.len(), 0);
+}
+
+#[test]
+fn one_trial_is_read_without_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    sample::write_run(path);
+    std::fs::write(path.join("trials/0001-c02-r1/trial.json"), "{").unwrap();
+    let check = |key, expected: Option<u32>| {
+        let info = trial_info(path, key).unwrap();
+        let position = info.as_ref().map(|info| info.position);
+        assert_eq!(position, expected, "{key}");
+        let trials = Run::read_with_trial(path, key).unwrap().trials;
+        let read = trials.first().map(|trial| trial.info.clone());
+        assert_eq!((trials.len(), read), (usize::from(info.is_some()), info));
+    };
+    check(sample::key(1, 1), Some(2));
+    // Planned, but without a result; and not planned.
+    check(sample::key(1, 2), None);
+    check(sample::key(7, 7), None);
+    assert!(trial_info(path, sample::key(2, 1)).is_err());
+    assert!(Run::read_with_trial(path, sample::key(2, 1)).is_err());
+    assert!(Run::read(path).is_err());
 }
 
 #[test]
