@@ -24,7 +24,10 @@ const LEGEND: &str =
 pub struct HistogramLog {
     /// Seconds since 1970 at which the load started; every start below counts from it. 0 in an empty log.
     pub started_unix_s: f64,
+    /// Their starts increase.
     lines: Vec<Line>,
+    /// Length of the longest.
+    longest_s: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -76,11 +79,22 @@ impl HistogramLog {
 
     /// Adds such intervals to a histogram that grows to the range it needs.
     pub fn add_to(&self, sum: &mut Histogram<u64>, from_s: f64, to_s: f64) {
-        for line in &self.lines {
-            if (from_s..to_s).contains(&(line.start_s + line.length_s / 2.0)) {
-                line.histogram.add_to(sum);
-            }
+        for line in self.within(from_s, to_s) {
+            line.histogram.add_to(sum);
         }
+    }
+
+    /// The lines whose middle lies in `from_s..to_s`. Starts increase, middles need not: no middle lies before its start, or further
+    /// behind it than half of the longest line.
+    fn within(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Line> {
+        let half_s = self.longest_s / 2.0;
+        let end = self.lines.partition_point(|line| line.start_s < to_s);
+        let near = &self.lines[..end];
+        let begin = near.partition_point(|line| line.start_s + half_s < from_s);
+        let middle = |line: &Line| line.start_s + line.length_s / 2.0;
+        near[begin..]
+            .iter()
+            .filter(move |line| (from_s..to_s).contains(&middle(line)))
     }
 }
 
@@ -233,6 +247,7 @@ pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
                 format!("interval at {} s is not after the one before", read.start_s),
             ));
         }
+        log.longest_s = log.longest_s.max(read.length_s);
         log.lines.push(read);
     }
     Ok(log)

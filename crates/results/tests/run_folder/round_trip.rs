@@ -3,9 +3,9 @@
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 use waggle_results::{
-    FallInfo, FirstInfo, IntervalHistograms, IntervalRow, LoadStart, MachineInfo, PhaseInfo,
-    PhaseName, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo, ScheduleInfo, TrialEnd,
-    TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
+    FallInfo, FirstInfo, HistogramLogWriter, IntervalHistograms, IntervalRow, LoadStart,
+    MachineInfo, PhaseInfo, PhaseName, RecoveryInfo, ResourceRow, Run, RunFolder, RunInfo,
+    ScheduleInfo, TrialEnd, TrialInfo, WriteError, read_histograms, read_run_info, trial_info,
 };
 
 use crate::sample;
@@ -233,6 +233,29 @@ fn published_figures_of_one_factor_are_read_as_older_formats_have_them() {
 }
 
 proptest! {
+    /// Whatever order the middles have, and whatever stretch is asked for.
+    #[test]
+    fn a_stretch_of_a_log_has_the_intervals_whose_middle_lies_in_it(
+        intervals in prop::collection::vec((0.1..3.0_f64, 0.0..9.0_f64), 0..12),
+        from in 0.0..20.0_f64,
+        to in 0.0..20.0_f64,
+    ) {
+        let mut text = Vec::new();
+        let mut log = HistogramLogWriter::new(&mut text, 0.0).unwrap();
+        let mut one = Histogram::new(3).unwrap();
+        one.record(7).unwrap();
+        let mut start = 0.0;
+        for (apart, length) in intervals {
+            start += apart;
+            log.interval("a", (start, length), &one).unwrap();
+        }
+        drop(log);
+        let log = read_histograms(&text).unwrap();
+        let middles = log.iter().map(|entry| entry.start_s + entry.length_s / 2.0);
+        let within = middles.filter(|middle| (from..to).contains(middle)).count();
+        prop_assert_eq!(log.merged(from, to).len(), within as u64);
+    }
+
     #[test]
     fn any_text_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let _ = read_histograms(&bytes);
