@@ -1,27 +1,46 @@
 //! The same done to many things, on all CPUs at once: a run has a thousand trials, and none needs another.
 
-use std::{num::NonZero, panic, thread};
+use std::{
+    num::NonZero,
+    panic,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+/// Into how many chunks each CPU's share is cut: one that is busy with other work is given fewer of them.
+const CHUNKS_PER_CPU: usize = 16;
 
 /// What `each` makes of the items, in their order.
 pub fn parallel_map<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cpus = thread::available_parallelism().map_or(1, NonZero::get);
-    let share = items.len().div_ceil(cpus).max(1);
-    if share >= items.len() {
+    let workers = cpus.min(items.len());
+    if workers < 2 {
         return items.iter().map(each).collect();
     }
-    let each = &each;
-    thread::scope(|scope| {
-        let shares: Vec<_> = items
-            .chunks(share)
-            .map(|share| scope.spawn(move || share.iter().map(each).collect::<Vec<R>>()))
-            .collect();
-        let of_share = |share: thread::ScopedJoinHandle<'_, Vec<R>>| {
-            share
-                .join()
+    let chunks: Vec<&[T]> = items
+        .chunks(items.len().div_ceil(workers * CHUNKS_PER_CPU))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut made = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(chunk) = chunks.get(place) else {
+                return made;
+            };
+            made.push((place, chunk.iter().map(&each).collect::<Vec<R>>()));
+        }
+    };
+    let mut made: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let of_one = |one: thread::ScopedJoinHandle<'_, _>| {
+            one.join()
                 .unwrap_or_else(|panicked| panic::resume_unwind(panicked))
         };
-        shares.into_iter().flat_map(of_share).collect()
-    })
+        all.into_iter().flat_map(of_one).collect()
+    });
+    made.sort_unstable_by_key(|(place, _)| *place);
+    made.into_iter().flat_map(|(_, chunk)| chunk).collect()
 }
 
 #[cfg(test)]
@@ -35,7 +54,7 @@ mod tests {
             let expected: Vec<u32> = items.iter().map(|one| one * 2).collect();
             assert_eq!(parallel_map(&items, |one| one * 2), expected, "{count}");
         };
-        [0, 1, 2, 3, 1_000].into_iter().for_each(check);
+        [0, 1, 2, 3, 31, 32, 33, 1_000].into_iter().for_each(check);
     }
 
     #[test]
