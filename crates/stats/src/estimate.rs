@@ -8,17 +8,13 @@
 //! OOPSLA 2007; Kalibera and Jones, ISMM 2013; Efron and Tibshirani, An Introduction to the Bootstrap, chapter 12.
 
 use crate::{
-    chance::Chance,
+    draws::{RESAMPLES, each_resample},
     sample::{mean, size, squares_about},
-    student::{critical, welch},
+    student::{reach, welch},
 };
 
 /// From so many values on an interval comes from the bootstrap.
 pub const BOOTSTRAP_FROM: usize = 8;
-const TAIL: f64 = 0.05;
-/// One less than a multiple of 40, so that both 2.5 % ends are values of the sample.
-const RESAMPLES: usize = 1_999;
-const SEED: u64 = 0x77a6_61e1;
 
 /// A number that may be reported: a point with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -156,29 +152,35 @@ impl Level {
         if self.values.len() < 2 {
             None
         } else if self.values.len() < BOOTSTRAP_FROM {
-            let off = critical(TAIL, self.degrees()) * error;
+            let off = reach(self.degrees()) * error;
             Some((self.mean - off, self.mean + off))
         } else {
-            let mut chance = Chance::seeded(SEED);
-            let (low, high) = ends((0..RESAMPLES).filter_map(|_| {
-                let drawn = self.resample(&mut chance);
-                off_by(drawn.0 - self.mean, drawn.1)
-            }))?;
+            let around = self.around();
+            let mut offs = Vec::with_capacity(RESAMPLES);
+            each_resample((self.values.len(), 0), |drawn, _| {
+                let drawn = self.resample(&around, drawn);
+                offs.extend(off_by(drawn.0 - self.mean, drawn.1));
+            });
+            let (low, high) = ends(offs)?;
             // A resample that lies high says that the sample may lie high: the ends change sides.
             Some((self.mean - high * error, self.mean - low * error))
         }
     }
 
+    /// The values measured from the mean, so that the sum of squares loses no digits.
+    fn around(&self) -> Vec<f64> {
+        self.values.iter().map(|value| value - self.mean).collect()
+    }
+
     /// Mean and squared standard error of as many values, drawn with repetition.
-    fn resample(&self, chance: &mut Chance) -> (f64, f64) {
+    fn resample(&self, around: &[f64], drawn: &[u32]) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
-        for _ in &self.values {
-            // Measured from the mean, so that the sum of squares loses no digits.
-            let off = self.values[chance.below(self.values.len())] - self.mean;
+        for place in drawn {
+            let off = around[*place as usize];
             sum += off;
             squares += off * off;
         }
-        let count = size(self.values.len());
+        let count = size(drawn.len());
         let off = sum / count;
         (
             self.mean + off,
@@ -203,8 +205,7 @@ fn off_by(difference: f64, error2: f64) -> Option<f64> {
 }
 
 /// The 2.5 % and 97.5 % points; both 0 where every value of the sample is the same.
-fn ends(offs: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let mut offs: Vec<f64> = offs.collect();
+fn ends(mut offs: Vec<f64>) -> Option<(f64, f64)> {
     if offs.is_empty() {
         return Some((0.0, 0.0));
     }
@@ -226,17 +227,20 @@ fn difference(new: &Level, old: &Level) -> Option<(f64, f64)> {
     let middle = new.mean - old.mean;
     let error = (new.error2 + old.error2).sqrt();
     if fewest < BOOTSTRAP_FROM {
-        let off = critical(TAIL, degrees(new, old)) * error;
+        let off = reach(degrees(new, old)) * error;
         return Some((middle - off, middle + off));
     }
-    let mut chance = Chance::seeded(SEED);
-    let (low, high) = ends((0..RESAMPLES).filter_map(|_| {
-        let (drawn_new, drawn_old) = (new.resample(&mut chance), old.resample(&mut chance));
-        off_by(
+    let (around_new, around_old) = (new.around(), old.around());
+    let mut offs = Vec::with_capacity(RESAMPLES);
+    each_resample((new.values.len(), old.values.len()), |of_new, of_old| {
+        let drawn_new = new.resample(&around_new, of_new);
+        let drawn_old = old.resample(&around_old, of_old);
+        offs.extend(off_by(
             drawn_new.0 - drawn_old.0 - middle,
             drawn_new.1 + drawn_old.1,
-        )
-    }))?;
+        ));
+    });
+    let (low, high) = ends(offs)?;
     Some((middle - high * error, middle - low * error))
 }
 
@@ -249,7 +253,7 @@ fn fieller(new: &Level, old: &Level) -> Option<(f64, f64)> {
     if new.values.len().min(old.values.len()) < 2 {
         return None;
     }
-    let t = critical(TAIL, degrees(new, old));
+    let t = reach(degrees(new, old));
     let g = t * t * old.error2 / (old.mean * old.mean);
     if g >= 1.0 {
         return None;
@@ -262,6 +266,7 @@ fn fieller(new: &Level, old: &Level) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::Chance;
 
     const SEEDS: u64 = 2_000;
 

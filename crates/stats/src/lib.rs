@@ -7,6 +7,7 @@
 mod backlog;
 mod chance;
 mod checks;
+mod draws;
 mod estimate;
 mod factorial;
 mod facts;

@@ -8,10 +8,8 @@
 use crate::{
     Estimate,
     sample::{size, whole},
-    student::{critical, welch},
+    student::{reach, welch},
 };
-
-const TAIL: f64 = 0.05;
 
 /// Of one trial: how many of its requests are meant, and how many there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +23,7 @@ pub struct Part {
 pub fn share(trials: &[Part]) -> Option<Estimate> {
     let share = Share::of(trials)?;
     let interval = share.degrees.map(|degrees| {
-        let off = critical(TAIL, degrees) * share.error2.sqrt();
+        let off = reach(degrees) * share.error2.sqrt();
         ((share.point - off).max(0.0), (share.point + off).min(1.0))
     });
     Some(Estimate {
@@ -42,7 +40,7 @@ pub fn share_difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
     let point = new.point - old.point;
     let interval = new.degrees.zip(old.degrees).map(|(of_new, of_old)| {
         let degrees = welch((new.error2, of_new), (old.error2, of_old));
-        let off = critical(TAIL, degrees) * (new.error2 + old.error2).sqrt();
+        let off = reach(degrees) * (new.error2 + old.error2).sqrt();
         ((point - off).max(-1.0), (point + off).min(1.0))
     });
     Some(Estimate {

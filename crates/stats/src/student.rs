@@ -1,5 +1,9 @@
 //! Student's t distribution: tail probability and quantile; and the tail of the F distribution.
 
+use std::sync::OnceLock;
+
+/// What a 95 % interval leaves out, on both sides together.
+const TAIL: f64 = 0.05;
 /// Lanczos coefficients (g = 7, n = 9), relative error below 1e-14.
 const LANCZOS: [f64; 8] = [
     676.520_368_121_885_1,
@@ -30,14 +34,32 @@ pub(crate) fn beyond_f(f: f64, (above, below): (f64, f64)) -> f64 {
     incomplete_beta(below / 2.0, above / 2.0, below / (below + above * f))
 }
 
-/// The t with P(|T| > t) = `tail`, by bisection: exact to 1e-12, and called a few times a report.
-pub(crate) fn critical(tail: f64, degrees: f64) -> f64 {
+/// How many standard errors a 95 % interval reaches to either side.
+pub(crate) fn reach(degrees: f64) -> f64 {
+    // Groups have as many trials as the study repeats: the same whole degrees come again and again.
+    static OF_WHOLE: [OnceLock<f64>; 64] = [const { OnceLock::new() }; 64];
+    let kept = (1_u32..).zip(&OF_WHOLE);
+    match kept
+        .into_iter()
+        .find(|(whole, _)| f64::from(*whole) == degrees)
+    {
+        Some((_, kept)) => *kept.get_or_init(|| critical(TAIL, degrees)),
+        None => critical(TAIL, degrees),
+    }
+}
+
+/// The t with P(|T| > t) = `tail`, by bisection: exact to 1e-12.
+fn critical(tail: f64, degrees: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while two_sided(high, degrees) > tail && high < 1e12 {
         high *= 2.0;
     }
     for _ in 0..100 {
         let middle = (low + high) / 2.0;
+        // The two are neighbours: nothing lies between them.
+        if middle <= low || middle >= high {
+            break;
+        }
         if two_sided(middle, degrees) > tail {
             low = middle;
         } else {
@@ -112,7 +134,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{beyond_f, critical, two_sided};
+    use super::{TAIL, beyond_f, critical, reach, two_sided};
 
     #[test]
     fn critical_values_are_those_of_the_tables() {
@@ -132,6 +154,15 @@ mod tests {
         check(0.01, 2.0, 9.925);
         check(0.01, 10.0, 3.169);
         check(0.05, 1e6, 1.960);
+    }
+
+    #[test]
+    fn what_is_kept_is_what_is_computed() {
+        for degrees in [0.5, 1.0, 1.5, 2.0, 9.0, 63.0, 64.0, 64.5, 65.0, 1e9] {
+            for _ in 0..2 {
+                assert_eq!(reach(degrees), critical(TAIL, degrees), "{degrees}");
+            }
+        }
     }
 
     #[test]

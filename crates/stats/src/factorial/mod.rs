@@ -12,10 +12,8 @@ pub use variation::{Source, Variation};
 use crate::{
     Estimate,
     sample::{mean, size, squares_about},
-    student::critical,
+    student::reach,
 };
-
-const TAIL: f64 = 0.05;
 
 /// Values that lie within this share of each other are one value: what is left is the rounding of the arithmetic.
 const SAME_WITHIN: f64 = 1e-9;
@@ -149,7 +147,7 @@ impl Factorial {
         let off = (self.degrees > 0).then(|| {
             let degrees = size(self.degrees);
             let variance = self.within / degrees * (new.inverse + old.inverse);
-            critical(TAIL, degrees) * variance.sqrt()
+            reach(degrees) * variance.sqrt()
         });
         Estimate {
             point: log.exp(),
