@@ -66,6 +66,7 @@ pub(crate) struct Windows {
     aggregate: Aggregate,
     window_ns: Option<i64>,
     rows_max: usize,
+    values_max: usize,
     values: usize,
     rows: BTreeMap<i64, Row>,
     /// Earliest time seen; tells the time of the only row where there is no window.
@@ -78,6 +79,7 @@ impl Windows {
             aggregate,
             window_ns: window.map(|window| i64::try_from(window.as_nanos()).unwrap_or(i64::MAX)),
             rows_max,
+            values_max: VALUES_MAX,
             values: 0,
             rows: BTreeMap::new(),
             earliest: i64::MAX,
@@ -95,6 +97,7 @@ impl Windows {
         if self.rows.len() == self.rows_max && !self.rows.contains_key(&start) {
             return false;
         }
+        let mut is_all = true;
         let row = self.rows.entry(start).or_default();
         for field in line.fields() {
             let name = name_text(field.key);
@@ -104,8 +107,9 @@ impl Windows {
             if let Some(value) = row.get_mut(&*name) {
                 value.add(self.aggregate, time, field.value);
             } else if let Some(value) = Value::first(self.aggregate, time, field.value) {
-                if self.values == VALUES_MAX {
-                    return false;
+                if self.values == self.values_max {
+                    is_all = false;
+                    break;
                 }
                 self.values += 1;
                 row.insert(name.into_owned(), value);
@@ -117,7 +121,7 @@ impl Windows {
         if row.is_empty() {
             self.rows.remove(&start);
         }
-        true
+        is_all
     }
 
     /// A record of this time is among those that are aggregated.
@@ -129,33 +133,38 @@ impl Windows {
     /// The earliest windows are kept then.
     pub(crate) fn add_part(&mut self, time: i64, field: &str, part: Part) -> bool {
         let start = self.start_of(time);
-        let mut is_all = true;
-        if self.rows.len() >= self.rows_max && !self.rows.contains_key(&start) {
-            is_all = false;
-            if self
-                .rows
-                .last_key_value()
-                .is_none_or(|(last, _)| start > *last)
-            {
-                return false;
-            }
-            if let Some((_, row)) = self.rows.pop_last() {
-                self.values -= row.len();
-            }
-        }
-        let row = self.rows.entry(start).or_default();
-        if let Some(value) = row.get_mut(field) {
+        let row = self.rows.get_mut(&start);
+        let has_row = row.is_some();
+        if let Some(value) = row.and_then(|row| row.get_mut(field)) {
             value.add_part(self.aggregate, part);
-        } else if self.values == VALUES_MAX {
-            is_all = false;
-        } else if let Some(value) = Value::of_part(self.aggregate, part) {
-            self.values += 1;
-            row.insert(field.to_owned(), value);
+            return true;
         }
-        if row.is_empty() {
-            self.rows.remove(&start);
+        // No window makes room for what is of no use.
+        let Some(value) = Value::of_part(self.aggregate, part) else {
+            return true;
+        };
+        let is_full = !has_row && self.rows.len() >= self.rows_max;
+        if is_full && !self.drop_behind(start) {
+            return false;
         }
-        is_all
+        if self.values == self.values_max {
+            return false;
+        }
+        self.values += 1;
+        let row = self.rows.entry(start).or_default();
+        row.insert(field.to_owned(), value);
+        !is_full
+    }
+
+    /// Drops the last window, if it comes after this one; whether it did.
+    fn drop_behind(&mut self, start: i64) -> bool {
+        match self.rows.last_entry() {
+            Some(last) if *last.key() > start => {
+                self.values -= last.remove().len();
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Rows as JSON, each followed by a comma.
@@ -367,5 +376,76 @@ fn replaces(aggregate: Aggregate, at: i64, before: i64) -> bool {
         at < before
     } else {
         at >= before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waggle_record::line_protocol;
+
+    use super::*;
+
+    fn windows(aggregate: Aggregate, (rows_max, values_max): (usize, usize)) -> Windows {
+        let second = Duration::from_nanos(10);
+        Windows {
+            values_max,
+            ..Windows::new(aggregate, Some(second), rows_max)
+        }
+    }
+
+    fn rows(windows: Windows) -> String {
+        String::from_utf8(windows.into_rows()).unwrap()
+    }
+
+    #[test]
+    fn a_window_without_room_for_a_field_is_no_row() {
+        let check = |values_max: usize, expected: &str| {
+            let mut windows = windows(Aggregate::Sum, (9, values_max));
+            let records = ["m a=1i,b=2i 5", "m t=\"x\",a=3i,b=4i 15", "m a=5i 25"];
+            let mut is_all = true;
+            for text in records {
+                let line = line_protocol::lines(text.as_bytes()).next().unwrap();
+                let line = line.unwrap();
+                let time = line.time.unwrap().value;
+                is_all &= windows.add(time, &line, &Selection::default());
+            }
+            assert_eq!((rows(windows).as_str(), is_all), (expected, values_max > 4));
+        };
+        let first = "{\"time\":0,\"fields\":{\"a\":1,\"b\":2}},";
+        let second = "{\"time\":10,\"fields\":{\"a\":3}},";
+        check(2, first);
+        check(3, &[first, second].concat());
+        let second = "{\"time\":10,\"fields\":{\"a\":3,\"b\":4}},";
+        check(4, &[first, second].concat());
+        let third = "{\"time\":20,\"fields\":{\"a\":5}},";
+        check(5, &[first, second, third].concat());
+    }
+
+    #[test]
+    fn parts_of_early_windows_replace_late_ones_if_they_are_of_use() {
+        let whole = |value: i64| Part::Number(FieldValue::Integer(value));
+        let text = || Part::Number(FieldValue::Text("x".to_owned()));
+        let check = |values_max: usize, parts: &[(i64, Part, bool)], expected: &[(i64, i64)]| {
+            let mut windows = windows(Aggregate::Sum, (2, values_max));
+            for (time, part, is_all) in parts {
+                let all = windows.add_part(*time, "a", part.clone());
+                assert_eq!(all, *is_all, "{time} {part:?}");
+            }
+            let row = |(time, sum)| format!("{{\"time\":{time},\"fields\":{{\"a\":{sum}}}}},");
+            let expected: String = expected.iter().copied().map(row).collect();
+            assert_eq!(rows(windows), expected);
+        };
+        let two = [(20, whole(1), true), (30, whole(2), true)];
+        let and = |more: &[(i64, Part, bool)]| [&two[..], more].concat();
+        check(9, &two, &[(20, 1), (30, 2)]);
+        check(9, &and(&[(30, whole(5), true)]), &[(20, 1), (30, 7)]);
+        check(9, &and(&[(10, whole(3), false)]), &[(10, 3), (20, 1)]);
+        check(9, &and(&[(40, whole(3), false)]), &[(20, 1), (30, 2)]);
+        // A sum has no use for a text: no window is lost for it.
+        check(9, &and(&[(10, text(), true)]), &[(20, 1), (30, 2)]);
+        check(9, &and(&[(40, text(), true)]), &[(20, 1), (30, 2)]);
+        // Values of a window that was dropped leave room.
+        check(2, &and(&[(10, whole(3), false)]), &[(10, 3), (20, 1)]);
+        check(1, &[two[0].clone(), (10, whole(3), false)], &[(20, 1)]);
     }
 }
