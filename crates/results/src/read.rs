@@ -83,12 +83,11 @@ pub struct StepLogs {
     pub failed_time: HistogramLog,
 }
 
-/// The histograms of one step over a stretch of time, in microseconds.
+/// The histograms of one step over a stretch of time that are asked for, in microseconds.
 #[derive(Debug, Clone)]
 pub struct StepTimes {
     pub response_time: Histogram<u64>,
     pub service_time: Histogram<u64>,
-    pub failed_time: Histogram<u64>,
 }
 
 impl StepLogs {
@@ -98,18 +97,16 @@ impl StepLogs {
         StepTimes {
             response_time: self.response_time.merged(from_s, to_s),
             service_time: self.service_time.merged(from_s, to_s),
-            failed_time: self.failed_time.merged(from_s, to_s),
         }
     }
 }
 
-/// The histograms of a stretch of time, in microseconds.
+/// The histograms of a stretch of time that are asked for, in microseconds.
 #[derive(Debug, Clone)]
 pub struct TrialHistograms {
     pub response_time: Histogram<u64>,
     pub service_time: Histogram<u64>,
     pub failed_time: Histogram<u64>,
-    pub lag: Histogram<u64>,
 }
 
 impl Run {
@@ -185,7 +182,6 @@ impl Trial {
             response_time: self.response_time.merged(from_s, to_s),
             service_time: self.service_time.merged(from_s, to_s),
             failed_time: self.failed_time.merged(from_s, to_s),
-            lag: self.lag.merged(from_s, to_s),
         }
     }
 
