@@ -20,6 +20,8 @@ use crate::{
 
 /// What takes longer hangs.
 const PART_AT_MOST: Duration = Duration::from_secs(20 * 60);
+/// How often is looked for what a part that is to be killed has started meanwhile.
+const HALT_ROUNDS: usize = 100;
 /// How often it is asked whether a part has ended.
 const POLL: Duration = Duration::from_millis(50);
 /// Lines that are shown of the output of a part that failed.
@@ -275,17 +277,33 @@ fn ended_within(child: &mut Child, at_most: Duration) -> io::Result<Option<ExitS
         }
         thread::sleep(POLL);
     }
-    let all = descendants(child.id());
-    child.kill()?;
+    kill_all(child.id())?;
     child.wait()?;
-    // Servers that its tests started would live on.
-    let mut kill = Command::new("kill");
-    kill.arg("-KILL").args(all.iter().map(u32::to_string));
-    // One that is gone already misses nothing.
-    if !all.is_empty() {
-        kill.stderr(Stdio::null()).status()?;
-    }
     Ok(None)
+}
+
+/// Kills a process and all that it has started: servers of its tests would live on. Each is halted first, for what goes on starts
+/// others, and what has lost its parent is found by nobody.
+fn kill_all(pid: u32) -> io::Result<()> {
+    let mut halted = Vec::new();
+    for _ in 0..HALT_ROUNDS {
+        let mut found = descendants(pid);
+        found.push(pid);
+        found.retain(|pid| !halted.contains(pid));
+        if found.is_empty() {
+            break;
+        }
+        signal("-STOP", &found)?;
+        halted.append(&mut found);
+    }
+    signal("-KILL", &halted)
+}
+
+/// One that is gone already misses nothing.
+fn signal(name: &str, pids: &[u32]) -> io::Result<()> {
+    let mut kill = Command::new("kill");
+    kill.arg(name).args(pids.iter().map(u32::to_string));
+    kill.stderr(Stdio::null()).status().map(drop)
 }
 
 /// The processes that a process has started, and those that these have started.
@@ -310,10 +328,20 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::PathBuf, process::Command, time::Duration};
+    use std::{
+        io::{BufRead, BufReader, Read},
+        path::PathBuf,
+        process::{Command, Stdio},
+        sync::mpsc,
+        thread,
+        time::Duration,
+    };
 
     use super::{Part, ended_within};
     use crate::programs::Program;
+
+    /// Less than what is left over would go on for.
+    const PIPE_ENDS_WITHIN: Duration = Duration::from_secs(20);
 
     fn check(part: &Part, output: &str, expected: &[&str]) {
         let found: Vec<String> = part
@@ -324,23 +352,37 @@ mod tests {
         assert_eq!(found, expected, "{part:?}");
     }
 
-    #[test]
-    fn a_part_that_hangs_is_killed_with_all_that_it_started() {
+    /// Kills what a shell runs as soon as it says that it is up.
+    #[track_caller]
+    fn check_killed(script: &str) {
         // The pipe ends when the last process that holds it has ended.
         let mut child = Command::new("sh")
-            .args(["-c", "echo up; sh -c 'sleep 1000; true'; true"])
-            .stdout(std::process::Stdio::piped())
+            .args(["-c", &format!("sh -c '{script}'; true")])
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
-        std::io::BufRead::read_line(&mut output, &mut line).unwrap();
-        while super::descendants(child.id()).len() < 2 {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert_eq!(ended_within(&mut child, Duration::ZERO).unwrap(), None);
-        std::io::Read::read_to_string(&mut output, &mut line).unwrap();
+        output.read_line(&mut line).unwrap();
         assert_eq!(line, "up\n");
+        assert_eq!(ended_within(&mut child, Duration::ZERO).unwrap(), None);
+        let (sender, rest) = mpsc::channel();
+        thread::spawn(move || {
+            let mut rest = String::new();
+            sender.send(output.read_to_string(&mut rest).map(|_| rest))
+        });
+        let rest = rest.recv_timeout(PIPE_ENDS_WITHIN);
+        assert_eq!(rest.expect("all have ended").unwrap(), "");
+    }
+
+    #[test]
+    fn a_part_that_hangs_is_killed_with_all_that_it_started() {
+        check_killed("echo up; sleep 60; true");
+    }
+
+    #[test]
+    fn what_is_started_while_a_part_is_killed_is_killed_too() {
+        check_killed("echo up; for i in $(seq 300); do sleep 60 & done; wait");
     }
 
     #[test]
