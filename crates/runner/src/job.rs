@@ -119,16 +119,16 @@ pub(crate) fn ends_by_itself(cell: &Cell) -> bool {
     !cell.stages.is_empty() || cell.schedule.requests_in_all().is_some()
 }
 
-/// When the load ends, where that is known before it starts: the engine then sends nothing that falls due later.
+/// When the load ends at the latest, where that is known before it starts: the engine then sends nothing that falls due later.
+/// A number of requests can only end it earlier.
 fn ends_after(cell: &Cell) -> Option<Duration> {
     let Schedule {
         warm_up_until,
         measure,
-        requests,
         recovery,
         ..
     } = &cell.schedule;
-    let is_known = *warm_up_until == WarmUpUntil::Time && requests.is_none() && recovery.is_none();
+    let is_known = *warm_up_until == WarmUpUntil::Time && recovery.is_none();
     let measured = intervals_in(*measure, cell.measure.interval).max(1);
     let intervals = u32::try_from(warms_up_for(cell) + measured).ok()?;
     is_known.then(|| cell.measure.interval.saturating_mul(intervals))

@@ -109,3 +109,23 @@ async fn a_warm_up_and_a_measured_phase_end_with_the_interval_that_has_the_last_
         assert_eq!(measured(trial), (0.5, 1.5, 400));
     }
 }
+
+/// Runs the study with these phases; how long the engine is told to go on at most, in its first trial.
+async fn told_at_most(warm_up: &str, measure: &str) -> Duration {
+    let study = STUDY.replace(WARM_UP, warm_up).replace(MEASURE, measure);
+    let (bench, fake) = (Bench::with(&study), world(None));
+    bench.run(&fake, Then::Nothing).await.0.unwrap();
+    fake.borrow().at_most[0]
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_number_of_requests_nothing_falls_due_behind_the_measured_time_either() {
+    let seconds = Duration::from_secs;
+    assert_eq!(told_at_most(WARM_UP, MEASURE).await, seconds(3));
+    let requests = "  measure: { requests: 100000, at_most: 2s }\n";
+    assert_eq!(told_at_most(WARM_UP, requests).await, seconds(3));
+    assert_eq!(told_at_most("", requests).await, seconds(2));
+    // When the warm-up ends is not known there.
+    let warm_up = "  warm_up: { requests: 250, at_most: 1s }\n";
+    assert_eq!(told_at_most(warm_up, requests).await, seconds(33));
+}

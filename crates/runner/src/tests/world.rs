@@ -73,6 +73,7 @@ pub(crate) struct World {
     pub(super) is_dead: bool,
     /// Of each load that was started.
     pub(crate) models: Vec<Model>,
+    pub(super) at_most: Vec<Duration>,
     stored: Vec<(u64, u64)>,
     mark: String,
     deaths: watch::Sender<Vec<Death>>,
@@ -94,6 +95,7 @@ impl World {
             is_up: false,
             is_dead: false,
             models: Vec::new(),
+            at_most: Vec::new(),
             stored: Vec::new(),
             mark: String::new(),
             deaths: watch::channel(Vec::new()).0,
@@ -274,6 +276,7 @@ impl Load for Fake {
         world.load_has_stopped = false;
         let connections = connections(&job.model);
         world.models.push(job.model.clone());
+        world.at_most.push(job.at_most);
         if let What::Requests { requests, .. } = &job.what {
             world.mark = mark_in(&requests[0].bytes);
         }
