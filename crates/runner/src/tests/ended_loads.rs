@@ -2,7 +2,7 @@
 
 use waggle_results::{PhaseName, TrialEnd, TrialInfo};
 
-use super::{Bench, STUDY, Then, world, world::Fault};
+use super::{Bench, STUDY, Then, recovery, world, world::Fault};
 use crate::Ended;
 
 /// Runs the study without delivery, whose drain would not be of the load; gives its only trial.
@@ -34,6 +34,32 @@ async fn what_was_measured_is_the_result() {
         .iter()
         .any(|remark| remark.contains("ended before its time"));
     assert!(told, "{:?}", trial.remarks);
+}
+
+/// Runs the study whose load falls; gives its only trial.
+async fn only_falling_trial(then: Then) -> TrialInfo {
+    let bench = recovery::open();
+    let (ended, _) = bench.run(&world(None), then).await;
+    assert_eq!(ended.unwrap(), Ended::Interrupted);
+    let trials = bench.results().trials;
+    assert_eq!(trials.len(), 1);
+    trials[0].info.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_that_is_ended_before_it_falls_has_no_recovery() {
+    let trial = only_falling_trial(Then::EndLoadAfter(3)).await;
+    assert_eq!(trial.end, TrialEnd::Completed);
+    assert_eq!(trial.measured.sent, 300);
+    assert_eq!((trial.phase(PhaseName::Recovery), trial.fall), (None, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_that_is_ended_in_its_recovery_keeps_what_was_measured() {
+    let trial = only_falling_trial(Then::EndLoad(PhaseName::Recovery)).await;
+    assert_eq!(trial.end, TrialEnd::Completed);
+    assert_eq!(trial.measured.sent, 800);
+    assert_eq!(trial.fall.map(|fall| fall.at_s), Some(3.0));
 }
 
 #[tokio::test(start_paused = true)]

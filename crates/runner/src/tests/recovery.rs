@@ -13,20 +13,26 @@ use crate::Ended;
 
 /// The study with another load, which falls to a level.
 fn falling(load: &str, level: &str) -> Bench {
+    falling_with(load, level, "")
+}
+
+/// With more lines in its schedule.
+fn falling_with(load: &str, level: &str, more: &str) -> Bench {
     let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
     let measure = "  measure: 2s\n";
     assert!(STUDY.contains(closed) && STUDY.contains(measure));
     let recovery = format!("  recovery: {{ {level}, p99: 250ms, at_most: 1500ms }}\n");
-    Bench::with(
-        &STUDY
-            .replace(closed, load)
-            .replace(measure, &format!("{measure}{recovery}")),
-    )
+    let study = STUDY.replace(closed, load);
+    Bench::with(&study.replace(measure, &format!("{measure}{recovery}{more}")))
 }
 
-fn open() -> Bench {
+pub(super) fn open() -> Bench {
+    open_with("")
+}
+
+fn open_with(more: &str) -> Bench {
     let load = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
-    falling(load, "rate: 100/s")
+    falling_with(load, "rate: 100/s", more)
 }
 
 /// Stages of a load of 3 s that falls, with what there is to spare behind them.
@@ -233,6 +239,19 @@ async fn what_was_handed_over_late_is_told() {
             reason,
             "the load had fallen before the first measured interval was handed over"
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_system_that_does_not_come_back_is_not_stopped_but_told() {
+    let bench = open_with("  stop_when: [{ error_rate: 50%, for: 500ms }]\n");
+    let fault = Some(Fault::Refuses(12));
+    bench.run(&world(fault), Then::Nothing).await.0.unwrap();
+    for trial in &bench.results().trials {
+        let info = &trial.info;
+        assert_eq!((&info.end, info.stopped), (&TrialEnd::Completed, None));
+        let ran = info.phase(PhaseName::Recovery).unwrap();
+        assert_eq!((ran.start_s, ran.end_s), (3.0, 4.5));
     }
 }
 

@@ -192,7 +192,8 @@ impl<R: LoadRun> UnderLoad<'_, R> {
         Ok(())
     }
 
-    /// Loads on at the level to which the load has fallen.
+    /// Loads on at the level to which the load has fallen. `stop_when` ends nothing there: that all is bad to the end is a result,
+    /// and the load is the lower one that the study has chosen.
     pub(crate) async fn recover(&mut self, cell: &Cell, recovery: &Recovery) -> Result<(), Cut> {
         let from = self.progress.done;
         let last = falls_with(cell).unwrap_or(from) + intervals_in(recovery.at_most, self.interval);

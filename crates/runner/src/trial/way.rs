@@ -250,7 +250,10 @@ impl Trial<'_> {
             )
             .await?;
         report.cpus_while_measured(self.order.clocks, before);
-        if let Some(recovery) = &schedule.recovery {
+        // A load that was ended while it was measured does not fall.
+        if let Some(recovery) = &schedule.recovery
+            && !load.progress.was_enough
+        {
             let allowed = Allowed {
                 expected: Some(recovery.at_most),
                 at_most: recovery.at_most + SPARE,
