@@ -39,7 +39,7 @@ use self::{
     arguments::Load,
     parse::SoughtName,
     place::Place,
-    planned::{Around, Planned},
+    planned::Around,
     result::Beside,
     series::Series,
     summary::LoadResult,
@@ -79,9 +79,9 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     }
 }
 
-/// Puts what is kept in order, and says where it is.
-fn keep(flags: &Load, planned: &Planned, place: &Place) -> Result<()> {
-    if let Some(folder) = place.keep(&planned.needed)?
+/// Says where the run is.
+fn tell_kept(flags: &Load, place: &Place) {
+    if let Some(folder) = place.kept()
         && !flags.output.quiet
     {
         let folder = folder.display();
@@ -89,7 +89,6 @@ fn keep(flags: &Load, planned: &Planned, place: &Place) -> Result<()> {
             "kept in {folder}: waggle report {folder} opens it, waggle run {folder}/study.yaml runs it again"
         ));
     }
-    Ok(())
 }
 
 /// Where a load goes, and where its run lies.
@@ -128,7 +127,8 @@ fn one(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
         &planned,
         (&mut series, &mut view),
         way(flags, to, &interrupts),
-    )?;
+    );
+    let watched = watched.inspect_err(|_| to.place.give_up())?;
     let beside = Beside {
         url: &to.target.url,
         settings: planned.settings.clone(),
@@ -136,7 +136,7 @@ fn one(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
         remarks: to.reached.remark.iter().cloned().collect(),
         with_series: output.series,
     };
-    keep(flags, &planned, to.place)?;
+    tell_kept(flags, to.place);
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
     Ok(exit(&result))
@@ -198,8 +198,9 @@ fn find(
         if !quiet {
             say::aside(&found::line(what.level_kind(), step));
         }
-    })?;
-    keep(&flags, &planned, to.place)?;
+    });
+    let found = found.inspect_err(|_| to.place.give_up())?;
+    tell_kept(&flags, to.place);
     let text = if flags.output.json {
         serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
     } else {

@@ -1,10 +1,11 @@
 //! Where a load's run lies: in a folder of its own below the one for temporary files, gone with the load, or where it is to be kept.
+//! One that is to be kept, and that no load ran in, is removed as well, if it was made here.
 //!
 //! A load that was killed cannot remove its folder: the next one does. A load holds a lock on its folder, which ends with its
 //! process, so that what nobody holds is known to be abandoned.
 
 use std::{
-    cell::OnceCell,
+    cell::{Cell, OnceCell},
     fs::{self, DirBuilder, File},
     io::{self, Read},
     os::unix::fs::DirBuilderExt,
@@ -13,6 +14,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use waggle_results::{PhaseName, Run, RunFolder, WriteError};
 use waggle_runner::RECORDS_FILE_MAX_BYTES;
 
 /// What a body is called that no file of the user's has, and records that came out of a pipe.
@@ -29,6 +31,10 @@ pub(crate) struct Place {
     temporary: PathBuf,
     /// Where the run is kept.
     kept: Option<PathBuf>,
+    /// Whether that folder was made here; empty: nobody has asked for it yet.
+    is_new: OnceCell<bool>,
+    /// Whether what the run needs lies beside its study.
+    is_whole: Cell<bool>,
     /// The temporary folder, locked; empty: it is not made yet.
     lock: OnceCell<File>,
 }
@@ -54,19 +60,25 @@ impl Place {
         Self {
             temporary: std::env::temp_dir().join(name),
             kept,
+            is_new: OnceCell::new(),
+            is_whole: Cell::new(false),
             lock: OnceCell::new(),
         }
     }
 
-    /// The folder of the run; the one around it, if that is temporary, is there.
+    /// The folder of the run; one that is to be kept is there, and the one around it, if that is temporary.
     ///
     /// # Errors
-    /// There is no folder for temporary files that can be written.
+    /// The folder cannot be made, or there is no folder for temporary files that can be written.
     pub(crate) fn run_folder(&self) -> Result<PathBuf> {
-        match &self.kept {
-            Some(folder) => Ok(folder.clone()),
-            None => Ok(self.made()?.join("run")),
+        let Some(folder) = &self.kept else {
+            return Ok(self.made()?.join("run"));
+        };
+        if self.is_new.get().is_none() {
+            let is_new = make(folder).with_context(|| cannot_create(folder))?;
+            self.is_new.get_or_init(|| is_new);
         }
+        Ok(folder.clone())
     }
 
     /// Makes the temporary folder, for nobody else to look into.
@@ -79,7 +91,7 @@ impl Place {
                 .mode(0o700)
                 .create(&self.temporary)
                 .and_then(|()| File::open(&self.temporary))
-                .with_context(|| format!("cannot create {}", self.temporary.display()))?;
+                .with_context(|| cannot_create(&self.temporary))?;
             // A file system without locks: the folder is gone with the load all the same.
             lock.try_lock().ok();
             self.lock.get_or_init(|| lock);
@@ -120,20 +132,64 @@ impl Place {
         file.strip_prefix(&self.temporary).ok()
     }
 
-    /// The run is over: what it needs to be run again is put beside its study. Tells the folder, if it is kept.
-    pub(crate) fn keep(&self, needed: &[Needed]) -> Result<Option<&Path>> {
-        let Some(folder) = &self.kept else {
-            return Ok(None);
+    /// Puts what the run needs to be run again beside its study, which is there, if it is kept.
+    ///
+    /// # Errors
+    /// A file cannot be copied.
+    pub(crate) fn keep(&self, needed: &[Needed]) -> Result<()> {
+        let Some(folder) = self.kept.as_ref().filter(|_| !self.is_whole.get()) else {
+            return Ok(());
         };
         for Needed { file, name } in needed {
             let to = folder.join(name);
             let parent = to.parent().unwrap_or(folder);
             fs::create_dir_all(parent)
                 .and_then(|()| fs::copy(file, &to))
-                .with_context(|| cannot_write(&to))?;
+                .with_context(|| format!("cannot copy {} to {}", file.display(), to.display()))?;
         }
-        Ok(Some(folder))
+        self.is_whole.set(true);
+        Ok(())
     }
+
+    /// The folder in which the run is kept.
+    pub(crate) fn kept(&self) -> Option<&Path> {
+        self.kept.as_deref()
+    }
+
+    /// The load has failed: its folder is removed, if it was made here and no load ran in it.
+    pub(crate) fn give_up(&self) {
+        let Some(folder) = &self.kept else {
+            return;
+        };
+        let is_ours = self.is_new.get().is_some_and(|is_new| *is_new);
+        if is_ours && !is_in_use(folder) && !has_load(folder) {
+            // What cannot be removed is as it was before.
+            fs::remove_dir_all(folder).ok();
+        }
+    }
+}
+
+/// Makes a folder; tells whether it was not there.
+fn make(folder: &Path) -> io::Result<bool> {
+    if let Some(around) = folder.parent() {
+        fs::create_dir_all(around)?;
+    }
+    match fs::create_dir(folder) {
+        Ok(()) => Ok(true),
+        Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Whether another waggle writes its run here.
+fn is_in_use(folder: &Path) -> bool {
+    matches!(RunFolder::open(folder), Err(WriteError::Locked { .. }))
+}
+
+/// Whether something was sent in one of the run's trials.
+fn has_load(folder: &Path) -> bool {
+    let of_load = |trial: &waggle_results::Trial| trial.info.phase(PhaseName::WarmUp).is_some();
+    Run::read(folder).is_ok_and(|run| run.trials.iter().any(of_load))
 }
 
 /// Removes what loads that were killed have left among temporary files.
@@ -163,6 +219,10 @@ fn is_abandoned(entry: &fs::DirEntry) -> bool {
         && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok())
 }
 
+fn cannot_create(folder: &Path) -> String {
+    format!("cannot create {}", folder.display())
+}
+
 fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
@@ -171,5 +231,51 @@ impl Drop for Place {
     fn drop(&mut self) {
         // What cannot be removed lies among temporary files.
         fs::remove_dir_all(&self.temporary).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needed(file: &Path) -> Vec<Needed> {
+        vec![Needed {
+            file: file.to_path_buf(),
+            name: "feeds/a.csv".into(),
+        }]
+    }
+
+    #[test]
+    fn what_is_needed_is_put_beside_the_study_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, kept) = (folder.path().join("a.csv"), folder.path().join("runs/kept"));
+        fs::write(&file, "a").unwrap();
+        let place = Place::new(Some(kept.clone()));
+        assert_eq!(place.run_folder().unwrap(), kept);
+        for text in ["later", "later still"] {
+            place.keep(&needed(&file)).unwrap();
+            assert_eq!(fs::read(kept.join("feeds/a.csv")).unwrap(), b"a");
+            fs::write(&file, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_folder_is_removed_by_the_load_that_made_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        let failed = || {
+            let place = Place::new(Some(kept.clone()));
+            place.run_folder().unwrap();
+            assert!(place.keep(&needed(Path::new("nowhere"))).is_err());
+            place.give_up();
+        };
+        failed();
+        assert!(!kept.exists());
+        fs::create_dir(&kept).unwrap();
+        failed();
+        assert!(kept.exists());
+        // Nothing was made.
+        Place::new(Some(kept.clone())).give_up();
+        assert!(kept.exists());
     }
 }

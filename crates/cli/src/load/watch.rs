@@ -269,6 +269,10 @@ impl<'a> Watching<'a> {
 
     fn follow(&mut self, event: &Event) -> Result<()> {
         match event {
+            Event::RunStarted { .. } => match self.way {
+                Some(way) => way.place.keep(&self.planned.needed),
+                None => Ok(()),
+            },
             Event::TrialStarted { level, .. } => {
                 self.watched = Watched::new(self.shape_at(*level));
                 self.watched.so_far.kept_awake = self.way.is_some_and(|way| way.keep_awake);

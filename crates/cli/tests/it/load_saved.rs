@@ -237,3 +237,24 @@ fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
     assert_eq!(is_there, [false, true, true, true]);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 3);
 }
+
+#[test]
+fn a_load_that_does_not_start_leaves_no_folder_of_its_own() {
+    let (desk, server) = (Desk::new(), server());
+    let check = |url: &str, before: &str, code: i32| {
+        let url = format!("{url} -c 1000 -n 10 --save=kept");
+        let program = env!("CARGO_BIN_EXE_waggle");
+        let mut load = Command::new("sh");
+        let line = format!("{before} && ulimit -n 256 && exec {program} load {url}");
+        let output = load.args(["-c", &line]).current_dir(desk.path()).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", shown(&output));
+        assert!(shown(&output).contains("ulimit -n"), "{}", shown(&output));
+    };
+    let url = format!("http://{}/", server.address());
+    check(&url, "true", 2);
+    assert!(!desk.path().join("kept").exists());
+    // What was there before is nobody's to remove.
+    check(&url, "mkdir kept", 2);
+    assert!(desk.path().join("kept").exists());
+}
