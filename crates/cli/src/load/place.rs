@@ -9,7 +9,7 @@ use std::{
     fs::{self, DirBuilder, File},
     io::{self, Read},
     os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -20,6 +20,25 @@ use waggle_runner::RECORDS_FILE_MAX_BYTES;
 /// What a body is called that no file of the user's has, and records that came out of a pipe.
 const BODY: &str = "body";
 const RECORDS: &str = "records";
+/// What a scenario is called beside a study.
+pub(super) const SCENARIO: &str = "scenario.yaml";
+/// Names in a kept run's folder that are not for the user's files: those of the run, of its report, and those above.
+const TAKEN: [&str; 14] = [
+    ".lock",
+    ".system",
+    "run.json",
+    "run.json.partial",
+    "study.yaml",
+    "system.yaml",
+    "trials",
+    "report.html",
+    "report.md",
+    "tables.csv",
+    "effects.csv",
+    BODY,
+    RECORDS,
+    SCENARIO,
+];
 /// How the names of temporary folders begin.
 const TEMPORARY: &str = "waggle-load-";
 /// A folder that is younger may not have its lock yet.
@@ -169,6 +188,16 @@ impl Place {
     }
 }
 
+/// Whether a file of this name can be put beside a study without being in the way of anything.
+pub(super) fn is_free(name: &Path) -> bool {
+    let mut parts = name.components().filter_map(|part| match part {
+        Component::Normal(part) => Some(part),
+        _ => None,
+    });
+    let first = parts.next();
+    first.is_some_and(|first| TAKEN.iter().all(|taken| !first.eq_ignore_ascii_case(taken)))
+}
+
 /// Makes a folder; tells whether it was not there.
 fn make(folder: &Path) -> io::Result<bool> {
     if let Some(around) = folder.parent() {
@@ -257,6 +286,17 @@ mod tests {
             assert_eq!(fs::read(kept.join("feeds/a.csv")).unwrap(), b"a");
             fs::write(&file, text).unwrap();
         }
+    }
+
+    #[test]
+    fn names_of_the_run_are_not_for_files_of_the_user() {
+        let check = |name: &str, free: bool| assert_eq!(is_free(Path::new(name)), free, "{name}");
+        check("people.csv", true);
+        check("data/run.json", true);
+        check("./trials/x.csv", false);
+        check("Study.yaml", false);
+        check("report.md", false);
+        check(".", false);
     }
 
     #[test]

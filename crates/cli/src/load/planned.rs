@@ -21,7 +21,7 @@ use super::{
     arguments::Load,
     model::settings,
     parse::{DURATION_MIN, Expectation, INTERVAL_MIN},
-    place::{Needed, Place},
+    place::{self, Needed, Place, SCENARIO},
     request::request,
     scenario,
     study::{self, Asked, SentAs, Sought, Times},
@@ -113,7 +113,7 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         flags,
         target,
         settings: &settings,
-        sent: sent.as_told(flags),
+        sent: sent.as_told(),
         times: Times {
             interval,
             warm_up,
@@ -162,7 +162,13 @@ fn checked(text: &str, scenario: Option<&Path>) -> Result<(Study, System)> {
     let Named::Server(system) = waggle_study::system_of(&source)? else {
         unreachable!("the text names the URL of a server");
     };
-    let files = files_beside(scenario.unwrap_or(Path::new("")));
+    let scenario = scenario.unwrap_or(Path::new(""));
+    let beside = files_beside(scenario);
+    // A scenario is called otherwise in the text than its file is here.
+    let files = |name: &str| match (name, scenario.file_name().and_then(|file| file.to_str())) {
+        (SCENARIO, Some(file)) => beside(file),
+        _ => beside(name),
+    };
     let study = waggle_study::read_study_and_files(&source, &system, &files)?;
     Ok((study, *system))
 }
@@ -234,14 +240,10 @@ impl Sent {
         }
     }
 
-    fn as_told<'a>(&'a self, flags: &'a Load) -> SentAs<'a> {
-        match (self, &flags.request.scenario) {
-            (Self::Scenario(scenario), Some(file)) => SentAs::Scenario {
-                name: &scenario.name,
-                file,
-            },
-            (Self::Scenario(_), None) => unreachable!("a scenario comes from a file"),
-            (Self::Request { request, .. }, _) => SentAs::Request(request),
+    fn as_told(&self) -> SentAs<'_> {
+        match self {
+            Self::Scenario(scenario) => SentAs::Scenario(&scenario.name),
+            Self::Request { request, .. } => SentAs::Request(request),
         }
     }
 
@@ -269,7 +271,7 @@ impl Sent {
         let folder = file.parent().unwrap_or(Path::new(""));
         let mut needed = vec![Needed {
             file: file.clone(),
-            name: file.file_name().unwrap_or_default().into(),
+            name: SCENARIO.into(),
         }];
         for from in scenario.feeds.iter().filter_map(|feed| feed.from.as_ref()) {
             let name = Path::new(from);
@@ -279,6 +281,11 @@ impl Sent {
             if place.keeps() && !is_below && !name.is_absolute() {
                 bail!(
                     "--save: {from} does not lie in the folder of the scenario, and cannot be put beside a study"
+                );
+            }
+            if place.keeps() && is_below && !place::is_free(name) {
+                bail!(
+                    "--save: {from} would lie where the run has a file of its own; name the feed's file otherwise"
                 );
             }
             if is_below {

@@ -17,7 +17,7 @@ use super::{
     arguments::{Load, Secure},
     model,
     parse::{ArrivalsName, SoughtName},
-    place::Place,
+    place::{Place, SCENARIO},
     summary::{ModelName, Settings},
     target::Target,
 };
@@ -49,11 +49,8 @@ pub(super) struct Asked<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SentAs<'a> {
     Request(&'a Request),
-    /// A scenario of this name, in this file.
-    Scenario {
-        name: &'a str,
-        file: &'a Path,
-    },
+    /// A scenario of this name.
+    Scenario(&'a str),
 }
 
 /// How long everything takes.
@@ -76,7 +73,7 @@ pub(super) struct Sought {
 pub(super) fn text(asked: &Asked<'_>) -> String {
     let call = match asked.sent {
         SentAs::Request(request) => Some(Told::of(request, asked)),
-        SentAs::Scenario { .. } => None,
+        SentAs::Scenario(_) => None,
     };
     let mut text = "# Written by waggle load --save; waggle run runs it again.\n".to_owned();
     if let Some(told) = &call {
@@ -111,11 +108,9 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
             expect(&mut text, &request.expect);
             let _ = writeln!(text, "    timeout: {}", format_duration(request.timeout));
         }
-        SentAs::Scenario { file, .. } => {
-            // It lies beside the study, and its feeds with it.
-            let name = file.file_name().map(|name| name.to_string_lossy());
-            let name = literal(&name.unwrap_or_default());
-            let _ = writeln!(text, "  scenario: {{ file: {name} }}");
+        // It lies beside the study, and its feeds with it.
+        SentAs::Scenario(_) => {
+            let _ = writeln!(text, "  scenario: {{ file: {SCENARIO} }}");
         }
     }
     schedule(&mut text, asked);
@@ -360,7 +355,7 @@ fn within_a_phase(time: Duration, interval: Duration) -> Duration {
 fn conditions(text: &mut String, asked: &Asked<'_>) {
     let name = match asked.sent {
         SentAs::Request(_) => REQUEST_NAME,
-        SentAs::Scenario { name, .. } => name,
+        SentAs::Scenario(name) => name,
     };
     let written = |conditions: &[Threshold], indent: &str| -> String {
         let one = |condition: &Threshold| {

@@ -239,6 +239,38 @@ fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
 }
 
 #[test]
+fn a_kept_scenario_is_in_the_way_of_no_file_of_the_run() {
+    let (desk, server) = (Desk::new(), server());
+    let url = format!("http://{}", server.address());
+    let scenario = |file: &str, feed: &str| {
+        let folder = desk.path().join("shop");
+        fs::create_dir_all(folder.join("trials")).unwrap();
+        fs::write(folder.join(feed), "name\nann\n").unwrap();
+        let text = format!(
+            "name: shop\nfeeds:\n  - {{ name: people, file: {feed} }}\nflows:\n  - name: buy\n    \
+             steps: [{{ name: order, post: '/{{{{people.name}}}}' }}]\n"
+        );
+        fs::write(folder.join(file), text).unwrap();
+        format!("shop/{file}")
+    };
+    let study = scenario("study.yaml", "run.csv");
+    kept(&desk, &url, &["--scenario", &study, "-n", "20"]);
+    let run = ["run", "kept/study.yaml", "--quiet", "--runs", "again"];
+    let output = desk.output(&run);
+    let again = fs::read_dir(desk.path().join("again"));
+    assert_eq!(again.unwrap().count(), 1, "{}", shown(&output));
+    fs::remove_dir_all(desk.path().join("kept")).unwrap();
+    let study = scenario("shop.yaml", "trials/people.csv");
+    let flags = ["load", &url, "--scenario", &study, "-n", "20"];
+    let output = desk.output(&[&flags[..], &["--save=kept"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert!(shown(&output).contains("trials/people.csv would lie"));
+    assert!(!desk.path().join("kept").exists());
+    // One that is not kept is in nobody's way.
+    load_result(&desk.output(&[&flags[..], &["--json"]].concat()));
+}
+
+#[test]
 fn a_load_that_does_not_start_leaves_no_folder_of_its_own() {
     let (desk, server) = (Desk::new(), server());
     let check = |url: &str, before: &str, code: i32| {
