@@ -110,7 +110,16 @@ impl Place {
                 .mode(0o700)
                 .create(&self.temporary)
                 .and_then(|()| File::open(&self.temporary))
-                .with_context(|| cannot_create(&self.temporary))?;
+                .with_context(|| {
+                    format!(
+                        "{}; TMPDIR=FOLDER names another place for temporary files{}",
+                        cannot_create(&self.temporary),
+                        match self.kept {
+                            Some(_) => "",
+                            None => ", and with --save=FOLDER the run lies where it is kept",
+                        }
+                    )
+                })?;
             // A file system without locks: the folder is gone with the load all the same.
             lock.try_lock().ok();
             self.lock.get_or_init(|| lock);

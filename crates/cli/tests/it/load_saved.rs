@@ -184,6 +184,22 @@ fn nothing_is_left_of_a_load_that_is_not_kept() {
 }
 
 #[test]
+fn without_a_folder_for_temporary_files_it_is_said_what_helps() {
+    let (desk, server) = (Desk::new(), server());
+    let url = server.address().to_string();
+    let load = |flags: &[&str]| {
+        let mut load = desk.waggle(&[&["load", &url, "-n", "20", "--json"], flags].concat());
+        load.env("TMPDIR", "nowhere").output().unwrap()
+    };
+    let output = load(&[]);
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    for part in ["TMPDIR=FOLDER", "--save=FOLDER"] {
+        assert!(shown(&output).contains(part), "{}", shown(&output));
+    }
+    load_result(&load(&["--save=kept"]));
+}
+
+#[test]
 fn nothing_is_left_of_a_load_that_is_interrupted() {
     let (desk, server) = (Desk::new(), server());
     let temporary = Temporary::new(&desk);
