@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use waggle_results::IntervalRow;
 use waggle_stats::{RunningTotals, Served, SteadyBins};
 
-use crate::distribution::as_f64;
+use crate::distribution::{self, as_f64};
 
 /// Bins of a second, as the method asks, if so many of them fit into the measured phase; else one an interval.
 const SECOND_BINS_FROM: f64 = 8.0;
@@ -258,7 +258,7 @@ impl Bins {
         Self {
             at_least_s,
             under_way: None,
-            times: Histogram::new(3).expect("three significant digits are allowed"),
+            times: distribution::empty(),
             spans: Vec::new(),
             throughput: Vec::new(),
             p50: Vec::new(),
@@ -284,13 +284,10 @@ impl Bins {
         self.spans
             .push((bin.start_s, row.start_s + row.counts.seconds));
         self.throughput.push(as_f64(bin.succeeded) / bin.seconds);
-        let times = &self.times;
-        let at = |quantile| match times.is_empty() {
-            true => f64::NAN,
-            false => as_f64(times.value_at_quantile(quantile)),
-        };
-        self.p50.push(at(0.5));
-        self.p99.push(at(0.99));
+        let at = |quantile| distribution::quantile(&self.times, quantile).unwrap_or(f64::NAN);
+        let (p50, p99) = (at(0.5), at(0.99));
+        self.p50.push(p50);
+        self.p99.push(p99);
         self.cpu.push(f64::NAN);
         self.times.reset();
     }

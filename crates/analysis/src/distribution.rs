@@ -76,6 +76,16 @@ pub struct SpectrumPoint {
     pub us: f64,
 }
 
+/// One that grows to the range it needs.
+pub(crate) fn empty() -> Histogram<u64> {
+    Histogram::new(3).expect("three significant digits are allowed")
+}
+
+/// `None` where there is no sample.
+pub(crate) fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
+    (!histogram.is_empty()).then(|| as_f64(histogram.value_at_quantile(quantile)))
+}
+
 /// The percentiles of one trial; `None` where it has no sample.
 pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
     if histogram.is_empty() {
@@ -105,17 +115,16 @@ pub(crate) fn of_trial(histogram: &Histogram<u64>) -> Option<TrialPercentiles> {
 pub(crate) fn spectrum_of<'a>(
     logs: impl Iterator<Item = (&'a Trial, &'a HistogramLog)>,
 ) -> Vec<SpectrumPoint> {
-    let merged = logs
-        .filter_map(|(trial, log)| {
-            let measure = trial.info.phase(PhaseName::Measure)?;
-            Some(log.merged(measure.start_s, measure.end_s))
-        })
-        .reduce(|mut sum, one| {
-            sum.add(one).expect("a resizing histogram takes any value");
-            sum
-        });
-    let merged = merged.filter(|merged| !merged.is_empty());
-    merged.as_ref().map(spectrum).unwrap_or_default()
+    let mut sum = empty();
+    for (trial, log) in logs {
+        if let Some(measure) = trial.info.phase(PhaseName::Measure) {
+            log.add_to(&mut sum, measure.start_s, measure.end_s);
+        }
+    }
+    match sum.is_empty() {
+        true => Vec::new(),
+        false => spectrum(&sum),
+    }
 }
 
 /// The spectrum up to the last quantile that one sample can stand for: even steps on the tail's log scale, and every

@@ -4,18 +4,19 @@ use hdrhistogram::Histogram;
 use waggle_metrics::Metric;
 use waggle_results::{
     self as results, CountsRow, DisturbanceInfo, EngineInfo, LedgerInfo, MachineInfo, PhaseName,
-    RunInfo, ThresholdInfo, Trial, TrialEnd, TrialHistograms,
+    RunInfo, ThresholdInfo, Trial, TrialEnd,
 };
 use waggle_stats::{
     Counts, Engine, Findings, Killed, Ledger, LoadCourse, LoadModel, Machine, TrialFacts,
 };
 
 use crate::{
-    Course, INSTRUMENT,
+    Course,
     course::{Length, Totals},
     distribution::as_f64,
     path,
-    series::accepted_by,
+    prepared::Prepared,
+    samples,
 };
 
 /// What one load is judged by beside its intervals.
@@ -35,7 +36,7 @@ pub struct LoadFacts<'a> {
     pub kept_awake: bool,
     /// Requests per second asked for, in open load.
     pub offered_per_s: Option<f64>,
-    /// Of the measured phase, in microseconds; as [`TrialHistograms`] has them.
+    /// Of the measured phase, in microseconds; as [`results::TrialHistograms`] has them.
     pub response_time: &'a Histogram<u64>,
     pub service_time: &'a Histogram<u64>,
     /// The strictest upper bound on times that a search asks for, in microseconds.
@@ -51,10 +52,11 @@ pub fn load(load: &LoadFacts<'_>, course: &Course) -> Findings {
 }
 
 /// Every check of one trial.
-pub(crate) fn trial(trial: &Trial, times: &TrialHistograms, info: &RunInfo) -> Findings {
-    let course = course(trial);
+pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
+    let Prepared { trial, times, .. } = prepared;
+    let course = course(prepared);
     let disturbances = killed(&trial.info.disturbances);
-    let delivery = delivery(trial);
+    let delivery = delivery(prepared);
     let of_load = LoadFacts {
         model: load_model(info),
         failed: match &trial.info.end {
@@ -126,7 +128,8 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
 }
 
 /// The series of a trial; empty if it did not come to its measured phase.
-fn course(trial: &Trial) -> Course {
+fn course(prepared: &Prepared<'_>) -> Course {
+    let Prepared { trial, samples, .. } = prepared;
     let measure = trial.info.phase(PhaseName::Measure);
     let length = measure.map_or(0.0, |phase| phase.end_s - phase.start_s);
     let mut course = Course::new(
@@ -146,7 +149,9 @@ fn course(trial: &Trial) -> Course {
             trial.response_time.add_to(sum, row.start_s, end_s)
         });
     }
-    course.note_cpu(|from_s, to_s| system_cores(trial, from_s, to_s));
+    course.note_cpu(|from_s, to_s| {
+        samples::of_system(&samples.cores((from_s, to_s))).unwrap_or(f64::NAN)
+    });
     course
 }
 
@@ -162,7 +167,10 @@ fn interval_s(trial: &Trial) -> f64 {
 }
 
 /// Records accepted and records visible, at the looks of the measured phase.
-fn delivery(trial: &Trial) -> Totals {
+fn delivery(prepared: &Prepared<'_>) -> Totals {
+    let Prepared {
+        trial, accepted, ..
+    } = prepared;
     let mut totals = Totals::default();
     if let Some(measure) = trial.info.phase(PhaseName::Measure) {
         let looks = trial
@@ -170,11 +178,7 @@ fn delivery(trial: &Trial) -> Totals {
             .iter()
             .filter(|look| look.at_s >= measure.start_s && look.at_s <= measure.end_s);
         for look in looks {
-            totals.push(
-                look.at_s,
-                accepted_by(trial, look.at_s),
-                as_f64(look.visible),
-            );
+            totals.push(look.at_s, accepted.by(look.at_s), as_f64(look.visible));
         }
     }
     totals
@@ -250,34 +254,5 @@ fn engine(engine: &EngineInfo, connections_open_median: Option<u64>) -> Engine {
         connections_open_median: connections_open_median.unwrap_or(engine.connections_open_min),
         in_flight_mean: engine.in_flight_mean,
         in_flight_beside: engine.in_flight_beside,
-    }
-}
-
-/// Mean over the samples that ended within the bin, of all components together; not a number where there is none.
-fn system_cores(trial: &Trial, from_s: f64, to_s: f64) -> f64 {
-    let mut components: Vec<(&str, f64, f64)> = Vec::new();
-    let rows = trial
-        .resources
-        .iter()
-        .filter(|row| row.at_s > from_s && row.at_s <= to_s);
-    for row in rows.filter(|row| row.component != INSTRUMENT) {
-        match components
-            .iter_mut()
-            .find(|(name, ..)| *name == row.component)
-        {
-            Some((_, cores, samples)) => {
-                *cores += row.cpu_cores;
-                *samples += 1.0;
-            }
-            None => components.push((&row.component, row.cpu_cores, 1.0)),
-        }
-    }
-    if components.is_empty() {
-        f64::NAN
-    } else {
-        components
-            .iter()
-            .map(|(_, cores, samples)| cores / samples)
-            .sum()
     }
 }

@@ -3,7 +3,7 @@
 use waggle_results::{FallInfo, PhaseName, Trial, TrialEnd};
 use waggle_stats::{AfterFall, Recovery};
 
-use crate::distribution::as_f64;
+use crate::distribution;
 
 /// What one trial showed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +37,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Option<TrialRecovery> {
 fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<AfterFall> {
     let mut unsent = 0_i128;
     let mut intervals = Vec::new();
+    let mut times = distribution::empty();
     for row in &trial.intervals {
         let counts = &row.counts;
         unsent += i128::from(counts.due) - i128::from(counts.sent) - i128::from(counts.skipped);
@@ -44,13 +45,14 @@ fn after_fall(trial: &Trial, fell_at_s: f64, (from_s, to_s): (f64, f64)) -> Vec<
         if !(from_s..to_s).contains(&f64::midpoint(row.start_s, end_s)) {
             continue;
         }
-        let times = trial.response_time.merged(row.start_s, end_s);
+        times.reset();
+        trial.response_time.add_to(&mut times, row.start_s, end_s);
         intervals.push(AfterFall {
             start_s: row.start_s - fell_at_s,
             end_s: end_s - fell_at_s,
             succeeded: counts.succeeded,
             failed: counts.failed,
-            p99_us: (!times.is_empty()).then(|| as_f64(times.value_at_quantile(0.99))),
+            p99_us: distribution::quantile(&times, 0.99),
             waited: row.in_flight > 0 || unsent > 0 || row.connections_open == 0,
         });
     }

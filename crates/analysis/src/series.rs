@@ -1,8 +1,14 @@
 //! A trial over time, thinned to what a screen can show.
 
-use waggle_results::{BacklogRow, HistogramLog, IntervalRow, Trial};
+use hdrhistogram::Histogram;
+use waggle_results::{BacklogRow, IntervalRow, Trial};
 
-use crate::{Counted, accepted::Accepted, distribution::as_f64, prepared::Prepared};
+use crate::{
+    Counted,
+    accepted::Accepted,
+    distribution::{self, as_f64},
+    prepared::Prepared,
+};
 
 /// Most points of a line over all trials of a run, so that the page stays one that a browser opens at once; and what
 /// a single trial gets of them. More intervals than that are merged, never dropped.
@@ -61,10 +67,7 @@ pub(crate) fn series(prepared: &Prepared<'_>, counted: Counted, points_max: usiz
     } = prepared;
     let merge = trial.intervals.len().div_ceil(points_max).max(1);
     Series {
-        points: stretches(&trial.intervals, merge)
-            .into_iter()
-            .map(|rows| point(rows, &trial.response_time, counted))
-            .collect(),
+        points: points(trial, merge, counted),
         cpu: cpu(trial, points_max),
         backlog: backlog(accepted, &trial.backlog, points_max),
         on_the_way: on_the_way(prepared, points_max),
@@ -87,12 +90,33 @@ fn stretches(intervals: &[IntervalRow], merge: usize) -> Vec<&[IntervalRow]> {
     stretches
 }
 
-fn point(rows: &[IntervalRow], times: &HistogramLog, counted: Counted) -> SeriesPoint {
-    let start_s = rows[0].start_s;
+fn points(trial: &Trial, merge: usize, counted: Counted) -> Vec<SeriesPoint> {
+    let mut times = distribution::empty();
+    let point = |rows| {
+        let span = span(rows);
+        times.reset();
+        trial.response_time.add_to(&mut times, span.0, span.1);
+        point(rows, span, &times, counted)
+    };
+    stretches(&trial.intervals, merge)
+        .into_iter()
+        .map(point)
+        .collect()
+}
+
+/// Start and end.
+fn span(rows: &[IntervalRow]) -> (f64, f64) {
+    let last = &rows[rows.len() - 1];
+    (rows[0].start_s, last.start_s + last.counts.seconds)
+}
+
+fn point(
+    rows: &[IntervalRow],
+    (start_s, end_s): (f64, f64),
+    times: &Histogram<u64>,
+    counted: Counted,
+) -> SeriesPoint {
     let seconds: f64 = rows.iter().map(|row| row.counts.seconds).sum();
-    let end_s = rows
-        .last()
-        .map_or(start_s, |row| row.start_s + row.counts.seconds);
     let good: u64 = rows
         .iter()
         .map(|row| match counted {
@@ -101,8 +125,6 @@ fn point(rows: &[IntervalRow], times: &HistogramLog, counted: Counted) -> Series
         })
         .sum();
     let failed: u64 = rows.iter().map(|row| row.counts.failed).sum();
-    let merged = times.merged(start_s, end_s);
-    let at = |quantile| (!merged.is_empty()).then(|| as_f64(merged.value_at_quantile(quantile)));
     let per_s = |count: u64| {
         if seconds > 0.0 {
             as_f64(count) / seconds
@@ -115,8 +137,8 @@ fn point(rows: &[IntervalRow], times: &HistogramLog, counted: Counted) -> Series
         end_s,
         succeeded_per_s: per_s(good),
         failed_per_s: per_s(failed),
-        p50_us: at(0.5),
-        p99_us: at(0.99),
+        p50_us: distribution::quantile(times, 0.5),
+        p99_us: distribution::quantile(times, 0.99),
         in_flight: rows.last().map_or(0.0, |row| as_f64(row.in_flight)),
     }
 }
@@ -146,19 +168,6 @@ fn mean_at_end(points: &[(f64, f64)]) -> (f64, f64) {
     #[expect(clippy::cast_precision_loss, reason = "a handful of samples")]
     let mean = sum / points.len() as f64;
     (points[points.len() - 1].0, mean)
-}
-
-/// Records accepted by an instant; an interval's acceptances are spread evenly over it.
-pub(crate) fn accepted_by(trial: &Trial, at_s: f64) -> f64 {
-    let share = |row: &IntervalRow| match row.counts.seconds {
-        seconds if seconds > 0.0 => ((at_s - row.start_s) / seconds).clamp(0.0, 1.0),
-        _ => 0.0,
-    };
-    trial
-        .intervals
-        .iter()
-        .map(|row| share(row) * as_f64(row.counts.records_succeeded))
-        .sum()
 }
 
 fn backlog(accepted: &Accepted<'_>, looks: &[BacklogRow], points_max: usize) -> Vec<(f64, f64)> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
 use waggle_stats::{Estimate, Findings, Verdict};
 
-use crate::{factor::counted, judge, trial};
+use crate::{factor::counted, judge, prepared::Prepared, trial};
 
 /// One trial, as far as its cell rests on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ pub fn trial_so_far(run: &Path, key: TrialKey) -> Result<TrialSoFar, ReadError> 
 /// As [`trial_so_far()`].
 pub fn findings(run: &Path, key: TrialKey) -> Result<Findings, ReadError> {
     let (info, raw) = read(run, key)?;
-    Ok(judge::trial(&raw, &raw.measured(), &info))
+    Ok(judge::trial(&Prepared::new(&raw), &info))
 }
 
 fn read(run: &Path, key: TrialKey) -> Result<(RunInfo, Trial), ReadError> {

@@ -142,7 +142,7 @@ impl TrialModel {
 pub(crate) fn trial(trial: &Trial, info: &RunInfo, counted: Counted) -> TrialModel {
     let prepared = Prepared::new(trial);
     let numbers = numbers(&prepared, counted);
-    let findings = judge::trial(trial, &prepared.times, info);
+    let findings = judge::trial(&prepared, info);
     let failure = match &trial.info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed {
