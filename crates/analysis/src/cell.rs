@@ -12,6 +12,7 @@ use crate::{
     busiest::{self, Busiest, whole_components},
     distribution::{self, SpectrumPoint},
     distributions::{self, Distribution},
+    instrument::component_of,
     metric::{self, CellNumber, Number},
     places::{self, PlaceModel},
     recovered::{self, CellRecovery},
@@ -144,9 +145,8 @@ pub(crate) fn cell(
     let point = |metric| metric::over_trials(&NamedMetric::of_all(metric), &own).map(Number::point);
     let goodput = over(Metric::Goodput);
     let (verdict, reasons) = verdict(&ran, goodput.as_ref(), info);
-    let whole_component_cores = component_cores(&counted, whole_components);
-    let succeeded: u64 = of_all().map(|numbers| numbers.succeeded).sum();
-    let failed: u64 = of_all().map(|numbers| numbers.failed).sum();
+    let component_cores = component_cores(&counted);
+    let whole_component_cores = whole_component_cores(&counted, &component_cores);
     CellModel {
         cell: cell.cell,
         levels: cell.levels.clone(),
@@ -163,8 +163,8 @@ pub(crate) fn cell(
         delay: times(Metric::Delay),
         arrival: times(Metric::ArrivalDelay),
         on_the_way: places::over_trials(&own),
-        succeeded,
-        failed,
+        succeeded: of_all().map(|numbers| numbers.succeeded).sum(),
+        failed: of_all().map(|numbers| numbers.failed).sum(),
         failures: distribution::by_kind(of_all().flat_map(|numbers| &numbers.failures)),
         error_share: point(Metric::ErrorShare),
         achieved_share: point(Metric::AchievedShare),
@@ -179,7 +179,7 @@ pub(crate) fn cell(
             },
             &own,
         ),
-        component_cores: component_cores(&counted, |numbers| numbers.component_cores.clone()),
+        component_cores,
         busiest: busiest::of_cell(&whole_component_cores, of_all(), info),
         watches: watch::over_trials(&own),
         whole_component_cores,
@@ -225,10 +225,38 @@ fn ledger(counted: &[(&TrialModel, &TrialNumbers)]) -> Option<LedgerInfo> {
         .reduce(places::sum)
 }
 
-fn component_cores(
+/// Of each replica.
+fn component_cores(counted: &[(&TrialModel, &TrialNumbers)]) -> Vec<(String, Estimate)> {
+    let replicas = values_by_name(counted, |numbers| numbers.component_cores.clone());
+    let estimated =
+        |(replica, values): (String, Vec<f64>)| Some((replica, waggle_stats::estimate(&values)?));
+    replicas.into_iter().filter_map(estimated).collect()
+}
+
+/// All replicas of each component together; a single replica is estimated already.
+fn whole_component_cores(
+    counted: &[(&TrialModel, &TrialNumbers)],
+    replicas: &[(String, Estimate)],
+) -> Vec<(String, Estimate)> {
+    let whole = |(component, values): (String, Vec<f64>)| {
+        let mut own = replicas
+            .iter()
+            .filter(|(replica, _)| component_of(replica) == component);
+        let estimate = match (own.next(), own.next()) {
+            (Some((_, only)), None) => *only,
+            _ => waggle_stats::estimate(&values)?,
+        };
+        Some((component, estimate))
+    };
+    let all = values_by_name(counted, whole_components);
+    all.into_iter().filter_map(whole).collect()
+}
+
+/// What each trial has, by name, in the order in which names first come.
+fn values_by_name(
     counted: &[(&TrialModel, &TrialNumbers)],
     of_trial: impl Fn(&TrialNumbers) -> Vec<(String, f64)>,
-) -> Vec<(String, Estimate)> {
+) -> Vec<(String, Vec<f64>)> {
     let mut all: Vec<(String, Vec<f64>)> = Vec::new();
     for (component, cores) in counted.iter().flat_map(|(_, numbers)| of_trial(numbers)) {
         match all.iter_mut().find(|(name, _)| *name == component) {
@@ -236,9 +264,7 @@ fn component_cores(
             None => all.push((component, vec![cores])),
         }
     }
-    all.into_iter()
-        .filter_map(|(component, values)| Some((component, waggle_stats::estimate(&values)?)))
-        .collect()
+    all
 }
 
 /// A cell's verdict (`None`: nothing of it has run) with its reasons: what statistics says of the cell, then why each

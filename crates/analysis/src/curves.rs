@@ -2,7 +2,7 @@
 //! levels, with what somebody published where it is the same number. The numbers are those of the tables.
 
 use waggle_metrics::{Metric, NamedMetric, Statistic, Unit};
-use waggle_results::{FailureKind, PublishedInfo, RunInfo};
+use waggle_results::{FailureKind, PublishedInfo, RunInfo, parallel_map};
 use waggle_stats::{Estimate, Part, ThinTail};
 
 use crate::{
@@ -91,10 +91,10 @@ pub(crate) fn curves(
     if cells.iter().all(|cell| cell.counted == 0) {
         return None;
     }
-    let shown = charted(info, cells).into_iter();
-    let charts: Vec<Curve> = shown
-        .filter_map(|charted| charted.curve(&layout, cells, trials, published))
-        .collect();
+    let charts = parallel_map(&charted(info, cells), |charted| {
+        charted.curve(&layout, cells, trials, published)
+    });
+    let charts: Vec<Curve> = charts.into_iter().flatten().collect();
     if charts.is_empty() {
         return None;
     }
@@ -224,7 +224,7 @@ fn charted<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<'a>> {
 impl Charted<'_> {
     /// `None` where there is nothing to see.
     fn curve(
-        self,
+        &self,
         layout: &Layout,
         cells: &[CellModel],
         trials: &[TrialModel],
@@ -248,7 +248,7 @@ impl Charted<'_> {
         let has_any = estimates().any(|one| self.at_zero || one.point != 0.0);
         let is_beside = self.column.is_some() && estimates().next().is_some();
         (has_any || is_beside).then_some(Curve {
-            name: self.name,
+            name: self.name.clone(),
             metric: self.named.row.metric,
             of: self.named.of.map(str::to_owned),
             unit: self.named.row.unit,

@@ -7,7 +7,7 @@
 mod compared;
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
-use waggle_results::RunInfo;
+use waggle_results::{RunInfo, parallel_map};
 use waggle_stats::{Verdict, share_difference};
 
 pub use compared::{Ahead, Compared, Found, Lead, Measure, NoSuccess, Without};
@@ -143,9 +143,12 @@ fn comparison(
     let successes = outcomes
         .iter()
         .find(|outcome| outcome.is(Metric::Goodput, None))?;
+    let all = parallel_map(&outcomes, |outcome| {
+        ratios(pairs, (cells, trials), outcome, successes)
+    });
     let mut found = Vec::new();
-    for outcome in &outcomes {
-        found.push(ratios(pairs, (cells, trials), outcome, successes));
+    for (outcome, ratios) in outcomes.iter().zip(all) {
+        found.push(ratios);
         if outcome.is(Metric::ResponseTime, Some(Statistic::P99)) {
             found.extend(errors(pairs, cells, trials));
         }

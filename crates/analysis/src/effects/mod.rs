@@ -8,6 +8,7 @@ mod summary;
 pub use summary::{Strongest, Summary};
 
 use waggle_metrics::{Metric, NamedMetric, Statistic};
+use waggle_results::parallel_map;
 use waggle_stats::{Estimate, Factorial, NoEffects, Source, Variation, Verdict, turns};
 
 use crate::{
@@ -107,8 +108,12 @@ pub fn effects(
     let grid = grid(&factors, cells)?;
     let mut found = Vec::new();
     let mut left_out = Vec::new();
-    for outcome in outcomes(&grid, delivery_at) {
-        match of_outcome(&factors, &grid, trials, &outcome) {
+    let outcomes = outcomes(&grid, delivery_at);
+    let all = parallel_map(&outcomes, |outcome| {
+        of_outcome(&factors, &grid, trials, outcome)
+    });
+    for (outcome, of) in outcomes.into_iter().zip(all) {
+        match of {
             Ok(effects) => found.extend(effects),
             Err(why) => left_out.push((outcome.name, why)),
         }
