@@ -63,7 +63,7 @@ pub use find::{CellSearch, FindModel, SearchStep, Shortfall, evidence, why};
 pub(crate) use instrument::INSTRUMENT;
 pub use layout::{Line, Over};
 pub use memory::Memory;
-pub use metric::{CellNumber, Number, in_load, in_trial, unit};
+pub use metric::{CellNumber, Number, in_load, in_trial, unit, without_names};
 pub use outcome::Better;
 pub use place::{TrialPlace, TrialWatch, Watched};
 pub use places::PlaceModel;

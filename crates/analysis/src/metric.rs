@@ -124,14 +124,13 @@ fn named(path: &[String]) -> Option<NamedMetric<'_>> {
 }
 
 /// The number of a path, the same by whichever of its names: all that is sent, and the place where records must arrive, are not named.
-pub(crate) fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetric<'a>> {
+#[must_use]
+pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetric<'a>> {
     let named = named(path)?;
-    let is_step = |name: &str| {
-        let mut scenario = info.scenario.iter();
-        scenario.any(|scenario| scenario.steps.iter().any(|step| step == name))
-    };
+    let scenario = info.scenario.iter();
+    let steps: Vec<&String> = scenario.flat_map(|scenario| &scenario.steps).collect();
     let of = named.of.filter(|of| match named.row.subject {
-        Subject::Load | Subject::WholeLoad => is_step(of),
+        Subject::Load | Subject::WholeLoad => steps.iter().any(|step| step == of),
         Subject::Probe => info.delivery_at.as_deref() != Some(*of),
         _ => true,
     });

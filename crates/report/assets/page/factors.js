@@ -4,15 +4,8 @@
 
 /** Values this far apart get a log scale. */
 const LOG_FROM_RATIO = 30;
-/** A grid with fewer of its squares filled than this is a list, not a grid. */
-const GRID_FILLED = 0.5;
-
-const METRICS = [
-  { id: 'goodput', name: 'Goodput', unit: `${model.counted}/s`, kind: 'plain', time: false },
-  { id: 'p99', name: 'Response time p99', unit: '', kind: 'time', time: true },
-  { id: 'errors', name: 'Errors', unit: 'share of requests', kind: 'share', time: false },
-  { id: 'delay', name: 'Delivery delay p99', unit: '', kind: 'time', time: true },
-].filter((metric) => model.cells.some((cell) => cell[metric.id]));
+/** What the heat map can show, with the place of its number in each cell. */
+const METRICS = model.metrics.map((metric, place) => ({ ...metric, place }));
 
 /** What is looked at now: the metric, the factors across and along, and the level of every other. */
 const view = {
@@ -30,23 +23,21 @@ function cellsInView() {
   return model.cells.filter((cell) => model.factors.every((_, factor) => !isHeld(factor) || cell.levels[factor] === view.held[factor]));
 }
 
-function isGrid() {
-  if (model.factors.length === 0) return false;
-  if (model.factors.length === 1) return true;
-  const size = model.factors.reduce((product, factor) => product * factor.levels.length, 1);
-  return model.cells.length >= GRID_FILLED * size && model.cells.every((cell) => cell.levels.every((level) => level !== null));
-}
+const isGrid = () => model.map;
+
+/** The number looked at, of a cell. */
+const numberOf = (cell) => cell.numbers[view.metric.place];
 
 function valueOf(cell) {
-  const estimate = cell[view.metric.id];
+  const estimate = numberOf(cell);
   return estimate ? estimate[0] : null;
 }
 
 function tellCell(cell) {
-  const rows = [[cell.label], [view.metric.name, withInterval(cell[view.metric.id], view.metric.kind)]];
-  if (view.metric.id !== 'goodput') rows.push(['Goodput', withInterval(cell.goodput, 'rate')]);
+  const rows = [[cell.label], [view.metric.name, withInterval(numberOf(cell), view.metric.kind)]];
+  if (view.metric.id !== 'goodput_per_s' && cell.goodput) rows.push(['Goodput', withInterval(cell.goodput, 'rate')]);
   rows.push(['Verdict', cell.shown]);
-  if (cell.thin && cell.thin[view.metric.id]) rows.push(['Note', cell.thin[view.metric.id]]);
+  if (cell.thin[view.metric.place]) rows.push(['Note', cell.thin[view.metric.place]]);
   return rows;
 }
 
@@ -59,12 +50,11 @@ function scaleOf(values) {
   return (value) => (value - low) / (high - low);
 }
 
-/** Light to strong in one hue: blue where more is better, brown where more is worse. */
+/** Light to strong in one hue: blue where more is better, brown where more is worse, grey where it is neither. */
 function heatColour(position) {
-  const good = view.metric.id === 'goodput';
-  const ends = isDark()
-    ? (good ? [[29, 48, 65], [138, 205, 255]] : [[56, 41, 28], [255, 180, 110]])
-    : (good ? [[232, 241, 248], [10, 76, 133]] : [[253, 241, 226], [140, 62, 4]]);
+  const ends = (isDark()
+    ? { more: [[29, 48, 65], [138, 205, 255]], less: [[56, 41, 28], [255, 180, 110]], neither: [[44, 47, 50], [205, 210, 214]] }
+    : { more: [[232, 241, 248], [10, 76, 133]], less: [[253, 241, 226], [140, 62, 4]], neither: [[240, 241, 242], [70, 78, 86]] })[view.metric.wish];
   return blend(ends[0], ends[1], position);
 }
 
@@ -134,12 +124,12 @@ function heatMap(look) {
 
 /** The value axis of lines and bars: from nothing, or logarithmic where values lie far apart. */
 function valueAxis(look, cells, vertical) {
-  const values = cells.flatMap((cell) => cell[view.metric.id] || []);
+  const values = cells.flatMap((cell) => numberOf(cell) || []);
   const positive = values.filter((value) => value > 0);
-  const log = view.metric.id !== 'errors' && positive.length === values.length && Math.max(...positive) / Math.min(...positive) > LOG_FROM_RATIO;
-  const name = [view.metric.name, view.metric.unit].filter(Boolean).join(', ') + (log ? ' (log scale)' : '');
+  const log = view.metric.kind !== 'share' && positive.length === values.length && Math.max(...positive) / Math.min(...positive) > LOG_FROM_RATIO;
+  const name = view.metric.label + (log ? ' (log scale)' : '');
   return axis(look, {
-    type: log ? 'log' : 'value', ...(log ? decades(values) : { min: 0 }), name,
+    type: log ? 'log' : 'value', ...(log ? decades(values) : { min: Math.min(0, ...values) }), name,
     ...(vertical ? { nameLocation: 'end', nameTextStyle: { align: 'left', color: look.soft, fontSize: 12 } } : { nameLocation: 'middle', nameGap: 28 }),
     axisLabel: { formatter: (value) => short(NUMBER[view.metric.kind](value)) },
   });
@@ -159,7 +149,7 @@ function factorLines(look) {
     own.sort((a, b) => a.levels[view.across] - b.levels[view.across]);
     const name = group === null ? view.metric.name : `${model.factors[along].name} ${levelOf(along, group)}`;
     const colour = look.series[place % look.series.length];
-    const ends = own.filter((cell) => cell[view.metric.id].length === 3).map((cell) => [cell.levels[view.across], cell[view.metric.id][1], cell[view.metric.id][2]]);
+    const ends = own.filter((cell) => numberOf(cell).length === 3).map((cell) => [cell.levels[view.across], ...numberOf(cell).slice(1)]);
     return [
       { type: 'line', name, color: colour, data: own.map((cell) => pointOf(cell, cell.levels[view.across])), lineStyle: { width: 2, type: place < 8 ? 'solid' : 'dashed' } },
       whiskers(ends, colour, name, false),
@@ -180,7 +170,7 @@ function factorLines(look) {
 
 function bars(look) {
   const cells = [...model.cells].reverse();
-  const ends = cells.flatMap((cell, place) => (cell[view.metric.id] && cell[view.metric.id].length === 3 ? [[place, cell[view.metric.id][1], cell[view.metric.id][2]]] : []));
+  const ends = cells.flatMap((cell, place) => (numberOf(cell) && numberOf(cell).length === 3 ? [[place, ...numberOf(cell).slice(1)]] : []));
   return {
     grid: { left: 16, right: 20, top: 24, bottom: 30, containLabel: true },
     toolbox: tools(look, view.metric.id),
@@ -210,7 +200,7 @@ function drawFactors() {
   pair.classList.toggle('single', !grid || row || !lines);
   if (lines) lines.closest('figure').hidden = !grid;
   const held = model.factors.flatMap((factor, place) => (grid && isHeld(place) ? [` at ${factor.name} ${levelOf(place, view.held[place])}`] : []));
-  const what = [view.metric.name, view.metric.unit].filter(Boolean).join(', ') + held.join(',');
+  const what = view.metric.label + held.join(',');
   if (grid) {
     byId('heat-label').textContent = `${what}; hatched squares may not be believed`;
     if (row) byId('heat').style.height = '190px';
@@ -227,7 +217,7 @@ function drawFactors() {
 function metricTabs() {
   const list = byId('metric-tabs');
   const panel = byId('metric-panel');
-  const buttons = METRICS.map((metric) => make('button', { type: 'button', id: 'tab-' + metric.id }, metric.name));
+  const buttons = METRICS.map((metric) => make('button', { type: 'button', id: `tab-${metric.place}` }, metric.name));
   const select = (place, focus) => {
     view.metric = METRICS[place];
     buttons.forEach((button, other) => {

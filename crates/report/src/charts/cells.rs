@@ -1,13 +1,14 @@
 //! The numbers of each cell, over the factors and as a spectrum.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::numbers::{estimate, significant};
-use crate::{
-    text,
-    wording::{self, findings},
-    words,
+use super::{
+    map::{self, Mapped},
+    numbers::{estimate, significant},
 };
+use crate::{text, wording, words};
 use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
 
 /// Digits of a quantile.
@@ -24,21 +25,14 @@ pub(super) struct Cell<'a> {
     /// The verdict, with how many trials there are where they are not all there.
     shown: String,
     goodput: Option<Vec<f64>>,
-    p50: Option<Vec<f64>>,
     p99: Option<Vec<f64>>,
-    errors: Option<[f64; 1]>,
-    delay: Option<Vec<f64>>,
-    thin: Thin,
+    /// Of each metric.
+    numbers: Vec<Option<Vec<f64>>>,
+    /// Why a percentile should not be relied on, by its metric's place.
+    thin: BTreeMap<usize, String>,
     spectrum: Vec<[f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     steps: Vec<Step<'a>>,
-}
-
-/// Why a percentile should not be relied on.
-#[derive(Serialize)]
-struct Thin {
-    p99: Option<String>,
-    delay: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -48,7 +42,8 @@ struct Step<'a> {
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn new(model: &Model, cell: &'a CellModel) -> Self {
+    pub(super) fn new(model: &Model, cell: &'a CellModel, mapped: &[Mapped<'_>]) -> Self {
+        let (numbers, thin) = map::numbers(mapped, cell);
         let level = |factor: &waggle_analysis::Factor| {
             let (_, level) = cell.levels.iter().find(|(name, _)| *name == factor.name)?;
             factor.levels.iter().position(|one| one == level)
@@ -65,14 +60,9 @@ impl<'a> Cell<'a> {
             believed: cell.is_believed(),
             shown: wording::cell::verdict(cell),
             goodput: cell.goodput.as_ref().map(estimate),
-            p50: percentile(&cell.response.p50),
             p99: percentile(&cell.response.p99),
-            errors: cell.error_share.map(|share| [share]),
-            delay: percentile(&cell.delay.p99),
-            thin: Thin {
-                p99: cell.response.p99.thin.as_ref().map(findings::thin),
-                delay: cell.delay.p99.thin.as_ref().map(findings::thin),
-            },
+            numbers,
+            thin,
             spectrum: spectrum(&cell.spectrum),
             steps: steps.collect(),
         }

@@ -5,6 +5,7 @@ mod cells;
 mod comparisons;
 mod curves;
 mod effects;
+mod map;
 mod numbers;
 mod published;
 mod search;
@@ -20,6 +21,9 @@ use waggle_analysis::Model;
 pub(crate) struct Charts<'a> {
     counted: &'static str,
     factors: Vec<Factor<'a>>,
+    /// The cells fill a map of the factors' levels.
+    map: bool,
+    metrics: Vec<map::Heading>,
     cells: Vec<cells::Cell<'a>>,
     trials: Vec<trials::Trial<'a>>,
     /// Number of the cell that the answer is about.
@@ -46,10 +50,15 @@ impl<'a> Charts<'a> {
             levels: &factor.levels,
         });
         let cells = model.cells.iter();
+        let mapped = map::mapped(model);
         Self {
             counted: words::counted(model.counted),
             factors: factors.collect(),
-            cells: cells.map(|cell| cells::Cell::new(model, cell)).collect(),
+            map: map::is_map(model),
+            metrics: mapped.iter().map(|one| one.heading(model)).collect(),
+            cells: cells
+                .map(|cell| cells::Cell::new(model, cell, &mapped))
+                .collect(),
             trials: model.trials.iter().map(trials::Trial::new).collect(),
             best: model.answer.cell,
             place: model.info.delivery_at.as_deref(),

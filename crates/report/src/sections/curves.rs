@@ -2,10 +2,10 @@
 
 use crate::{
     document::{Block, Chart, Drawn, Fold, Folded, Section},
-    tables, words,
+    tables,
+    wording::metric,
 };
-use waggle_analysis::{Counted, Curve, Model};
-use waggle_metrics::Metric;
+use waggle_analysis::{Curve, Model};
 
 /// Nothing where no factor's levels are numbers.
 pub(super) fn section(model: &Model) -> Option<Section> {
@@ -40,12 +40,10 @@ pub(super) fn section(model: &Model) -> Option<Section> {
 }
 
 fn label(curve: &Curve, model: &Model) -> String {
-    let name = &curve.name;
-    match (curve.metric, &curve.of) {
-        (Metric::Goodput, None) => format!("{name}, {}/s", words::counted(model.counted)),
-        // A step has no records of its own.
-        (Metric::Goodput, Some(_)) => format!("{name}, {}/s", words::counted(Counted::Requests)),
-        (Metric::ErrorShare, _) => format!("{name}, share of all answered"),
-        _ => name.clone(),
-    }
+    metric::label(
+        curve.metric,
+        curve.of.as_deref(),
+        &curve.name,
+        model.counted,
+    )
 }

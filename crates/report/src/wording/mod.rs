@@ -9,6 +9,7 @@ pub mod conditions;
 pub mod effects;
 pub(crate) mod facts;
 pub mod findings;
+pub(crate) mod metric;
 pub mod search;
 pub mod text;
 pub mod warnings;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use waggle_analysis::Model;
 use waggle_metrics::{CATALOGUE, NamedMetric, Row, Subject, resolve};
-use waggle_report::csv;
+use waggle_report::{csv, html};
 use waggle_results::{PublishedInfo, PublishedRowInfo};
 
 use crate::{
@@ -240,4 +240,37 @@ fn each_number_is_met_wherever_numbers_are() {
         }
     }
     assert!(left.is_empty(), "no study has {left:?}");
+}
+
+#[test]
+fn the_map_offers_what_the_cells_have() {
+    let page = html(&seeded_model(&Seeded {
+        has_broker: true,
+        thresholds: vec!["watches.lag.mean".to_owned()],
+        ..Seeded::plain(
+            &[("connections", &["10", "50"]), ("workers", &["1", "2"])],
+            2,
+        )
+    }));
+    let (_, from) = page.split_once("id=\"model\">").unwrap();
+    let (text, _) = from.split_once("</script>").unwrap();
+    let charts: serde_json::Value = serde_json::from_str(text).unwrap();
+    let metrics = charts["metrics"].as_array().unwrap();
+    let told = |at: usize| {
+        let of = |key: &str| metrics[at][key].as_str().unwrap();
+        (of("id"), of("label"), of("kind"), of("wish"))
+    };
+    let goodput = ("goodput_per_s", "Goodput, records/s", "rate", "more");
+    assert_eq!(told(0), goodput);
+    let p99 = ("response_time_p99_us", "Response time p99", "time", "less");
+    assert_eq!(told(1), p99);
+    let ids: Vec<&str> = (0..metrics.len()).map(|at| told(at).0).collect();
+    assert!(ids.len() > 10 && ids.contains(&"watch_lag_mean"), "{ids:?}");
+    assert!(!ids.contains(&"arrival_delay_p99_us"), "no cell has it");
+    assert_eq!(charts["map"], true);
+    for cell in charts["cells"].as_array().unwrap() {
+        let numbers = cell["numbers"].as_array().unwrap();
+        assert_eq!(numbers.len(), metrics.len());
+        assert_eq!(numbers[0], cell["goodput"]);
+    }
 }

@@ -1,0 +1,191 @@
+//! The numbers over the factors: each that the cells have, as the catalogue calls and counts it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::numbers::{estimate, rounded};
+use crate::{
+    wording::{findings, metric},
+    words,
+};
+use waggle_analysis::{CellModel, Distribution, Model, Number, Percentile, without_names};
+use waggle_metrics::{Metric, NamedMetric, Statistic, Wish};
+use waggle_stats::{Estimate, ThinTail};
+
+/// A map in which fewer than one square of so many is filled is a list, not a map.
+const FILLED_OF: usize = 2;
+
+/// A number that can be shown over the factors.
+#[derive(Serialize)]
+pub(super) struct Heading {
+    id: String,
+    name: String,
+    /// With what it is counted in, as an axis has it.
+    label: String,
+    kind: &'static str,
+    wish: &'static str,
+}
+
+/// A number with how a cell has it.
+pub(super) struct Mapped<'a> {
+    named: NamedMetric<'a>,
+    of_cell: Box<dyn Fn(&CellModel) -> Shown + 'a>,
+}
+
+/// A number of one cell.
+#[derive(Default)]
+struct Shown {
+    number: Option<Number>,
+    thin: Option<ThinTail>,
+}
+
+/// Whether the cells are a map of their factors' levels.
+pub(super) fn is_map(model: &Model) -> bool {
+    let factors = model.factors.iter();
+    let size = factors.fold(1, |size: usize, factor| {
+        size.saturating_mul(factor.levels.len())
+    });
+    let has_place = |cell: &CellModel| cell.levels.len() == model.factors.len();
+    match model.factors.len() {
+        0 => false,
+        1 => true,
+        _ => FILLED_OF * model.cells.len() >= size && model.cells.iter().all(has_place),
+    }
+}
+
+/// The numbers that any cell has; what one looks for first stands first.
+pub(super) fn mapped(model: &Model) -> Vec<Mapped<'_>> {
+    let response: Pick = |cell| &cell.response;
+    let service: Pick = |cell| &cell.service;
+    let delay: Pick = |cell| &cell.delay;
+    let arrival: Pick = |cell| &cell.arrival;
+    let mut all = vec![
+        over_trials(Metric::Goodput, |cell| cell.goodput),
+        percentile(Metric::ResponseTime, Statistic::P99, response),
+        exact(Metric::ErrorShare, |cell| cell.error_share),
+        percentile(Metric::Delay, Statistic::P99, delay),
+        percentile(Metric::ResponseTime, Statistic::P50, response),
+        percentile(Metric::ResponseTime, Statistic::P90, response),
+        percentile(Metric::ResponseTime, Statistic::P999, response),
+        percentile(Metric::ResponseTime, Statistic::Max, response),
+        percentile(Metric::ServiceTime, Statistic::P50, service),
+        percentile(Metric::ServiceTime, Statistic::P99, service),
+        percentile(Metric::Delay, Statistic::P50, delay),
+        percentile(Metric::Delay, Statistic::Max, delay),
+        percentile(Metric::ArrivalDelay, Statistic::P99, arrival),
+        over_trials(Metric::Throughput, |cell| cell.throughput),
+        exact(Metric::AchievedShare, |cell| cell.achieved_share),
+        over_trials(Metric::SystemCpuPerRequest, |cell| {
+            cell.system_cpu_us_per_request
+        }),
+        exact(Metric::EngineBusyShare, |cell| cell.engine_busy_share),
+    ];
+    for path in model.cells.iter().flat_map(|cell| &cell.numbers) {
+        let path = &path.path;
+        let named = without_names(path, &model.info);
+        let is_new = |named: &NamedMetric<'_>| !all.iter().any(|one| one.named == *named);
+        all.extend(named.filter(is_new).map(|named| Mapped {
+            named,
+            of_cell: Box::new(move |cell| Shown {
+                number: cell.number(path),
+                thin: None,
+            }),
+        }));
+    }
+    all.retain(|one| one.is_known(model));
+    all
+}
+
+type Pick = fn(&CellModel) -> &Distribution;
+
+fn over_trials<'a>(metric: Metric, of: fn(&CellModel) -> Option<Estimate>) -> Mapped<'a> {
+    Mapped {
+        named: NamedMetric::of_all(metric),
+        of_cell: Box::new(move |cell| Shown {
+            number: of(cell).map(Number::Estimate),
+            thin: None,
+        }),
+    }
+}
+
+fn exact<'a>(metric: Metric, of: fn(&CellModel) -> Option<f64>) -> Mapped<'a> {
+    Mapped {
+        named: NamedMetric::of_all(metric),
+        of_cell: Box::new(move |cell| Shown {
+            number: of(cell).map(Number::Exact),
+            thin: None,
+        }),
+    }
+}
+
+fn percentile<'a>(metric: Metric, statistic: Statistic, of: Pick) -> Mapped<'a> {
+    Mapped {
+        named: NamedMetric {
+            statistic: Some(statistic),
+            ..NamedMetric::of_all(metric)
+        },
+        of_cell: Box::new(move |cell| {
+            let found = in_distribution(of(cell), statistic);
+            found.map_or_else(Shown::default, |one| Shown {
+                number: one.estimate.map(Number::Estimate),
+                thin: one.thin,
+            })
+        }),
+    }
+}
+
+/// `None` of the mean, which is no percentile.
+fn in_distribution(of: &Distribution, statistic: Statistic) -> Option<&Percentile> {
+    match statistic {
+        Statistic::P50 => Some(&of.p50),
+        Statistic::P90 => Some(&of.p90),
+        Statistic::P95 => Some(&of.p95),
+        Statistic::P99 => Some(&of.p99),
+        Statistic::P999 => Some(&of.p999),
+        Statistic::P9999 => Some(&of.p9999),
+        Statistic::Max => Some(&of.max),
+        Statistic::Mean => None,
+    }
+}
+
+impl Mapped<'_> {
+    /// Whether a cell has it.
+    fn is_known(&self, model: &Model) -> bool {
+        let mut cells = model.cells.iter();
+        cells.any(|cell| (self.of_cell)(cell).number.is_some())
+    }
+
+    pub(super) fn heading(&self, model: &Model) -> Heading {
+        let name = self.named.heading();
+        let row = self.named.row;
+        Heading {
+            id: self.named.column(),
+            label: metric::label(row.metric, self.named.of, &name, model.counted),
+            name,
+            kind: words::unit(row.unit),
+            wish: match row.wish {
+                Wish::More => "more",
+                Wish::Less => "less",
+                Wish::Neither => "neither",
+            },
+        }
+    }
+}
+
+/// Of one cell: each number with its interval, and of those that should not be relied on why, by their places.
+pub(super) fn numbers(
+    mapped: &[Mapped<'_>],
+    cell: &CellModel,
+) -> (Vec<Option<Vec<f64>>>, BTreeMap<usize, String>) {
+    let shown: Vec<Shown> = mapped.iter().map(|one| (one.of_cell)(cell)).collect();
+    let thin = shown.iter().enumerate();
+    let thin = thin.filter_map(|(place, one)| Some((place, findings::thin(one.thin.as_ref()?))));
+    let number = |one: &Shown| {
+        Some(match one.number? {
+            Number::Estimate(of) => estimate(&of),
+            Number::Exact(value) => vec![rounded(value)],
+        })
+    };
+    (shown.iter().map(number).collect(), thin.collect())
+}
