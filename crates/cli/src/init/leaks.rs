@@ -2,36 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Made, curl, har, made, names::percent_encoded, openapi, told};
+use super::{
+    Made, curl, har, made,
+    names::{SECRETS, percent_encoded},
+    openapi, told,
+};
 use crate::arguments::{Init, InitFrom};
 
 const MARKER: &str = "mArKeR77";
-const NAMES: [&str; 24] = [
-    "Authorization",
-    "PRIVATE-TOKEN",
-    "X-Access-Token",
-    "X-XSRF-TOKEN",
-    "X-CSRFToken",
-    "Cookie",
-    "X-Api-Key",
-    "apikey",
-    "api_key",
-    "apiKey",
-    "access_token",
-    "client_secret",
-    "password",
-    "passwd",
-    "user_passwd",
-    "auth",
-    "authentication",
-    "X-Session-Id",
-    "JSESSIONID",
-    "X-Amz-Signature",
-    "X-Amz-Credential",
-    "jwt",
-    "sig",
-    "key",
-];
 
 /// What of a call carries the marker.
 #[derive(Default)]
@@ -135,7 +113,7 @@ fn check(found: anyhow::Result<super::Found>, from: InitFrom, what: &str) {
 #[test]
 fn no_secret_of_a_curl_command_is_told() {
     let quoted = |text: &str| format!("'{text}'");
-    for name in NAMES {
+    for name in SECRETS {
         for carrier in carriers(name) {
             let mut line = format!("curl {}", quoted(&carrier.url));
             for (field, value) in &carrier.headers {
@@ -176,7 +154,7 @@ fn no_secret_of_a_curl_command_is_told() {
 #[test]
 fn no_secret_of_an_archive_is_told() {
     let entry = |request: Value| json!({ "log": { "entries": [{ "request": request }] } });
-    for name in NAMES {
+    for name in SECRETS {
         for carrier in carriers(name) {
             let headers: Vec<Value> = carrier
                 .headers
@@ -212,7 +190,7 @@ fn no_secret_of_a_document_is_told() {
         with_writes: true,
         server: None,
     };
-    for name in NAMES {
+    for name in SECRETS {
         let parameter =
             |place: &str| json!({ "name": name, "in": place, "required": true, "example": MARKER });
         let media = json!({ "example": { "a": { name: MARKER } } });
