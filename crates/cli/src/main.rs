@@ -5,6 +5,7 @@ mod exit;
 mod files;
 mod folders;
 mod init;
+mod input;
 mod interrupts;
 mod live;
 mod load;

@@ -20,7 +20,6 @@ mod yaml;
 
 use std::{
     fs,
-    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -30,15 +29,13 @@ use waggle_study::{Named, Source};
 use crate::{
     arguments::{Init, InitFrom},
     exit::Exit,
-    say,
+    input, say,
 };
 pub(crate) use call::Call;
 use call::{Found, most_called, name_of, split_url};
 pub(crate) use fit::is_reading;
 pub(crate) use write::call_text;
 
-/// Longest source that is read.
-const SOURCE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Calls of one study; what comes after them is left out.
 const CALLS_MAX: usize = 100;
 
@@ -162,7 +159,7 @@ fn found(arguments: &Init) -> Result<Found> {
         .map(Path::to_path_buf)
         .unwrap_or_default();
     match from {
-        InitFrom::Curl => curl::read(&text, &|file| text_of_path(&beside.join(file))),
+        InitFrom::Curl => curl::read(&text, &|file| text_of_file(&beside.join(file))),
         InitFrom::Har => har::read(&text),
         InitFrom::Openapi => openapi::read(
             &text,
@@ -176,32 +173,22 @@ fn found(arguments: &Init) -> Result<Found> {
 }
 
 fn text_of(source: &str) -> Result<String> {
-    if source != "-" {
-        return text_of_path(Path::new(source));
+    match source {
+        "-" => {
+            let what = "the standard input";
+            text(input::standard_input(what)?, what)
+        }
+        file => text_of_file(Path::new(file)),
     }
-    let mut text = String::new();
-    let read = std::io::stdin()
-        .take(SOURCE_MAX_BYTES + 1)
-        .read_to_string(&mut text);
-    read.context("cannot read the standard input")?;
-    bounded(text, "the standard input")
 }
 
-fn text_of_path(path: &Path) -> Result<String> {
-    let shown = path.display().to_string();
-    let file = fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut text = String::new();
-    file.take(SOURCE_MAX_BYTES + 1)
-        .read_to_string(&mut text)
-        .with_context(|| format!("cannot read {shown} as text"))?;
-    bounded(text, &shown)
+fn text_of_file(path: &Path) -> Result<String> {
+    let what = path.display().to_string();
+    text(input::file(path, &what)?, &what)
 }
 
-fn bounded(text: String, shown: &str) -> Result<String> {
-    if text.len() as u64 > SOURCE_MAX_BYTES {
-        bail!("{shown} is longer than {SOURCE_MAX_BYTES} bytes");
-    }
-    Ok(text)
+fn text(bytes: Vec<u8>, what: &str) -> Result<String> {
+    String::from_utf8(bytes).with_context(|| format!("{what} is no text in UTF-8"))
 }
 
 /// A study has one system: the server that most calls go to.

@@ -1,6 +1,6 @@
 //! The flags of the request → the request of a study.
 
-use std::{io::Read, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use waggle_load::Prepared;
@@ -13,10 +13,9 @@ use super::{
     study::REQUEST_NAME,
     target::{Target, basic},
 };
+use crate::input;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest body that is read from a file.
-const BODY_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Longest body that stands in a study's text.
 const TEXT_MAX_BYTES: usize = 64 * 1024;
 
@@ -151,7 +150,11 @@ pub(crate) fn sizes(request: &Request, target: &Target) -> Result<(u64, u32)> {
         Body::Random(bytes) => (*bytes, 0),
         Body::File(file) => {
             let told = std::fs::metadata(file);
-            (told.with_context(|| cannot_read(file))?.len(), 0)
+            (
+                told.with_context(|| format!("cannot read {}", the_body(file)))?
+                    .len(),
+                0,
+            )
         }
         Body::Records(_) => {
             let requests = RecordFiles::of(request)?.prepare(request, "size", &target.authority)?;
@@ -162,10 +165,6 @@ pub(crate) fn sizes(request: &Request, target: &Target) -> Result<(u64, u32)> {
             )
         }
     })
-}
-
-fn cannot_read(name: &str) -> String {
-    format!("cannot read the body in {name}")
 }
 
 fn body_bytes(request: &Prepared) -> u64 {
@@ -216,7 +215,7 @@ fn read_body(given: &arguments::Request) -> Result<Option<(Vec<u8>, Option<Strin
     };
     let (mut bytes, mut file) = match text.strip_prefix('@') {
         Some("-") => (
-            bounded(std::io::stdin().lock(), "the standard input")?,
+            input::standard_input(&the_body("the standard input"))?,
             None,
         ),
         Some(file) => (file_bytes(file)?, Some(file.to_owned())),
@@ -231,17 +230,9 @@ fn read_body(given: &arguments::Request) -> Result<Option<(Vec<u8>, Option<Strin
 }
 
 fn file_bytes(name: &str) -> Result<Vec<u8>> {
-    let opened = std::fs::File::open(name).with_context(|| cannot_read(name))?;
-    bounded(opened, name)
+    input::file(Path::new(name), &the_body(name))
 }
 
-fn bounded(from: impl Read, name: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(BODY_MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| cannot_read(name))?;
-    if bytes.len() as u64 > BODY_MAX_BYTES {
-        bail!("the body in {name} is longer than {BODY_MAX_BYTES} bytes");
-    }
-    Ok(bytes)
+fn the_body(name: &str) -> String {
+    format!("the body in {name}")
 }

@@ -1,0 +1,28 @@
+//! What the user gives in a file or on the standard input, read whole. `what` is what it is called in messages.
+
+use std::{fs::File, io::Read, path::Path};
+
+use anyhow::{Context, Result, bail};
+
+/// Longest input.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn file(path: &Path, what: &str) -> Result<Vec<u8>> {
+    let opened = File::open(path).with_context(|| format!("cannot read {what}"))?;
+    bounded(opened, what)
+}
+
+pub(crate) fn standard_input(what: &str) -> Result<Vec<u8>> {
+    bounded(std::io::stdin().lock(), what)
+}
+
+fn bounded(from: impl Read, what: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {what}"))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!("{what} is longer than {MAX_BYTES} bytes");
+    }
+    Ok(bytes)
+}
