@@ -1,25 +1,5 @@
 //! What every source is turned into: calls of one server, ready to be written as a study.
 
-use anyhow::{Result, bail};
-
-/// Header fields that the engine writes itself, or that belong to one connection or browser only.
-const OWN_FIELDS: [&str; 14] = [
-    "host",
-    "connection",
-    "content-length",
-    "transfer-encoding",
-    "upgrade",
-    "te",
-    "trailer",
-    "keep-alive",
-    "expect",
-    "proxy-connection",
-    "upgrade-insecure-requests",
-    "if-none-match",
-    "if-modified-since",
-    "priority",
-];
-
 /// One call of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Call {
@@ -54,54 +34,18 @@ pub(crate) struct Found {
     pub(crate) is_insecure: bool,
 }
 
-/// A URL as it is shown to people: without a user, query or fragment, where secrets stand.
-pub(crate) fn shown_url(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    let bare = &url[..end];
-    let (scheme, rest) = match bare.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => (String::new(), bare),
-    };
-    let authority = rest.find('/').unwrap_or(rest.len());
-    let from = rest[..authority].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}{}", super::mask::text(&rest[from..]).text)
+impl Found {
+    /// Says so, once.
+    pub(crate) fn leave_out(&mut self, line: String) {
+        if !self.left_out.contains(&line) {
+            self.left_out.push(line);
+        }
+    }
 }
 
-/// Splits a URL into its origin and path with query. Without a scheme, http is meant.
-pub(crate) fn split_url(text: &str) -> Result<(String, String, Option<String>)> {
-    let whole = if text.contains("://") {
-        text.to_owned()
-    } else {
-        format!("http://{text}")
-    };
-    let without_fragment = whole.split('#').next().unwrap_or_default();
-    let (scheme, rest) = without_fragment
-        .split_once("://")
-        .unwrap_or(("http", without_fragment));
-    let scheme = scheme.to_ascii_lowercase();
-    if scheme != "http" && scheme != "https" {
-        let shown = shown_url(text);
-        bail!("the scheme of {shown:?} is {scheme:?}; expected http or https");
-    }
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let (user, host) = match authority.rsplit_once('@') {
-        Some((user, host)) => (Some(user.to_owned()), host),
-        None => (None, authority),
-    };
-    if host.is_empty() {
-        bail!("{:?} names no host", shown_url(text));
-    }
-    let path = if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!("/{path}")
-    };
-    Ok((
-        format!("{scheme}://{}", host.to_ascii_lowercase()),
-        path,
-        user,
-    ))
+/// The host and port of an origin.
+pub(crate) fn host_of(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, host)| host)
 }
 
 /// The origin that most calls go to, the first of them where several have as many; `None` without calls.
@@ -118,65 +62,47 @@ pub(crate) fn most_called<'a>(calls: impl Iterator<Item = &'a Call>) -> Option<S
     Some((*origin).to_owned())
 }
 
-/// Whether the engine writes this field itself, or it means nothing outside a browser.
-pub(crate) fn is_own_field(name: &str) -> bool {
-    name.starts_with(':')
-        || name.to_ascii_lowercase().starts_with("sec-")
-        || OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own))
+/// The value of the first header of this name, in any case.
+pub(crate) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let (_, value) = headers
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+    Some(value)
 }
 
-/// Whether this can be the name of a header (RFC 9110: a token).
-pub(crate) fn is_field_name(name: &str) -> bool {
+/// Whether this can be a method or the name of a header (RFC 9110: a token).
+pub(crate) fn is_token(text: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(is_token)
+    !text.is_empty() && text.bytes().all(is_token)
 }
 
 /// A name for a call: its method and the words of its path, as thresholds and tables can use it.
 pub(crate) fn name_of(method: &str, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
-    let words: Vec<String> = path
+    let words: Vec<&str> = path
         .split(|character: char| !character.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty() && word.len() <= 24)
         .filter(|word| !word.chars().all(|character| character.is_ascii_digit()))
-        .map(str::to_ascii_lowercase)
         .collect();
-    let tail = words.iter().rev().take(3).rev().cloned();
-    let mut name = vec![method.to_ascii_lowercase()];
-    name.extend(tail);
-    name.join("-")
+    let tail = &words[words.len().saturating_sub(3)..];
+    in_letters_of_names(&[&[method], tail].concat().join("-")).to_ascii_lowercase()
+}
+
+/// A text in the letters that names have here.
+pub(crate) fn in_letters_of_names(text: &str) -> String {
+    let in_letters = text.replace(
+        |letter: char| !letter.is_ascii_alphanumeric() && letter != '_',
+        "-",
+    );
+    match in_letters.trim_matches('-') {
+        "" => "call".to_owned(),
+        name => name.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn urls_are_split() {
-        let check = |text: &str, origin: &str, path: &str, user: Option<&str>| {
-            let (found_origin, found_path, found_user) = split_url(text).unwrap();
-            assert_eq!(
-                (&*found_origin, &*found_path, found_user.as_deref()),
-                (origin, path, user),
-                "{text}"
-            );
-        };
-        check(
-            "http://a.example/b?c=d#e",
-            "http://a.example",
-            "/b?c=d",
-            None,
-        );
-        check(
-            "https://A.example:8443",
-            "https://a.example:8443",
-            "/",
-            None,
-        );
-        check("localhost:80?x", "http://localhost:80", "/?x", None);
-        check("http://u:p@h/", "http://h", "/", Some("u:p"));
-        check("http://[::1]:80/x", "http://[::1]:80", "/x", None);
-        assert!(split_url("ftp://h/").is_err() && split_url("http:///x").is_err());
-    }
 
     #[test]
     fn calls_are_named_by_what_they_do() {
@@ -190,11 +116,7 @@ mod tests {
             "/api/v1/topics/plant/records?x=1",
             "put-topics-plant-records",
         );
-    }
-
-    #[test]
-    fn fields_are_known_for_what_they_are() {
-        assert!(is_own_field(":authority") && is_own_field("Sec-Fetch-Mode"));
-        assert!(!is_own_field("content-type"));
+        check("M-SEARCH", "/a.b", "m-search-a-b");
+        check("!", "/", "call");
     }
 }

@@ -3,14 +3,14 @@
 mod options;
 
 use anyhow::{Context, Result, bail};
-use base64::{Engine, engine::general_purpose::STANDARD};
 
 use self::options::{FLAGS, IN_HEADERS, REFUSED, WITHOUT_MEANING, options};
 use super::{
-    call::{Call, Found, is_field_name, name_of, split_url},
+    call::{Call, Found, is_token, name_of},
     names::percent_encoded,
     shell::{self, EXPANSION},
 };
+use crate::load::target::{Target, basic};
 
 /// One command while it is read.
 #[derive(Default)]
@@ -18,6 +18,8 @@ struct Command {
     urls: Vec<String>,
     method: Option<String>,
     headers: Vec<(String, String)>,
+    /// Names of headers that are not sent even where they would be by themselves.
+    removed: Vec<String>,
     data: Vec<String>,
     is_json: bool,
     is_get: bool,
@@ -113,7 +115,7 @@ impl Command {
     ) -> Result<()> {
         match option {
             "--url" => self.urls.push(value()?),
-            "-X" | "--request" => self.method = Some(value()?.to_ascii_uppercase()),
+            "-X" | "--request" => self.method = Some(value()?),
             "-H" | "--header" => self.header(&value()?),
             "-d" | "--data" | "--data-ascii" => self.data.push(ascii(&value()?, read)?),
             "--data-raw" => self.data.push(value()?),
@@ -124,7 +126,7 @@ impl Command {
                 self.data.push(file_or_text(&value()?, read)?);
             }
             "-u" | "--user" => {
-                let value = format!("Basic {}", STANDARD.encode(value()?));
+                let value = basic(&value()?);
                 self.headers.push(("Authorization".to_owned(), value));
             }
             "--oauth2-bearer" => {
@@ -166,19 +168,29 @@ impl Command {
         Ok(())
     }
 
+    /// `Name: value`; `Name;` sends an empty field, `Name:` none where curl would send one by itself.
     fn header(&mut self, text: &str) {
-        let (name, value) = text.split_once(':').unwrap_or((text, ""));
-        let (name, value) = (name.trim(), value.trim());
-        if is_field_name(name) && !value.is_empty() {
-            self.headers.push((name.to_owned(), value.to_owned()));
-            return;
-        }
-        // `Name;` sends an empty field, `Name:` removes one of curl's own, which are not sent here. Of one that is
-        // written wrongly only the name may be shown.
-        let end = text.find([':', ';', ' ']);
-        let line = match end.map(|end| &text[..end]) {
-            Some(name) if is_field_name(name) => format!("a header {name}: it has no value"),
-            _ => "a header without a colon".to_owned(),
+        let (name, value) = match (text.split_once(':'), text.strip_suffix(';')) {
+            (Some((name, value)), _) => (
+                name.trim(),
+                Some(value.trim()).filter(|value| !value.is_empty()),
+            ),
+            (None, Some(name)) => (name, Some("")),
+            (None, None) => ("", None),
+        };
+        let line = match value {
+            Some(value) if is_token(name) => {
+                return self.headers.push((name.to_owned(), value.to_owned()));
+            }
+            None if ["host", "content-length"].contains(&&*name.to_ascii_lowercase()) => {
+                format!("curl's -H {name}: every request has it here")
+            }
+            None if is_token(name) => return self.removed.push(name.to_owned()),
+            // Of one that is written wrongly only the name may be shown.
+            _ => match text.split_once([':', ';', ' ']) {
+                Some((name, _)) if is_token(name) => format!("a header {name}: it has no value"),
+                _ => "a header without a colon".to_owned(),
+            },
         };
         self.left_out.push(line);
     }
@@ -221,7 +233,8 @@ fn calls(command: Command) -> Result<Vec<Call>> {
     let Command {
         urls,
         method,
-        mut headers,
+        headers: given,
+        removed,
         data,
         is_json,
         is_get,
@@ -229,27 +242,32 @@ fn calls(command: Command) -> Result<Vec<Call>> {
         is_compressed,
         ..
     } = command;
-    let has = |headers: &[(String, String)], wanted: &str| {
-        headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
-    };
     let separator = if is_json { "" } else { "&" };
     let data = (!data.is_empty()).then(|| data.join(separator));
-    let body = data.clone().filter(|_| !is_get);
-    if body.is_some() && !has(&headers, "content-type") {
-        let kind = if is_json {
-            "application/json"
-        } else {
-            "application/x-www-form-urlencoded"
+    let (body, query) = match is_get {
+        true => (None, data),
+        false => (data, None),
+    };
+    let mut headers = given.clone();
+    // What is sent where nobody says otherwise.
+    let add = |headers: &mut Vec<(String, String)>, name: &str, value: &str| {
+        let mut said = given.iter().map(|(name, _)| name).chain(&removed);
+        if !said.any(|said| said.eq_ignore_ascii_case(name)) {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    if body.is_some() {
+        let kind = match is_json {
+            true => "application/json",
+            false => "application/x-www-form-urlencoded",
         };
-        headers.push(("Content-Type".to_owned(), kind.to_owned()));
+        add(&mut headers, "Content-Type", kind);
     }
-    if is_json && !has(&headers, "accept") {
-        headers.push(("Accept".to_owned(), "application/json".to_owned()));
+    if is_json {
+        add(&mut headers, "Accept", "application/json");
     }
-    if is_compressed && !has(&headers, "accept-encoding") {
-        headers.push(("Accept-Encoding".to_owned(), "gzip, deflate".to_owned()));
+    if is_compressed {
+        add(&mut headers, "Accept-Encoding", "gzip, deflate");
     }
     let method = method.unwrap_or_else(|| {
         match (is_head, body.is_some()) {
@@ -261,27 +279,32 @@ fn calls(command: Command) -> Result<Vec<Call>> {
     });
     urls.iter()
         .map(|url| {
-            let (origin, mut path, user) = split_url(url)?;
-            if let (true, Some(data)) = (is_get, &data) {
-                path.push(if path.contains('?') { '&' } else { '?' });
-                path.push_str(data);
-            }
+            let target = Target::parse(&match &query {
+                Some(query) => with_query(url, query),
+                None => url.clone(),
+            })?;
             let mut headers = headers.clone();
-            if let Some(user) = user.filter(|_| !has(&headers, "authorization")) {
-                let value = format!("Basic {}", STANDARD.encode(user));
-                headers.push(("Authorization".to_owned(), value));
+            if let Some(user) = &target.user {
+                add(&mut headers, "Authorization", &basic(user));
             }
             Ok(Call {
-                name: name_of(&method, &path),
+                name: name_of(&method, &target.path),
                 method: method.clone(),
-                origin,
-                path,
+                origin: target.origin(),
+                path: target.path,
                 headers,
                 body: body.clone(),
                 ..Call::default()
             })
         })
         .collect()
+}
+
+/// As `-G` sends data.
+fn with_query(url: &str, query: &str) -> String {
+    let url = url.split('#').next().unwrap_or_default();
+    let sign = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{sign}{}", query.replace('#', "%23"))
 }
 
 #[cfg(test)]
@@ -379,8 +402,18 @@ mod tests {
         check(
             "$ curl 'http://h/x' -H 'Accept: a/b' -H 'Empty;' -u n:p \\\n  --max-time 3 -o out",
             ("GET", "/x"),
-            &[("Accept", "a/b"), ("Authorization", "Basic bjpw")],
+            &[
+                ("Accept", "a/b"),
+                ("Empty", ""),
+                ("Authorization", "Basic bjpw"),
+            ],
             None,
+        );
+        check(
+            "curl -X purge http://h/ --json 1 -H 'content-type:' -H Accept:",
+            ("purge", "/"),
+            &[],
+            Some("1"),
         );
         check(
             "curl --request=DELETE http://h/1",

@@ -4,9 +4,10 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{
-    call::{Call, Found, most_called, name_of, shown_url, split_url},
+    call::{Call, Found, most_called, name_of},
     names::percent_encoded,
 };
+use crate::load::target::{Target, shown};
 
 /// Pauses shorter than this are the browser's own and no person's.
 const PAUSE_MIN_MS: f64 = 200.0;
@@ -111,25 +112,24 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
         return Ok(None);
     }
     if url.starts_with("ws:") || url.starts_with("wss:") {
-        left_out.push(format!(
-            "{}: a WebSocket is no request with an answer",
-            shown_url(url)
-        ));
+        let url = shown(url);
+        left_out.push(format!("{url}: a WebSocket is no request with an answer"));
         return Ok(None);
     }
-    let (origin, path, user) = split_url(url)?;
-    let method = request["method"]
-        .as_str()
-        .unwrap_or("GET")
-        .to_ascii_uppercase();
-    if method == "CONNECT" || method == "TRACE" {
-        left_out.push(format!(
-            "{method} {}: of the connection, not of the API",
-            shown_url(url)
-        ));
+    let target = match Target::parse(url) {
+        Ok(target) => target,
+        Err(why) => {
+            left_out.push(format!("a call: {why:#}"));
+            return Ok(None);
+        }
+    };
+    let method = request["method"].as_str().unwrap_or("GET");
+    if ["CONNECT", "TRACE"].contains(&method) {
+        let url = target.origin();
+        left_out.push(format!("{method} {url}: of the connection, not of the API"));
         return Ok(None);
     }
-    let name = name_of(&method, &path);
+    let name = name_of(method, &target.path);
     let headers = request["headers"]
         .as_array()
         .into_iter()
@@ -139,7 +139,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
             Some((name.to_owned(), value.to_owned()))
         })
         .collect();
-    if user.is_some() {
+    if target.user.is_some() {
         left_out.push(format!("the user in the URL of {name}"));
     }
     let body = body(&request["postData"], &name, left_out);
@@ -155,9 +155,9 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
     Ok(Some(Seen {
         call: Call {
             name,
-            method,
-            origin,
-            path,
+            method: method.to_owned(),
+            origin: target.origin(),
+            path: target.path,
             headers,
             body,
             // A copy that the browser had, asked for by a header that is not sent here.

@@ -29,12 +29,14 @@ use waggle_study::{Named, Source};
 use crate::{
     arguments::{Init, InitFrom},
     exit::Exit,
-    input, say,
+    input,
+    load::target::Target,
+    say,
 };
 pub(crate) use call::Call;
-use call::{Found, most_called, name_of, split_url};
-pub(crate) use fit::is_reading;
-pub(crate) use write::call_text;
+use call::{Found, most_called, name_of};
+pub(crate) use fit::BODY_MAX_BYTES;
+pub(crate) use write::{beginning, call_text, literal, question, quoted};
 
 /// Calls of one study; what comes after them is left out.
 const CALLS_MAX: usize = 100;
@@ -63,13 +65,10 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
 /// that was left out.
 pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
     let mut found = Found {
-        calls: vec![call.clone()],
+        calls: vec![call],
         ..Found::default()
     };
-    fit::fit(&mut found);
-    if found.calls.is_empty() {
-        found.calls.push(fit::nearest(call));
-    }
+    fit::headers(&mut found, fit::Fields::Wanted);
     let wanted = secrets::take_out(&mut found);
     let call = found.calls.pop().unwrap_or_default();
     (call, wanted, found.left_out)
@@ -83,7 +82,7 @@ struct Made {
 }
 
 fn made(mut found: Found, arguments: &Init) -> Result<Made> {
-    fit::fit(&mut found);
+    fit::calls(&mut found);
     one_server(&mut found)?;
     if found.calls.len() > CALLS_MAX {
         let beyond = found.calls.len() - CALLS_MAX;
@@ -92,6 +91,7 @@ fn made(mut found: Found, arguments: &Init) -> Result<Made> {
             .push(format!("{beyond} calls after the first {CALLS_MAX}"));
         found.calls.truncate(CALLS_MAX);
     }
+    fit::headers(&mut found, fit::Fields::Seen);
     let wanted = secrets::take_out(&mut found);
     if let (Some(server), Some(InitFrom::Curl | InitFrom::Har)) =
         (&arguments.server, arguments.from)
@@ -108,10 +108,11 @@ fn made(mut found: Found, arguments: &Init) -> Result<Made> {
 
 /// In place of the server that the calls were made to.
 fn to_server(found: &mut Found, server: &str) -> Result<()> {
-    let (origin, path, user) = split_url(server)?;
-    if path != "/" || user.is_some() {
+    let server = Target::parse(server)?;
+    if server.path != "/" || server.user.is_some() {
         bail!("--server has more than a server; expected http://HOST:PORT");
     }
+    let origin = server.origin();
     for call in &mut found.calls {
         call.origin.clone_from(&origin);
     }
@@ -136,18 +137,18 @@ fn refuse_unused(arguments: &Init) -> Result<()> {
 fn found(arguments: &Init) -> Result<Found> {
     refuse_unused(arguments)?;
     let Some(from) = arguments.from else {
-        let (origin, path, user) = split_url(&arguments.source)?;
-        if user.is_some() {
+        let server = Target::parse(&arguments.source)?;
+        if server.user.is_some() {
             bail!(
                 "the URL has a name or password; expected it in a header: write it as a curl command with -u"
             );
         }
         return Ok(Found {
             calls: vec![Call {
-                name: name_of("GET", &path),
+                name: name_of("GET", &server.path),
                 method: "GET".to_owned(),
-                origin,
-                path,
+                origin: server.origin(),
+                path: server.path,
                 ..Call::default()
             }],
             ..Found::default()

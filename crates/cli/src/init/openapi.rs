@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
 use super::{
-    call::{Call, Found, name_of, split_url},
+    call::{Call, Found, header, in_letters_of_names, name_of},
     names::percent_encoded as encoded,
 };
+use crate::load::target::{Target, shown};
 
 /// Methods that change nothing, in the order they are written.
 const READS: [&str; 3] = ["get", "head", "options"];
@@ -100,15 +101,16 @@ impl Document {
         let is_relative = !url.contains("://");
         let (origin, base) = match (wish, is_relative) {
             (Some(wish), true) => {
-                let (origin, path, _) = split_url(wish)?;
-                (origin, format!("{}{url}", path.trim_end_matches('/')))
+                let wish = Target::parse(wish)?;
+                let base = format!("{}{url}", wish.path.trim_end_matches('/'));
+                (wish.origin(), base)
             }
             (Some(wish), false) => {
-                let (origin, path, _) = split_url(wish)?;
-                let base = if path == "/" {
-                    split_url(&url)?.1
-                } else {
-                    path
+                let wish = Target::parse(wish)?;
+                let origin = wish.origin();
+                let base = match &*wish.path {
+                    "/" => filled(&url)?.path,
+                    _ => wish.path,
                 };
                 (origin, base)
             }
@@ -116,8 +118,8 @@ impl Document {
                 bail!("the document names no server; give one: --server http://HOST:PORT")
             }
             (None, false) => {
-                let (origin, path, _) = split_url(&url)?;
-                (origin, path)
+                let server = filled(&url)?;
+                (server.origin(), server.path)
             }
         };
         Ok(Server {
@@ -167,7 +169,7 @@ impl Document {
                 ("query", Some(value)) if is_needed => {
                     query.push(format!("{}={}", encoded(name), encoded(&plain(&value))));
                 }
-                ("header", Some(value)) if is_needed && !is_given(&headers, name) => {
+                ("header", Some(value)) if is_needed && header(&headers, name).is_none() => {
                     headers.push((name.to_owned(), plain(&value)))
                 }
                 (_, None) if is_needed => {
@@ -183,12 +185,14 @@ impl Document {
             path.push('?');
             path.push_str(&query.join("&"));
         }
+        let path = Target::parse(&format!("{}{path}", server.origin))?.path;
         let body = self.body(&operation["requestBody"], &mut headers)?;
-        let named = operation["operationId"].as_str().map(words);
+        let named = operation["operationId"]
+            .as_str()
+            .filter(|id| id.contains(|letter: char| letter.is_ascii_alphanumeric()))
+            .map(in_letters_of_names);
         Ok(Call {
-            name: named
-                .filter(|name| !name.is_empty())
-                .unwrap_or_else(|| name_of(method, &path)),
+            name: named.unwrap_or_else(|| name_of(method, &path)),
             method: method.to_ascii_uppercase(),
             origin: server.origin.clone(),
             path,
@@ -337,10 +341,15 @@ impl Document {
     }
 }
 
-fn is_given(headers: &[(String, String)], name: &str) -> bool {
-    headers
-        .iter()
-        .any(|(given, _)| given.eq_ignore_ascii_case(name))
+/// The document's own server.
+fn filled(url: &str) -> Result<Target> {
+    if url.contains('{') {
+        let url = shown(url);
+        bail!(
+            "the server {url} has a variable without a default; give one: --server http://HOST:PORT"
+        );
+    }
+    Target::parse(url)
 }
 
 fn is_json(kind: &str) -> bool {
@@ -383,18 +392,6 @@ fn plain(value: &Value) -> String {
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
-}
-
-/// An operation's name in the letters that names have here.
-fn words(text: &str) -> String {
-    let letters = text.chars().map(|character| {
-        if character.is_ascii_alphanumeric() || character == '_' {
-            character
-        } else {
-            '-'
-        }
-    });
-    letters.collect::<String>().trim_matches('-').to_owned()
 }
 
 #[cfg(test)]

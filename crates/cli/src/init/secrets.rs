@@ -1,10 +1,8 @@
 //! Takes secrets out of calls: header values become names of environment variables, parameters go, fields of bodies are
 //! marked. What is left holds nothing that must not lie in a file.
 
-use std::collections::BTreeSet;
-
 use super::{
-    call::{Call, Found, is_own_field},
+    call::{Call, Found, header},
     mask::{self, MARK, Masked},
     names::{is_secret, percent_decoded},
     shell,
@@ -17,26 +15,14 @@ const SCHEMES: [&str; 8] = [
 
 /// Takes them out; gives the environment variables that the study then needs.
 pub(super) fn take_out(found: &mut Found) -> Vec<String> {
-    let mut taking = Taking {
-        is_session: found.is_session,
-        ..Taking::default()
-    };
+    let mut taking = Taking::default();
     for call in &mut found.calls {
         taking.headers(call);
         taking.path(call);
         taking.body(call);
     }
-    if !taking.own.is_empty() {
-        let names = taking.own.iter().map(String::as_str).collect::<Vec<_>>();
-        taking.left_out.push(format!(
-            "headers of a connection or of a browser: {}",
-            names.join(", ")
-        ));
-    }
     for line in taking.left_out {
-        if !found.left_out.contains(&line) {
-            found.left_out.push(line);
-        }
+        found.leave_out(line);
     }
     taking.wanted
 }
@@ -51,47 +37,23 @@ struct Variable {
 
 #[derive(Default)]
 struct Taking {
-    is_session: bool,
     variables: Vec<Variable>,
     wanted: Vec<String>,
     left_out: Vec<String>,
-    /// Names of headers that are not taken over.
-    own: BTreeSet<String>,
 }
 
 impl Taking {
     fn headers(&mut self, call: &mut Call) {
-        let fields = std::mem::take(&mut call.headers);
-        for (name, value) in fields {
-            let lower = name.to_ascii_lowercase();
-            let is_known = |(known, _): &(String, String)| known.eq_ignore_ascii_case(&name);
-            if is_own_field(&name) {
-                let host = call.origin.split("://").nth(1).unwrap_or_default();
-                let is_written = lower == "content-length"
-                    || (lower == "host" && value.eq_ignore_ascii_case(host));
-                if !name.starts_with(':') && !is_written {
-                    self.own.insert(lower);
-                }
-            } else if self.is_session && lower == "cookie" {
-                self.left_out.push(
-                    "cookies: each session gets its own from the server's answers".to_owned(),
-                );
-            } else if call.headers.iter().any(is_known) {
-                self.left_out.push(format!(
-                    "another {name} of {}: a request has each header once here",
-                    call.name
-                ));
+        for (name, value) in std::mem::take(&mut call.headers) {
+            let is_named = is_secret(&name) || call.secret_fields.contains(&name);
+            let text = if is_named && !value.is_empty() {
+                self.secret(&name, &value)
             } else {
-                let is_secret = is_secret(&name) || call.secret_fields.contains(&name);
-                let text = if is_secret {
-                    self.secret(&name, &value)
-                } else {
-                    let masked = mask::text(&value);
-                    self.marked(&masked.names, &format!("the header {name}"), call);
-                    self.expanded(&masked.text)
-                };
-                call.headers.push((name, text));
-            }
+                let masked = mask::text(&value);
+                self.marked(&masked.names, &format!("the header {name}"), call);
+                self.expanded(&masked.text)
+            };
+            call.headers.push((name, text));
         }
     }
 
@@ -204,11 +166,7 @@ impl Taking {
 
     fn body(&mut self, call: &mut Call) {
         let Some(text) = call.body.take() else { return };
-        let kind = call
-            .headers
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-            .map_or("", |(_, value)| value);
+        let kind = header(&call.headers, "content-type").unwrap_or_default();
         let is_multipart = kind.to_ascii_lowercase().starts_with("multipart/")
             || (text.starts_with("--")
                 && text.to_ascii_lowercase().contains("content-disposition"));

@@ -5,10 +5,12 @@ use std::{collections::BTreeSet, fmt::Write};
 use waggle_template::variable::escaped;
 
 use super::{
-    call::{Call, Found},
+    call::{Call, Found, host_of, in_letters_of_names},
     yaml,
 };
 
+/// Methods that are the key of their path.
+const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 /// Longest name.
 const NAME_MAX: usize = 64;
 /// Names that mean something else in a study of ours: what all steps together are called, and words of thresholds.
@@ -26,25 +28,15 @@ pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
     let names = unique(&found.calls);
     let name = match &found.calls[..] {
         [_] => names[0].clone(),
-        calls => cut(&host_of(&calls[0].origin), NAME_MAX),
+        calls => cut(&in_letters_of_names(host_of(&calls[0].origin)), NAME_MAX),
     };
-    let mut text = String::new();
     let origin = &found.calls[0].origin;
-    let _ = writeln!(
-        text,
-        "# Written by waggle init; look at it before you run it."
+    let mut text = beginning(
+        "waggle init; look at it before you run it.",
+        wanted,
+        &found.left_out,
     );
-    for line in wanted {
-        let _ = writeln!(text, "# Needs in the environment: {}", one_line(line));
-    }
-    for line in &found.left_out {
-        let _ = writeln!(text, "# Left out: {}", one_line(line));
-    }
-    let _ = writeln!(text, "study: {}", named(&name));
-    let question = format!(
-        "How many requests per second does {origin} take, and how long do its answers take?"
-    );
-    let _ = writeln!(text, "question: {}", quoted(&question));
+    question(&mut text, &name, origin);
     let _ = writeln!(text, "system:\n  url: {}", quoted(origin));
     if found.is_insecure && origin.starts_with("https:") {
         let _ = writeln!(text, "  insecure: true");
@@ -125,18 +117,20 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
         Place::Request => ("    ", "    "),
         Place::Step => ("          - ", "            "),
     };
-    let value = |value: &str| {
-        let value = value.replace("${", "$${");
-        // Two braces begin a variable.
-        quoted(&escaped(&value))
-    };
+    // Two braces begin a variable.
+    let value = |value: &str| literal(&escaped(value));
     let _ = writeln!(text, "{first}name: {}", named(name));
-    let _ = writeln!(
-        text,
-        "{indent}{}: {}",
-        call.method.to_ascii_lowercase(),
-        value(&call.path)
-    );
+    let path = value(&call.path);
+    let _ = match &*call.method {
+        method if METHODS.contains(&method) => {
+            writeln!(text, "{indent}{}: {path}", method.to_ascii_lowercase())
+        }
+        method => writeln!(
+            text,
+            "{indent}method: {}\n{indent}path: {path}",
+            quoted(method)
+        ),
+    };
     if !call.headers.is_empty() {
         let _ = writeln!(text, "{indent}headers:");
         for (field, content) in &call.headers {
@@ -175,19 +169,6 @@ fn cut(name: &str, most: usize) -> String {
     name.chars().take(most).collect()
 }
 
-/// A name made of an origin's host: `api-example-org`.
-fn host_of(origin: &str) -> String {
-    let host = origin.split("://").nth(1).unwrap_or(origin);
-    let letters = host.chars().map(|letter| {
-        if letter.is_ascii_alphanumeric() {
-            letter
-        } else {
-            '-'
-        }
-    });
-    letters.collect::<String>().trim_matches('-').to_owned()
-}
-
 /// A name; in quotes where YAML would take it for a number or a truth.
 fn named(name: &str) -> String {
     if yaml::plain(name).is_string() {
@@ -197,12 +178,37 @@ fn named(name: &str) -> String {
     }
 }
 
-/// A comment ends with its line.
-fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
+/// The lines that a study begins with.
+pub(crate) fn beginning(by: &str, wanted: &[String], left_out: &[String]) -> String {
+    let mut text = format!("# Written by {by}\n");
+    let needs = wanted.iter().map(|line| ("Needs in the environment", line));
+    let left_out = left_out.iter().map(|line| ("Left out", line));
+    for (what, line) in needs.chain(left_out) {
+        // A comment ends with its line.
+        let _ = writeln!(text, "# {what}: {}", line.replace(char::is_control, " "));
+    }
+    text
+}
+
+/// The study's name and what it asks.
+pub(crate) fn question(text: &mut String, name: &str, origin: &str) {
+    let question = format!(
+        "How many requests per second does {origin} take, and how long do its answers take?"
+    );
+    let _ = writeln!(
+        text,
+        "study: {}\nquestion: {}",
+        named(name),
+        quoted(&question)
+    );
 }
 
 /// A string as JSON writes it, which is YAML too.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+/// The same, with nothing in it that is taken for a factor.
+pub(crate) fn literal(text: &str) -> String {
+    quoted(&text.replace("${", "$${"))
 }

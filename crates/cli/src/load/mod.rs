@@ -20,7 +20,7 @@ mod series;
 mod steps;
 mod study;
 pub(crate) mod summary;
-mod target;
+pub(crate) mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;

@@ -1,8 +1,7 @@
 //! Flags and a reached target → a study of one cell, checked, with the settings as they will be told. Starts nothing.
 //!
 //! The study's text (`study`) is what can be kept and run again. What may not stand in a text, or what a study has no words for,
-//! is put into the checked study here, as the flags have it: the head of the request with its secrets, the threads, a body of
-//! any bytes.
+//! is put into the checked study here, as the flags have it: the request with its secrets, the threads.
 
 use std::{
     path::{Component, Path},

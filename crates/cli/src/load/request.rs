@@ -13,11 +13,9 @@ use super::{
     study::REQUEST_NAME,
     target::{Target, basic},
 };
-use crate::input;
+use crate::{init, input};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest body that stands in a study's text.
-const TEXT_MAX_BYTES: usize = 64 * 1024;
 
 /// The request as a study has it.
 pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Request> {
@@ -182,7 +180,7 @@ fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
         Some((bytes, file)) => (bytes, file.filter(|file| !is_stream(file))),
     };
     let bytes = match String::from_utf8(bytes) {
-        Ok(text) if text.len() <= TEXT_MAX_BYTES => return Ok(Body::Text(text)),
+        Ok(text) if text.len() <= init::BODY_MAX_BYTES => return Ok(Body::Text(text)),
         Ok(text) => text.into_bytes(),
         Err(no_text) => no_text.into_bytes(),
     };

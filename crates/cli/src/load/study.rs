@@ -1,7 +1,8 @@
 //! A load as the text of a study of one cell, on a server that runs already. Pure; `planned` has it checked.
 //!
 //! The text can be kept and run again, so secrets are not in it, by the rule of `waggle init`; files of the user's that it names are told
-//! by whole paths, but for a scenario and its feeds, which are put beside it. What a study has no words for is left out with a line that says so.
+//! by whole paths, but for a scenario and its feeds, which are put beside it. A header twice and headers of the connection, which a study has no
+//! words for, are left out with a line that says so.
 
 use std::{
     fmt::{Display, Write},
@@ -21,7 +22,7 @@ use super::{
     summary::{ModelName, Settings},
     target::Target,
 };
-use crate::init::{self, Call};
+use crate::init::{self, Call, literal, quoted};
 
 /// The name of the one request.
 pub(super) const REQUEST_NAME: &str = "request";
@@ -75,22 +76,14 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
         SentAs::Request(request) => Some(Told::of(request, asked)),
         SentAs::Scenario(_) => None,
     };
-    let mut text = "# Written by waggle load --save; waggle run runs it again.\n".to_owned();
-    if let Some(told) = &call {
-        for (what, lines) in [
-            ("Needs in the environment", &told.wanted),
-            ("Left out", &told.left_out),
-        ] {
-            for line in lines {
-                let _ = writeln!(text, "# {what}: {}", line.replace(char::is_control, " "));
-            }
-        }
-    }
-    let origin = origin(asked.target);
-    let question = format!(
-        "How many requests per second does {origin} take, and how long do its answers take?"
-    );
-    let _ = writeln!(text, "study: load\nquestion: {}", quoted(&question));
+    let (wanted, left_out) = match &call {
+        Some(told) => (&told.wanted[..], &told.left_out[..]),
+        None => Default::default(),
+    };
+    let by = "waggle load --save; waggle run runs it again.";
+    let mut text = init::beginning(by, wanted, left_out);
+    let origin = asked.target.origin();
+    init::question(&mut text, "load", &origin);
     if let Ok(seed) = i64::try_from(asked.seed) {
         let _ = writeln!(text, "seed: {seed}");
     }
@@ -101,9 +94,7 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
             text.push_str("  request:\n");
             if let Some(told) = call {
                 init::call_text(&mut text, &told.call, REQUEST_NAME);
-                if !init::is_reading(&told.call.method) {
-                    body(&mut text, &request.body, asked.place);
-                }
+                body(&mut text, request, asked.place);
             }
             expect(&mut text, &request.expect);
             let _ = writeln!(text, "    timeout: {}", format_duration(request.timeout));
@@ -116,12 +107,6 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
     schedule(&mut text, asked);
     conditions(&mut text, asked);
     text
-}
-
-/// `http://HOST:PORT`.
-fn origin(target: &Target) -> String {
-    let scheme = if target.is_secure { "https" } else { "http" };
-    format!("{scheme}://{}", target.authority)
 }
 
 fn system(text: &mut String, asked: &Asked<'_>, origin: &str) {
@@ -251,7 +236,7 @@ impl Told {
         let call = Call {
             name: REQUEST_NAME.to_owned(),
             method: request.method.clone(),
-            origin: origin(asked.target),
+            origin: asked.target.origin(),
             path: request.path.clone(),
             headers,
             body,
@@ -266,12 +251,18 @@ impl Told {
     }
 }
 
-fn body(text: &mut String, body: &Body, place: &Place) {
-    match body {
+fn body(text: &mut String, request: &Request, place: &Place) {
+    match &request.body {
         Body::File(file) => {
             let _ = writeln!(text, "    body_file: {}", named(file, place));
         }
-        Body::Records(records) => self::records(text, records, place),
+        Body::Records(records) => {
+            self::records(text, records, place);
+            let is_content_type = |name: &String| name.eq_ignore_ascii_case("content-type");
+            if request.without_headers.iter().any(is_content_type) {
+                text.push_str("    without_headers: [Content-Type]\n");
+            }
+        }
         // The call has it.
         Body::None | Body::Text(_) | Body::Random(_) => {}
     }
@@ -406,11 +397,6 @@ fn is_of_load(condition: &Threshold) -> bool {
     waggle_study::read_threshold(&condition.text, &[]).is_ok() && path.first() != Some(&"engine")
 }
 
-/// A text in which nothing is taken for a factor or a variable.
-fn literal(text: &str) -> String {
-    quoted(&text.replace("${", "$${"))
-}
-
 /// A file as the study names it: beside it, if it was made for this load.
 fn named(file: &str, place: &Place) -> String {
     let file = Path::new(file);
@@ -423,9 +409,4 @@ fn named(file: &str, place: &Place) -> String {
 fn whole_path(file: &Path) -> String {
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
     literal(&whole.display().to_string())
-}
-
-/// A string as JSON writes it, which is YAML too.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

@@ -50,8 +50,7 @@ impl Target {
         } else {
             format!("http://{text}")
         };
-        // What is said of a mistake shows no password.
-        let text = &without_user(text);
+        let text = &shown(text);
         let mut url = Url::parse(&whole).with_context(|| format!("{text:?} is no URL"))?;
         if !matches!(url.scheme(), "http" | "https") {
             bail!(
@@ -83,6 +82,12 @@ impl Target {
             user,
             url: url.into(),
         })
+    }
+
+    /// `http://HOST:PORT`; the port is left out where the scheme says it.
+    pub(crate) fn origin(&self) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority)
     }
 
     /// Where connections go in place of the URL's host and port.
@@ -130,17 +135,14 @@ impl Target {
     }
 }
 
-/// `http://me:pw@h/` → `http://…@h/`.
-fn without_user(url: &str) -> String {
-    let start = url.find("://").map_or(0, |scheme| scheme + 3);
-    let rest = &url[start..];
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+/// A URL as it is shown to people: its scheme and host, without the name, password, path and query, where secrets can stand.
+pub(crate) fn shown(url: &str) -> String {
+    let (scheme, rest) = url.split_at(url.find("://").map_or(0, |scheme| scheme + 3));
+    let end = |text: &str| text.find(['/', '?', '#']).unwrap_or(text.len());
     // Where the password itself has such a letter, all up to the last @ may be part of it.
-    let user = rest[..end].rfind('@').or_else(|| rest.rfind('@'));
-    user.map_or_else(
-        || url.to_owned(),
-        |user| format!("{}…{}", &url[..start], &rest[user..]),
-    )
+    let user = rest[..end(rest)].rfind('@').or_else(|| rest.rfind('@'));
+    let host = &rest[user.map_or(0, |user| user + 1)..];
+    format!("{scheme}{}", &host[..end(host)])
 }
 
 impl ConnectTo {
@@ -287,6 +289,7 @@ mod tests {
         check("http://me:secret@a:0/");
         check("http://me:secret@a b/");
         check("me:secret@a:99999/x@y");
+        check("http://a:99999/x?token=secret");
         check("http://me:se/secret@a:99999/");
         check("http://me:secret@/");
         check("http://me:%ff%secret@a/");

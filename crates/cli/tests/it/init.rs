@@ -1,8 +1,13 @@
 //! `waggle init`: what it writes is a study that runs against the server it came from, and holds no secret.
 
-use std::fs;
+use std::{
+    collections::BTreeSet,
+    fs,
+    sync::{Arc, Mutex},
+};
 
 use waggle_load::NullServer;
+use waggle_testkit::http::{Reply, Server, ok};
 
 use crate::desk::{Desk, shown};
 
@@ -152,19 +157,72 @@ fn a_file_is_not_replaced_and_mistakes_are_the_users() {
         2,
         "more than a server",
     );
-    let said = "left out:\n  another X-A of get-a: a request has each header once here\n  \
-                headers of a connection or of a browser: host\n";
+    let said = "left out:\n  another X-A of get-a: a request has each header once here\n\
+                see what it does";
     check(&[&other[..], &["http://other:9"]].concat(), 0, said);
     check(&["plan", "other.yaml"], 0, "http://other:9");
-    fs::write(
-        desk.path().join("get"),
-        "curl -X GET http://h/a -d b\ncurl -X PURGE http://h/a",
-    )
-    .unwrap();
+    let curl = "curl http://h/a -H 'Host: b' -H Host: --next http://h/c -X 'a b'";
+    fs::write(desk.path().join("two"), format!("{curl}\ncurl http://h/d")).unwrap();
     check(
-        &["init", "get", "--from", "curl"],
-        2,
-        "a GET request carries no body here",
+        &["init", "two", "--from", "curl", "-o", "two.yaml"],
+        0,
+        "left out:\n  curl's -H Host: every request has it here\n  a-b-c: its method is no word\n  \
+         headers of a connection or of a browser: host\n",
+    );
+}
+
+/// What a server sees of a study is what curl would have sent, but for what curl tells of itself.
+#[test]
+fn a_study_sends_what_the_command_says() {
+    let heads = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = Arc::clone(&heads);
+    let server = Server::start(move |request| {
+        noted
+            .lock()
+            .unwrap()
+            .insert(format!("{}{}", request.head, request.text()));
+        Reply::Answer(ok(""))
+    });
+    let desk = Desk::new();
+    let host = format!("Host: {}\r\n", server.address);
+    let check = |arguments: &str, expected: &[&str]| {
+        let command = format!("curl http://{}{arguments}", server.address);
+        fs::write(
+            desk.path().join("command"),
+            command.replace("NEXT", &format!("--next http://{}", server.address)),
+        )
+        .unwrap();
+        let made = desk.output(&[
+            "init",
+            "command",
+            "--from",
+            "curl",
+            "-o",
+            "made.yaml",
+            "--force",
+        ]);
+        let ran = desk.output(&["run", "made.yaml", "--quick", "--quiet"]);
+        let seen = std::mem::take(&mut *heads.lock().unwrap());
+        let expected = expected.iter().map(|head| head.replace("HOST", &host));
+        assert_eq!(
+            seen,
+            expected.collect(),
+            "{}\n{}",
+            shown(&made),
+            shown(&ran)
+        );
+    };
+    check("/a -X PURGE", &["PURGE /a HTTP/1.1\r\nHOST\r\n"]);
+    check(
+        "/a -X GET -d '{{b}} ${c}' -H Content-Type: -H 'Host: me'",
+        &["GET /a HTTP/1.1\r\nHost: me\r\nContent-Length: 10\r\n\r\n{{b}} ${c}"],
+    );
+    check(
+        "/ -X M-SEARCH -d b -H 'Empty;' NEXT/c -X REPORT",
+        &[
+            "M-SEARCH / HTTP/1.1\r\nHOSTEmpty: \r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1\r\n\r\nb",
+            "REPORT /c HTTP/1.1\r\nHOST\r\n",
+        ],
     );
 }
 

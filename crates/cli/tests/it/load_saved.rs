@@ -1,16 +1,19 @@
 //! `waggle load --save`: what is kept can be reported and run again, and holds no secret; what is not kept is gone.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::{Arc, Mutex},
     time::{Duration, SystemTime},
 };
 
 use serde_json::Value;
 use waggle_load::NullServer;
 use waggle_results::{Run, TrialEnd};
+use waggle_testkit::http::{Reply, Server, ok};
 
 use crate::{
     codes::{find_code, load_code, load_result, run_code},
@@ -133,6 +136,109 @@ fn a_scenario_and_a_body_are_kept_beside_the_study() {
     let output = desk.output(&["load", &url, "-n", "1", "--save=kept"]);
     assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
     assert!(shown(&output).contains("kept"), "{}", shown(&output));
+}
+
+/// Requests as a server saw them, head and body, each once.
+struct Seen {
+    desk: Desk,
+    server: Server,
+    requests: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Seen {
+    fn new() -> Self {
+        let requests = Arc::new(Mutex::new(BTreeSet::new()));
+        let noted = Arc::clone(&requests);
+        let server = Server::start(move |request| {
+            // Each record has a key and a time of its own.
+            let body = match request.header("x-records") {
+                None => request.text(),
+                Some(_) => "records",
+            };
+            let whole = format!("{}{body}", request.head);
+            noted.lock().unwrap().insert(whole);
+            Reply::Answer(ok(""))
+        });
+        let desk = Desk::new();
+        fs::write(desk.path().join("one.lp"), "boiler temperature=1 1\n").unwrap();
+        Self {
+            desk,
+            server,
+            requests,
+        }
+    }
+
+    fn take(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.requests.lock().unwrap())
+    }
+
+    /// Loads with these flags, then runs the study that was kept. The load's one request has `part` in it; the study's is the same
+    /// if nothing is left out.
+    #[track_caller]
+    fn check(&self, path: &str, flags: &[&str], part: &str, left_out: &[&str]) {
+        let url = format!("http://{}{path}", self.server.address);
+        let result = kept(&self.desk, &url, &[&["-n", "20"], flags].concat());
+        assert_eq!(result["succeeded"], 20, "{flags:?}: {result}");
+        let of_load = self.take();
+        assert_eq!(of_load.len(), 1, "{flags:?}: {of_load:?}");
+        let has_part = of_load.iter().all(|request| request.contains(part));
+        assert!(has_part, "{flags:?}: {of_load:?}");
+        let folder = self.desk.path().join("kept");
+        let study = fs::read_to_string(folder.join("study.yaml")).unwrap();
+        let lines = study.lines();
+        let lines = lines.filter_map(|line| line.strip_prefix("# Left out: "));
+        assert_eq!(Vec::from_iter(lines), left_out, "{flags:?}");
+        let run = ["run", "kept/study.yaml", "--quiet", "--runs", "again"];
+        let output = self.desk.output(&run);
+        let of_study = self.take();
+        assert_eq!(of_study.len(), 1, "{study}\n{}", shown(&output));
+        assert_eq!(of_study == of_load, left_out.is_empty(), "{of_study:?}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn a_kept_study_sends_the_very_same_request() {
+    let seen = Seen::new();
+    let check = |path: &str, flags: &[&str], part: &str| seen.check(path, flags, part, &[]);
+    check("/a?b", &["-X", "PURGE"], "PURGE /a?b HTTP/1.1\r\n");
+    check("/", &["-X", "get", "--body", "x"], "get / HTTP/1.1\r\n");
+    let braces = "{{a}} ${b} $${c} {{{{";
+    check("/", &["-X", "GET", "--body", braces], braces);
+    check(
+        "/?{{x}}={{&${y}",
+        &["-H", "X-A: {{b}} ${c}"],
+        "/?{{x}}={{&${y} ",
+    );
+    let form = ["--data", "a=b", "-H", "Content-Type:"];
+    check("/", &form, "Content-Length: 3\r\n\r\na=b");
+    let records = ["--records", "one.lp", "-H", "X-Records: 1"];
+    check("/", &records, "\r\nContent-Type: text/plain");
+    let host = seen.server.address;
+    check(
+        "/",
+        &[&records[..], &["-X", "GET", "-H", "Content-Type:"]].concat(),
+        &format!("GET / HTTP/1.1\r\nHost: {host}\r\nX-Records: 1\r\nContent-Length: "),
+    );
+    let host = ["-H", "Host: me", "-H", "TE: trailers"];
+    check(
+        "/",
+        &[&host[..], &["-H", "If-None-Match: a", "-H", "Empty;"]].concat(),
+        "Host: me\r\nTE: trailers\r\nIf-None-Match: a\r\nEmpty: \r\n",
+    );
+}
+
+#[test]
+fn what_a_study_has_no_words_for_is_said() {
+    Seen::new().check(
+        "/",
+        &["-H", "A: 1", "-H", "a: 2", "-H", "Connection: keep-alive"],
+        "A: 1\r\na: 2\r\nConnection: keep-alive\r\n",
+        &[
+            "another a of request: a request has each header once here",
+            "headers of a connection or of a browser: connection",
+        ],
+    );
 }
 
 /// A folder for temporary files.
