@@ -83,7 +83,7 @@ fn terms(terms: &[Term]) -> Markup {
     html! {
         dl class="facts" {
             @for term in terms {
-                dt { (table::field(&term.name)) }
+                dt { (term.name) }
                 dd { (term.meaning) @if let Some(code) = &term.code { " (" code { (code) } ")" } }
             }
         }

@@ -18,11 +18,31 @@ mod time;
 mod trials;
 mod verdicts;
 
-use crate::document::Document;
+use std::{panic, thread};
+
+use crate::document::{Document, Section};
 use waggle_analysis::Model;
 
 /// The report of a run.
 pub(crate) fn document(model: &Model) -> Document {
+    // The table of every number takes as long as all other sections.
+    let (trials, rest) = thread::scope(|scope| {
+        let trials = scope.spawn(|| trials::section(model));
+        let rest = sections(model);
+        let trials = trials.join();
+        let trials = trials.unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+        (trials, rest)
+    });
+    let method = [method::section(model), method::study(model)];
+    Document {
+        opening: opening::opening(model),
+        sections: rest.into_iter().chain([trials]).chain(method).collect(),
+        version: model.info.waggle_version.clone(),
+    }
+}
+
+/// All before the trials.
+fn sections(model: &Model) -> Vec<Section> {
     let sections = [
         search::section(model),
         Some(cells::section(model)),
@@ -38,13 +58,6 @@ pub(crate) fn document(model: &Model) -> Document {
         records::section(model),
         Some(cost::section(model)),
         Some(verdicts::section(model)),
-        Some(trials::section(model)),
-        Some(method::section(model)),
-        Some(method::study(model)),
     ];
-    Document {
-        opening: opening::opening(model),
-        sections: sections.into_iter().flatten().collect(),
-        version: model.info.waggle_version.clone(),
-    }
+    sections.into_iter().flatten().collect()
 }
