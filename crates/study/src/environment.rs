@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use waggle_template::variable;
+use waggle_template::variable::{self, Part};
 
 use crate::{
     Action, Files, GivenSecret, Origin, Scenario, Study, Texts, What, origin::next_opening,
@@ -174,52 +174,131 @@ fn fill(
     receiver: Receiver,
 ) -> Result<(), EnvironmentError> {
     for (header, value) in headers {
-        let mut filled = String::new();
-        let mut rest = value.as_str();
-        while let Some((at, opening)) = next_opening(rest) {
-            let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
-            if let Some(before) = before.strip_suffix('$') {
-                filled.push_str(before);
-                filled.push_str(opening);
-                rest = behind;
-                continue;
-            }
-            let Some(end) = behind.find('}') else {
-                break;
-            };
-            let name = &rest[at + 2..at + opening.len() + end];
-            let Some(origin) = Origin::parse(name) else {
-                break;
-            };
-            let found = values.value(&origin);
-            let found = found.map_err(|why| EnvironmentError::NotThere {
-                header: header.clone(),
-                origin: origin.clone(),
-                why,
-            })?;
-            let is_usable = !found.is_empty()
-                && found.len() <= VALUE_MAX_BYTES
-                && !found.chars().any(char::is_control);
-            if !is_usable {
-                return Err(EnvironmentError::Unusable { origin });
-            }
-            filled.push_str(before);
-            match receiver {
-                Receiver::Text => filled.push_str(&found),
-                Receiver::Template => filled.push_str(&variable::escaped(&found)),
-            }
-            rest = &behind[end + 1..];
-        }
-        filled.push_str(rest);
-        *value = filled;
+        *value = match receiver {
+            Receiver::Text => filled(header, value, values)?,
+            Receiver::Template => filled_template(header, value, values)?,
+        };
     }
     Ok(())
 }
 
+/// The template with values in what it has between its variables. Each such stretch is escaped as a whole: two braces may come
+/// from two values, or from a value and what stands beside it.
+fn filled_template(
+    header: &str,
+    template: &str,
+    values: Values<'_>,
+) -> Result<String, EnvironmentError> {
+    let parts = variable::parts(template).expect("a checked request's variables are written right");
+    let (mut whole, mut text) = (String::new(), String::new());
+    for part in parts {
+        match part {
+            Part::Text(more) => text.push_str(more),
+            Part::Variable(name) => {
+                whole.push_str(&variable::escaped(&filled(header, &text, values)?));
+                whole.extend(["{{", name, "}}"]);
+                text.clear();
+            }
+        }
+    }
+    whole.push_str(&variable::escaped(&filled(header, &text, values)?));
+    Ok(whole)
+}
+
+fn filled(header: &str, text: &str, values: Values<'_>) -> Result<String, EnvironmentError> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((at, opening)) = next_opening(rest) {
+        let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
+        if let Some(before) = before.strip_suffix('$') {
+            filled.push_str(before);
+            filled.push_str(opening);
+            rest = behind;
+            continue;
+        }
+        let Some(end) = behind.find('}') else {
+            break;
+        };
+        let name = &rest[at + 2..at + opening.len() + end];
+        let Some(origin) = Origin::parse(name) else {
+            break;
+        };
+        filled.push_str(before);
+        filled.push_str(&usable(header, origin, values)?);
+        rest = &behind[end + 1..];
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+/// The value, if it can be in a header.
+fn usable(header: &str, origin: Origin, values: Values<'_>) -> Result<String, EnvironmentError> {
+    let found = values.value(&origin);
+    let found = found.map_err(|why| EnvironmentError::NotThere {
+        header: header.to_owned(),
+        origin: origin.clone(),
+        why,
+    })?;
+    let is_usable =
+        !found.is_empty() && found.len() <= VALUE_MAX_BYTES && !found.chars().any(char::is_control);
+    match is_usable {
+        true => Ok(found),
+        false => Err(EnvironmentError::Unusable { origin }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use waggle_template::variable::{Part, parts};
+
     use super::{EnvironmentError, Origin, Receiver, Values, fill};
-    use crate::Source;
+    use crate::{Source, no_files};
+
+    /// Fills a template; checks what is sent, with the names of its variables in angle brackets.
+    #[track_caller]
+    fn check_template(template: &str, given: &[(&str, &str)], expected: &str) {
+        let variable = |name: &str| {
+            let mut given = given.iter();
+            let found = given.find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let values = Values {
+            variable: &variable,
+            file: &no_files,
+        };
+        let mut headers = [("h".to_owned(), template.to_owned())];
+        fill(&mut headers, values, Receiver::Template).unwrap();
+        let parts = parts(&headers[0].1).unwrap_or_else(|slip| panic!("{slip:?}: {headers:?}"));
+        let sent: String = parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => (*text).to_owned(),
+                Part::Variable(name) => format!("<{name}>"),
+            })
+            .collect();
+        assert_eq!(sent, expected, "{template}");
+    }
+
+    #[test]
+    fn braces_of_values_and_of_what_stands_beside_them_are_no_variable() {
+        check_template("{${env.V}", &[("V", "{a")], "{{a");
+        check_template("${env.A}${env.B}", &[("A", "x{"), ("B", "{y}}")], "x{{y}}");
+        check_template("${env.V}{b}}", &[("V", "{")], "{{b}}");
+        check_template("{{{{${env.V}}}", &[("V", "a}}")], "{{a}}}}");
+        check_template("{{a}}${env.V}{{b}}", &[("V", "{c}}")], "<a>{c}}<b>");
+        for braces in ["{", "{{", "{{{", "{{{{", "{{{{{", "}", "}}", "}}}"] {
+            check_template(
+                "{{a}}${env.V}{{b}}",
+                &[("V", braces)],
+                &format!("<a>{braces}<b>"),
+            );
+            check_template(
+                "{{a}}{${env.V}",
+                &[("V", braces)],
+                &format!("<a>{{{braces}"),
+            );
+        }
+    }
 
     #[test]
     fn values_come_from_the_environment() {

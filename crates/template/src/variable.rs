@@ -24,10 +24,11 @@ pub enum SlipKind<'a> {
     NoName(&'a str),
 }
 
+const BRACE: &str = "{";
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// Cuts a text into its parts, none of them empty; `{{{{` stands for two braces.
+/// Cuts a text into its parts, none of them empty; `{{{{` stands for two braces. Of three braces the first is text.
 ///
 /// # Errors
 /// Braces that are not closed, or a name of other characters than letters, digits, `_`, `-` and `.`.
@@ -40,6 +41,11 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, Slip<'_>> {
         if text[inside..].starts_with(OPEN) {
             parts.push(Part::Text(OPEN));
             at = inside + OPEN.len();
+            continue;
+        }
+        if text[inside..].starts_with(BRACE) {
+            parts.push(Part::Text(BRACE));
+            at = open + BRACE.len();
             continue;
         }
         let Some(length) = text[inside..].find(CLOSE) else {
@@ -135,6 +141,8 @@ mod tests {
             Ok(&[r#"{"of":{"id":""#, "<users.id-2>", r#""}}"#]),
         );
         check("a {{{{b}} {{c}}", Ok(&["a ", "{{", "b}} ", "<c>"]));
+        check("{{{a}}}", Ok(&["{", "<a>", "}"]));
+        check("{{{{{{{a}}", Ok(&["{{", "{", "<a>"]));
         check("ü{{x}}ü", Ok(&["ü", "<x>", "ü"]));
     }
 
