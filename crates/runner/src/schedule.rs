@@ -169,7 +169,10 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
     };
     fs::create_dir_all(&logs).map_err(|problem| broken("create", &logs, problem))?;
     let is_up = kept.is_some();
-    let secrets = kept.map_or_else(|| Secrets::with(&series.study.secrets), |kept| kept.secrets);
+    let secrets = kept.map_or_else(
+        || Secrets::with(&series.study.secrets, &series.study.taken),
+        |kept| kept.secrets,
+    );
     let system = series.system.configured(&cell.parameters);
     let order = Order {
         system: &system,

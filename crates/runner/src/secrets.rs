@@ -12,39 +12,55 @@ use std::{
     path::Path,
 };
 
-use waggle_study::GivenSecret;
+use waggle_study::{GivenSecret, TakenValue};
 
 use crate::placeholder::{PlaceholderError, fill};
 
 const PREFIX: &str = "secret.";
 /// Random bytes of a secret; it is written in twice as many hexadecimal digits.
 const BYTES: usize = 20;
+/// What headers have from outside may be no secret at all. What is shorter than this is in too much of what components write, and
+/// is left there.
+const TAKEN_MIN_BYTES: usize = 6;
 
 /// The secrets of one system that is up.
 #[derive(Default)]
-pub(crate) struct Secrets(RefCell<BTreeMap<String, String>>);
+pub(crate) struct Secrets {
+    words: RefCell<BTreeMap<String, String>>,
+    /// What the load's headers have from outside: where it is from, and its value.
+    taken: Vec<(String, String)>,
+}
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.borrow().keys()).finish()
+        f.debug_set().entries(self.words.borrow().keys()).finish()
     }
 }
 
 impl Secrets {
-    /// Those that were given are not made.
-    pub(crate) fn with(given: &[GivenSecret]) -> Self {
+    /// Those that were given are not made; those that were taken for the load are hidden as well.
+    pub(crate) fn with(given: &[GivenSecret], taken: &[TakenValue]) -> Self {
         let value = |given: &GivenSecret| Some((given.name.clone(), given.value.clone()?));
-        Self(RefCell::new(given.iter().filter_map(value).collect()))
+        let taken = taken.iter();
+        let taken = taken.filter(|taken| taken.value.len() >= TAKEN_MIN_BYTES);
+        Self {
+            words: RefCell::new(given.iter().filter_map(value).collect()),
+            taken: taken
+                .map(|taken| (taken.origin.name(), taken.value.clone()))
+                .collect(),
+        }
     }
 
     /// The value of `${secret.NAME}`; `None` for another name, or where the system gives no random bytes.
     pub(crate) fn placeholder(&self, name: &str) -> Option<String> {
         let name = name.strip_prefix(PREFIX)?;
-        if let Some(known) = self.0.borrow().get(name) {
+        if let Some(known) = self.words.borrow().get(name) {
             return Some(known.clone());
         }
         let word = random_word().ok()?;
-        self.0.borrow_mut().insert(name.to_owned(), word.clone());
+        self.words
+            .borrow_mut()
+            .insert(name.to_owned(), word.clone());
         Some(word)
     }
 
@@ -55,7 +71,7 @@ impl Secrets {
 
     /// Those that were asked for, with their values.
     pub(crate) fn known(&self) -> Vec<(String, String)> {
-        let known = self.0.borrow();
+        let known = self.words.borrow();
         known
             .iter()
             .map(|(name, word)| (name.clone(), word.clone()))
@@ -76,13 +92,14 @@ impl Secrets {
     /// One that was given may be part of another.
     fn longest_first(&self) -> Vec<(String, String)> {
         let mut known = self.known();
+        known.extend_from_slice(&self.taken);
         known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         known
     }
 
     /// Takes the secrets out of every file of a folder, which are logs: their size is bounded.
     pub(crate) fn redact_files(&self, folder: &Path) -> io::Result<()> {
-        if self.0.borrow().is_empty() {
+        if self.words.borrow().is_empty() && self.taken.is_empty() {
             return Ok(());
         }
         for entry in fs::read_dir(folder)? {
@@ -132,7 +149,7 @@ fn random_word() -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use waggle_study::GivenSecret;
+    use waggle_study::{GivenSecret, Origin, TakenValue};
 
     use super::Secrets;
 
@@ -151,11 +168,11 @@ mod tests {
     fn given_secrets_are_used_and_hidden_even_where_one_is_part_of_another() {
         let given = |name: &str, value: &str| GivenSecret {
             name: name.to_owned(),
-            origin: waggle_study::Origin::Variable("X".to_owned()),
+            origin: Origin::Variable("X".to_owned()),
             at: (1, 1),
             value: Some(value.to_owned()),
         };
-        let secrets = Secrets::with(&[given("a", "door"), given("b", "door-of-the-house")]);
+        let secrets = Secrets::with(&[given("a", "door"), given("b", "door-of-the-house")], &[]);
         assert_eq!(
             secrets.fill("${secret.a} ${secret.b}").unwrap(),
             "door door-of-the-house"
@@ -165,6 +182,31 @@ mod tests {
             "[secret b], [secret a]"
         );
         assert_eq!(secrets.fill("${secret.c}").unwrap().len(), 40);
+    }
+
+    #[test]
+    fn what_headers_have_from_outside_is_hidden_unless_it_is_short() {
+        let taken = |origin, value: &str| TakenValue {
+            origin,
+            value: value.to_owned(),
+        };
+        let secrets = Secrets::with(
+            &[],
+            &[
+                taken(Origin::Variable("TOKEN".to_owned()), "open-sesame"),
+                taken(Origin::File("a/key".to_owned()), "sesame"),
+                taken(Origin::Variable("SHOP".to_owned()), "shop"),
+            ],
+        );
+        let text = "Bearer open-sesame, sesame of shop";
+        let hidden = "Bearer [secret env.TOKEN], [secret file:a/key] of shop";
+        assert_eq!(secrets.redacted(text), hidden);
+        assert!(secrets.known().is_empty(), "no component may ask for them");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.log");
+        std::fs::write(&file, text).unwrap();
+        secrets.redact_files(folder.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), hidden);
     }
 
     #[test]

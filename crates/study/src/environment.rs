@@ -5,7 +5,8 @@ use std::{fmt, sync::Arc};
 use waggle_template::variable::{self, Part};
 
 use crate::{
-    Action, Files, GivenSecret, Origin, Scenario, Study, Texts, What, origin::next_opening,
+    Action, Files, GivenSecret, Origin, Scenario, Study, TakenValue, Texts, What,
+    origin::next_opening,
 };
 
 /// Longest value.
@@ -93,6 +94,7 @@ impl Study {
         for secret in &mut self.secrets {
             secret.take(values)?;
         }
+        let mut filling = Filling::new(values);
         for cell in &mut self.cells {
             match &mut cell.what {
                 What::Request(request) => {
@@ -100,13 +102,12 @@ impl Study {
                         Texts::Plain => Receiver::Text,
                         Texts::Templates(_) => Receiver::Template,
                     };
-                    fill(&mut request.headers, values, receiver)?;
+                    filling.fill(&mut request.headers, receiver)?;
                 }
-                What::Scenario(scenario) => {
-                    Arc::make_mut(scenario).take_from_environment(values)?
-                }
+                What::Scenario(scenario) => filling.fill_flows(Arc::make_mut(scenario))?,
             }
         }
+        self.taken = filling.taken;
         Ok(())
     }
 }
@@ -143,21 +144,8 @@ impl Scenario {
     /// # Errors
     /// A value that is not there, or cannot be in a header.
     pub fn take_from_environment(&mut self, values: Values<'_>) -> Result<(), EnvironmentError> {
-        self.flows
-            .iter_mut()
-            .try_for_each(|flow| in_actions(&mut flow.actions, values))
+        Filling::new(values).fill_flows(self)
     }
-}
-
-fn in_actions(actions: &mut [Action], values: Values<'_>) -> Result<(), EnvironmentError> {
-    for action in actions {
-        match action {
-            Action::Request(step) => fill(&mut step.headers, values, Receiver::Template)?,
-            Action::Pause(_) => {}
-            Action::Repeat { actions, .. } => in_actions(actions, values)?,
-        }
-    }
-    Ok(())
 }
 
 /// What a value is put into.
@@ -168,82 +156,120 @@ enum Receiver {
     Template,
 }
 
-fn fill(
-    headers: &mut [(String, String)],
-    values: Values<'_>,
-    receiver: Receiver,
-) -> Result<(), EnvironmentError> {
-    for (header, value) in headers {
-        *value = match receiver {
-            Receiver::Text => filled(header, value, values)?,
-            Receiver::Template => filled_template(header, value, values)?,
-        };
-    }
-    Ok(())
+/// Puts values into headers, and notes them.
+struct Filling<'a> {
+    values: Values<'a>,
+    /// Each once.
+    taken: Vec<TakenValue>,
 }
 
-/// The template with values in what it has between its variables. Each such stretch is escaped as a whole: two braces may come
-/// from two values, or from a value and what stands beside it.
-fn filled_template(
-    header: &str,
-    template: &str,
-    values: Values<'_>,
-) -> Result<String, EnvironmentError> {
-    let parts = variable::parts(template).expect("a checked request's variables are written right");
-    let (mut whole, mut text) = (String::new(), String::new());
-    for part in parts {
-        match part {
-            Part::Text(more) => text.push_str(more),
-            Part::Variable(name) => {
-                whole.push_str(&variable::escaped(&filled(header, &text, values)?));
-                whole.extend(["{{", name, "}}"]);
-                text.clear();
+impl<'a> Filling<'a> {
+    fn new(values: Values<'a>) -> Self {
+        Self {
+            values,
+            taken: Vec::new(),
+        }
+    }
+
+    fn fill_flows(&mut self, scenario: &mut Scenario) -> Result<(), EnvironmentError> {
+        let mut flows = scenario.flows.iter_mut();
+        flows.try_for_each(|flow| self.fill_actions(&mut flow.actions))
+    }
+
+    fn fill_actions(&mut self, actions: &mut [Action]) -> Result<(), EnvironmentError> {
+        for action in actions {
+            match action {
+                Action::Request(step) => self.fill(&mut step.headers, Receiver::Template)?,
+                Action::Pause(_) => {}
+                Action::Repeat { actions, .. } => self.fill_actions(actions)?,
             }
         }
+        Ok(())
     }
-    whole.push_str(&variable::escaped(&filled(header, &text, values)?));
-    Ok(whole)
-}
 
-fn filled(header: &str, text: &str, values: Values<'_>) -> Result<String, EnvironmentError> {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((at, opening)) = next_opening(rest) {
-        let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
-        if let Some(before) = before.strip_suffix('$') {
-            filled.push_str(before);
-            filled.push_str(opening);
-            rest = behind;
-            continue;
+    fn fill(
+        &mut self,
+        headers: &mut [(String, String)],
+        receiver: Receiver,
+    ) -> Result<(), EnvironmentError> {
+        for (header, value) in headers {
+            *value = match receiver {
+                Receiver::Text => self.filled(header, value)?,
+                Receiver::Template => self.filled_template(header, value)?,
+            };
         }
-        let Some(end) = behind.find('}') else {
-            break;
-        };
-        let name = &rest[at + 2..at + opening.len() + end];
-        let Some(origin) = Origin::parse(name) else {
-            break;
-        };
-        filled.push_str(before);
-        filled.push_str(&usable(header, origin, values)?);
-        rest = &behind[end + 1..];
+        Ok(())
     }
-    filled.push_str(rest);
-    Ok(filled)
-}
 
-/// The value, if it can be in a header.
-fn usable(header: &str, origin: Origin, values: Values<'_>) -> Result<String, EnvironmentError> {
-    let found = values.value(&origin);
-    let found = found.map_err(|why| EnvironmentError::NotThere {
-        header: header.to_owned(),
-        origin: origin.clone(),
-        why,
-    })?;
-    let is_usable =
-        !found.is_empty() && found.len() <= VALUE_MAX_BYTES && !found.chars().any(char::is_control);
-    match is_usable {
-        true => Ok(found),
-        false => Err(EnvironmentError::Unusable { origin }),
+    /// The template with values in what it has between its variables. Each such stretch is escaped as a whole: two braces may
+    /// come from two values, or from a value and what stands beside it.
+    fn filled_template(
+        &mut self,
+        header: &str,
+        template: &str,
+    ) -> Result<String, EnvironmentError> {
+        let parts =
+            variable::parts(template).expect("a checked request's variables are written right");
+        let (mut whole, mut text) = (String::new(), String::new());
+        for part in parts {
+            match part {
+                Part::Text(more) => text.push_str(more),
+                Part::Variable(name) => {
+                    whole.push_str(&variable::escaped(&self.filled(header, &text)?));
+                    whole.extend(["{{", name, "}}"]);
+                    text.clear();
+                }
+            }
+        }
+        whole.push_str(&variable::escaped(&self.filled(header, &text)?));
+        Ok(whole)
+    }
+
+    fn filled(&mut self, header: &str, text: &str) -> Result<String, EnvironmentError> {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((at, opening)) = next_opening(rest) {
+            let (before, behind) = (&rest[..at], &rest[at + opening.len()..]);
+            if let Some(before) = before.strip_suffix('$') {
+                filled.push_str(before);
+                filled.push_str(opening);
+                rest = behind;
+                continue;
+            }
+            let Some(end) = behind.find('}') else {
+                break;
+            };
+            let name = &rest[at + 2..at + opening.len() + end];
+            let Some(origin) = Origin::parse(name) else {
+                break;
+            };
+            filled.push_str(before);
+            filled.push_str(&self.take(header, origin)?);
+            rest = &behind[end + 1..];
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
+
+    /// The value, if it can be in a header.
+    fn take(&mut self, header: &str, origin: Origin) -> Result<String, EnvironmentError> {
+        let found = self.values.value(&origin);
+        let value = found.map_err(|why| EnvironmentError::NotThere {
+            header: header.to_owned(),
+            origin: origin.clone(),
+            why,
+        })?;
+        let is_usable = !value.is_empty()
+            && value.len() <= VALUE_MAX_BYTES
+            && !value.chars().any(char::is_control);
+        if !is_usable {
+            return Err(EnvironmentError::Unusable { origin });
+        }
+        if self.taken.iter().all(|known| known.origin != origin) {
+            let value = value.clone();
+            self.taken.push(TakenValue { origin, value });
+        }
+        Ok(value)
     }
 }
 
@@ -251,7 +277,7 @@ fn usable(header: &str, origin: Origin, values: Values<'_>) -> Result<String, En
 mod tests {
     use waggle_template::variable::{Part, parts};
 
-    use super::{EnvironmentError, Origin, Receiver, Values, fill};
+    use super::{EnvironmentError, Filling, Origin, Receiver, Values};
     use crate::{Source, no_files};
 
     /// Fills a template; checks what is sent, with the names of its variables in angle brackets.
@@ -267,7 +293,9 @@ mod tests {
             file: &no_files,
         };
         let mut headers = [("h".to_owned(), template.to_owned())];
-        fill(&mut headers, values, Receiver::Template).unwrap();
+        Filling::new(values)
+            .fill(&mut headers, Receiver::Template)
+            .unwrap();
         let parts = parts(&headers[0].1).unwrap_or_else(|slip| panic!("{slip:?}: {headers:?}"));
         let sent: String = parts
             .iter()
@@ -322,7 +350,7 @@ mod tests {
         };
         let check = |value: &str, expected: Result<&str, EnvironmentError>| {
             let mut headers = [("h".to_owned(), value.to_owned())];
-            let filled = fill(&mut headers, values, Receiver::Text);
+            let filled = Filling::new(values).fill(&mut headers, Receiver::Text);
             let [(_, value)] = headers;
             assert_eq!(filled.map(|()| value), expected.map(str::to_owned));
         };
@@ -336,8 +364,23 @@ mod tests {
         check("${env.TOKEN}${env.TOKEN}", Ok("abcabc"));
         check("a $${env.TOKEN} ${env.TOKEN}", Ok("a ${env.TOKEN} abc"));
         check("${env.BRACES}", Ok("{{a"));
+        let mut filling = Filling::new(values);
+        for value in ["${env.TOKEN}", "${file:keys/token}", "b ${env.TOKEN}"] {
+            let mut headers = [("h".to_owned(), value.to_owned())];
+            filling.fill(&mut headers, Receiver::Text).unwrap();
+        }
+        let taken = filling.taken.iter();
+        let taken: Vec<_> = taken.map(|one| (one.origin.name(), &*one.value)).collect();
+        let expected = [("env.TOKEN", "abc"), ("file:keys/token", "of a file")];
+        assert_eq!(
+            taken,
+            expected.map(|(name, value)| (name.to_owned(), value))
+        );
+        assert!(!format!("{:?}", filling.taken).contains("abc"));
         let mut headers = [("h".to_owned(), "x ${env.BRACES}".to_owned())];
-        fill(&mut headers, values, Receiver::Template).unwrap();
+        Filling::new(values)
+            .fill(&mut headers, Receiver::Template)
+            .unwrap();
         assert_eq!(headers[0].1, "x {{{{a");
         check("$${env.NONE", Ok("${env.NONE"));
         check("${env.BAD}", unusable("BAD"));

@@ -34,7 +34,7 @@ pub use check::{BODY_MAX_BYTES, MIN_STEADY_INTERVALS, read_threshold};
 pub use environment::{EnvironmentError, Values};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};
-pub use origin::{GivenSecret, Origin};
+pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{First, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
 pub use place::{Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind};

@@ -28,6 +28,15 @@ impl fmt::Display for Origin {
 }
 
 impl Origin {
+    /// What stands for it in `${…}`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Variable(name) => format!("{}{name}", PREFIXES[0]),
+            Self::File(name) => format!("{}{name}", PREFIXES[1]),
+        }
+    }
+
     /// Of what is in `${…}`; `None`: it is no value from outside.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         if let Some(variable) = name.strip_prefix(PREFIXES[0]) {
@@ -62,6 +71,21 @@ impl fmt::Debug for GivenSecret {
             .field("name", &self.name)
             .field("origin", &self.origin)
             .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A value from outside that stands in headers of the load's requests.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TakenValue {
+    pub origin: Origin,
+    pub value: String,
+}
+
+impl fmt::Debug for TakenValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TakenValue")
+            .field("origin", &self.origin)
             .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use waggle_template::variable::names;
 
 use crate::{
-    ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule, Source, scenario::RECORD_KEY,
+    ExternalComponent, Feed, GivenSecret, Level, Scenario, Schedule, Source, TakenValue,
+    scenario::RECORD_KEY,
 };
 
 /// A checked study.
@@ -19,6 +20,8 @@ pub struct Study {
     pub external: Vec<ExternalComponent>,
     /// Its secrets that are not made at random.
     pub secrets: Vec<GivenSecret>,
+    /// What its load's headers have from outside, each value once; known once they were taken.
+    pub taken: Vec<TakenValue>,
     pub seed: u64,
     /// Factor names in the order given; for a study with `cells`, the keys of its rows.
     pub factors: Vec<String>,

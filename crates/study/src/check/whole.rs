@@ -84,6 +84,7 @@ pub(crate) fn whole(
         system: system.name.clone(),
         external: Vec::new(),
         secrets: Vec::new(),
+        taken: Vec::new(),
         seed: raw.seed.map_or_else(|| seed_of(&name), i64::unsigned_abs),
         name,
         factors: Vec::new(),
