@@ -26,6 +26,8 @@ pub enum Event {
         levels: String,
         /// Of the load, where one is searched for.
         level: Option<f64>,
+        /// Threads of the load engine.
+        workers: usize,
     },
     Phase {
         phase: PhaseName,

@@ -146,6 +146,7 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
         key,
         levels: levels(cell),
         level: task.level,
+        workers: series.shares.workers(cell.load_workers).len(),
     };
     events.tell(started).await;
     if means

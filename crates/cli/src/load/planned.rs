@@ -136,7 +136,7 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
     Ok(Planned {
         shape: Shape {
             certificate_hint: "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k takes any)",
-            ..Shape::of(&study.cells[0])
+            ..Shape::of(&study.cells[0], workers.count as usize)
         },
         study,
         system,

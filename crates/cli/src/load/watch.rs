@@ -273,8 +273,8 @@ impl<'a> Watching<'a> {
                 Some(way) => way.place.keep(&self.planned.needed),
                 None => Ok(()),
             },
-            Event::TrialStarted { level, .. } => {
-                self.watched = Watched::new(self.shape_at(*level));
+            Event::TrialStarted { level, workers, .. } => {
+                self.watched = Watched::new(self.shape_at(*level, *workers));
                 self.watched.so_far.kept_awake = self.way.is_some_and(|way| way.keep_awake);
                 self.rows = Gather::new(self.planned.row);
                 self.phase = Phase::WarmUp;
@@ -299,7 +299,7 @@ impl<'a> Watching<'a> {
     }
 
     /// The load's shape, where one level of it is tried.
-    fn shape_at(&self, level: Option<f64>) -> Shape {
+    fn shape_at(&self, level: Option<f64>, workers: usize) -> Shape {
         let Some(level) = level else {
             return self.planned.shape.clone();
         };
@@ -310,7 +310,7 @@ impl<'a> Watching<'a> {
         };
         Shape {
             certificate_hint: self.planned.shape.certificate_hint,
-            ..Shape::of(&cell)
+            ..Shape::of(&cell, workers)
         }
     }
 

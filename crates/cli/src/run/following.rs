@@ -33,10 +33,11 @@ pub(super) struct Studied {
     cells: Vec<Cell>,
     noisy_above: f64,
     run_folder: PathBuf,
+    keep_awake: bool,
 }
 
 impl Studied {
-    pub(super) fn new(study: &Study, run_folder: &Path) -> Self {
+    pub(super) fn new(study: &Study, run_folder: &Path, keep_awake: bool) -> Self {
         Self {
             name: study.name.clone(),
             question: study.question.clone(),
@@ -44,6 +45,7 @@ impl Studied {
             cells: study.cells.clone(),
             noisy_above: study.noisy_above,
             run_folder: run_folder.to_path_buf(),
+            keep_awake,
         }
     }
 }
@@ -88,7 +90,12 @@ impl Following {
         self.state.apply(event, elapsed);
         match event {
             Event::RunStarted { already_done, .. } if *already_done > 0 => self.read_ended(),
-            Event::TrialStarted { key, level, .. } => self.trial_started(*key, *level),
+            Event::TrialStarted {
+                key,
+                level,
+                workers,
+                ..
+            } => self.trial_started(*key, *level, *workers),
             Event::Phase {
                 phase, expected, ..
             } => self.now(|now| {
@@ -174,7 +181,7 @@ impl Following {
         }
     }
 
-    fn trial_started(&mut self, key: TrialKey, level: Option<f64>) {
+    fn trial_started(&mut self, key: TrialKey, level: Option<f64>, workers: usize) {
         let mut cells = self.studied.cells.iter();
         let Some(place) = cells.position(|cell| cell.number == key.cell) else {
             return;
@@ -185,9 +192,11 @@ impl Following {
             load,
             ..cell.clone()
         };
-        let shape = Shape::of(&cell);
+        let shape = Shape::of(&cell, workers);
         let shown = Shown::new(title(&cell), &shape);
-        self.so_far = Some(SoFar::new(shape));
+        let mut so_far = SoFar::new(shape);
+        so_far.kept_awake = self.studied.keep_awake;
+        self.so_far = Some(so_far);
         let repeat = self.state.outline.repeat;
         let level = self.state.now.as_ref().and_then(|now| now.level.clone());
         let which = match level {
@@ -337,7 +346,7 @@ mod tests {
     }
 
     fn following(study: &Study, judge: Judge) -> Following {
-        let studied = Studied::new(study, Path::new("nowhere"));
+        let studied = Studied::new(study, Path::new("nowhere"), true);
         Following::new(studied, Outline::of(study), judge)
     }
 
@@ -362,6 +371,7 @@ mod tests {
             key,
             levels: String::new(),
             level: None,
+            workers: 3,
         }
     }
 
@@ -427,6 +437,17 @@ mod tests {
             1.0
         );
         assert_eq!(following.lasting.len(), 3);
+    }
+
+    #[test]
+    fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
+        let mut following = following(&grid(), by_cell);
+        // Each worker has a connection at least.
+        for (cell, workers) in [(1, 2), (2, 3)] {
+            following.apply(&started(key(cell, 1)), Duration::ZERO);
+            let so_far = following.so_far.as_ref().unwrap();
+            assert_eq!((so_far.shape.workers, so_far.kept_awake), (workers, true));
+        }
     }
 
     #[test]

@@ -146,7 +146,7 @@ fn view(
     Ok(if arguments.quiet {
         View::Quiet
     } else if !arguments.no_live && live::fits() {
-        let studied = Studied::new(study, run_folder);
+        let studied = Studied::new(study, run_folder, arguments.keep_awake);
         View::Live(Box::new(Look::start(studied, outline, interrupts.clone())?))
     } else {
         View::Lines(Box::new(Lines::new(State::new(outline))))

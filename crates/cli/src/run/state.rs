@@ -91,6 +91,7 @@ impl State {
                 key,
                 levels,
                 level,
+                ..
             } => {
                 self.now = Some(Now {
                     cell: key.cell,
@@ -271,6 +272,7 @@ mod tests {
                 key,
                 levels: "connections=10 pipelining=50".to_owned(),
                 level: None,
+                workers: 1,
             },
         ]
     }

@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use waggle_load as load;
-use waggle_runner::cpus;
 use waggle_stats::LoadModel;
 use waggle_study::{Cell, LoadModel as Model, Scenario, What};
 
@@ -34,8 +33,8 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Of a study's cell.
-    pub(crate) fn of(cell: &Cell) -> Self {
+    /// Of a study's cell, whose engine has so many threads.
+    pub(crate) fn of(cell: &Cell, workers: usize) -> Self {
         let (steps, good_statuses) = match &cell.what {
             What::Request(request) => {
                 (Vec::new(), vec![statuses::expected(&request.expect.status)])
@@ -56,10 +55,6 @@ impl Shape {
             Model::Users { .. } => LoadModel::Users,
         };
         let connections = cell.load.connections();
-        let workers = cell.load_workers.map_or_else(
-            || cpus::share(&cpus::allowed()).load().len(),
-            |workers| workers as usize,
-        );
         let requests_at_most = cell.schedule.requests_in_all();
         // A load that ends by its count waits for the last answers while nothing falls due.
         let is_constant = cell.stages.is_empty() && requests_at_most.is_none();
