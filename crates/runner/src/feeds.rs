@@ -83,7 +83,7 @@ impl<'a> Turn<'a> {
 /// Most requests of a turn, whatever its feeds.
 const TURN_MAX: usize = 1_000_000;
 
-fn first_multiple_of_both(one: usize, other: usize) -> usize {
+pub(crate) fn first_multiple_of_both(one: usize, other: usize) -> usize {
     let (mut a, mut b) = (one, other);
     while b > 0 {
         (a, b) = (b, a % b);

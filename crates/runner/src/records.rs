@@ -15,7 +15,7 @@ use waggle_study::{BODY_MAX_BYTES, Body, RecordsBody, RecordsFormat, Request, St
 
 use crate::{
     chance::words,
-    feeds::Turn,
+    feeds::{Turn, first_multiple_of_both},
     message::{Message, content_type, template},
 };
 
@@ -332,11 +332,7 @@ fn random_bytes(seed: u64, count: u64) -> Vec<u8> {
 
 /// After so many requests the file's first record is a request's first record again: every record is sent equally often.
 fn requests_per_turn(records: usize, per_request: usize) -> usize {
-    let (mut a, mut b) = (records, per_request);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    records / a.max(1)
+    first_multiple_of_both(records, per_request) / per_request.max(1)
 }
 
 fn format_of(format: RecordsFormat) -> Format {

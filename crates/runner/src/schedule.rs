@@ -11,6 +11,7 @@ use waggle_study::{Cell, Fresh, LoadModel, Plan, PlannedTrial, Study, System};
 use crate::{
     Ended, Event, RunError,
     calibration::Calibration,
+    chance,
     counts::{as_f64, share},
     cpu_time::CpuClocks,
     cpus::Shares,
@@ -266,15 +267,10 @@ fn levels(cell: &Cell) -> String {
     cell.levels.iter().map(level).collect::<Vec<_>>().join(" ")
 }
 
-/// Each trial has chances of its own, the same whenever it runs. (SplitMix64's finishing steps: Steele, Lea, Flood,
-/// OOPSLA 2014.)
+/// Each trial has chances of its own, the same whenever it runs.
 fn seed(study: u64, key: TrialKey) -> u64 {
-    let mut mixed = study
-        ^ (u64::from(key.cell) << 32 | u64::from(key.repetition))
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
+    let trial = u64::from(key.cell) << 32 | u64::from(key.repetition);
+    chance::mixed(study ^ trial.wrapping_mul(chance::STEP))
 }
 
 fn remove(folder: &Path) -> Result<(), RunError> {
