@@ -30,7 +30,10 @@ mod tree;
 mod uses;
 mod walk;
 
-pub use check::{BODY_MAX_BYTES, MIN_STEADY_INTERVALS, read_threshold};
+pub use check::{
+    BODY_MAX_BYTES, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
+    MIN_STEADY_INTERVALS, read_threshold,
+};
 pub use environment::{EnvironmentError, Values};
 pub use external::{Address, ExternalComponent, ExternalPort};
 pub use mistake::{Mistake, Mistakes, Source};

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use waggle_analysis::{SearchStep, Shortfall};
 use waggle_report::wording::search::{sentence, shortfall};
 use waggle_stats::{Answer, End, Levels as LevelsAre, Search, Settings as Levels};
-use waggle_study::Threshold;
+use waggle_study::{MAX_CONNECTIONS, MAX_RATE_PER_S, Threshold};
 
 use super::{
     arguments::{self, Load},
@@ -29,9 +29,6 @@ const FROM_COUNT: f64 = 10.0;
 /// The bounds of the levels, as shares and multiples of the first one.
 const AT_LEAST: f64 = 0.01;
 const AT_MOST: f64 = 1_000.0;
-/// Most users and connections, and the highest rate, as in studies.
-const COUNT_MAX: f64 = 100_000.0;
-const RATE_MAX_PER_S: f64 = 10_000_000.0;
 const PRECISION: f64 = 0.05;
 const CONFIRM: u32 = 3;
 const TRIALS_AT_MOST: u32 = 30;
@@ -153,10 +150,13 @@ pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<
 
 fn levels(flags: &arguments::Search, what: SoughtName) -> Result<Levels> {
     let (from, least, most, kind) = match what {
-        SoughtName::Rate => (FROM_PER_S, AT_LEAST, RATE_MAX_PER_S, LevelsAre::Fine),
-        SoughtName::Users | SoughtName::Connections => {
-            (FROM_COUNT, 0.0, COUNT_MAX, LevelsAre::Whole)
-        }
+        SoughtName::Rate => (FROM_PER_S, AT_LEAST, MAX_RATE_PER_S, LevelsAre::Fine),
+        SoughtName::Users | SoughtName::Connections => (
+            FROM_COUNT,
+            0.0,
+            f64::from(MAX_CONNECTIONS),
+            LevelsAre::Whole,
+        ),
     };
     let from = flags.from.unwrap_or(from);
     let at_least = match kind {
@@ -186,7 +186,7 @@ fn whole(level: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "levels of users and connections are whole, from 1 to COUNT_MAX"
+        reason = "levels of users and connections are whole, from 1 to MAX_CONNECTIONS"
     )]
     let count = level.round() as u32;
     count

@@ -11,7 +11,10 @@ use std::{
 };
 
 use waggle_stats::Settings as Levels;
-use waggle_study::{Body, BodyExpect, Expect, RecordsBody, RecordsFormat, Request, Threshold};
+use waggle_study::{
+    Body, BodyExpect, Expect, MAX_INTERVALS, MAX_PHASE, RecordsBody, RecordsFormat, Request,
+    Threshold,
+};
 use waggle_units::format_duration;
 
 use super::{
@@ -26,9 +29,6 @@ use crate::init::{self, Call, literal, quoted};
 
 /// The name of the one request.
 pub(super) const REQUEST_NAME: &str = "request";
-/// Longest phase of a study, and most intervals of one.
-const PHASE_MAX: Duration = Duration::from_secs(24 * 3600);
-const INTERVALS_MAX: u32 = 100_000;
 
 /// What a load is to be, all of it decided.
 #[derive(Debug)]
@@ -321,7 +321,7 @@ fn schedule(text: &mut String, asked: &Asked<'_>) {
         measure,
     } = asked.times;
     let within = |time: Duration| format_duration(within_a_phase(time, interval));
-    let most = measure.unwrap_or(PHASE_MAX);
+    let most = measure.unwrap_or(MAX_PHASE);
     let measured = match asked.flags.until.requests {
         Some(requests) => format!("{{ requests: {requests}, at_most: {} }}", within(most)),
         None => within(most),
@@ -339,8 +339,8 @@ fn schedule(text: &mut String, asked: &Asked<'_>) {
 
 /// As much of a time as a phase of a study can take, in whole intervals.
 fn within_a_phase(time: Duration, interval: Duration) -> Duration {
-    let intervals = time.min(PHASE_MAX).as_nanos() / interval.as_nanos().max(1);
-    interval * u32::try_from(intervals).map_or(INTERVALS_MAX, |count| count.min(INTERVALS_MAX))
+    let intervals = time.min(MAX_PHASE).as_nanos() / interval.as_nanos().max(1);
+    interval * u32::try_from(intervals).map_or(MAX_INTERVALS, |count| count.min(MAX_INTERVALS))
 }
 
 fn conditions(text: &mut String, asked: &Asked<'_>) {

@@ -12,11 +12,11 @@ const OPEN_CONNECTIONS: u32 = 50;
 /// Most requests under way at once.
 pub(crate) const MAX_UNDER_WAY: u64 = 1_000_000;
 /// Most connections, and most users, of a load.
-pub(crate) const MAX_CONNECTIONS: u32 = 100_000;
+pub const MAX_CONNECTIONS: u32 = 100_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const STAGES: [&str; 2] = ["load", "stages"];
 /// Highest rate of an open load, per second.
-pub(crate) const MAX_RATE_PER_S: f64 = 10_000_000.0;
+pub const MAX_RATE_PER_S: f64 = 10_000_000.0;
 /// Longest thinking time.
 const MAX_THINK: Duration = Duration::from_secs(3600);
 

@@ -30,6 +30,7 @@ mod whole;
 pub(crate) use disturb::{Stage, disturb};
 pub(crate) use external::{Outside, outside};
 pub(crate) use find::put_highest;
+pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
     connect_timeout, load, load_workers, protocol, put_keep_alive, refuse_pipelining,
 };
@@ -37,8 +38,8 @@ pub(crate) use measure::{Carries, measure};
 pub use request::BODY_MAX_BYTES;
 pub(crate) use request::{endpoint, request};
 pub(crate) use scenario::{Around, scenario};
-pub use schedule::MIN_STEADY_INTERVALS;
 pub(crate) use schedule::{Beside, schedule};
+pub use schedule::{MAX_INTERVALS, MAX_PHASE, MIN_STEADY_INTERVALS};
 pub(crate) use server::server;
 pub(crate) use set::{parameters, refusal};
 pub(crate) use stages::{length_of, stages};

@@ -19,10 +19,11 @@ use crate::{
 /// Intervals that a test of steadiness needs to say anything; a warm-up that may end when steady must be that long.
 pub const MIN_STEADY_INTERVALS: u32 = 4;
 /// Most histogram intervals of a phase that is counted in them.
-const MAX_INTERVALS: u128 = 100_000;
+pub const MAX_INTERVALS: u32 = 100_000;
+/// Longest time of a phase.
+pub const MAX_PHASE: Duration = Duration::from_secs(24 * 3600);
 /// Shortest and longest time of a phase.
-pub(super) const PHASE: (Duration, Duration) =
-    (Duration::from_millis(10), Duration::from_secs(24 * 3600));
+pub(super) const PHASE: (Duration, Duration) = (Duration::from_millis(10), MAX_PHASE);
 
 const WARM_UP: Duration = Duration::from_secs(20);
 const DRAIN: Duration = Duration::from_secs(30);
@@ -254,7 +255,7 @@ fn at_most_of(
     let time = match given.at_most {
         Some(raw::Span(time)) => whole_intervals(checker, time, &path, Some(interval))?,
         None => {
-            let longest = interval.saturating_mul(u32::try_from(MAX_INTERVALS).unwrap_or(u32::MAX));
+            let longest = interval.saturating_mul(MAX_INTERVALS);
             let time = rest.unwrap_or(MEASURE_AT_MOST).min(longest);
             let intervals = time.as_nanos() / interval.as_nanos().max(1);
             interval * u32::try_from(intervals.max(1)).unwrap_or(u32::MAX)
@@ -326,7 +327,7 @@ pub(super) fn whole_intervals(
             format_duration(interval)
         );
         checker.report(Finding::new(checker.at(path), told).expected(expected));
-    } else if time.as_nanos() / interval.as_nanos() > MAX_INTERVALS {
+    } else if time.as_nanos() / interval.as_nanos() > u128::from(MAX_INTERVALS) {
         let expected = format!(
             "at most {MAX_INTERVALS} intervals of {}",
             format_duration(interval)
