@@ -196,18 +196,23 @@ pub(crate) fn find(study: &Study) -> Option<FindInfo> {
     })
 }
 
-fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdInfo> {
-    let op = |op: ThresholdOp| match op {
+/// How a condition compares, as results have it.
+#[must_use]
+pub fn comparison(op: ThresholdOp) -> Comparison {
+    match op {
         ThresholdOp::Less => Comparison::Less,
         ThresholdOp::LessOrEqual => Comparison::LessOrEqual,
         ThresholdOp::Greater => Comparison::Greater,
         ThresholdOp::GreaterOrEqual => Comparison::GreaterOrEqual,
         ThresholdOp::Equal => Comparison::Equal,
-    };
+    }
+}
+
+fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdInfo> {
     let told = |threshold: &Threshold| ThresholdInfo {
         text: threshold.text.clone(),
         number: threshold.number.clone(),
-        op: op(threshold.op),
+        op: comparison(threshold.op),
         value: threshold.value,
     };
     thresholds.iter().map(told).collect()

@@ -49,7 +49,7 @@ mod tests;
 pub use awake::{AwakeError, keep_awake};
 pub use driver::ProgramError;
 pub use event::Event;
-pub use info::level_kind;
+pub use info::{comparison, level_kind};
 pub use named_files::{NAMED_FILE_MAX_BYTES, files_beside};
 pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{CpuUse, Ended, RunError, RunRequest};

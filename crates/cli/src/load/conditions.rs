@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use waggle_analysis::{TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, in_load};
 use waggle_results::SessionCounts;
 use waggle_stats::Verdict;
-use waggle_study::{Threshold, ThresholdOp};
+use waggle_study::Threshold;
 
 use super::summary::{LoadResult, ModelName, StepResult, ThresholdResult, Times};
 use crate::trial::gather::as_f64;
@@ -28,7 +28,6 @@ pub(crate) fn threshold(
     verdict: Verdict,
 ) -> ThresholdResult {
     let observed = in_load(&threshold.number, &numbers(result));
-    let limit = threshold.value;
     let reason = match observed {
         _ if !verdict.counts_for_thresholds() => {
             Some(format!("does not count: the result is {}", verdict.name()))
@@ -36,17 +35,7 @@ pub(crate) fn threshold(
         None => Some(format!("there is no number {}", threshold.number.join("."))),
         Some(_) => None,
     };
-    let compare = |value: f64| match threshold.op {
-        ThresholdOp::Less => value < limit,
-        ThresholdOp::LessOrEqual => value <= limit,
-        ThresholdOp::Greater => value > limit,
-        ThresholdOp::GreaterOrEqual => value >= limit,
-        #[expect(
-            clippy::float_cmp,
-            reason = "equality is asked of counts, which are whole and exact"
-        )]
-        ThresholdOp::Equal => value == limit,
-    };
+    let compare = |value| waggle_runner::comparison(threshold.op).holds(value, threshold.value);
     ThresholdResult {
         condition: threshold.text.clone(),
         holds: reason.is_none() && observed.is_some_and(compare),
