@@ -74,6 +74,12 @@ pub(crate) fn without_secrets(call: Call) -> (Call, Vec<String>, Vec<String>) {
     (call, wanted, found.left_out)
 }
 
+/// A text with a mark in place of each secret that has a name, and these names.
+pub(crate) fn text_without_secrets(text: &str) -> (String, Vec<String>) {
+    let masked = mask::text(text);
+    (masked.text, masked.names)
+}
+
 /// A study and what must be said of it.
 struct Made {
     found: Found,

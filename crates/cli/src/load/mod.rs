@@ -39,7 +39,7 @@ use self::{
     arguments::Load,
     parse::SoughtName,
     place::Place,
-    planned::Around,
+    planned::{Around, Planned},
     result::Beside,
     series::Series,
     summary::LoadResult,
@@ -80,11 +80,14 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
 }
 
 /// Says where the run is.
-fn tell_kept(flags: &Load, place: &Place) {
+fn tell_kept(flags: &Load, planned: &Planned, place: &Place) {
     if let Some(folder) = place.kept()
         && !flags.output.quiet
     {
         let folder = folder.display();
+        if planned.keeps_bytes {
+            say::aside("the body is no text: it is kept as it was sent, secrets included");
+        }
         say::aside(&format!(
             "kept in {folder}: waggle report {folder} opens it, waggle run {folder}/study.yaml runs it again"
         ));
@@ -136,7 +139,7 @@ fn one(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
         remarks: to.reached.remark.iter().cloned().collect(),
         with_series: output.series,
     };
-    tell_kept(flags, to.place);
+    tell_kept(flags, &planned, to.place);
     let result = result::result(&planned, watched, beside);
     show(&result, output.json)?;
     Ok(exit(&result))
@@ -200,7 +203,7 @@ fn find(
         }
     });
     let found = found.inspect_err(|_| to.place.give_up())?;
-    tell_kept(&flags, to.place);
+    tell_kept(&flags, &planned, to.place);
     let text = if flags.output.json {
         serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
     } else {

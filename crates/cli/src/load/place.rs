@@ -20,6 +20,8 @@ use waggle_runner::RECORDS_FILE_MAX_BYTES;
 /// What a body is called that no file of the user's has, and records that came out of a pipe.
 const BODY: &str = "body";
 const RECORDS: &str = "records";
+/// A body without its secrets, before it is kept.
+const KEPT_BODY: &str = "body.kept";
 /// What a scenario is called beside a study.
 pub(super) const SCENARIO: &str = "scenario.yaml";
 /// Names in a kept run's folder that are not for the user's files: those of the run, of its report, and those above.
@@ -142,6 +144,16 @@ impl Place {
         let body = self.made()?.join(BODY);
         fs::write(&body, bytes).with_context(|| cannot_write(&body))?;
         Ok(body)
+    }
+
+    /// Writes what is kept in place of such a body.
+    pub(super) fn make_kept_body(&self, text: &str) -> Result<Needed> {
+        let file = self.made()?.join(KEPT_BODY);
+        fs::write(&file, text).with_context(|| cannot_write(&file))?;
+        Ok(Needed {
+            file,
+            name: BODY.into(),
+        })
     }
 
     /// Writes what comes out of a pipe, up to where it is too long for records.

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use waggle_runner::{cpus, files_beside};
 use waggle_study::{
     Body, BodyExpect, Cell, Expect, Named, Request, Scenario, Source, Study, System, Threshold,
@@ -23,7 +23,7 @@ use super::{
     place::{self, Needed, Place, SCENARIO},
     request::request,
     scenario,
-    study::{self, Asked, SentAs, Sought, Times},
+    study::{self, Asked, MadeBody, SentAs, Sought, Times, Written},
     summary::Settings,
     target::{Reached, Target},
     transport,
@@ -67,6 +67,8 @@ pub(crate) struct Planned {
     pub(crate) pinned: Vec<usize>,
     /// What must lie beside the study if it is kept.
     pub(crate) needed: Vec<Needed>,
+    /// Whether a body is kept in which no secret can be told from the rest.
+    pub(crate) keeps_bytes: bool,
 }
 
 /// What the flags are held against, and where the load goes.
@@ -108,6 +110,7 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         defaults,
         ..sent.settings(model_settings)
     };
+    let made_body = sent.made_body(around.place)?;
     let asked = Asked {
         flags,
         target,
@@ -122,8 +125,13 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         thresholds: around.thresholds,
         sought: around.sought,
         place: around.place,
+        made_body: made_body.as_deref(),
     };
-    let text = study::text(&asked);
+    let keeps_bytes = asked.keeps_bytes();
+    let Written {
+        text,
+        made_body: kept_body,
+    } = study::written(&asked);
     let (mut study, mut system) = checked(&text, flags.request.scenario.as_deref())?;
     study.seed = seed;
     for cell in &mut study.cells {
@@ -147,7 +155,12 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         settings,
         seed,
         pinned: workers.pinned,
-        needed: sent.needed(flags, around.place)?,
+        needed: match kept_body {
+            MadeBody::AsSent => sent.needed(flags, around.place)?,
+            MadeBody::Text(text) => vec![around.place.make_kept_body(&text)?],
+            MadeBody::LeftOut => Vec::new(),
+        },
+        keeps_bytes,
     })
 }
 
@@ -243,6 +256,21 @@ impl Sent {
         match self {
             Self::Scenario(scenario) => SentAs::Scenario(&scenario.name),
             Self::Request { request, .. } => SentAs::Request(request),
+        }
+    }
+
+    /// The bytes of a body that was made for this load, if it is kept.
+    fn made_body(&self, place: &Place) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Request { request, .. } => match &request.body {
+                Body::File(file) if place.keeps() && place.name_of(Path::new(file)).is_some() => {
+                    let read = std::fs::read(file);
+                    read.map(Some)
+                        .with_context(|| format!("cannot read {file}"))
+                }
+                _ => Ok(None),
+            },
+            Self::Scenario(_) => Ok(None),
         }
     }
 

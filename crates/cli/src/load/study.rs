@@ -44,6 +44,24 @@ pub(super) struct Asked<'a> {
     pub(super) sought: Option<&'a Sought>,
     /// Where bodies and records lie that no file of the user's has.
     pub(super) place: &'a Place,
+    /// The bytes of such a body, if they are kept.
+    pub(super) made_body: Option<&'a [u8]>,
+}
+
+/// The text, and what lies beside it.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) made_body: MadeBody,
+}
+
+/// What becomes of a body that was made for this load.
+#[derive(Debug)]
+pub(super) enum MadeBody {
+    AsSent,
+    /// It has no secret in it any more.
+    Text(String),
+    LeftOut,
 }
 
 /// What is sent.
@@ -71,7 +89,7 @@ pub(super) struct Sought {
     pub(super) conditions: Vec<Threshold>,
 }
 
-pub(super) fn text(asked: &Asked<'_>) -> String {
+pub(super) fn written(asked: &Asked<'_>) -> Written {
     let call = match asked.sent {
         SentAs::Request(request) => Some(Told::of(request, asked)),
         SentAs::Scenario(_) => None,
@@ -82,6 +100,10 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
     };
     let by = "waggle load --save; waggle run runs it again.";
     let mut text = init::beginning(by, wanted, left_out);
+    if asked.keeps_bytes() {
+        text.push_str("# Kept as it was sent, secrets included: the body, which is no text\n");
+    }
+    let mut made_body = MadeBody::AsSent;
     let origin = asked.target.origin();
     init::question(&mut text, "load", &origin);
     if let Ok(seed) = i64::try_from(asked.seed) {
@@ -94,9 +116,12 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
             text.push_str("  request:\n");
             if let Some(told) = call {
                 init::call_text(&mut text, &told.call, REQUEST_NAME);
-                body(&mut text, request, asked.place);
+                made_body = told.made_body;
+                if !matches!(made_body, MadeBody::LeftOut) {
+                    body(&mut text, request, asked.place);
+                }
+                expect(&mut text, &told.expect);
             }
-            expect(&mut text, &request.expect);
             let _ = writeln!(text, "    timeout: {}", format_duration(request.timeout));
         }
         // It lies beside the study, and its feeds with it.
@@ -106,7 +131,7 @@ pub(super) fn text(asked: &Asked<'_>) -> String {
     }
     schedule(&mut text, asked);
     conditions(&mut text, asked);
-    text
+    Written { text, made_body }
 }
 
 fn system(text: &mut String, asked: &Asked<'_>, origin: &str) {
@@ -206,6 +231,12 @@ fn load(text: &mut String, asked: &Asked<'_>) {
 }
 
 impl Asked<'_> {
+    /// Whether a body is kept in which no secret can be told from the rest.
+    pub(super) fn keeps_bytes(&self) -> bool {
+        self.made_body
+            .is_some_and(|bytes| str::from_utf8(bytes).is_err())
+    }
+
     /// Whether a study says by a key of its own that connections are not kept.
     fn keeps_none_alive(&self, request: &Request) -> bool {
         request.headers.iter().any(closes) && self.settings.pipelining.unwrap_or(1) == 1
@@ -221,6 +252,8 @@ struct Told {
     call: Call,
     wanted: Vec<String>,
     left_out: Vec<String>,
+    expect: Expect,
+    made_body: MadeBody,
 }
 
 impl Told {
@@ -229,9 +262,11 @@ impl Told {
         if asked.keeps_none_alive(request) {
             headers.retain(|header| !closes(header));
         }
+        let made_text = asked.made_body.and_then(|bytes| str::from_utf8(bytes).ok());
         let body = match &request.body {
             Body::Text(text) => Some(text.clone()),
-            Body::None | Body::File(_) | Body::Random(_) | Body::Records(_) => None,
+            Body::File(_) => made_text.map(str::to_owned),
+            Body::None | Body::Random(_) | Body::Records(_) => None,
         };
         let call = Call {
             name: REQUEST_NAME.to_owned(),
@@ -242,12 +277,40 @@ impl Told {
             body,
             ..Call::default()
         };
-        let (call, wanted, left_out) = init::without_secrets(call);
+        let (mut call, wanted, mut left_out) = init::without_secrets(call);
+        let made_body = match made_text {
+            None => MadeBody::AsSent,
+            Some(_) => (call.body.take()).map_or(MadeBody::LeftOut, MadeBody::Text),
+        };
         Self {
             call,
             wanted,
+            expect: Expect {
+                status: request.expect.status.clone(),
+                body: expected_body(&request.expect.body, &mut left_out),
+            },
             left_out,
+            made_body,
         }
+    }
+}
+
+/// What an answer is held against, without secrets.
+fn expected_body(expect: &BodyExpect, left_out: &mut Vec<String>) -> BodyExpect {
+    let mut masked = |text: &str| {
+        let (text, names) = init::text_without_secrets(text);
+        if !names.is_empty() {
+            let names = names.join(", ");
+            left_out.push(format!(
+                "{names} in the answer that is expected: stands there as REPLACE-ME"
+            ));
+        }
+        text
+    };
+    match expect {
+        BodyExpect::Any => BodyExpect::Any,
+        BodyExpect::Equals(text) => BodyExpect::Equals(masked(text)),
+        BodyExpect::Contains(text) => BodyExpect::Contains(masked(text)),
     }
 }
 

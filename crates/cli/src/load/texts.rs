@@ -43,7 +43,7 @@ fn planned(flags: &[&str], place: &Place) -> Planned {
 }
 
 /// Flags, one after a bar each; `FOLDER` has the files that they name.
-const CASES: [&str; 16] = [
+const CASES: [&str; 17] = [
     "http://127.0.0.1:8080/hello",
     "h:81/a?b=${c}&d={{e}}|-c|4|-p|3|-n|1000|-t|8|--warm-up|0s",
     "h|-R|2500.5|--arrivals|uniform|-d|1.3s|--warm-up|1s",
@@ -60,6 +60,7 @@ const CASES: [&str; 16] = [
     "h|--find|rate|--where|response_time.p99 < 50ms|--from|500|--precision|10%",
     "h|--find|connections|-d|2s",
     "h|-d|100h",
+    "h|--expect|contains={\"token\":\"hush\"}",
 ];
 
 #[test]

@@ -361,6 +361,49 @@ fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
 }
 
 #[test]
+fn a_kept_body_has_no_secret_that_can_be_told() {
+    let (desk, server) = (Desk::new(), server());
+    let url = format!("http://{}/", server.address());
+    let folder = desk.path().join("kept");
+    let check = |flags: &[&str], expected: Option<&str>, lines: &[&str]| {
+        kept(&desk, &url, &[&["-n", "10"], flags].concat());
+        let body = fs::read(folder.join("body")).ok();
+        let body = body.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let body = body.map(|text| text.trim_end_matches('x').to_owned());
+        assert_eq!(body.as_deref(), expected);
+        let study = fs::read_to_string(folder.join("study.yaml")).unwrap();
+        let head: Vec<&str> = study.lines().filter(|line| line.contains("ody")).collect();
+        for line in lines {
+            assert!(head.iter().any(|of_head| of_head.contains(line)), "{study}");
+        }
+        assert!(!study.contains("hush"), "{study}");
+        let output = desk.output(&["plan", "kept/study.yaml"]);
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+        fs::remove_dir_all(&folder).unwrap();
+    };
+    let long = "x".repeat(70_000);
+    let form = format!("password=hush&a={long}");
+    check(
+        &["--body", &form],
+        Some("password=REPLACE-ME&a="),
+        &["# Left out: password in the body", "body_file: \"body\""],
+    );
+    let markup = format!("<password>hush</password>{long}");
+    check(&["--body", &markup], None, &["# Left out: the body of"]);
+    fs::write(desk.path().join("odd.bin"), b"\xff\n").unwrap();
+    check(
+        &["--data", "@odd.bin"],
+        Some("\u{fffd}"),
+        &["# Kept as it was sent, secrets included: the body, which is no text"],
+    );
+    check(
+        &["--expect", "contains=hello", "--body", "token=hush"],
+        None,
+        &[],
+    );
+}
+
+#[test]
 fn a_kept_scenario_is_in_the_way_of_no_file_of_the_run() {
     let (desk, server) = (Desk::new(), server());
     let url = format!("http://{}", server.address());
