@@ -328,22 +328,54 @@ mod tests {
         }
     }
 
-    #[test]
-    fn values_come_from_the_environment() {
-        let variable = |name: &str| match name {
+    fn variable(name: &str) -> Option<String> {
+        match name {
             "TOKEN" => Some("abc".to_owned()),
             "BRACES" => Some("{{a".to_owned()),
             "BAD" => Some("a\r\nb".to_owned()),
             "EMPTY" => Some(String::new()),
             _ => None,
-        };
-        let file = |name: &str| match name {
+        }
+    }
+
+    fn file(name: &str) -> Result<Source, String> {
+        match name {
             "keys/token" => Ok(Source {
                 name: name.to_owned(),
                 text: "of a file\r\n".to_owned(),
             }),
             _ => Err("no such file".to_owned()),
+        }
+    }
+
+    #[test]
+    fn values_that_were_taken_are_known() {
+        let values = Values {
+            variable: &variable,
+            file: &file,
         };
+        let mut filling = Filling::new(values);
+        for value in ["${env.TOKEN}", "${file:keys/token}", "b ${env.TOKEN}"] {
+            let mut headers = [("h".to_owned(), value.to_owned())];
+            filling.fill(&mut headers, Receiver::Text).unwrap();
+        }
+        let taken = filling.taken.iter();
+        let taken: Vec<_> = taken.map(|one| (one.origin.name(), &*one.value)).collect();
+        let expected = [("env.TOKEN", "abc"), ("file:keys/token", "of a file")];
+        assert_eq!(
+            taken,
+            expected.map(|(name, value)| (name.to_owned(), value))
+        );
+        assert!(!format!("{:?}", filling.taken).contains("abc"));
+        let mut headers = [("h".to_owned(), "x ${env.BRACES}".to_owned())];
+        Filling::new(values)
+            .fill(&mut headers, Receiver::Template)
+            .unwrap();
+        assert_eq!(headers[0].1, "x {{{{a");
+    }
+
+    #[test]
+    fn values_come_from_the_environment() {
         let values = Values {
             variable: &variable,
             file: &file,
@@ -364,24 +396,6 @@ mod tests {
         check("${env.TOKEN}${env.TOKEN}", Ok("abcabc"));
         check("a $${env.TOKEN} ${env.TOKEN}", Ok("a ${env.TOKEN} abc"));
         check("${env.BRACES}", Ok("{{a"));
-        let mut filling = Filling::new(values);
-        for value in ["${env.TOKEN}", "${file:keys/token}", "b ${env.TOKEN}"] {
-            let mut headers = [("h".to_owned(), value.to_owned())];
-            filling.fill(&mut headers, Receiver::Text).unwrap();
-        }
-        let taken = filling.taken.iter();
-        let taken: Vec<_> = taken.map(|one| (one.origin.name(), &*one.value)).collect();
-        let expected = [("env.TOKEN", "abc"), ("file:keys/token", "of a file")];
-        assert_eq!(
-            taken,
-            expected.map(|(name, value)| (name.to_owned(), value))
-        );
-        assert!(!format!("{:?}", filling.taken).contains("abc"));
-        let mut headers = [("h".to_owned(), "x ${env.BRACES}".to_owned())];
-        Filling::new(values)
-            .fill(&mut headers, Receiver::Template)
-            .unwrap();
-        assert_eq!(headers[0].1, "x {{{{a");
         check("$${env.NONE", Ok("${env.NONE"));
         check("${env.BAD}", unusable("BAD"));
         check("${env.EMPTY}", unusable("EMPTY"));

@@ -92,23 +92,16 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
     let model_settings = settings(&flags.model, &mut defaults)?;
     let sent = sent(flags, target, around.place)?;
     let measure = measure(flags, &mut defaults)?;
-    let interval = interval(flags, measure);
-    let warm_up = whole_intervals(flags.until.warm_up.unwrap_or_default(), interval);
+    let times = times(flags, measure);
     let workers = workers(flags)?;
     transport::fits(&flags.secure, target)?;
     let seed = flags.model.seed.unwrap_or_else(drawn_seed);
     let settings = Settings {
         address: around.reached.address.to_string(),
-        protocol: if flags.secure.http2 { "h2" } else { "http/1.1" }.to_owned(),
-        tls: target.is_secure,
-        duration_s: measure.map(|time| time.as_secs_f64()),
-        requests_at_most: flags.until.requests,
-        warm_up_s: warm_up.as_secs_f64(),
         workers: workers.count,
         pinned_cpus: workers.pinned_each(),
-        interval_s: interval.as_secs_f64(),
         defaults,
-        ..sent.settings(model_settings)
+        ..timed_settings(flags, target, times, sent.settings(model_settings))
     };
     let made_body = sent.made_body(around.place)?;
     let asked = Asked {
@@ -116,11 +109,7 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         target,
         settings: &settings,
         sent: sent.as_told(),
-        times: Times {
-            interval,
-            warm_up,
-            measure,
-        },
+        times,
         seed,
         thresholds: around.thresholds,
         sought: around.sought,
@@ -132,11 +121,16 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         text,
         made_body: kept_body,
     } = study::written(&asked);
+    let needed = match kept_body {
+        MadeBody::AsSent => sent.needed(flags, around.place)?,
+        MadeBody::Text(text) => vec![around.place.make_kept_body(&text)?],
+        MadeBody::LeftOut => Vec::new(),
+    };
     let (mut study, mut system) = checked(&text, flags.request.scenario.as_deref())?;
     study.seed = seed;
     for cell in &mut study.cells {
         cell.load_workers = Some(workers.count);
-        cell.schedule.warm_up_at_most = warm_up;
+        cell.schedule.warm_up_at_most = times.warm_up;
         cell.schedule.measure = measure.unwrap_or(AT_MOST);
         sent.put(cell)?;
     }
@@ -149,19 +143,38 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         study,
         system,
         text,
-        warm_up,
+        warm_up: times.warm_up,
         measure,
         row: flags.output.interval.unwrap_or(Duration::from_secs(1)),
         settings,
         seed,
         pinned: workers.pinned,
-        needed: match kept_body {
-            MadeBody::AsSent => sent.needed(flags, around.place)?,
-            MadeBody::Text(text) => vec![around.place.make_kept_body(&text)?],
-            MadeBody::LeftOut => Vec::new(),
-        },
+        needed,
         keeps_bytes,
     })
+}
+
+/// A warm-up takes whole intervals.
+fn times(flags: &Load, measure: Option<Duration>) -> Times {
+    let interval = interval(flags, measure);
+    Times {
+        interval,
+        warm_up: whole_intervals(flags.until.warm_up.unwrap_or_default(), interval),
+        measure,
+    }
+}
+
+/// The settings of a request and a load model, with what flags say of protocol and time.
+fn timed_settings(flags: &Load, target: &Target, times: Times, settings: Settings) -> Settings {
+    Settings {
+        protocol: if flags.secure.http2 { "h2" } else { "http/1.1" }.to_owned(),
+        tls: target.is_secure,
+        duration_s: times.measure.map(|time| time.as_secs_f64()),
+        requests_at_most: flags.until.requests,
+        warm_up_s: times.warm_up.as_secs_f64(),
+        interval_s: times.interval.as_secs_f64(),
+        ..settings
+    }
 }
 
 /// The study of a text that was made of flags.
