@@ -245,12 +245,15 @@ pub(crate) fn in_project(desk: &Desk, arguments: &[&str]) -> Command {
 pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&str)) {
     let desk = Desk::new();
     let waggle = |arguments: &[&str]| in_project(&desk, arguments);
-    let mut child = waggle(&["system", "up", system, "--ready-within=600"])
-        .args(levels)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = Lines::new(child.stdout.take().unwrap());
+    let (told, tell) = std::io::pipe().unwrap();
+    let mut up = waggle(&["system", "up", system, "--ready-within=600"]);
+    // What it has to complain of stands in the message of a test that fails.
+    up.args(levels)
+        .stdout(tell.try_clone().unwrap())
+        .stderr(tell);
+    let mut child = up.spawn().unwrap();
+    drop(up);
+    let mut lines = Lines::new(told);
     lines.wait_for("brings it down");
     let state = desk.path().join("state/waggle/systems").join(system);
     assert!(state.exists());
