@@ -5,7 +5,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Mutex, PoisonError, mpsc},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::Duration,
 };
@@ -16,6 +16,8 @@ use crate::try_for;
 
 /// A server must take connections within this time.
 const UP_WITHIN: Duration = Duration::from_secs(300);
+/// A server whose port was taken meanwhile is started so often.
+const STARTS_MAX: u32 = 5;
 /// From SIGTERM to SIGKILL.
 const STOP_WITHIN: Duration = Duration::from_secs(20);
 
@@ -25,6 +27,8 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    /// How it was started.
+    start: Arc<Mutex<Command>>,
     log: PathBuf,
     name: String,
 }
@@ -53,9 +57,11 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(file.try_clone().expect("a second handle of the log"))
             .stderr(file);
-        let child = spawn(start).unwrap_or_else(|why| panic!("{name} cannot be started: {why}"));
+        let start = Arc::new(Mutex::new(start));
+        let child = launch(&start, name);
         Self {
             child,
+            start,
             log,
             name: name.to_owned(),
         }
@@ -68,11 +74,17 @@ impl Process {
 
     /// Returns when `is_so` does; panics, with the end of the log, where the process ends before or time is up.
     pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let mut ended = None;
+        let (mut ended, mut starts) = (None, 1);
         let found = try_for(UP_WITHIN, || {
             ended = self.child.try_wait().expect("a child of ours");
             if is_so() {
                 return Some(true);
+            }
+            if ended.is_some() && starts < STARTS_MAX && self.log_end().contains("BindException") {
+                // Another test's connection has had the free port for a moment.
+                starts += 1;
+                self.child = launch(&self.start, &self.name);
+                return None;
             }
             ended.is_some().then_some(false)
         });
@@ -130,10 +142,12 @@ impl Drop for Process {
 
 /// Starts children from one thread that lives as long as the test program: a child's death is tied to the thread that started it,
 /// and tests end before what they share.
-fn spawn(mut command: Command) -> std::io::Result<Child> {
+fn launch(start: &Arc<Mutex<Command>>, name: &str) -> Child {
     static STARTER: Mutex<Option<mpsc::Sender<Job>>> = Mutex::new(None);
     let (answer, answered) = mpsc::channel();
+    let command = Arc::clone(start);
     let job: Job = Box::new(move || {
+        let mut command = command.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody waits any more where the test has given up.
         let _ = answer.send(command.spawn());
     });
@@ -147,7 +161,8 @@ fn spawn(mut command: Command) -> std::io::Result<Child> {
         .send(job)
         .expect("the starter never ends");
     drop(starter);
-    answered.recv().expect("the starter answers")
+    let child = answered.recv().expect("the starter answers");
+    child.unwrap_or_else(|why| panic!("{name} cannot be started: {why}"))
 }
 
 /// A port of 127.0.0.1 that is free now.
