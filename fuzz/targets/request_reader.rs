@@ -64,7 +64,7 @@ fn read(bytes: &[u8], ends: impl Iterator<Item = usize>) -> (Vec<Seen>, End) {
                 Ok(Step::Whole { request, length }) => {
                     assert!(length > 0 && length <= input.len());
                     assert!(request.body.len() <= LIMITS.body_max_bytes);
-                    requests.push(seen(&request, length));
+                    requests.push(to_seen(&request, length));
                     start += length;
                     continue;
                 }
@@ -80,7 +80,7 @@ fn read(bytes: &[u8], ends: impl Iterator<Item = usize>) -> (Vec<Seen>, End) {
     (requests, last)
 }
 
-fn seen(request: &http1::Request<'_, '_>, length: usize) -> Seen {
+fn to_seen(request: &http1::Request<'_, '_>, length: usize) -> Seen {
     let header = |header: &httparse::Header<'_>| (header.name.to_owned(), header.value.to_owned());
     Seen {
         method: request.head.method.to_owned(),

@@ -22,7 +22,7 @@ fuzz_target!(|text: &[u8]| {
     if let Some(log) = check(read_histograms(text), text) {
         let counts: Vec<u64> = log.iter().map(|logged| logged.histogram.len()).collect();
         assert_eq!(counts.len(), log.len());
-        let all = log.merged(f64::NEG_INFINITY, f64::INFINITY);
+        let all = log.merge_range(f64::NEG_INFINITY, f64::INFINITY);
         let sum = counts
             .iter()
             .fold(0_u64, |sum, count| sum.saturating_add(*count));

@@ -85,7 +85,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         _ => bail!("unknown command {command:?}\n\n{USAGE}"),
     }
     println!("\n{}", steps.summary());
-    Ok(steps.succeeded())
+    Ok(steps.has_succeeded())
 }
 
 fn fmt(root: &Root) -> Result<()> {

@@ -19,10 +19,10 @@ pub(crate) fn rust(output: &str) -> Rust {
     let lines: Vec<&str> = output.lines().collect();
     for (index, line) in lines.iter().enumerate() {
         if let Some(counts) = line.strip_prefix(RESULT) {
-            found.passed += passed(counts);
+            found.passed += passed_count(counts);
             found.failed.extend(names_before(&lines[..index]));
         }
-        if let Some(name) = running(line) {
+        if let Some(name) = test_name(line) {
             let ended = format!("test {name} ... ");
             if !lines[index..].iter().any(|line| line.starts_with(&ended)) {
                 found.running.push(name.to_owned());
@@ -33,7 +33,7 @@ pub(crate) fn rust(output: &str) -> Rust {
 }
 
 /// `FAILED. 3 passed; 1 failed; …`
-fn passed(counts: &str) -> usize {
+fn passed_count(counts: &str) -> usize {
     let before = counts.split(" passed").next().unwrap_or_default();
     let number = before.rsplit(' ').next().unwrap_or_default();
     number.parse().unwrap_or(0)
@@ -54,7 +54,7 @@ fn names_before(lines: &[&str]) -> Vec<String> {
     Vec::new()
 }
 
-fn running(line: &str) -> Option<&str> {
+fn test_name(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(RUNS_LONG)
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn tap(output: &str) -> Vec<String> {
         }
         // A file that failed outside its tests stands there by its path.
         if !has_below && !name.ends_with(".mjs") {
-            names.push(unescaped(name));
+            names.push(unescape(name));
         }
         failed.push((depth, name.to_owned()));
     }
@@ -87,7 +87,7 @@ pub(crate) fn tap(output: &str) -> Vec<String> {
 }
 
 /// Node.js writes `\#` for `#`, which begins a directive.
-fn unescaped(name: &str) -> String {
+fn unescape(name: &str) -> String {
     let name = name.split(" # ").next().unwrap_or(name);
     name.replace("\\#", "#").replace("\\\\", "\\")
 }

@@ -101,7 +101,7 @@ impl Program {
     }
 
     /// The command that runs all of it.
-    pub(crate) fn alone(&self) -> String {
+    pub(crate) fn full_command(&self) -> String {
         let (package, target) = (&self.package, &self.target);
         let test = format!("cargo test -p {package} {target}");
         // Where one target is named, cargo does not build the examples that its tests start.
@@ -114,7 +114,7 @@ impl Program {
 
     /// The command that runs one of its tests.
     pub(crate) fn test_alone(&self, test: &str) -> String {
-        format!("{} -- --exact {test}", self.alone())
+        format!("{} -- --exact {test}", self.full_command())
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
             "{\"reason\":\"build-finished\",\"success\":true}".to_owned(),
         ];
         let found = programs(&messages.join("\n"), &names).unwrap();
-        let alone: Vec<String> = found.iter().map(super::Program::alone).collect();
+        let alone: Vec<String> = found.iter().map(super::Program::full_command).collect();
         assert_eq!(
             alone,
             [

@@ -158,7 +158,7 @@ impl Steps {
         self.0.push(step);
     }
 
-    pub(crate) fn succeeded(&self) -> bool {
+    pub(crate) fn has_succeeded(&self) -> bool {
         self.0.iter().all(|step| step.failures.is_empty())
     }
 
@@ -212,7 +212,7 @@ mod tests {
     fn the_summary_names_what_failed_and_how_to_run_it_alone() {
         let mut steps = Steps::default();
         steps.note("fmt", Duration::from_millis(1_240), Vec::new());
-        assert!(steps.succeeded());
+        assert!(steps.has_succeeded());
         let failure = |what: &str, alone: &str| Failure {
             what: what.to_owned(),
             alone: alone.to_owned(),
@@ -222,7 +222,7 @@ mod tests {
             failure("waggle-load bcd", "cargo test bcd"),
         ];
         steps.note("test", Duration::from_secs(312), failures);
-        assert!(!steps.succeeded());
+        assert!(!steps.has_succeeded());
         assert_eq!(
             steps.summary(),
             "fmt       1.2 s  passed\n\

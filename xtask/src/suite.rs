@@ -161,7 +161,7 @@ impl Part {
         if names.is_empty() {
             return vec![Failure {
                 what: part,
-                alone: self.alone(),
+                alone: self.full_command(),
             }];
         }
         let failure = |name: &String| Failure {
@@ -182,9 +182,9 @@ impl Part {
     }
 
     /// The command that runs all of it.
-    fn alone(&self) -> String {
+    fn full_command(&self) -> String {
         match self {
-            Self::Program(program) => program.alone(),
+            Self::Program(program) => program.full_command(),
             Self::Documentation => "cargo test --workspace --doc".to_owned(),
             Self::Browser => "node --test tests/browser/".to_owned(),
             Self::Deploy => "deploy/test".to_owned(),
@@ -195,7 +195,7 @@ impl Part {
     fn test_alone(&self, test: &str) -> String {
         match self {
             Self::Program(program) => program.test_alone(test),
-            Self::Documentation => format!("{} -- {}", self.alone(), quoted(test)),
+            Self::Documentation => format!("{} -- {}", self.full_command(), shell_quote(test)),
             Self::Browser => {
                 // The name is a regular expression.
                 let pattern: String = test
@@ -205,10 +205,14 @@ impl Part {
                         (!is_plain).then_some('\\').into_iter().chain([letter])
                     })
                     .collect();
-                let pattern = quoted(&format!("^{pattern}$"));
+                let pattern = shell_quote(&format!("^{pattern}$"));
                 format!("node --test --test-name-pattern={pattern} tests/browser/")
             }
-            Self::Deploy => format!("{} -run {}", self.alone(), quoted(&format!("^{test}$"))),
+            Self::Deploy => format!(
+                "{} -run {}",
+                self.full_command(),
+                shell_quote(&format!("^{test}$"))
+            ),
         }
     }
 
@@ -322,7 +326,7 @@ fn descendants(pid: u32) -> Vec<u32> {
 }
 
 /// A word of a shell's.
-fn quoted(text: &str) -> String {
+fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 

@@ -150,7 +150,7 @@ pub(crate) fn cell(
     CellModel {
         cell: cell.cell,
         levels: cell.levels.clone(),
-        planned: planned(info, ran.len()),
+        planned: planned_trials(info, ran.len()),
         ran: ran.len(),
         counted: counted.len(),
         is_searched: info.find.is_some(),
@@ -211,7 +211,7 @@ pub fn failure_kinds(cells: &[CellModel]) -> Vec<FailureKind> {
 }
 
 /// Of a search as many trials are planned as it needed.
-fn planned(info: &RunInfo, ran: usize) -> u32 {
+fn planned_trials(info: &RunInfo, ran: usize) -> u32 {
     match info.find {
         Some(_) => u32::try_from(ran).unwrap_or(u32::MAX),
         None => info.schedule.repeat,

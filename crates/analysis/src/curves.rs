@@ -91,7 +91,7 @@ pub(crate) fn curves(
     if cells.iter().all(|cell| cell.counted == 0) {
         return None;
     }
-    let charts = parallel_map(&charted(info, cells), |charted| {
+    let charts = parallel_map(&chart_outcomes(info, cells), |charted| {
         charted.curve(&layout, cells, trials, published)
     });
     let charts: Vec<Curve> = charts.into_iter().flatten().collect();
@@ -139,7 +139,7 @@ fn layout(factors: &[Factor], cells: &[CellModel]) -> Option<Layout> {
             .map(|other| other.levels.len())
             .product::<usize>()
             <= LINES_AT_MOST;
-    fits.then(|| Layout::new(Over::of(over), &others, cells))
+    fits.then(|| Layout::new(Over::from_factor(over), &others, cells))
 }
 
 /// What a chart shows of one cell.
@@ -182,7 +182,7 @@ struct Charted<'a> {
 }
 
 /// The outcomes, failed requests behind the response times, recovery; then every other number that the run names.
-fn charted<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<'a>> {
+fn chart_outcomes<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<'a>> {
     let columns = || info.published.iter().flat_map(|all| &all.columns);
     let column = |named: &NamedMetric<'_>| {
         columns().position(|column| without_names(&column.number, info).as_ref() == Some(named))
@@ -203,7 +203,7 @@ fn charted<'a>(info: &'a RunInfo, cells: &'a [CellModel]) -> Vec<Charted<'a>> {
     let mut all: Vec<Charted<'a>> = Vec::new();
     let cells: Vec<&CellModel> = cells.iter().collect();
     for one in outcomes(&cells, info.delivery_at.as_deref()) {
-        let is_last_time = one.is(Metric::ResponseTime, Some(Statistic::P99));
+        let is_last_time = one.matches(Metric::ResponseTime, Some(Statistic::P99));
         all.push(outcome(one));
         all.extend(is_last_time.then(|| of_all(Metric::ErrorShare)));
     }

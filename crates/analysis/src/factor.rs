@@ -17,7 +17,7 @@ pub struct Factor {
 }
 
 /// Records where the load sends any, else requests.
-pub(crate) fn counted(info: &RunInfo) -> Counted {
+pub(crate) fn counted_unit(info: &RunInfo) -> Counted {
     if info.records_from.is_some() {
         Counted::Records
     } else {

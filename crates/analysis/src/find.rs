@@ -5,7 +5,8 @@ use waggle_results::{FindInfo, LevelKind, ReadError, Run, RunInfo, Trial, TrialK
 use waggle_stats::{Answer, Evidence, Levels, Reason, Search, Settings, Tried};
 
 use crate::{
-    CellModel, ThresholdCell, TrialModel, cell, factor::counted, metric::unit, threshold, trial,
+    CellModel, ThresholdCell, TrialModel, cell, factor::counted_unit, metric::unit, threshold,
+    trial,
 };
 
 /// What was searched for, and what was found.
@@ -53,21 +54,21 @@ pub enum Shortfall {
 impl CellSearch {
     /// Why the search went no higher.
     #[must_use]
-    pub fn why(&self) -> &[Shortfall] {
-        why(&self.answer, &self.steps)
+    pub fn shortfalls(&self) -> &[Shortfall] {
+        shortfalls_at_limit(&self.answer, &self.steps)
     }
 }
 
 /// Why a search went no higher, by the steps that it was told, in their order.
 #[must_use]
-pub fn why<'a>(answer: &Answer, steps: &'a [SearchStep]) -> &'a [Shortfall] {
+pub fn shortfalls_at_limit<'a>(answer: &Answer, steps: &'a [SearchStep]) -> &'a [Shortfall] {
     let by = answer.stopped_by.and_then(|place| steps.get(place));
     by.map_or(&[], |step| &step.why)
 }
 
 impl FindModel {
     /// The trials of a cell at the highest level that holds.
-    pub fn holding(&self, cell: u32, trials: &[TrialModel]) -> Vec<TrialModel> {
+    pub fn trials_at_highest_level(&self, cell: u32, trials: &[TrialModel]) -> Vec<TrialModel> {
         trials
             .iter()
             .filter(|trial| trial.key.cell == cell && self.is_at_answer(trial.key))
@@ -105,7 +106,7 @@ pub fn evidence(run: &std::path::Path, key: TrialKey) -> Result<SearchStep, Read
     let raw = read.trials.first().ok_or_else(|| none("has no result"))?;
     let find = read.info.find.as_ref();
     let find = find.ok_or_else(|| none("is of a run that searches nothing"))?;
-    let model = trial::trial(raw, &read.info, counted(&read.info));
+    let model = trial::trial(raw, &read.info, counted_unit(&read.info));
     step(&read.info, find, &model, raw).ok_or_else(|| none("has no level"))
 }
 
@@ -122,7 +123,7 @@ pub(crate) fn find(info: &RunInfo, trials: &[TrialModel], raw: &[Trial]) -> Opti
             .collect();
         let mut search = Search::new(settings(find))?;
         for step in &steps {
-            search.tell(step.tried());
+            search.tell(step.to_evidence());
         }
         Some(CellSearch {
             cell: cell.cell,
@@ -141,7 +142,7 @@ pub(crate) fn find(info: &RunInfo, trials: &[TrialModel], raw: &[Trial]) -> Opti
 impl SearchStep {
     /// What a search is told of it.
     #[must_use]
-    pub fn tried(&self) -> Tried {
+    pub fn to_evidence(&self) -> Tried {
         Tried {
             level: self.level,
             evidence: self.evidence,
@@ -182,7 +183,7 @@ fn step(info: &RunInfo, find: &FindInfo, trial: &TrialModel, raw: &Trial) -> Opt
     let evidence = match raw.info.stopped {
         // It has shown what the study wanted to know before its time was up.
         Some(_) => Evidence::NotMet,
-        None => Evidence::of(trial.verdict, held.iter().all(|one| one.holds)),
+        None => Evidence::from_verdict(trial.verdict, held.iter().all(|one| one.holds)),
     };
     let why = if !trial.verdict.counts_for_thresholds() {
         let reasons = trial.reasons.iter();

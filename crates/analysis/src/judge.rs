@@ -55,7 +55,7 @@ pub fn load(load: &LoadFacts<'_>, course: &Course) -> Findings {
 pub(crate) fn trial(prepared: &Prepared<'_>, info: &RunInfo) -> Findings {
     let Prepared { trial, times, .. } = prepared;
     let course = course(prepared);
-    let disturbances = killed(&trial.info.disturbances);
+    let disturbances = killed_replicas(&trial.info.disturbances);
     let delivery = delivery(prepared);
     let of_load = LoadFacts {
         model: load_model(info),
@@ -211,7 +211,7 @@ fn time_bound_us(conditions: &[ThresholdInfo]) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-fn killed(disturbances: &[DisturbanceInfo]) -> Vec<Killed> {
+fn killed_replicas(disturbances: &[DisturbanceInfo]) -> Vec<Killed> {
     let one = |of: &DisturbanceInfo| Killed {
         name: of.name(),
         at_s: of.killed_s,

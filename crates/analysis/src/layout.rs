@@ -33,7 +33,7 @@ pub(crate) struct Layout {
 }
 
 impl Over {
-    pub(crate) fn of(factor: &Factor) -> Self {
+    pub(crate) fn from_factor(factor: &Factor) -> Self {
         let Some(at) = numbers(&factor.levels) else {
             return Self {
                 factor: factor.name.clone(),

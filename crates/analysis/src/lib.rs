@@ -59,7 +59,7 @@ pub use disturbances::{CellDisturbed, Kill};
 pub use disturbed::{Silence, TrialDisturbed};
 pub use effects::{Comparison, EffectsModel, OutcomeEffects};
 pub use factor::{Counted, Factor};
-pub use find::{CellSearch, FindModel, SearchStep, Shortfall, evidence, why};
+pub use find::{CellSearch, FindModel, SearchStep, Shortfall, evidence, shortfalls_at_limit};
 pub(crate) use instrument::INSTRUMENT;
 pub use layout::{Line, Over};
 pub use memory::Memory;

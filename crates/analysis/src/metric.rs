@@ -40,7 +40,7 @@ pub struct CellNumber {
 /// What a number that a path names is counted in.
 #[must_use]
 pub fn unit(path: &[String]) -> Unit {
-    named(path).map_or(Unit::Count, |named| named.row.unit)
+    resolve_path(path).map_or(Unit::Count, |named| named.row.unit)
 }
 
 /// The number of a path in a load of which these numbers are known and no more; what is sent has no name in the path.
@@ -51,16 +51,16 @@ pub fn in_load(path: &[String], numbers: &TrialNumbers) -> Option<f64> {
         numbers: Some(numbers),
         ..Source::default()
     };
-    alone(&resolve_in_load(&parts)?, source)
+    single_value(&resolve_in_load(&parts)?, source)
 }
 
 /// A metric in one trial; `None` where it was not measured, and of a number that only several trials have.
 #[must_use]
 pub fn in_trial(named: &NamedMetric<'_>, trial: &TrialModel) -> Option<f64> {
-    alone(named, Source::of(trial))
+    single_value(named, Source::from_trial(trial))
 }
 
-fn alone(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
+fn single_value(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<f64> {
     match named.over_trials() {
         OverTrials::StandardDeviation => None,
         _ => reading(named, trial).and_then(Reading::value),
@@ -79,7 +79,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(trial: &'a TrialModel) -> Self {
+    fn from_trial(trial: &'a TrialModel) -> Self {
         Self {
             numbers: trial.numbers.as_ref(),
             on_the_way: &trial.on_the_way,
@@ -108,7 +108,7 @@ pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber>
         if numbers.iter().any(|known| known.path == *path) {
             continue;
         }
-        let number = named(path).and_then(|named| over_trials(&named, trials));
+        let number = resolve_path(path).and_then(|named| over_trials(&named, trials));
         numbers.extend(number.map(|number| CellNumber {
             path: path.clone(),
             number,
@@ -118,7 +118,7 @@ pub(crate) fn of_cell(info: &RunInfo, trials: &[&TrialModel]) -> Vec<CellNumber>
 }
 
 /// The number of a path.
-fn named(path: &[String]) -> Option<NamedMetric<'_>> {
+fn resolve_path(path: &[String]) -> Option<NamedMetric<'_>> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     resolve(&parts)
 }
@@ -126,7 +126,7 @@ fn named(path: &[String]) -> Option<NamedMetric<'_>> {
 /// The number of a path, the same by whichever of its names: all that is sent, and the place where records must arrive, are not named.
 #[must_use]
 pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetric<'a>> {
-    let named = named(path)?;
+    let named = resolve_path(path)?;
     let scenario = info.scenario.iter();
     let steps: Vec<&String> = scenario.flat_map(|scenario| &scenario.steps).collect();
     let of = named.of.filter(|of| match named.row.subject {
@@ -139,7 +139,7 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
 
 /// A metric over trials that came to their end.
 pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
-    let of = |trial: &&TrialModel| reading(named, Source::of(trial));
+    let of = |trial: &&TrialModel| reading(named, Source::from_trial(trial));
     let readings: Vec<Option<Reading>> = trials.iter().map(of).collect();
     together(named.over_trials(), &readings)
 }
@@ -194,7 +194,7 @@ pub(crate) fn thin(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Th
     let statistic = named.statistic?;
     let all = trials
         .iter()
-        .filter_map(|trial| percentiles(named, Source::of(trial)));
+        .filter_map(|trial| percentiles(named, Source::from_trial(trial)));
     let fewest = all.min_by_key(|times| times.count)?;
     fewest.percentile(statistic)?.thin
 }
@@ -231,13 +231,13 @@ impl Reading {
 )]
 fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
     let numbers = || trial.numbers;
-    let load = || Some(Load::of(named, numbers()?));
+    let load = || Some(Load::find(named, numbers()?));
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
         Metric::Throughput => value(load()?.throughput_per_s()),
         Metric::ErrorShare => Some(load()?.error_share()),
-        Metric::Succeeded => count(load()?.answered().0),
-        Metric::Failed => count(load()?.answered().1),
+        Metric::Succeeded => count(load()?.answer_counts().0),
+        Metric::Failed => count(load()?.answer_counts().1),
         Metric::ResponseTime
         | Metric::ResponseTimeDeviation
         | Metric::ServiceTime
@@ -302,7 +302,7 @@ fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
         Metric::ComponentCpuPerRequest => value(cpu_us_per_request(named, numbers()?)?),
         Metric::ComponentRss => {
             let all = &numbers()?.component_rss;
-            memory(named, own(named, all, |(name, _)| name)?.1)
+            memory(named, find_by_name(named, all, |(name, _)| name)?.1)
         }
         Metric::WatchMean => value(watch(named, numbers()?)?.measured?.mean),
         Metric::WatchMax => value(watch(named, numbers()?)?.measured?.max),
@@ -324,9 +324,11 @@ fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Tri
     let place = place(named, trial);
     match named.row.metric {
         Metric::ResponseTime | Metric::ResponseTimeDeviation => {
-            Load::of(named, numbers()?).response()
+            Load::find(named, numbers()?).response()
         }
-        Metric::ServiceTime | Metric::ServiceTimeDeviation => Load::of(named, numbers()?).service(),
+        Metric::ServiceTime | Metric::ServiceTimeDeviation => {
+            Load::find(named, numbers()?).service()
+        }
         Metric::FailedTime => numbers()?.failed_times.as_ref(),
         Metric::Delay | Metric::DelayDeviation => match place {
             Some(place) => place.delay.as_ref(),
@@ -349,7 +351,7 @@ fn memory(named: &NamedMetric<'_>, memory: Memory) -> Option<Reading> {
 }
 
 /// What has the name that a path names.
-fn own<'a, T>(
+fn find_by_name<'a, T>(
     named: &NamedMetric<'_>,
     all: &'a [T],
     name: impl Fn(&T) -> &String,
@@ -358,7 +360,7 @@ fn own<'a, T>(
     all.iter().find(|one| name(one) == of)
 }
 
-fn answered(numbers: &TrialNumbers) -> Option<f64> {
+fn answered_requests(numbers: &TrialNumbers) -> Option<f64> {
     let answered = numbers.succeeded + numbers.failed;
     (answered > 0).then(|| as_f64(answered))
 }
@@ -372,12 +374,12 @@ fn bytes_per_answer(numbers: &TrialNumbers) -> Option<f64> {
 /// Of all replicas of a component.
 fn cores(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {
     let all = whole_components(numbers);
-    own(named, &all, |(name, _)| name).map(|(_, cores)| *cores)
+    find_by_name(named, &all, |(name, _)| name).map(|(_, cores)| *cores)
 }
 
 /// `None` if nothing was answered.
 fn cpu_us_per_request(named: &NamedMetric<'_>, numbers: &TrialNumbers) -> Option<f64> {
-    Some(cores(named, numbers)? * numbers.seconds * 1e6 / answered(numbers)?)
+    Some(cores(named, numbers)? * numbers.seconds * 1e6 / answered_requests(numbers)?)
 }
 
 /// The longest, where several were killed; nothing where one did not come back.
@@ -403,7 +405,7 @@ enum Load<'a> {
 
 impl<'a> Load<'a> {
     /// A step's, if one has the name; the study's check sees to it that nothing else has.
-    fn of(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Self {
+    fn find(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Self {
         let mut steps = numbers.steps.iter();
         let step = steps.find(|step| Some(step.name.as_str()) == named.of);
         step.map_or(Self::Whole(numbers), Self::Step)
@@ -424,7 +426,7 @@ impl<'a> Load<'a> {
     }
 
     /// Requests that succeeded, and that failed.
-    fn answered(&self) -> (u64, u64) {
+    fn answer_counts(&self) -> (u64, u64) {
         match self {
             Self::Whole(numbers) => (numbers.succeeded, numbers.failed),
             Self::Step(step) => (step.succeeded, step.failed),
@@ -432,7 +434,7 @@ impl<'a> Load<'a> {
     }
 
     fn error_share(&self) -> Reading {
-        let (succeeded, failed) = self.answered();
+        let (succeeded, failed) = self.answer_counts();
         Reading::Share(Part {
             of: failed,
             all: succeeded + failed,
@@ -461,7 +463,7 @@ impl<'a> Load<'a> {
 
 /// The place on the way that a path names; nothing for the one where the way ends.
 fn place<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPlace> {
-    own(named, trial.on_the_way, |place| &place.name)
+    find_by_name(named, trial.on_the_way, |place| &place.name)
 }
 
 fn ledger<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a LedgerInfo> {
@@ -475,7 +477,7 @@ fn delivery<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a Delive
 }
 
 fn watch<'a>(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Option<&'a TrialWatch> {
-    own(named, &numbers.watches, |watch| &watch.name)
+    find_by_name(named, &numbers.watches, |watch| &watch.name)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub enum Better {
 }
 
 impl Outcome<'_> {
-    pub(crate) fn is(&self, metric: Metric, statistic: Option<Statistic>) -> bool {
+    pub(crate) fn matches(&self, metric: Metric, statistic: Option<Statistic>) -> bool {
         self.named.row.metric == metric
             && self.named.statistic == statistic
             && self.named.of.is_none()

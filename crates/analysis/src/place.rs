@@ -76,7 +76,7 @@ pub(crate) fn watches(rows: &[WatchRow], (from_s, to_s): (f64, f64)) -> Vec<Tria
             .filter(|row| (from_s..=to_s).contains(&row.at_s));
         Some(TrialWatch {
             name: name.to_owned(),
-            measured: watched(within.map(|row| row.value)),
+            measured: metric_summary(within.map(|row| row.value)),
             end: rows.last()?.value,
         })
     };
@@ -84,7 +84,7 @@ pub(crate) fn watches(rows: &[WatchRow], (from_s, to_s): (f64, f64)) -> Vec<Tria
 }
 
 /// `None` where nothing was read.
-fn watched(values: impl Iterator<Item = f64>) -> Option<Watched> {
+fn metric_summary(values: impl Iterator<Item = f64>) -> Option<Watched> {
     let values: Vec<f64> = values.collect();
     Some(Watched {
         max: values.iter().copied().reduce(f64::max)?,

@@ -22,7 +22,7 @@ impl<'a> Prepared<'a> {
         Self {
             trial,
             measured: measure.map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s)),
-            times: trial.measured(),
+            times: trial.measured_histograms(),
             accepted: Accepted::of(&trial.intervals),
             samples: Samples::of(&trial.resources),
         }

@@ -44,7 +44,7 @@ pub fn level<'a>(cell: &'a CellModel, factor: &str) -> Option<&'a String> {
     Some(level)
 }
 
-pub(crate) fn published(info: &RunInfo, cells: &[CellModel]) -> Option<PublishedModel> {
+pub(crate) fn reference_model(info: &RunInfo, cells: &[CellModel]) -> Option<PublishedModel> {
     let published = info.published.as_ref()?;
     let row_of = |cell: &CellModel| -> Option<&PublishedRowInfo> {
         let levels: Vec<&String> = published

@@ -8,7 +8,7 @@ use crate::{
     Account, Answer, CellDisturbed, CellModel, ComparisonModel, Counted, CurvesModel, EffectsModel,
     Factor, FindModel, PublishedModel, ThresholdOutcome, TrialModel, Warning, account, answer,
     cell, comparisons, curves, disturbances, effects,
-    factor::{counted, factors},
+    factor::{counted_unit, factors},
     find,
     metric::{self, Number},
     published, threshold, trial, warning,
@@ -84,12 +84,17 @@ impl Model {
 #[must_use]
 pub fn model(run: &Run) -> Model {
     let info = &run.info;
-    let counted = counted(info);
+    let counted = counted_unit(info);
     let mut trials = parallel_map(&run.trials, |one| trial::trial(one, info, counted));
     trials.sort_by_key(|trial| trial.key);
     let find = find::find(info, &trials, &run.trials);
     let cells = parallel_map(&info.cells, |of| match &find {
-        Some(find) => cell::cell(of, info, &find.holding(of.cell, &trials), &run.trials),
+        Some(find) => cell::cell(
+            of,
+            info,
+            &find.trials_at_highest_level(of.cell, &trials),
+            &run.trials,
+        ),
         None => cell::cell(of, info, &trials, &run.trials),
     });
     let thresholds = info
@@ -98,7 +103,7 @@ pub fn model(run: &Run) -> Model {
         .map(|text| threshold::outcome(text, &cells))
         .collect();
     let factors = factors(info);
-    let published = published::published(info, &cells);
+    let published = published::reference_model(info, &cells);
     let over = match find {
         // Cells at levels that were found differ by more than their factors.
         Some(_) => OverFactors::default(),

@@ -171,7 +171,7 @@ fn mean_at_end(points: &[(f64, f64)]) -> (f64, f64) {
 }
 
 fn backlog(accepted: &Accepted<'_>, looks: &[BacklogRow], points_max: usize) -> Vec<(f64, f64)> {
-    let kept = thinned(looks, points_max);
+    let kept = thin_out(looks, points_max);
     kept.map(|look| (look.at_s, accepted.waiting(look)))
         .collect()
 }
@@ -202,13 +202,13 @@ fn watches(trial: &Trial, points_max: usize) -> Vec<NamedSeries> {
         }
     }
     for one in &mut all {
-        one.points = thinned(&one.points, points_max).copied().collect();
+        one.points = thin_out(&one.points, points_max).copied().collect();
     }
     all
 }
 
 /// Every so many-th of many, and the last.
-fn thinned<T>(all: &[T], points_max: usize) -> impl Iterator<Item = &T> {
+fn thin_out<T>(all: &[T], points_max: usize) -> impl Iterator<Item = &T> {
     let keep_every = all.len().div_ceil(points_max).max(1);
     let last = all.len().saturating_sub(1);
     let kept = all

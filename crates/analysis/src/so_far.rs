@@ -5,7 +5,7 @@ use std::path::Path;
 use waggle_results::{ReadError, Run, RunInfo, Trial, TrialKey};
 use waggle_stats::{Estimate, Findings, Verdict};
 
-use crate::{factor::counted, judge, prepared::Prepared, trial};
+use crate::{factor::counted_unit, judge, prepared::Prepared, trial};
 
 /// One trial, as far as its cell rests on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +30,7 @@ pub struct CellSoFar {
 /// The run cannot be read, or has no such trial.
 pub fn trial_so_far(run: &Path, key: TrialKey) -> Result<TrialSoFar, ReadError> {
     let (info, raw) = read(run, key)?;
-    let model = trial::trial(&raw, &info, counted(&info));
+    let model = trial::trial(&raw, &info, counted_unit(&info));
     Ok(TrialSoFar {
         verdict: model.verdict,
         goodput_per_s: model.counts().map(|numbers| numbers.goodput_per_s),

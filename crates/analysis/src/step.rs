@@ -31,7 +31,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<TrialStep> {
     let steps = trial.info.steps.iter().zip(&trial.steps);
     steps
         .map(|(step, logs)| {
-            let times = logs.merged(measure.start_s, measure.end_s);
+            let times = logs.merge_range(measure.start_s, measure.end_s);
             let counts = &step.measured;
             TrialStep {
                 name: step.name.clone(),

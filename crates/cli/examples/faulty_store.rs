@@ -14,7 +14,7 @@ use std::{fs, io::Write, path::PathBuf, sync::Mutex, thread, time::Duration};
 
 use waggle_testkit::{
     Listener,
-    http::{Reply, Request, Server, answer, between, ok},
+    http::{Reply, Request, Server, answer, ok, text_between},
 };
 
 /// How often a store that is to die looks for its file.
@@ -72,7 +72,11 @@ fn reply(records: &mut Vec<String>, request: &Request) -> Vec<u8> {
         records.extend(request.text().lines().map(record));
         return answer(204, "", "");
     }
-    let number = |name: &str| between(&request.path, name, &['&']).parse().unwrap_or(0);
+    let number = |name: &str| {
+        text_between(&request.path, name, &['&'])
+            .parse()
+            .unwrap_or(0)
+    };
     let (offset, limit) = (number("offset="), number("limit="));
     let page = records.iter().enumerate().skip(offset).take(limit);
     let body: String = page
@@ -83,8 +87,8 @@ fn reply(records: &mut Vec<String>, request: &Request) -> Vec<u8> {
 
 /// What is shown of a line that was taken, but for its offset.
 fn record(line: &str) -> String {
-    let run = between(line, "waggle_run=", &[' ', ',']);
-    let key = between(line, "waggle_key=", &['i']);
+    let run = text_between(line, "waggle_run=", &[' ', ',']);
+    let key = text_between(line, "waggle_key=", &['i']);
     let time = line.rsplit(' ').next().unwrap();
     format!(
         "\"time\":{time},\"tags\":{{\"waggle_run\":\"{run}\"}},\"fields\":{{\"waggle_key\":{key}}}}}"

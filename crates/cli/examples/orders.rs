@@ -14,7 +14,7 @@
 
 use std::sync::Mutex;
 
-use waggle_testkit::http::{Reply, Request, Server, answer, between};
+use waggle_testkit::http::{Reply, Request, Server, answer, text_between};
 
 /// Which orders, counted from 1, the faults are about.
 const FORGOTTEN: usize = 10;
@@ -64,9 +64,9 @@ fn reply(desk: &mut Desk, request: &Request) -> Reply {
 impl Desk {
     /// Status and body; `None`: no answer.
     fn order(&mut self, body: &str) -> Option<(u16, String)> {
-        let number = |name: &str| between(body, name, &[',', '}']).parse().unwrap();
+        let number = |name: &str| text_between(body, name, &[',', '}']).parse().unwrap();
         let order = Order {
-            run: between(body, "\"run\":\"", &['"']).to_owned(),
+            run: text_between(body, "\"run\":\"", &['"']).to_owned(),
             key: number("\"key\":"),
             time: number("\"time\":"),
         };
@@ -85,7 +85,7 @@ impl Desk {
     }
 
     fn show(&self, path: &str) -> (u16, String) {
-        let number = |name: &str| between(path, name, &['&', ' ']).parse().unwrap_or(0);
+        let number = |name: &str| text_between(path, name, &['&', ' ']).parse().unwrap_or(0);
         let between_times = || {
             let (from, to) = (number("from="), number("to="));
             let kept = self.kept.iter().enumerate();

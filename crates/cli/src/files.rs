@@ -30,7 +30,7 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
         study.seed = seed;
     }
     let system = system.with_external(&study.external);
-    narrow::only(&mut study, &choice.only)?;
+    narrow::keep_cells(&mut study, &choice.only)?;
     if choice.quick {
         narrow::quick(&mut study);
     }
@@ -80,7 +80,7 @@ pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
             known.join(", ")
         );
     };
-    let source = read(&shortened(&file, &here))?;
+    let source = read(&relative_path(&file, &here))?;
     let system = waggle_study::read_system(&source)?;
     let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
     Ok((system, folder))
@@ -104,7 +104,7 @@ fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
         .map(|systems| systems.join(name).join("system.yaml"))
         .find(|file| file.is_file());
     match found {
-        Some(file) => Ok(shortened(&file, &here)),
+        Some(file) => Ok(relative_path(&file, &here)),
         None => Err(waggle_study::unknown_system(study, &names_in(&folders)).into()),
     }
 }
@@ -144,7 +144,7 @@ fn names_in(folders: &[PathBuf]) -> Vec<String> {
 }
 
 /// The file's path as a person would write it from `here`.
-fn shortened(file: &Path, here: &Path) -> PathBuf {
+fn relative_path(file: &Path, here: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_path_buf()
 }
 

@@ -51,7 +51,7 @@ impl Interrupts {
     }
 
     /// One more wish to end.
-    pub(crate) fn came(&self) {
+    pub(crate) fn wait_for_interrupt(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(end) = &*running {
             end();
@@ -94,7 +94,7 @@ impl Interrupts {
                     _ = terminate.recv() => {}
                     _ = hangup.recv() => {}
                 }
-                heard.came();
+                heard.wait_for_interrupt();
             }
         };
         std::thread::Builder::new()
@@ -112,14 +112,14 @@ mod tests {
     #[test]
     fn a_wish_that_came_early_ends_what_starts_later() {
         let interrupts = Interrupts::new(|| ());
-        interrupts.came();
+        interrupts.wait_for_interrupt();
         let ended = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&ended);
         interrupts.follow(move || {
             counted.fetch_add(1, Ordering::Relaxed);
         });
         assert_eq!(ended.load(Ordering::Relaxed), 1);
-        interrupts.came();
+        interrupts.wait_for_interrupt();
         assert_eq!(ended.load(Ordering::Relaxed), 2);
         assert_eq!(interrupts.count(), 2);
     }

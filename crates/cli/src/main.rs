@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(mistake) => {
-            say::aside(&format!("{mistake:#}"));
+            say::print_progress(&format!("{mistake:#}"));
             Exit::Mistake.into()
         }
     }

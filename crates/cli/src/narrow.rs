@@ -10,7 +10,7 @@ const QUICK_PRECISION: f64 = 0.5;
 const QUICK_TRIALS: u32 = 8;
 
 /// Keeps the cells in which every `FACTOR=LEVEL` holds; cells keep their numbers.
-pub(crate) fn only(study: &mut Study, filters: &[String]) -> Result<()> {
+pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
     for filter in filters {
         let Some((factor, level)) = filter.split_once('=') else {
             bail!(

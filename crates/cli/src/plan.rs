@@ -49,9 +49,9 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     let _ = writeln!(
         text,
         "{} × {} = {}, {order}",
-        many(study.cells.len(), "cell"),
-        many(study.repeat as usize, "repetition"),
-        many(plan.trials.len(), "trial")
+        plural(study.cells.len(), "cell"),
+        plural(study.repeat as usize, "repetition"),
+        plural(plan.trials.len(), "trial")
     );
     let _ = writeln!(
         text,
@@ -94,14 +94,14 @@ fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Pl
         level(find.at_least),
         level(find.at_most),
         find.precision * 100.0,
-        many(find.confirm as usize, "trial")
+        plural(find.confirm as usize, "trial")
     );
     let _ = writeln!(
         text,
         "{} × at most {} = at most {}",
-        many(study.cells.len(), "cell"),
-        many(find.trials_at_most as usize, "trial"),
-        many(plan.trials.len(), "trial")
+        plural(study.cells.len(), "cell"),
+        plural(find.trials_at_most as usize, "trial"),
+        plural(plan.trials.len(), "trial")
     );
     let _ = writeln!(
         text,
@@ -131,13 +131,13 @@ fn cells(text: &mut String, study: &Study) {
             fall(cell)
         );
         for disturbance in &cell.disturbances {
-            let _ = writeln!(text, "       {}", killed(disturbance));
+            let _ = writeln!(text, "       {}", fault_text(disturbance));
         }
     }
 }
 
 /// `orders-0 is killed at 5s of the measured phase and started again 2s later`.
-fn killed(disturbance: &Disturbance) -> String {
+fn fault_text(disturbance: &Disturbance) -> String {
     format!(
         "{} is killed at {} of the measured phase and started again {} later",
         disturbance.name(),
@@ -173,7 +173,7 @@ fn levels(cell: &Cell) -> String {
 }
 
 /// `1 cell`, `2 cells`.
-fn many(number: usize, of: &str) -> String {
+fn plural(number: usize, of: &str) -> String {
     match number {
         1 => format!("1 {of}"),
         number => format!("{number} {of}s"),
@@ -188,7 +188,7 @@ pub(crate) fn load(model: &LoadModel) -> String {
             pipelining,
         } => format!(
             "closed, {} × {pipelining} in flight",
-            many(*connections as usize, "connection")
+            plural(*connections as usize, "connection")
         ),
         LoadModel::Open {
             rate_per_s,
@@ -196,9 +196,9 @@ pub(crate) fn load(model: &LoadModel) -> String {
             pipelining,
             ..
         } => {
-            let connections = many(*connections as usize, "connection");
+            let connections = plural(*connections as usize, "connection");
             format!("open, {rate_per_s}/s over {connections} × {pipelining}")
         }
-        LoadModel::Users { users, .. } => many(*users as usize, "user"),
+        LoadModel::Users { users, .. } => plural(*users as usize, "user"),
     }
 }

@@ -8,21 +8,21 @@ use waggle_stats::Answer;
 use crate::{arguments::Report, exit::Exit, say, table};
 
 pub(crate) fn run(arguments: &Report) -> Result<Exit> {
-    let (text, exit) = written(&arguments.run)?;
+    let (text, exit) = write_report(&arguments.run)?;
     say::result(&format!("{text}\n"))?;
     Ok(exit)
 }
 
 /// Writes the pages; the closing text for the screen, and the exit code that the run's verdicts and thresholds ask for.
-pub(crate) fn written(run: &Path) -> Result<(String, Exit)> {
+pub(crate) fn write_report(run: &Path) -> Result<(String, Exit)> {
     let written = waggle_report::write_all(run)
         .with_context(|| format!("cannot report on {}", run.display()))?;
-    Ok((table::closing(&written), exit_of(&written.model)))
+    Ok((table::closing_text(&written), exit_of(&written.model)))
 }
 
 fn exit_of(model: &waggle_analysis::Model) -> Exit {
     if let Some(find) = &model.find {
-        return searched(model, find);
+        return search_exit(model, find);
     }
     // A cell that has not run says nothing against the others.
     let mut ran = model.cells.iter().filter(|cell| cell.verdict.is_some());
@@ -36,7 +36,7 @@ fn exit_of(model: &waggle_analysis::Model) -> Exit {
 }
 
 /// A search that ends without a level: because the system holds none, or because its trials say nothing.
-fn searched(model: &waggle_analysis::Model, find: &waggle_analysis::FindModel) -> Exit {
+fn search_exit(model: &waggle_analysis::Model, find: &waggle_analysis::FindModel) -> Exit {
     let answers = || find.cells.iter().map(|search| &search.answer);
     if answers().any(Answer::says_nothing) {
         Exit::NotValid

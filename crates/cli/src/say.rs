@@ -20,7 +20,7 @@ pub(crate) fn result(text: &str) -> Result<()> {
 }
 
 /// A line of what goes on, to the error stream; where it cannot be written, there is nobody to be told.
-pub(crate) fn aside(line: &str) {
+pub(crate) fn print_progress(line: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(format!("{line}\n").as_bytes());
 }

@@ -34,7 +34,7 @@ pub(crate) fn duration(duration: Duration) -> String {
 }
 
 /// What is said at the end of a run: the question's answer, a row a cell, thresholds, where the report lies.
-pub(crate) fn closing(written: &Written) -> String {
+pub(crate) fn closing_text(written: &Written) -> String {
     let model = &written.model;
     let mut parts = vec![waggle_report::terminal(model)];
     let warnings = warnings::sentences(model);

@@ -37,7 +37,7 @@ const NAMES: [(&str, Aggregate); 7] = [
 ];
 
 impl Aggregate {
-    pub(crate) fn named(name: &str) -> Result<Self, Problem> {
+    pub(crate) fn from_name(name: &str) -> Result<Self, Problem> {
         NAMES
             .iter()
             .find(|(known, _)| *known == name)
@@ -106,7 +106,7 @@ impl Windows {
             }
             if let Some(value) = row.get_mut(&*name) {
                 value.add(self.aggregate, time, field.value);
-            } else if let Some(value) = Value::first(self.aggregate, time, field.value) {
+            } else if let Some(value) = Value::from_first(self.aggregate, time, field.value) {
                 if self.values == self.values_max {
                     is_all = false;
                     break;
@@ -264,7 +264,7 @@ impl Number {
     }
 
     /// What the two come to together.
-    fn and(self, aggregate: Aggregate, other: Self) -> Self {
+    fn combine(self, aggregate: Aggregate, other: Self) -> Self {
         match aggregate {
             Aggregate::Sum => self.plus(other),
             Aggregate::Min if other.is_less(self) => other,
@@ -283,7 +283,7 @@ impl Number {
 
 impl Value {
     /// What a first value comes to; none where the aggregate has no use for it.
-    fn first(aggregate: Aggregate, time: i64, value: RawValue<'_>) -> Option<Self> {
+    fn from_first(aggregate: Aggregate, time: i64, value: RawValue<'_>) -> Option<Self> {
         Some(match aggregate {
             Aggregate::Count => Self::Count(1),
             Aggregate::Mean => Self::Mean {
@@ -311,7 +311,7 @@ impl Value {
             }
             Self::Number(kept) => {
                 if let Some(number) = Number::from_raw(raw) {
-                    *kept = kept.and(aggregate, number);
+                    *kept = kept.combine(aggregate, number);
                 }
             }
             Self::Edge { time, value } => {
@@ -345,7 +345,7 @@ impl Value {
             }
             (Self::Number(kept), Part::Number(number)) => {
                 if let Some(number) = Number::from_value(&number) {
-                    *kept = kept.and(aggregate, number);
+                    *kept = kept.combine(aggregate, number);
                 }
             }
             (Self::Edge { time, value }, Part::At(at, other)) if replaces(aggregate, at, *time) => {

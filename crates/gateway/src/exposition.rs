@@ -11,7 +11,7 @@ pub(crate) fn exposition(shared: &Shared) -> String {
     let mut page = Page::new("waggle_gateway");
     write_workers(&mut page, &shared.workers);
     shared.gauges.write(&mut page);
-    shared.backend.latest().write_metrics(&mut page);
+    shared.backend.latest_readings().write_metrics(&mut page);
     match &shared.backend {
         Backend::Embedded(store) => store.metrics.write(&mut page),
         Backend::Kafka(log) => log.write_metrics(&mut page),

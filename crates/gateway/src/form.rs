@@ -17,7 +17,7 @@ pub(crate) struct Scratch {
 
 impl Form {
     /// By what the client says it takes; JSON where it does not say `text/plain`.
-    pub(crate) fn accepted<'a>(mut accepts: impl Iterator<Item = &'a [u8]>) -> Self {
+    pub(crate) fn from_accept<'a>(mut accepts: impl Iterator<Item = &'a [u8]>) -> Self {
         let is_plain = |range: &[u8]| {
             let end = memchr::memchr(b';', range).unwrap_or(range.len());
             range[..end]
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn the_form_is_what_the_client_takes() {
         let form =
-            |accepts: &[&str]| Form::accepted(accepts.iter().map(|accept| accept.as_bytes()));
+            |accepts: &[&str]| Form::from_accept(accepts.iter().map(|accept| accept.as_bytes()));
         assert_eq!(form(&[]), Form::Json);
         assert_eq!(form(&["*/*"]), Form::Json);
         assert_eq!(form(&["application/json"]), Form::Json);

@@ -66,7 +66,7 @@ pub async fn serve(
     tokio::select! {
         () = accept(&shared, &listener, &dealers) => {}
         () = shutdown => {}
-        () = shared.backend.ended() => log::warning(format_args!("the log is gone")),
+        () = shared.backend.wait_until_ended() => log::warn(format_args!("the log is gone")),
     }
     log::note(format_args!("draining"));
     drop(listener);
@@ -81,7 +81,7 @@ pub async fn serve(
         ends.filter(Result::is_err).count()
     });
     if joined.await.is_ok_and(|fallen| fallen > 0) {
-        log::warning(format_args!("a worker ended by a panic"));
+        log::warn(format_args!("a worker ended by a panic"));
     }
     shared.backend.close();
     let ended = ending.wait();
@@ -144,7 +144,7 @@ async fn accept(shared: &Shared, listener: &TcpListener, dealers: &Dealers) {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                log::warning(format_args!("accepting a connection: {error}"));
+                log::warn(format_args!("accepting a connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }

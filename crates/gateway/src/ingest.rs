@@ -214,7 +214,7 @@ fn precision(query: &str) -> Result<Precision, Problem> {
                 format!("unknown parameter {name:?}; the only one is precision"),
             ));
         }
-        let precision = Precision::named(value).ok_or_else(|| {
+        let precision = Precision::from_name(value).ok_or_else(|| {
             Problem::new(400, format!("precision is ns, us, ms or s, not {value:?}"))
         })?;
         if found.replace(precision).is_some() {

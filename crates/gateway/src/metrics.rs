@@ -42,7 +42,7 @@ pub(crate) struct WorkerMetrics {
 }
 
 impl WorkerMetrics {
-    pub(crate) fn answered(&self, call: Call, status: u16) {
+    pub(crate) fn count_answer(&self, call: Call, status: u16) {
         let at = STATUSES
             .iter()
             .position(|known| *known == status)

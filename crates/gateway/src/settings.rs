@@ -136,7 +136,7 @@ pub enum SettingsError {
 
 impl Settings {
     /// The log that was chosen.
-    pub(crate) fn chosen(&self) -> Result<BackendKind<'_>, SettingsError> {
+    pub(crate) fn backend_kind(&self) -> Result<BackendKind<'_>, SettingsError> {
         let brokers = self.kafka.kafka_brokers.as_deref();
         match (self.backend, self.store.as_deref(), brokers) {
             (BackendName::Embedded, Some(store), None) => Ok(BackendKind::Embedded(store)),

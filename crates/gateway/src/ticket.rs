@@ -71,7 +71,7 @@ impl Ticket {
 #[cfg(test)]
 impl Ticket {
     /// Both stand for the same batch.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_batch(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }

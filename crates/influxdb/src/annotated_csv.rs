@@ -190,7 +190,7 @@ impl Csv {
             self.take_names(rows);
         } else if self.cells.len() != self.columns.len() {
             return Err(self.unreadable("it has other columns than its table"));
-        } else if let Some(told) = self.told() {
+        } else if let Some(told) = self.error_text() {
             return Err(CsvError::Told(told));
         } else {
             return rows
@@ -215,7 +215,7 @@ impl Csv {
     }
 
     /// What the database says in place of rows.
-    fn told(&self) -> Option<String> {
+    fn error_text(&self) -> Option<String> {
         let place = |name: &str| self.columns.iter().position(|column| column.name == name);
         let at =
             place("error").filter(|_| place("reference").is_some() && place("_value").is_none())?;

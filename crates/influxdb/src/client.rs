@@ -121,14 +121,14 @@ impl Address {
         let _ = stream.set_nodelay(true);
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
-            .map_err(|source| self.failed(source))?;
+            .map_err(|source| self.connection_error(source))?;
         // What ends the connection shows when it is written to.
         let driver = tokio::spawn(async move { drop(connection.await) });
         Ok(Open { sender, driver })
     }
 
     /// A connection has failed.
-    pub fn failed(&self, source: hyper::Error) -> NoAnswer {
+    pub fn connection_error(&self, source: hyper::Error) -> NoAnswer {
         NoAnswer::Http {
             host: self.host.clone(),
             port: self.port,

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 length: seconds(length)?,
                 every: seconds(every)?,
             };
-            NullServer::stalling(address.parse()?, ANSWER, stall)?
+            NullServer::with_stalls(address.parse()?, ANSWER, stall)?
         }
         _ => return Err(USAGE.into()),
     };

@@ -17,7 +17,7 @@ impl State {
     /// What an answer, or none, says of the request's records. A check or a capture comes after what is expected: by then
     /// the server has said that it has them, whatever else it says.
     #[must_use]
-    pub fn of(judged: Result<(), Failure>) -> Self {
+    pub fn from_result(judged: Result<(), Failure>) -> Self {
         match judged {
             Ok(()) | Err(Failure::CheckFailed | Failure::NotCaptured | Failure::BodyNotKept) => {
                 Self::Accepted
@@ -92,7 +92,7 @@ impl Account {
 
     /// How many requests were sent.
     #[must_use]
-    pub fn sent(&self) -> u64 {
+    pub fn sent_count(&self) -> u64 {
         self.sent
     }
 }
@@ -105,21 +105,22 @@ mod tests {
     fn what_carries_no_record_is_not_in_the_account() {
         let mut account = Account::with_capacity(1);
         account.note(NO_RECORD, State::Accepted);
-        assert_eq!((account.sent(), account.state(NO_RECORD)), (0, None));
+        assert_eq!((account.sent_count(), account.state(NO_RECORD)), (0, None));
         let first = account.send();
         account.note(NO_RECORD, State::Accepted);
         assert_eq!(account.state(first), Some(State::Unknown));
         account.note(first, State::Rejected);
         account.note(NO_RECORD, State::Accepted);
         assert_eq!(
-            (account.sent(), account.state(first)),
+            (account.sent_count(), account.state(first)),
             (1, Some(State::Rejected))
         );
     }
 
     #[test]
     fn what_was_expected_decides_whether_records_are_accepted() {
-        let check = |judged, expected| assert_eq!(State::of(judged), expected, "{judged:?}");
+        let check =
+            |judged, expected| assert_eq!(State::from_result(judged), expected, "{judged:?}");
         check(Ok(()), State::Accepted);
         for after in [
             Failure::CheckFailed,

@@ -72,7 +72,7 @@ impl Chunked {
             (Place::Size, b';' | b' ' | b'\t') if self.digits > 0 => Ok(Place::Extension),
             (Place::Size, b'\r') if self.digits > 0 => Ok(Place::SizeEnd),
             (Place::Extension, b'\r') => Ok(Place::SizeEnd),
-            (Place::SizeEnd, b'\n') => self.sized(limits),
+            (Place::SizeEnd, b'\n') => self.parse_size(limits),
             (Place::DataCr, b'\r') => Ok(Place::DataLf),
             (Place::DataLf, b'\n') => Ok(Place::Size),
             (Place::TrailerStart, b'\r') => Ok(Place::EndLf),
@@ -97,7 +97,7 @@ impl Chunked {
         Ok(Place::Size)
     }
 
-    fn sized(&mut self, limits: ReadLimits) -> Result<Place, ReadError> {
+    fn parse_size(&mut self, limits: ReadLimits) -> Result<Place, ReadError> {
         self.digits = 0;
         self.beside = 0;
         self.total = self.total.saturating_add(self.size);

@@ -127,7 +127,7 @@ impl Connection {
     }
 
     /// The attempt to connect has come to an end: how long it took, or why it failed.
-    pub(crate) fn connected(&mut self, now: u64) -> Result<u64, Errno> {
+    pub(crate) fn finish_connect(&mut self, now: u64) -> Result<u64, Errno> {
         let (Some(socket), Phase::Connecting { since, .. }) = (&self.socket, self.phase) else {
             return Err(Errno::NOTCONN);
         };

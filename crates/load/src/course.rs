@@ -107,13 +107,13 @@ impl Course {
     }
 
     /// The last place, in billionths of a request, at which one can have fallen due by `instant`.
-    pub(crate) fn brought(&self, instant: u64) -> u128 {
+    pub(crate) fn due_until(&self, instant: u64) -> u128 {
         let piece = self.pieces.partition_point(|piece| piece.start <= instant);
         let Some(piece) = piece.checked_sub(1).map(|piece| &self.pieces[piece]) else {
             return 0;
         };
         let last = self.total.saturating_sub(1);
-        (piece.before + piece.brought(instant)).min(last)
+        (piece.before + piece.due_until(instant)).min(last)
     }
 }
 
@@ -132,7 +132,7 @@ impl Piece {
     }
 
     /// Billionths of requests from its start to an instant.
-    fn brought(&self, instant: u64) -> u128 {
+    fn due_until(&self, instant: u64) -> u128 {
         let time = (instant.min(self.end) - self.start) as f64;
         (time * (self.rate_per_s + self.slope * time / 2.0)).round() as u128
     }

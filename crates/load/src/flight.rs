@@ -14,7 +14,7 @@ pub(crate) struct Flight {
 
 impl Flight {
     #[inline]
-    pub(crate) fn until(&self, done: u64) -> Instants {
+    pub(crate) fn instants_until(&self, done: u64) -> Instants {
         Instants {
             due: self.due,
             sent: self.sent,

@@ -66,7 +66,7 @@ impl NullServer {
     ///
     /// # Errors
     /// As [`NullServer::start`].
-    pub fn stalling(address: SocketAddr, answer: &[u8], stall: Stall) -> std::io::Result<Self> {
+    pub fn with_stalls(address: SocketAddr, answer: &[u8], stall: Stall) -> std::io::Result<Self> {
         Self::launch(address, answer, Some(stall))
     }
 
@@ -382,7 +382,8 @@ mod tests {
             every: Duration::from_secs(1),
         };
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-        let server = NullServer::stalling("127.0.0.1:0".parse().unwrap(), answer, stall).unwrap();
+        let server =
+            NullServer::with_stalls("127.0.0.1:0".parse().unwrap(), answer, stall).unwrap();
         let mut client = std::net::TcpStream::connect(server.address()).unwrap();
         let mut slowest = Duration::ZERO;
         let start = Instant::now();

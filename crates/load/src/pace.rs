@@ -134,7 +134,7 @@ impl Pace {
     pub(crate) fn has_for(&self, connection: u32) -> bool {
         match self {
             Self::Closed => true,
-            Self::Open(open) => open.waiting() > 0,
+            Self::Open(open) => open.waiting_count() > 0,
             Self::Users(users) => users.users[connection as usize].0.is_some(),
         }
     }
@@ -154,7 +154,7 @@ impl Pace {
     pub(crate) fn next_connection(&mut self) -> Option<u32> {
         match self {
             Self::Closed => None,
-            Self::Open(open) if open.waiting() == 0 => None,
+            Self::Open(open) if open.waiting_count() == 0 => None,
             Self::Open(open) => open.with_room.pop_front(),
             Self::Users(users) => users.awake.pop(),
         }
@@ -174,7 +174,7 @@ impl Pace {
 
     /// A request of this connection has come to its end, well or badly.
     #[inline]
-    pub(crate) fn ended(&mut self, connection: u32, now: u64) {
+    pub(crate) fn on_request_end(&mut self, connection: u32, now: u64) {
         if let Self::Users(users) = self {
             users.pause(connection, now);
         }
@@ -184,7 +184,9 @@ impl Pace {
     pub(crate) fn is_exhausted(&self) -> bool {
         match self {
             Self::Closed | Self::Users(_) => false,
-            Self::Open(open) => open.ahead.index() >= open.requests_at_most && open.waiting() == 0,
+            Self::Open(open) => {
+                open.ahead.index() >= open.requests_at_most && open.waiting_count() == 0
+            }
         }
     }
 
@@ -205,7 +207,7 @@ impl Pace {
             let left = open.requests_at_most - open.ahead.index();
             let rest = open.ahead.due_until(last).min(left);
             fallen.due += rest;
-            fallen.skipped += rest + open.waiting();
+            fallen.skipped += rest + open.waiting_count();
         }
         *self = Self::Closed;
         fallen
@@ -214,7 +216,7 @@ impl Pace {
 
 impl Open {
     #[inline]
-    fn waiting(&self) -> u64 {
+    fn waiting_count(&self) -> u64 {
         self.ahead.index() - self.behind.index()
     }
 
@@ -227,7 +229,7 @@ impl Open {
         }
         let mut skipped = 0;
         // The oldest are given up: what waits stays a range of indices, and those sent are as late as any.
-        while self.waiting() > self.due_max {
+        while self.waiting_count() > self.due_max {
             self.behind.advance();
             skipped += 1;
         }
@@ -239,7 +241,7 @@ impl Open {
 
     #[inline]
     fn take(&mut self) -> Option<u64> {
-        (self.waiting() > 0).then(|| {
+        (self.waiting_count() > 0).then(|| {
             let due = self.behind.due();
             self.behind.advance();
             due

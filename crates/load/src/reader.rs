@@ -190,7 +190,7 @@ impl Reader {
     ) -> Result<Option<Event<'a>>, ReadError> {
         let limits = heads.limits();
         match &mut self.state {
-            State::Length(0) => Ok(self.whole()),
+            State::Length(0) => Ok(self.complete_answer()),
             State::Length(left) => {
                 let length = usize::try_from(*left)
                     .unwrap_or(usize::MAX)
@@ -209,7 +209,7 @@ impl Reader {
             State::Chunks(chunked) => {
                 let length = chunked.next(limits, input)?;
                 if chunked.is_whole() {
-                    return Ok(self.whole());
+                    return Ok(self.complete_answer());
                 }
                 Ok(piece(input, length))
             }
@@ -218,7 +218,7 @@ impl Reader {
     }
 
     #[inline]
-    fn whole<'a>(&mut self) -> Option<Event<'a>> {
+    fn complete_answer<'a>(&mut self) -> Option<Event<'a>> {
         self.state = State::Head;
         self.answer.take().map(Event::Whole)
     }

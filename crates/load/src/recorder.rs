@@ -272,7 +272,7 @@ impl Recorder {
 
     /// `requests` go out at `now`.
     #[inline]
-    pub(crate) fn sent(&mut self, requests: u64, now: u64) {
+    pub(crate) fn record_sent(&mut self, requests: u64, now: u64) {
         self.sent_instants = self.sent_instants.wrapping_add(requests.wrapping_mul(now));
         self.slice.counts.sent += requests;
         self.in_flight += requests;
@@ -290,12 +290,12 @@ impl Recorder {
     }
 
     #[inline]
-    pub(crate) fn received(&mut self, bytes: usize) {
+    pub(crate) fn record_received(&mut self, bytes: usize) {
         self.slice.counts.bytes_received += bytes as u64;
     }
 
     #[inline]
-    pub(crate) fn succeeded(&mut self, at: Instants) {
+    pub(crate) fn record_success(&mut self, at: Instants) {
         self.in_flight -= 1;
         self.sent_instants = self.sent_instants.wrapping_sub(at.sent);
         self.slice.counts.succeeded += 1;
@@ -313,7 +313,7 @@ impl Recorder {
 
     /// A request failed. A reset has no time of its own: nobody knows when the answer would have been there.
     #[cold]
-    pub(crate) fn failed(&mut self, failure: Failure, at: Instants) {
+    pub(crate) fn record_failure(&mut self, failure: Failure, at: Instants) {
         self.in_flight -= 1;
         self.sent_instants = self.sent_instants.wrapping_sub(at.sent);
         self.failed_time_in_flight += at.done.saturating_sub(at.sent);
@@ -333,7 +333,7 @@ impl Recorder {
     }
 
     /// A connection was made, `took` nanoseconds after the attempt began.
-    pub(crate) fn connected(&mut self, took: u64) {
+    pub(crate) fn record_connect(&mut self, took: u64) {
         self.slice.counts.connects += 1;
         self.slice
             .connect_time
@@ -341,7 +341,7 @@ impl Recorder {
     }
 
     /// TLS stands on a connection, `took` nanoseconds after it was made.
-    pub(crate) fn shaken(&mut self, took: u64, is_resumed: bool) {
+    pub(crate) fn record_handshake(&mut self, took: u64, is_resumed: bool) {
         self.slice.counts.handshakes += 1;
         self.slice.counts.handshakes_resumed += u64::from(is_resumed);
         self.slice
@@ -350,7 +350,7 @@ impl Recorder {
     }
 
     /// A connection can be used from now on.
-    pub(crate) fn opened(&mut self) {
+    pub(crate) fn record_open(&mut self) {
         self.connections_open += 1;
     }
 
@@ -360,7 +360,7 @@ impl Recorder {
     }
 
     /// A connection that could be used has ended.
-    pub(crate) fn disconnected(&mut self) {
+    pub(crate) fn record_disconnect(&mut self) {
         self.connections_open -= 1;
     }
 

@@ -102,7 +102,7 @@ impl Walk {
             return 0;
         }
         let schedule = &self.schedule;
-        let ahead = schedule.course.brought(last).saturating_sub(self.place());
+        let ahead = schedule.course.due_until(last).saturating_sub(self.place());
         let behind_this = ahead / place_of(schedule.workers);
         u64::try_from(behind_this).map_or(u64::MAX, |requests| requests.saturating_add(1))
     }

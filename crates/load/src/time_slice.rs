@@ -42,7 +42,7 @@ fn attributes() -> io::Result<libc::sched_attr> {
             NO_FLAGS,
         )
     };
-    done(told).map(|()| found)
+    check_result(told).map(|()| found)
 }
 
 #[expect(
@@ -59,10 +59,10 @@ fn set(wish: &libc::sched_attr) -> io::Result<()> {
             NO_FLAGS,
         )
     };
-    done(told)
+    check_result(told)
 }
 
-fn done(told: libc::c_long) -> io::Result<()> {
+fn check_result(told: libc::c_long) -> io::Result<()> {
     if told == 0 {
         Ok(())
     } else {

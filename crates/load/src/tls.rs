@@ -111,7 +111,7 @@ impl Tls {
             .map_err(TlsError::SetUp)?;
         let trusting = match &options.roots {
             Roots::System => trust.with_root_certificates(trust::system()?),
-            Roots::Pem(pem) => trust.with_root_certificates(trust::listed(pem)?),
+            Roots::Pem(pem) => trust.with_root_certificates(trust::named_authorities(pem)?),
             Roots::Unchecked => trust
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(trust::Anybody(provider))),

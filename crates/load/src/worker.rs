@@ -149,7 +149,7 @@ impl Worker {
             .map(|target| Connection::new(*target, share.pipelining, limits.reconnect_first))
             .collect();
         let interval = whole_nanoseconds(job.interval);
-        let (writer, judge, sessions) = what(&job, share)?;
+        let (writer, judge, sessions) = make_sender(&job, share)?;
         if let Some(sessions) = &sessions {
             limits.look_for(sessions.timeout_min());
             for connection in &mut connections {
@@ -231,9 +231,9 @@ impl Worker {
     #[inline]
     fn wait(&mut self) {
         let opening = self.to_open.peek().map(|Reverse((instant, _))| *instant);
-        let mut instant = earlier(self.pace.next_instant(), opening);
+        let mut instant = earlier_instant(self.pace.next_instant(), opening);
         if let Some(sessions) = &self.sessions {
-            instant = earlier(instant, sessions.next_instant());
+            instant = earlier_instant(instant, sessions.next_instant());
         }
         let is_due = instant.is_some_and(|instant| instant <= self.clock.now());
         let at_once = is_due || !self.to_read.is_empty();
@@ -269,7 +269,7 @@ impl Worker {
                 self.send(id, usize::MAX);
             }
             Phase::Connecting { .. } => {
-                self.connected(id);
+                self.on_connect(id);
                 // An event that tells of more than the connection, such as its end, is the only one there will be.
                 match self.connections[id as usize].phase {
                     Phase::Open if is_ending || flags.contains(EventFlags::IN) => {
@@ -343,7 +343,10 @@ impl Worker {
 }
 
 /// What sends and judges: the writer and the judge, or sessions.
-fn what(job: &Job, share: &Share) -> Result<(Writer, Judge, Option<Box<Sessions>>), ScenarioError> {
+fn make_sender(
+    job: &Job,
+    share: &Share,
+) -> Result<(Writer, Judge, Option<Box<Sessions>>), ScenarioError> {
     let (requests, expect, sessions) = match &job.what {
         What::Requests { requests, expect } => (requests.clone(), expect, None),
         What::Scenario(scenario) => {
@@ -390,7 +393,7 @@ fn scan_ticks(timeout: u64) -> u64 {
     (timeout / 20 / TICK_NS).clamp(1, SCAN_TICKS_MAX)
 }
 
-fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+fn earlier_instant(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),

@@ -81,21 +81,22 @@ impl NamedMetric<'_> {
 #[must_use]
 pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     match path {
-        ["recovery"] => named(&[Subject::Recovery], None, path),
-        ["engine", rest @ ..] => named(&[Subject::Engine], None, rest),
-        ["sessions", rest @ ..] => named(&[Subject::Sessions], None, rest),
+        ["recovery"] => find_row(&[Subject::Recovery], None, path),
+        ["engine", rest @ ..] => find_row(&[Subject::Engine], None, rest),
+        ["sessions", rest @ ..] => find_row(&[Subject::Sessions], None, rest),
         // Requests may be called like these three, which have none of a request's numbers.
-        ["machine", rest @ ..] => named(&[Subject::Machine], None, rest).or_else(|| load(path)),
-        ["system", rest @ ..] => named(&[Subject::System], None, rest).or_else(|| load(path)),
-        ["disturb", rest @ ..] => named(&[Subject::Disturbance], None, rest).or_else(|| load(path)),
-        ["components", name, rest @ ..] => named(&[Subject::Component], Some(name), rest),
-        ["watches", name, rest @ ..] => named(&[Subject::Watch], Some(name), rest),
-        ["delivery", rest @ ..] => {
-            named(&[Subject::Delivery, Subject::Probe], None, rest).or_else(|| {
-                let (probe, rest) = rest.split_first()?;
-                named(&[Subject::Probe], Some(probe), rest)
-            })
+        ["machine", rest @ ..] => find_row(&[Subject::Machine], None, rest).or_else(|| load(path)),
+        ["system", rest @ ..] => find_row(&[Subject::System], None, rest).or_else(|| load(path)),
+        ["disturb", rest @ ..] => {
+            find_row(&[Subject::Disturbance], None, rest).or_else(|| load(path))
         }
+        ["components", name, rest @ ..] => find_row(&[Subject::Component], Some(name), rest),
+        ["watches", name, rest @ ..] => find_row(&[Subject::Watch], Some(name), rest),
+        ["delivery", rest @ ..] => find_row(&[Subject::Delivery, Subject::Probe], None, rest)
+            .or_else(|| {
+                let (probe, rest) = rest.split_first()?;
+                find_row(&[Subject::Probe], Some(probe), rest)
+            }),
         _ => load(path),
     }
 }
@@ -103,15 +104,19 @@ pub fn resolve<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
 /// The number of a path in which what is sent has no name, as in the conditions of `waggle load`.
 #[must_use]
 pub fn resolve_in_load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
-    named(&[Subject::Load, Subject::WholeLoad], None, path).or_else(|| resolve(path))
+    find_row(&[Subject::Load, Subject::WholeLoad], None, path).or_else(|| resolve(path))
 }
 
 fn load<'a>(path: &[&'a str]) -> Option<NamedMetric<'a>> {
     let (name, rest) = path.split_first()?;
-    named(&[Subject::Load, Subject::WholeLoad], Some(name), rest)
+    find_row(&[Subject::Load, Subject::WholeLoad], Some(name), rest)
 }
 
-fn named<'a>(subjects: &[Subject], of: Option<&'a str>, rest: &[&str]) -> Option<NamedMetric<'a>> {
+fn find_row<'a>(
+    subjects: &[Subject],
+    of: Option<&'a str>,
+    rest: &[&str],
+) -> Option<NamedMetric<'a>> {
     let (name, statistic) = match rest {
         [name] => (name, None),
         [name, statistic] => (name, Some(statistic)),

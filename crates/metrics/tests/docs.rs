@@ -99,12 +99,12 @@ fn line(before: &str, row: &'static Row) -> String {
     let statistics: Vec<&str> = row.statistics.iter().map(|one| one.name()).collect();
     let number = match statistics[..] {
         [] => format!("`{before}{}`", row.name),
-        _ => format!("`{before}{}.` {}", row.name, listed(&statistics)),
+        _ => format!("`{before}{}.` {}", row.name, list_text(&statistics)),
     };
     let column = match row.statistics {
-        [] => named(row, None),
-        [one] => named(row, Some(*one)),
-        [first, ..] => named(row, Some(*first)) + ", …",
+        [] => metric_path(row, None),
+        [one] => metric_path(row, Some(*one)),
+        [first, ..] => metric_path(row, Some(*first)) + ", …",
     };
     format!(
         "| {number} | {} | {} | {} | {} | {column} |\n",
@@ -115,12 +115,12 @@ fn line(before: &str, row: &'static Row) -> String {
     )
 }
 
-fn listed(names: &[&str]) -> String {
+fn list_text(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }
 
-fn named(row: &'static Row, statistic: Option<Statistic>) -> String {
+fn metric_path(row: &'static Row, statistic: Option<Statistic>) -> String {
     let of = match row.subject {
         Subject::Component | Subject::Watch => Some("NAME"),
         _ => None,

@@ -19,7 +19,7 @@ pub fn read(
     columns: &Columns,
     precision: Precision,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
-    let place = Place::whole(text)?;
+    let place = Place::parse_utf8(text)?;
     let mut mistakes = Mistakes::default();
     let mut rows = Rows {
         text: place.text,
@@ -32,10 +32,10 @@ pub fn read(
     };
     let Some(header) = rows.next_row(place, &mut mistakes) else {
         mistakes.add(place.mistake(0, "expected a header row, found an empty file".into()));
-        return mistakes.or(Vec::new());
+        return mistakes.into_result(Vec::new());
     };
     if header.is_empty() {
-        return mistakes.or(Vec::new());
+        return mistakes.into_result(Vec::new());
     }
     let roles = roles(place, &header, columns, &mut mistakes);
     let mut table = Vec::new();
@@ -69,7 +69,7 @@ pub fn read(
         .iter()
         .filter_map(|row| reader.record(row, &mut mistakes))
         .collect();
-    mistakes.or(records)
+    mistakes.into_result(records)
 }
 
 /// What a column is for.
@@ -192,12 +192,12 @@ fn column_kind(table: &[Vec<Cell<'_>>], column: usize) -> Option<Kind> {
     let cells = table.iter().map(|row| &*row[column].text);
     cells
         .filter(|cell| !cell.is_empty())
-        .map(Kind::of)
-        .reduce(Kind::with)
+        .map(Kind::detect)
+        .reduce(Kind::widen)
 }
 
 impl Kind {
-    fn of(cell: &str) -> Self {
+    fn detect(cell: &str) -> Self {
         if cell.parse::<i64>().is_ok() && !cell.starts_with('+') {
             Self::Integer
         } else if cell.parse::<u64>().is_ok() && !cell.starts_with('+') {
@@ -212,7 +212,7 @@ impl Kind {
     }
 
     /// The type that holds both.
-    fn with(self, other: Self) -> Self {
+    fn widen(self, other: Self) -> Self {
         let is_number = |kind| matches!(kind, Self::Integer | Self::Unsigned | Self::Float);
         if self == other {
             self

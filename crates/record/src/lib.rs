@@ -22,7 +22,7 @@ pub use columns::Columns;
 pub use format::Format;
 pub use stamp::{
     Body, KEY_FIELD, KEY_PLACEHOLDER, RESERVED_PREFIX, RUN_TAG, Stamped, TIME_PLACEHOLDER, body,
-    stamped,
+    stamp,
 };
 pub use value::{
     FieldValue, MISTAKES_MAX, Mistake, Precision, Record, TIME_MAX_NS, TIME_MIN_NS, Unwritable,

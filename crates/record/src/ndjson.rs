@@ -53,7 +53,7 @@ fn read_lines(
     text: &[u8],
     read_line: impl Fn(Place<'_>, &mut Mistakes) -> Option<Record>,
 ) -> Result<Vec<Record>, Vec<Mistake>> {
-    let whole = Place::whole(text)?;
+    let whole = Place::parse_utf8(text)?;
     let mut mistakes = Mistakes::default();
     let mut records = Vec::new();
     for (index, line) in whole.text.split('\n').enumerate() {
@@ -69,7 +69,7 @@ fn read_lines(
             break;
         }
     }
-    mistakes.or(records)
+    mistakes.into_result(records)
 }
 
 #[expect(

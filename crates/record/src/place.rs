@@ -12,7 +12,7 @@ pub(crate) struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// The whole of `bytes`, unless they are not UTF-8.
-    pub(crate) fn whole(bytes: &'a [u8]) -> Result<Self, Vec<Mistake>> {
+    pub(crate) fn parse_utf8(bytes: &'a [u8]) -> Result<Self, Vec<Mistake>> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self {
                 text,
@@ -68,7 +68,7 @@ impl Mistakes {
     }
 
     /// The value, if nothing was wrong.
-    pub(crate) fn or<T>(mut self, value: T) -> Result<T, Vec<Mistake>> {
+    pub(crate) fn into_result<T>(mut self, value: T) -> Result<T, Vec<Mistake>> {
         if self.0.is_empty() {
             return Ok(value);
         }

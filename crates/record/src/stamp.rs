@@ -35,7 +35,7 @@ pub struct Body {
 }
 
 /// The record with its places for key and time; the record's own time is left out.
-pub fn stamped(record: &Record, run: &str, format: Format) -> Result<Stamped, Unwritable> {
+pub fn stamp(record: &Record, run: &str, format: Format) -> Result<Stamped, Unwritable> {
     let keys = record
         .tags
         .iter()
@@ -99,7 +99,7 @@ pub fn body(records: &[Record], run: &str, format: Format) -> Result<Body, Unwri
         if index > 0 {
             bytes.extend_from_slice(between);
         }
-        let one = stamped(record, run, format)?;
+        let one = stamp(record, run, format)?;
         slots.push((bytes.len() + one.key_at, bytes.len() + one.time_at));
         bytes.extend_from_slice(&one.bytes);
     }

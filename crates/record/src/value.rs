@@ -40,7 +40,7 @@ pub const TIME_MAX_NS: i64 = 9_223_372_036_854_775_806;
 impl Precision {
     /// The precision of that name, as in a `precision=` query: `s`, `ms`, `us` or `u`, `ns` or `n`.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "s" => Some(Self::Seconds),
             "ms" => Some(Self::Milliseconds),

@@ -16,11 +16,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(arguments.next().ok_or("needs a folder to write to")?);
     let study = match arguments.next().as_deref().unwrap_or("ingest") {
         "ingest" => Seeded::ingest(),
-        "shopping" => Seeded::shopping(),
+        "shopping" => Seeded::shopping_study(),
         "pipeline" => Seeded::pipeline(),
         "hostile" => Seeded::hostile(),
         "search" => Seeded::search(),
-        "killed" => Seeded::killed(),
+        "killed" => Seeded::with_kill(),
         "writers" => Seeded::writers(),
         "transports" => Seeded::transports(),
         "overload" => Seeded::overload(),
@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             ],
             10,
         ),
-        "zero" => Seeded::zero(),
-        "refused" => Seeded::refused(),
+        "zero" => Seeded::with_zero_level(),
+        "refused" => Seeded::with_refusals(),
         "single" => Seeded::plain(&[], 1),
         "cut" => Seeded {
             ran: Some(17),

@@ -19,7 +19,7 @@ use crate::{
 use number::number;
 use text::Text;
 use waggle_analysis::{Model, TrialModel, in_trial};
-use written::written;
+use written::to_csv;
 
 /// The name of the table in the document.
 const EVERY: &str = "every";
@@ -27,13 +27,13 @@ const EVERY: &str = "every";
 /// The table of trials, by cell and repetition.
 #[must_use]
 pub fn csv(model: &Model) -> String {
-    written(&table(model))
+    to_csv(&table(model))
 }
 
 /// The same of a document that was made before.
 pub(crate) fn of_document(document: &Document) -> String {
     let table = document.table(EVERY);
-    written(table.expect("every report has the table of all numbers"))
+    to_csv(table.expect("every report has the table of all numbers"))
 }
 
 /// The same as a value, also for the page, where every number must stand without scripts.
@@ -116,7 +116,7 @@ fn columns(model: &Model) -> Vec<Column<'_>> {
         .map(|named| Column::of_number(model, named))
         .collect();
     let mut columns = Vec::new();
-    for (head, text) in order::first(model) {
+    for (head, text) in order::leading_columns(model) {
         let number = numbers.iter().position(|column| column.head == head);
         columns.extend(match (number, text) {
             (Some(place), _) => Some(numbers.remove(place)),

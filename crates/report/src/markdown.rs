@@ -30,14 +30,14 @@ fn opening(opening: &Opening) -> String {
     let warnings: Vec<String> = opening
         .warnings
         .iter()
-        .map(|warning| format!("> {}\n", escaped(warning)))
+        .map(|warning| format!("> {}\n", escape(warning)))
         .collect();
     let mut out = format!(
         "# {}\n\n**{}**\n\n{}{}\n\n",
-        escaped(&opening.study),
-        escaped(&opening.question),
+        escape(&opening.study),
+        escape(&opening.question),
         verdict.unwrap_or_default(),
-        escaped(&opening.answer.join(" ")),
+        escape(&opening.answer.join(" ")),
     );
     if !warnings.is_empty() {
         out.push_str(&warnings.join(">\n"));
@@ -63,16 +63,16 @@ fn blocks(out: &mut String, blocks: &[Block]) {
     for block in blocks {
         match block {
             Block::Table(of) => table(out, of),
-            Block::Heading(text) => out.push_str(&format!("### {}\n\n", escaped(text))),
+            Block::Heading(text) => out.push_str(&format!("### {}\n\n", escape(text))),
             Block::Headline(text) | Block::Note(text) => {
-                out.push_str(&format!("{}\n\n", escaped(text)));
+                out.push_str(&format!("{}\n\n", escape(text)));
             }
-            Block::Sentences(all) => list(out, all.iter().map(|sentence| escaped(sentence))),
-            Block::Caution(text) => out.push_str(&format!("> {}\n\n", escaped(text))),
+            Block::Sentences(all) => list(out, all.iter().map(|sentence| escape(sentence))),
+            Block::Caution(text) => out.push_str(&format!("> {}\n\n", escape(text))),
             Block::Terms(terms) => list(out, terms.iter().map(term)),
             Block::Folded(folded) => self::blocks(out, &folded.blocks),
             Block::Failure(of) => failure(out, of),
-            Block::File { text, .. } => fenced(out, "yaml", text),
+            Block::File { text, .. } => write_fenced(out, "yaml", text),
             Block::Drawn(_) | Block::PageOnly(_) => {}
         }
     }
@@ -92,9 +92,9 @@ fn term(term: &Term) -> String {
     let code = term.code.as_ref().map(|code| format!(" (`{code}`)"));
     format!(
         "**{}**{}: {}",
-        escaped(&term.name.text()),
+        escape(&term.name.text()),
         code.unwrap_or_default(),
-        escaped(&term.meaning)
+        escape(&term.meaning)
     )
 }
 
@@ -103,8 +103,8 @@ fn table(out: &mut String, table: &Table) {
     if let Some(title) = table.title {
         out.push_str(&format!("## {title}\n\n"));
     }
-    out.push_str(&format!("{}.\n\n", escaped(&table.caption)));
-    let heads: Vec<String> = table.heads.iter().map(|head| escaped(&head.text)).collect();
+    out.push_str(&format!("{}.\n\n", escape(&table.caption)));
+    let heads: Vec<String> = table.heads.iter().map(|head| escape(&head.text)).collect();
     let rules: Vec<&str> = table
         .heads
         .iter()
@@ -120,7 +120,10 @@ fn table(out: &mut String, table: &Table) {
     ));
     let mut notes: Vec<&str> = Vec::new();
     for row in &table.rows {
-        let fields: Vec<String> = row.iter().map(|field| shown(field, &mut notes)).collect();
+        let fields: Vec<String> = row
+            .iter()
+            .map(|field| field_text(field, &mut notes))
+            .collect();
         out.push_str(&format!("| {} |\n", fields.join(" | ")));
     }
     out.push('\n');
@@ -133,8 +136,8 @@ const THIN: &str = "few samples beyond it; the page says how many";
 const EVEN: &str = "the interval holds that there is no difference";
 const CHANCE: &str = "may be chance; the page says how likely";
 
-fn shown(field: &Field, notes: &mut Vec<&str>) -> String {
-    let text = match field.aside() {
+fn field_text(field: &Field, notes: &mut Vec<&str>) -> String {
+    let text = match field.side_note() {
         Some(aside) => format!("{} ({aside})", field.text()),
         None => field.text().into_owned(),
     };
@@ -148,25 +151,25 @@ fn shown(field: &Field, notes: &mut Vec<&str>) -> String {
         notes.push(note);
     }
     match &field.mark {
-        Mark::Thin(_) | Mark::Chance(_) | Mark::Even => format!("{}\\*", escaped(&text)),
-        Mark::Bad => format!("**{}**", escaped(&text)),
-        Mark::Plain | Mark::Verdict => escaped(&text),
+        Mark::Thin(_) | Mark::Chance(_) | Mark::Even => format!("{}\\*", escape(&text)),
+        Mark::Bad => format!("**{}**", escape(&text)),
+        Mark::Plain | Mark::Verdict => escape(&text),
     }
 }
 
 fn failure(out: &mut String, failure: &Failure) {
     out.push_str(&format!(
         "### {}\n\n{}\n\n",
-        escaped(&failure.title),
-        escaped(&failure.reason)
+        escape(&failure.title),
+        escape(&failure.reason)
     ));
     if !failure.log.is_empty() {
-        fenced(out, "text", &failure.log.join("\n"));
+        write_fenced(out, "text", &failure.log.join("\n"));
     }
 }
 
 /// A fence longer than any run of backticks inside it.
-fn fenced(out: &mut String, language: &str, text: &str) {
+fn write_fenced(out: &mut String, language: &str, text: &str) {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     out.push_str(&format!(
@@ -176,7 +179,7 @@ fn fenced(out: &mut String, language: &str, text: &str) {
 }
 
 /// Nothing a study says may become markup, or break out of a table's square.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

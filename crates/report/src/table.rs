@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    pub(crate) fn titled(self, title: &'static str) -> Self {
+    pub(crate) fn with_title(self, title: &'static str) -> Self {
         Self {
             title: Some(title),
             ..self
@@ -147,13 +147,13 @@ impl Field {
     }
 
     /// There is nothing to say.
-    pub(crate) fn none() -> Self {
+    pub(crate) fn empty() -> Self {
         Self::plain(NONE)
     }
 
     /// A text that may be missing.
-    pub(crate) fn maybe(text: Option<String>) -> Self {
-        text.map_or_else(Self::none, Self::plain)
+    pub(crate) fn optional(text: Option<String>) -> Self {
+        text.map_or_else(Self::empty, Self::plain)
     }
 
     pub(crate) fn count(value: u64) -> Self {
@@ -168,18 +168,18 @@ impl Field {
     /// How many failed, and beside it how many of a hundred.
     pub(crate) fn errors(failed: u64, share: Option<f64>) -> Self {
         match share {
-            None => Self::none(),
+            None => Self::empty(),
             Some(_) if failed == 0 => Self::plain("0"),
             Some(share) => Self::nothing_expected(failed).with_aside(text::share(share)),
         }
     }
 
     pub(crate) fn share(share: Option<f64>) -> Self {
-        Self::maybe(share.map(text::share))
+        Self::optional(share.map(text::share))
     }
 
     pub(crate) fn estimate(estimate: Option<&Estimate>, unit: Unit) -> Self {
-        estimate.map_or_else(Self::none, |estimate| Self {
+        estimate.map_or_else(Self::empty, |estimate| Self {
             value: Value::Estimate {
                 estimate: *estimate,
                 unit,
@@ -197,21 +197,21 @@ impl Field {
     }
 
     pub(crate) fn verdict(text: impl Into<String>) -> Self {
-        Self::plain(text).marked(Mark::Verdict)
+        Self::plain(text).with_mark(Mark::Verdict)
     }
 
     pub(crate) fn thin(self, tail: &ThinTail) -> Self {
-        self.marked(Mark::Thin(findings::thin(tail)))
+        self.with_mark(Mark::Thin(findings::thin(tail)))
     }
 
     pub(crate) fn bad_if(self, is_bad: bool) -> Self {
         match is_bad {
-            true => self.marked(Mark::Bad),
+            true => self.with_mark(Mark::Bad),
             false => self,
         }
     }
 
-    pub(crate) fn marked(self, mark: Mark) -> Self {
+    pub(crate) fn with_mark(self, mark: Mark) -> Self {
         Self { mark, ..self }
     }
 
@@ -231,7 +231,7 @@ impl Field {
     }
 
     /// What stands beside it in smaller letters: of an estimate the ends of its interval.
-    pub(crate) fn aside(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn side_note(&self) -> Option<Cow<'_, str>> {
         match &self.value {
             Value::Text { aside, .. } => Some(aside.as_deref()?.into()),
             Value::Estimate { estimate, unit } => {

@@ -31,7 +31,7 @@ fn laid_out(table: &Table) -> String {
         .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(table.heads.iter().map(|head| &head.text));
     for row in &table.rows {
-        out.add_row(row.iter().map(shown));
+        out.add_row(row.iter().map(field_text));
     }
     for (column, head) in out.column_iter_mut().zip(&table.heads) {
         column.set_cell_alignment(match head.align {
@@ -43,7 +43,7 @@ fn laid_out(table: &Table) -> String {
 }
 
 /// A percentile from too few samples carries a mark.
-fn shown(field: &Field) -> String {
+fn field_text(field: &Field) -> String {
     match field.mark {
         Mark::Thin(_) => format!("{} (few)", field.short()),
         _ => field.short(),

@@ -90,8 +90,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// Where a result cannot be read.
-    pub fn finished(&self) -> Result<Vec<TrialKey>, ReadError> {
-        read::finished(&self.path, &self.info)
+    pub fn finished_trials(&self) -> Result<Vec<TrialKey>, ReadError> {
+        read::finished_trials(&self.path, &self.info)
     }
 
     /// Begins a trial: in a hidden folder that gets its name at the end. What an earlier attempt left is removed.

@@ -71,7 +71,7 @@ impl HistogramLog {
 
     /// All intervals whose middle lies in `from_s..to_s`, added up. The middle, because starts on disk are rounded.
     #[must_use]
-    pub fn merged(&self, from_s: f64, to_s: f64) -> Histogram<u64> {
+    pub fn merge_range(&self, from_s: f64, to_s: f64) -> Histogram<u64> {
         let mut sum = empty_histogram();
         self.add_to(&mut sum, from_s, to_s);
         sum
@@ -224,25 +224,25 @@ pub fn read_histograms(text: &[u8]) -> Result<HistogramLog, TextError> {
         if let Some(head) = line.strip_prefix("#[StartTime: ") {
             let seconds = head.split(' ').next().unwrap_or_default();
             log.started_unix_s =
-                seconds_of(seconds).map_err(|problem| TextError::at(number, problem))?;
+                seconds_of(seconds).map_err(|problem| TextError::at_line(number, problem))?;
         }
         if line.starts_with('#') || line.starts_with('"') {
             continue;
         }
         if log.lines.len() == MAX_LINES {
-            return Err(TextError::at(
+            return Err(TextError::at_line(
                 number,
                 format!("more than {MAX_LINES} intervals"),
             ));
         }
         let read =
-            read_line(&mut decoder, line).map_err(|problem| TextError::at(number, problem))?;
+            read_line(&mut decoder, line).map_err(|problem| TextError::at_line(number, problem))?;
         if log
             .lines
             .last()
             .is_some_and(|last| read.start_s <= last.start_s)
         {
-            return Err(TextError::at(
+            return Err(TextError::at_line(
                 number,
                 format!("interval at {} s is not after the one before", read.start_s),
             ));

@@ -32,16 +32,16 @@ pub(crate) fn folder_name(key: TrialKey, position: u32) -> String {
 
 /// `steps/01-login`.
 pub(crate) fn step_folder(place: usize, name: &str) -> String {
-    numbered(STEPS, place, name)
+    numbered_folder(STEPS, place, name)
 }
 
 /// `on_the_way/01-broker`.
 pub(crate) fn place_folder(place: usize, name: &str) -> String {
-    numbered(ON_THE_WAY, place, name)
+    numbered_folder(ON_THE_WAY, place, name)
 }
 
 /// `steps/01-login`: whatever a thing is called, its folder's name is one that every file system takes.
-fn numbered(folder: &str, place: usize, name: &str) -> String {
+fn numbered_folder(folder: &str, place: usize, name: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
             c

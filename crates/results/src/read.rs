@@ -93,10 +93,10 @@ pub struct StepTimes {
 impl StepLogs {
     /// The histograms of `from_s..to_s`, added up.
     #[must_use]
-    pub fn merged(&self, from_s: f64, to_s: f64) -> StepTimes {
+    pub fn merge_range(&self, from_s: f64, to_s: f64) -> StepTimes {
         StepTimes {
-            response_time: self.response_time.merged(from_s, to_s),
-            service_time: self.service_time.merged(from_s, to_s),
+            response_time: self.response_time.merge_range(from_s, to_s),
+            service_time: self.service_time.merge_range(from_s, to_s),
         }
     }
 }
@@ -177,22 +177,22 @@ impl Trial {
 
     /// The histograms of `from_s..to_s`, added up.
     #[must_use]
-    pub fn merged(&self, from_s: f64, to_s: f64) -> TrialHistograms {
+    pub fn merge_range(&self, from_s: f64, to_s: f64) -> TrialHistograms {
         TrialHistograms {
-            response_time: self.response_time.merged(from_s, to_s),
-            service_time: self.service_time.merged(from_s, to_s),
-            failed_time: self.failed_time.merged(from_s, to_s),
+            response_time: self.response_time.merge_range(from_s, to_s),
+            service_time: self.service_time.merge_range(from_s, to_s),
+            failed_time: self.failed_time.merge_range(from_s, to_s),
         }
     }
 
     /// The histograms of the measured phase; empty ones where the trial did not get that far.
     #[must_use]
-    pub fn measured(&self) -> TrialHistograms {
+    pub fn measured_histograms(&self) -> TrialHistograms {
         let bounds = self
             .info
             .phase(PhaseName::Measure)
             .map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s));
-        self.merged(bounds.0, bounds.1)
+        self.merge_range(bounds.0, bounds.1)
     }
 }
 
@@ -219,7 +219,7 @@ pub fn trial_info(path: &Path, key: TrialKey) -> Result<Option<TrialInfo>, ReadE
     Ok(folder.map(|(_, trial)| trial))
 }
 
-pub(crate) fn finished(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
+pub(crate) fn finished_trials(path: &Path, info: &RunInfo) -> Result<Vec<TrialKey>, ReadError> {
     let folders = trial_folders(path, info, Limits::default())?;
     Ok(folders.into_iter().map(|(_, trial)| trial.key).collect())
 }
@@ -387,7 +387,7 @@ fn check_steps(
         None => Ok(()),
         Some((line, row)) => Err(ReadError::Text {
             path: folder.join(INTERVALS),
-            problem: TextError::at(
+            problem: TextError::at_line(
                 line,
                 format!(
                     "counts of {} steps, but {} steps in {TRIAL_FILE}",

@@ -25,7 +25,7 @@ pub enum TextError {
 }
 
 impl TextError {
-    pub(crate) fn at(line: usize, problem: impl Into<String>) -> Self {
+    pub(crate) fn at_line(line: usize, problem: impl Into<String>) -> Self {
         Self::At {
             line,
             column: 0,
@@ -51,7 +51,7 @@ impl TextError {
 /// See [`TextError`].
 pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
     let info = versioned(text, |info: &RunInfo| info.format)?;
-    check_run(&info).map_err(|problem| TextError::at(1, problem))?;
+    check_run(&info).map_err(|problem| TextError::at_line(1, problem))?;
     Ok(info)
 }
 
@@ -63,7 +63,7 @@ pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
     let info = versioned(text, |info: &TrialInfo| info.format)?;
     match info.phases.iter().find(|phase| phase.end_s < phase.start_s) {
         None => Ok(info),
-        Some(phase) => Err(TextError::at(
+        Some(phase) => Err(TextError::at_line(
             1,
             format!("phase {:?} ends before it starts", phase.phase),
         )),
@@ -81,7 +81,7 @@ pub fn read_intervals(text: &[u8]) -> Result<Vec<IntervalRow>, TextError> {
         .position(|pair| pair[1].start_s <= pair[0].start_s)
     {
         None => Ok(rows),
-        Some(at) => Err(TextError::at(
+        Some(at) => Err(TextError::at_line(
             at + 2,
             "`start_s` is not after the one of the line before",
         )),
@@ -118,7 +118,7 @@ pub(crate) fn utf8(text: &[u8]) -> Result<&str, TextError> {
             .iter()
             .filter(|&&byte| byte == b'\n')
             .count();
-        TextError::at(line, "not UTF-8")
+        TextError::at_line(line, "not UTF-8")
     })
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn whole_lines(text: &str) -> Result<std::str::Lines<'_>, TextError> 
     if text.is_empty() || text.ends_with('\n') {
         return Ok(text.lines());
     }
-    Err(TextError::at(
+    Err(TextError::at_line(
         text.lines().count(),
         "the last line is cut short",
     ))
@@ -137,7 +137,7 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>, TextError> {
     let mut rows = Vec::new();
     for (before, line) in whole_lines(utf8(text)?)?.enumerate() {
         if before == MAX_ROWS {
-            return Err(TextError::at(
+            return Err(TextError::at_line(
                 before + 1,
                 format!("more than {MAX_ROWS} rows"),
             ));
@@ -167,7 +167,7 @@ fn versioned<T: DeserializeOwned>(text: &[u8], format: impl Fn(&T) -> u32) -> Re
 
 fn refuse_newer(format: u64) -> Result<(), TextError> {
     match format {
-        0 => Err(TextError::at(1, "format 0 does not exist")),
+        0 => Err(TextError::at_line(1, "format 0 does not exist")),
         found if found > u64::from(FORMAT) => Err(TextError::Newer { found }),
         _ => Ok(()),
     }

@@ -25,15 +25,15 @@ fn main() -> ExitCode {
         [first, separator, rest @ ..] if first == "__keep-awake" && separator == "--" => {
             waggle_runner::keep_awake(rest)
         }
-        [study, system, run, modes @ ..] => told(run_study([study, system, run], modes)),
-        _ => told(Err(
+        [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
+        _ => exit_code(Err(
             "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|awake|without-loops…]"
                 .into(),
         )),
     }
 }
 
-fn told(ended: Result<Ended, Box<dyn std::error::Error>>) -> ExitCode {
+fn exit_code(ended: Result<Ended, Box<dyn std::error::Error>>) -> ExitCode {
     match ended {
         Ok(Ended::Finished) => ExitCode::SUCCESS,
         Ok(Ended::Interrupted) => ExitCode::from(130),

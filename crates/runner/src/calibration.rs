@@ -69,9 +69,11 @@ pub(crate) async fn calibrate(
         };
         if !known.shapes.contains_key(&shape) {
             events.tell(Event::Calibrating(shape.clone())).await;
-            match tried(job, basis.shares.system.clone()).await {
+            match calibrate_job(job, basis.shares.system.clone()).await {
                 Ok(capacity) => {
-                    known.shapes.insert(shape.clone(), kept(capacity));
+                    known
+                        .shapes
+                        .insert(shape.clone(), calibrated_shape(capacity));
                     found_any = true;
                 }
                 Err(problem) => {
@@ -132,14 +134,14 @@ fn job_of(basis: &Basis<'_>, cell: &Cell) -> Option<Job> {
     Some(job::job(cell, parts))
 }
 
-async fn tried(job: Job, server_cpus: Vec<usize>) -> Result<Capacity, CalibrationError> {
+async fn calibrate_job(job: Job, server_cpus: Vec<usize>) -> Result<Capacity, CalibrationError> {
     let trying = tokio::task::spawn_blocking(move || waggle_load::calibrate(&job, &server_cpus));
     trying
         .await
         .unwrap_or_else(|problem| std::panic::resume_unwind(problem.into_panic()))
 }
 
-fn kept(capacity: Capacity) -> CalibratedShape {
+fn calibrated_shape(capacity: Capacity) -> CalibratedShape {
     CalibratedShape {
         cpu_us_per_request: capacity.cpu_us_per_request,
         requests_per_s: capacity.requests_per_s,

@@ -20,7 +20,7 @@ pub enum Carried {
 impl Carried {
     /// Records of what has succeeded; of steps also those whose answer failed only at what comes after acceptance, so that it
     /// is the number of those that the account has as accepted.
-    pub(crate) fn accepted<'a>(
+    pub(crate) fn accepted_records<'a>(
         &self,
         counts: &Counts,
         steps: impl Iterator<Item = &'a load::StepCounts>,
@@ -39,7 +39,7 @@ impl Carried {
 fn accepted_by_step(counts: &load::StepCounts) -> u64 {
     let failures = counts.failures.0.iter();
     let after_acceptance =
-        failures.filter(|(failure, _)| State::of(Err(*failure)) == State::Accepted);
+        failures.filter(|(failure, _)| State::from_result(Err(*failure)) == State::Accepted);
     counts.succeeded + after_acceptance.map(|(_, count)| count).sum::<u64>()
 }
 
@@ -95,7 +95,7 @@ pub fn interval_row(interval: &Interval, in_flight_before: u64, carried: &Carrie
             counts,
             interval.length,
             in_flight_before,
-            carried.accepted(counts, steps),
+            carried.accepted_records(counts, steps),
         ),
         in_flight: counts.in_flight,
         connections_open: counts.connections_open,
@@ -368,7 +368,7 @@ mod tests {
         });
         let check = |carried: &Carried, expected| {
             assert_eq!(
-                carried.accepted(&counts, steps.iter()),
+                carried.accepted_records(&counts, steps.iter()),
                 expected,
                 "{carried:?}"
             );

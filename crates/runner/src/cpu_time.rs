@@ -31,8 +31,8 @@ impl CpuClocks {
     /// `None` where `/proc` does not tell.
     pub(crate) fn read(&self) -> Option<Ticks> {
         let text = fs::read_to_string("/proc/stat").ok()?;
-        let ticks = Ticks::of(&text, &self.cpus)?;
-        let of_loops = self.loops.and_then(proc::alone);
+        let ticks = Ticks::parse(&text, &self.cpus)?;
+        let of_loops = self.loops.and_then(proc::process_usage);
         Some(ticks.with_loops(of_loops.map_or(Duration::ZERO, |used| used.cpu)))
     }
 
@@ -45,7 +45,7 @@ impl CpuClocks {
 impl Ticks {
     /// Read here and not by procfs, which numbers CPUs by their lines: a line is missing where a CPU is offline.
     /// `/proc/stat` begins with the sum over all CPUs and a line for each: `cpu0 user nice system idle iowait irq softirq steal …`.
-    fn of(text: &str, cpus: &[usize]) -> Option<Self> {
+    fn parse(text: &str, cpus: &[usize]) -> Option<Self> {
         let lines = text.lines().map_while(|line| line.strip_prefix("cpu"));
         let mut sum: Option<Self> = None;
         for line in lines {
@@ -82,7 +82,7 @@ impl Ticks {
     }
 
     /// Shares of the time since an earlier reading; `None` where none has gone by.
-    pub(crate) fn since(self, before: Self) -> Option<MachineInfo> {
+    pub(crate) fn shares_since(self, before: Self) -> Option<MachineInfo> {
         let all = self.all.saturating_sub(before.all);
         let stolen = self.stolen.saturating_sub(before.stolen).min(all);
         // A loop's time is known more finely than a CPU's, and may have what was stolen in it.
@@ -116,7 +116,7 @@ mod tests {
     fn clocks_of_all_or_of_some_cpus_are_read() {
         let check = |text: &str, cpus: &[usize], expected: Option<[u64; 3]>| {
             let expected = expected.map(|[all, idle, stolen]| Ticks { all, idle, stolen });
-            assert_eq!(Ticks::of(text, cpus), expected, "{text:?} {cpus:?}");
+            assert_eq!(Ticks::parse(text, cpus), expected, "{text:?} {cpus:?}");
         };
         check(STAT, &[], Some([220, 160, 20]));
         check(STAT, &[0, 1], Some([220, 160, 20]));
@@ -141,7 +141,7 @@ mod tests {
                 stolen_share,
                 idle_share,
             });
-            assert_eq!(now.since(before), expected, "{now:?}");
+            assert_eq!(now.shares_since(before), expected, "{now:?}");
         };
         check(1_000, 500, 100, None);
         check(1_200, 600, 150, Some((0.25, 0.5)));
@@ -163,14 +163,14 @@ mod tests {
             stolen: 0,
         };
         let told = busy.with_loops(Duration::from_millis(1_500));
-        let found = told.since(Ticks::default()).unwrap();
+        let found = told.shares_since(Ticks::default()).unwrap();
         assert!((found.idle_share - 0.75).abs() < 0.02, "{found:?}");
     }
 
     #[test]
     fn this_machine_tells_and_missing_loops_are_noticed() {
         let mut clocks = CpuClocks {
-            cpus: crate::cpus::allowed(),
+            cpus: crate::cpus::allowed_cpus(),
             loops: Some(std::process::id()),
         };
         let ticks = clocks.read().unwrap();

@@ -74,7 +74,7 @@ impl Shares {
 
 /// The CPUs this process may use.
 #[must_use]
-pub fn allowed() -> Vec<usize> {
+pub fn allowed_cpus() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     (0..CpuSet::MAX_CPU)
         .filter(|cpu| set.is_set(*cpu))
@@ -123,7 +123,7 @@ pub(crate) fn parse(text: &str) -> Vec<usize> {
 }
 
 /// CPUs as a word for a command line.
-pub(crate) fn written(cpus: &[usize]) -> String {
+pub(crate) fn cpu_list(cpus: &[usize]) -> String {
     cpus.iter()
         .map(ToString::to_string)
         .collect::<Vec<_>>()
@@ -132,7 +132,7 @@ pub(crate) fn written(cpus: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, share, written};
+    use super::{cpu_list, parse, share};
 
     #[track_caller]
     fn check(cpus: &[usize], engine: &[usize], runner: &[usize], system: &[usize]) {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_parsed() {
-        assert_eq!(parse(&written(&[1, 3, 12])), vec![1, 3, 12]);
-        assert_eq!(parse(&written(&[])), Vec::<usize>::new());
+        assert_eq!(parse(&cpu_list(&[1, 3, 12])), vec![1, 3, 12]);
+        assert_eq!(parse(&cpu_list(&[])), Vec::<usize>::new());
     }
 }

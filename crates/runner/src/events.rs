@@ -130,7 +130,7 @@ impl Shutdown {
     }
 
     /// Returns when an end at once is asked for; never, where nobody is left who could ask.
-    pub(crate) async fn asked(&mut self) {
+    pub(crate) async fn wait_for_stop(&mut self) {
         first_wish(Some(&mut self.at_once)).await;
     }
 
@@ -179,7 +179,7 @@ mod tests {
         })
     }
 
-    fn received(receiver: &mut mpsc::Receiver<Event>) -> Vec<(PhaseName, Arc<Interval>)> {
+    fn received_intervals(receiver: &mut mpsc::Receiver<Event>) -> Vec<(PhaseName, Arc<Interval>)> {
         let mut received = Vec::new();
         while let Ok(event) = receiver.try_recv() {
             if let Event::Interval { phase, interval } = event {
@@ -199,12 +199,13 @@ mod tests {
         for index in 20..40 {
             events.show(PhaseName::Measure, interval(index));
         }
-        let first = received(&mut receiver);
+        let first = received_intervals(&mut receiver);
         assert_eq!(first.len(), INTERVALS_MAX);
         drop(first);
         events.show(PhaseName::Measure, interval(40));
         events.show(PhaseName::Measure, interval(41));
-        let [(_, warm_up), (_, together), (_, alone)] = &received(&mut receiver)[..] else {
+        let [(_, warm_up), (_, together), (_, alone)] = &received_intervals(&mut receiver)[..]
+        else {
             panic!("what waited goes as one a phase");
         };
         assert_eq!(warm_up.counts.succeeded, 12);
@@ -225,7 +226,7 @@ mod tests {
                 events.show(PhaseName::Measure, interval(10 * round + index));
                 events.tell_beside(Event::Machine(MachineInfo::default()));
             }
-            let counts = received(&mut receiver);
+            let counts = received_intervals(&mut receiver);
             succeeded += counts
                 .iter()
                 .map(|(_, interval)| interval.counts.succeeded)
@@ -242,7 +243,11 @@ mod tests {
         let mut events = IntervalEvents::new(Events(sender));
         for index in 0..3 * u32::try_from(INTERVALS_MAX).unwrap() {
             events.show(PhaseName::Measure, interval(index));
-            assert_eq!(received(&mut receiver).len(), 1, "interval {index}");
+            assert_eq!(
+                received_intervals(&mut receiver).len(),
+                1,
+                "interval {index}"
+            );
         }
     }
 
@@ -254,7 +259,7 @@ mod tests {
             events.show(PhaseName::Finish, interval(index));
         }
         events.end().await;
-        let counts = received(&mut receiver);
+        let counts = received_intervals(&mut receiver);
         let counts = counts.iter().map(|(_, one)| one.counts.succeeded);
         assert_eq!(counts.sum::<u64>(), 20);
     }

@@ -23,7 +23,7 @@ pub fn host(shares: &Shares) -> Host {
         kernel: line_of("/proc/sys/kernel/osrelease"),
         cpu_model: fs::read_to_string("/proc/cpuinfo")
             .map_or_else(|_| UNKNOWN.to_owned(), |text| cpu_model(&text)),
-        cpus: u32::try_from(cpus::allowed().len()).unwrap_or(u32::MAX),
+        cpus: u32::try_from(cpus::allowed_cpus().len()).unwrap_or(u32::MAX),
         memory_bytes: Meminfo::current().map_or(0, |memory| memory.mem_total),
         open_files_max: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
         load_cpus: as_u32(&shares.load()),

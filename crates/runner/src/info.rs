@@ -61,11 +61,11 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
                 summary: watch.summary.clone(),
             })
             .collect(),
-        published: study.published.as_ref().map(published),
+        published: study.published.as_ref().map(reference_info),
     }
 }
 
-fn published(published: &Published) -> PublishedInfo {
+fn reference_info(published: &Published) -> PublishedInfo {
     let column = |column: &waggle_study::PublishedColumn| PublishedColumnInfo {
         name: column.name.clone(),
         number: column.number.clone(),

@@ -67,7 +67,7 @@ pub(crate) fn finish(cell: &Cell) -> Duration {
 }
 
 /// Which requests of a cell carry records.
-pub(crate) fn carried(cell: &Cell) -> Carried {
+pub(crate) fn carrying_requests(cell: &Cell) -> Carried {
     match &cell.what {
         study::What::Request(_) => Carried::ByEach(records_per_request(cell)),
         study::What::Scenario(scenario) => Carried::BySteps(scenario.steps_with_record()),

@@ -29,7 +29,7 @@ pub(crate) fn ledger(
         for (request, state) in states(account) {
             let first = request * u64::from(records_per_request);
             for sequence in first..first + u64::from(records_per_request) {
-                let arrived = seen.has(worker, sequence);
+                let arrived = seen.contains(worker, sequence);
                 seen_and_sent += u64::from(arrived);
                 count(&mut info, state, arrived, || key_of(worker, sequence));
             }
@@ -64,13 +64,13 @@ fn all_seen(
         of_them.all(|(request, _)| {
             let first = request * u64::from(records_per_request);
             (first..first + u64::from(records_per_request))
-                .all(|sequence| seen.has(worker, sequence))
+                .all(|sequence| seen.contains(worker, sequence))
         })
     })
 }
 
 /// Records in accepted requests.
-pub(crate) fn accepted(accounts: &[Account], records_per_request: u32) -> u64 {
+pub(crate) fn count_accepted(accounts: &[Account], records_per_request: u32) -> u64 {
     let requests = |account| {
         states(account)
             .filter(|(_, state)| *state == State::Accepted)
@@ -80,7 +80,7 @@ pub(crate) fn accepted(accounts: &[Account], records_per_request: u32) -> u64 {
 }
 
 fn states(account: &Account) -> impl Iterator<Item = (u64, State)> {
-    (0..account.sent()).filter_map(|request| Some((request, account.state(request)?)))
+    (0..account.sent_count()).filter_map(|request| Some((request, account.state(request)?)))
 }
 
 fn count(info: &mut LedgerInfo, state: State, arrived: bool, key: impl FnOnce() -> u64) {
@@ -117,7 +117,7 @@ mod tests {
     use waggle_load::{Account, State, key_of};
     use waggle_results::LedgerInfo;
 
-    use super::{accepted, has_open, is_complete, ledger};
+    use super::{count_accepted, has_open, is_complete, ledger};
     use crate::probe::Seen;
 
     const WORKERS: usize = 2;
@@ -218,7 +218,7 @@ mod tests {
             prop_assert_eq!(&info, &model(&sent, per_request, &arrivals));
             prop_assert_eq!(info.sent, info.accepted + info.rejected + info.unknown);
             prop_assert_eq!(info.accepted, info.delivered + info.missing);
-            prop_assert_eq!(info.accepted, accepted(&accounts, per_request));
+            prop_assert_eq!(info.accepted, count_accepted(&accounts, per_request));
             prop_assert_eq!(info.missing == 0, is_complete(&accounts, per_request, &seen));
             let delivered = info.rejected_delivered + info.unknown_delivered;
             let open = info.rejected + info.unknown - delivered;

@@ -58,4 +58,4 @@ pub use scenario::load_scenario;
 pub use servers::{FetchError, Fetching, Place, fetch, servers};
 pub use supervise::supervise;
 pub use transport::TransportError;
-pub use up::{Up, UpError, UpRequest, up};
+pub use up::{Up, UpError, UpRequest, bring_up};

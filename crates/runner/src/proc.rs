@@ -21,7 +21,7 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    pub(crate) fn of(self, replica: &str) -> Usage {
+    pub(crate) fn into_usage(self, replica: &str) -> Usage {
         Usage {
             replica: replica.to_owned(),
             cpu: self.cpu,
@@ -35,7 +35,7 @@ impl Used {
 ///
 /// Asked of a supervisor, that is its component with all that this started: what lost its own parent has become the
 /// supervisor's child.
-pub(crate) fn below(pid: u32) -> Option<Used> {
+pub(crate) fn descendants_usage(pid: u32) -> Option<Used> {
     let mut sum: Option<Used> = None;
     let mut waiting = children(pid);
     let mut seen = 0;
@@ -56,18 +56,18 @@ pub(crate) fn below(pid: u32) -> Option<Used> {
 }
 
 /// This process alone: the components are its descendants and have their own rows.
-pub(crate) fn own() -> Option<Used> {
-    alone(std::process::id())
+pub(crate) fn self_usage() -> Option<Used> {
+    process_usage(std::process::id())
 }
 
 /// One process without its children.
-pub(crate) fn alone(pid: u32) -> Option<Used> {
+pub(crate) fn process_usage(pid: u32) -> Option<Used> {
     process(pid, Children::LeftOut)
 }
 
 /// Whether a process is there and has not ended; one that has waits for its parent to take note of it.
 pub(crate) fn runs(pid: u32) -> bool {
-    opened(pid)
+    open_process(pid)
         .and_then(|process| process.stat().ok())
         .is_some_and(|stat| stat.state != 'Z' && stat.state != 'X')
 }
@@ -79,12 +79,12 @@ enum Children {
     LeftOut,
 }
 
-fn opened(pid: u32) -> Option<Process> {
+fn open_process(pid: u32) -> Option<Process> {
     Process::new(i32::try_from(pid).ok()?).ok()
 }
 
 fn process(pid: u32, ended_children: Children) -> Option<Used> {
-    let process = opened(pid)?;
+    let process = open_process(pid)?;
     let stat = process.stat().ok()?;
     let tick = Duration::from_secs(1) / u32::try_from(procfs::ticks_per_second()).ok()?;
     let of_ticks = |ticks: u64| tick.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX));
@@ -112,7 +112,7 @@ fn of_threads(process: &Process) -> Duration {
 }
 
 fn children(pid: u32) -> Vec<u32> {
-    let Some(process) = opened(pid) else {
+    let Some(process) = open_process(pid) else {
         return Vec::new();
     };
     threads(&process)
@@ -123,13 +123,13 @@ fn children(pid: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{below, own, runs};
+    use super::{descendants_usage, runs, self_usage};
 
     #[test]
     fn this_process_is_found() {
-        let used = own().unwrap();
+        let used = self_usage().unwrap();
         assert!(used.rss_bytes > 0 && used.threads > 0);
-        assert_eq!(below(u32::MAX), None);
+        assert_eq!(descendants_usage(u32::MAX), None);
         assert!(runs(std::process::id()) && !runs(u32::MAX));
     }
 }

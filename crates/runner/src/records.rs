@@ -35,7 +35,7 @@ pub enum RecordsError {
     TooLong { file: PathBuf },
     #[error("{} holds no record", file.display())]
     Empty { file: PathBuf },
-    #[error("{}", shown(file, mistakes))]
+    #[error("{}", mistakes_text(file, mistakes))]
     Mistakes {
         file: PathBuf,
         mistakes: Vec<Mistake>,
@@ -54,7 +54,7 @@ pub enum RecordsError {
     LongFeed { feed: String, rows: usize },
 }
 
-fn shown(file: &Path, mistakes: &[Mistake]) -> String {
+fn mistakes_text(file: &Path, mistakes: &[Mistake]) -> String {
     let line = |mistake: &Mistake| {
         format!(
             "{}:{}:{}: {}",
@@ -92,7 +92,7 @@ struct FileKey {
 }
 
 impl FileKey {
-    fn of(body: &RecordsBody) -> Self {
+    fn new(body: &RecordsBody) -> Self {
         Self {
             from: body.from.clone(),
             format: name_of(body.format),
@@ -131,7 +131,7 @@ impl RecordFiles {
     ///
     /// # Errors
     /// The file cannot be read, or one of its records cannot be sent.
-    pub fn of(request: &Request) -> Result<Self, RecordsError> {
+    pub fn read_request(request: &Request) -> Result<Self, RecordsError> {
         let mut files = Self::default();
         files.add(request)?;
         Ok(files)
@@ -149,9 +149,9 @@ impl RecordFiles {
             }
             Body::None | Body::Text(_) | Body::Random(_) => return Ok(()),
         };
-        let key = FileKey::of(body);
+        let key = FileKey::new(body);
         if !self.files.contains_key(&key) {
-            let records = self.one(body)?;
+            let records = self.read_file(body)?;
             self.files.insert(key, records);
         }
         Ok(())
@@ -160,10 +160,10 @@ impl RecordFiles {
     /// How many records a body can choose from.
     #[must_use]
     pub fn count(&self, body: &RecordsBody) -> usize {
-        self.files.get(&FileKey::of(body)).map_or(0, Vec::len)
+        self.files.get(&FileKey::new(body)).map_or(0, Vec::len)
     }
 
-    fn one(&self, body: &RecordsBody) -> Result<Vec<Record>, RecordsError> {
+    fn read_file(&self, body: &RecordsBody) -> Result<Vec<Record>, RecordsError> {
         let file = self.folder.join(&body.from);
         let text = text_of(&file)?;
         let columns = body.measurement.as_ref().map(|measurement| Columns {
@@ -180,7 +180,7 @@ impl RecordFiles {
             return Err(RecordsError::Empty { file });
         }
         for record in &records {
-            waggle_record::stamped(record, "run", format_of(body.send_as)).map_err(|problem| {
+            waggle_record::stamp(record, "run", format_of(body.send_as)).map_err(|problem| {
                 RecordsError::Unwritable {
                     file: file.clone(),
                     problem,
@@ -220,7 +220,7 @@ impl RecordFiles {
                 Content::Bytes(body) => message.with_bytes(body, &value),
                 Content::Text(body) => message.with_text(body, &value),
                 Content::Records(body, records) => {
-                    let stamped = self.stamped((body, records), index, run)?;
+                    let stamped = self.stamped_body((body, records), index, run)?;
                     message.with_records(content_type(body.send_as), &stamped, &value)
                 }
             };
@@ -240,12 +240,12 @@ impl RecordFiles {
     }
 
     fn records(&self, body: &RecordsBody) -> &[Record] {
-        let records = self.files.get(&FileKey::of(body));
+        let records = self.files.get(&FileKey::new(body));
         records.map_or(&[], Vec::as_slice)
     }
 
     /// The body of a request, by its number.
-    fn stamped(
+    fn stamped_body(
         &self,
         (body, records): (&RecordsBody, &[Record]),
         index: usize,

@@ -75,7 +75,7 @@ pub enum RunError {
     NotInSystem { what: &'static str, name: String },
     #[error(
         "load.cpus has CPU {cpu}, which waggle may not use; it may use {}",
-        crate::cpus::written(allowed)
+        crate::cpus::cpu_list(allowed)
     )]
     Cpu { cpu: usize, allowed: Vec<usize> },
     #[error("the secret \"{0}\" has no value yet")]

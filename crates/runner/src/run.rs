@@ -85,7 +85,7 @@ fn on_this_thread(
         let mut shutdown = Shutdown::new(shutdown);
         let forward = tokio::spawn(async move {
             tokio::select! {
-                () = shutdown.asked() => {}
+                () = shutdown.wait_for_stop() => {}
                 _ = wanted => {}
             }
             ask.send_replace(true);
@@ -122,7 +122,7 @@ async fn prepare_and_run(
     };
     let configurations = request.study.cells.iter().map(|cell| &cell.parameters);
     let programs = Programs::find(&request.system, configurations, search)?;
-    let allowed = cpus::allowed();
+    let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
     // Lives until the last trial is over.
     let awake = awake(request).await?;
@@ -141,7 +141,7 @@ async fn prepare_and_run(
         events.tell(Event::Warning(warning.to_owned())).await;
     }
     let is_pinned = request.cpus == CpuUse::Shared;
-    let _pinned = is_pinned.then(|| Pinned::onto(&shares.load()));
+    let _pinned = is_pinned.then(|| Pinned::pin(&shares.load()));
     let calibration = match &request.calibration_file {
         Some(file) => {
             let basis = Basis {
@@ -212,7 +212,8 @@ async fn trials(
     let loops = series.clocks.and_then(|clocks| clocks.loops);
     match &request.system.external {
         Some(server) => {
-            let driver = ExternalDriver::new(server.clone(), request.server_at).beside(loops);
+            let driver =
+                ExternalDriver::new(server.clone(), request.server_at).with_idle_loops(loops);
             schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
         }
         None => {
@@ -224,7 +225,7 @@ async fn trials(
                 supervisor: request.supervisor.clone(),
                 cpus: series.shares.system.clone(),
             });
-            let driver = driver.beside(loops);
+            let driver = driver.with_idle_loops(loops);
             schedule::run_all(&mut with_driver(driver), series, events, shutdown).await
         }
     }
@@ -253,8 +254,8 @@ struct Pinned {
 }
 
 impl Pinned {
-    fn onto(cpus: &[usize]) -> Self {
-        let before = cpus::allowed();
+    fn pin(cpus: &[usize]) -> Self {
+        let before = cpus::allowed_cpus();
         // Not being allowed to is no reason to stop; the system's processes are pinned, or fail to start, on their own.
         cpus::pin_this_process(cpus).ok();
         Self { before }

@@ -80,7 +80,7 @@ pub(crate) async fn take_down<D: Driver, L: Load, W: Web>(
     if means.standing.take().is_none() {
         return Ok(());
     }
-    for remark in means.driver.down().await {
+    for remark in means.driver.stop_all().await {
         events.tell(Event::Warning(remark)).await;
     }
     remove(&series.folder.path().join(SYSTEM_FOLDER))
@@ -95,7 +95,7 @@ async fn run_each<D: Driver, L: Load, W: Web>(
     if let Some(find) = &series.study.find {
         return search::run_all(means, series, find, events, shutdown).await;
     }
-    let finished = series.folder.finished()?;
+    let finished = series.folder.finished_trials()?;
     let left: Vec<&PlannedTrial> = series
         .plan
         .trials
@@ -116,8 +116,8 @@ async fn run_each<D: Driver, L: Load, W: Web>(
                 .get(index + 1)
                 .is_some_and(|next| next.cell == planned.cell),
         };
-        match one(means, series, task, events, shutdown).await? {
-            trial::Ended::Told(info) => events.tell(ended(&info)).await,
+        match run_trial(means, series, task, events, shutdown).await? {
+            trial::Ended::Told(info) => events.tell(ended_event(&info)).await,
             trial::Ended::Interrupted => return Ok(Ended::Interrupted),
         }
     }
@@ -133,7 +133,7 @@ pub(crate) fn cell_of(series: Series<'_>, number: u32) -> &Cell {
 }
 
 /// Runs one trial.
-pub(crate) async fn one<D: Driver, L: Load, W: Web>(
+pub(crate) async fn run_trial<D: Driver, L: Load, W: Web>(
     means: &mut Means<D, L, W>,
     series: Series<'_>,
     task: Task<'_>,
@@ -162,20 +162,20 @@ pub(crate) async fn one<D: Driver, L: Load, W: Web>(
     let writer = series.folder.begin(key)?;
     // Components run in folders of their own, so that paths must not hang on the current one.
     let kept_logs = std::path::absolute(writer.logs_folder())
-        .map_err(|problem| broken("find", &folder, problem))?;
+        .map_err(|problem| io_error("find", &folder, problem))?;
     let partial = writer.logs_folder().parent().map(Path::to_path_buf);
     // A system that outlives its trial cannot write its log into the trial's folder.
     let logs = match series.study.fresh {
         Fresh::Trial => kept_logs.clone(),
         Fresh::Cell => folder.join(LOGS_FOLDER),
     };
-    fs::create_dir_all(&logs).map_err(|problem| broken("create", &logs, problem))?;
+    fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     let is_up = kept.is_some();
     let secrets = kept.map_or_else(
-        || Secrets::with(&series.study.secrets, &series.study.taken),
+        || Secrets::from_given(&series.study.secrets, &series.study.taken),
         |kept| kept.secrets,
     );
-    let system = series.system.configured(&cell.parameters);
+    let system = series.system.configure(&cell.parameters);
     let order = Order {
         system: &system,
         secrets: &secrets,
@@ -216,8 +216,8 @@ fn system_folder(series: Series<'_>, is_up: bool) -> Result<PathBuf, RunError> {
     if folder.exists() && !is_up {
         remove(&folder)?;
     }
-    fs::create_dir_all(&folder).map_err(|problem| broken("create", &folder, problem))?;
-    std::path::absolute(&folder).map_err(|problem| broken("find", &folder, problem))
+    fs::create_dir_all(&folder).map_err(|problem| io_error("create", &folder, problem))?;
+    std::path::absolute(&folder).map_err(|problem| io_error("find", &folder, problem))
 }
 
 /// What the engine could send at the trial's shape of load. It was tried with the cell's own connections; where a
@@ -242,7 +242,7 @@ pub(crate) async fn tell_start(plan: &Plan, finished: usize, events: &Events) {
     events.tell(started).await;
 }
 
-pub(crate) fn ended(info: &TrialInfo) -> Event {
+pub(crate) fn ended_event(info: &TrialInfo) -> Event {
     let failure = match &info.end {
         TrialEnd::Completed => None,
         TrialEnd::Failed { phase, reason, .. } => Some(format!("{phase:?}: {reason}")),
@@ -274,10 +274,10 @@ fn seed(study: u64, key: TrialKey) -> u64 {
 }
 
 fn remove(folder: &Path) -> Result<(), RunError> {
-    fs::remove_dir_all(folder).map_err(|problem| broken("remove", folder, problem))
+    fs::remove_dir_all(folder).map_err(|problem| io_error("remove", folder, problem))
 }
 
-fn broken(attempt: &'static str, path: &Path, problem: std::io::Error) -> RunError {
+fn io_error(attempt: &'static str, path: &Path, problem: std::io::Error) -> RunError {
     RunError::Folder {
         attempt,
         path: path.to_path_buf(),

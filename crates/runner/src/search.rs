@@ -25,7 +25,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
     events: &Events,
     shutdown: &Shutdown,
 ) -> Result<Ended, RunError> {
-    let finished = series.folder.finished()?;
+    let finished = series.folder.finished_trials()?;
     schedule::tell_start(series.plan, finished.len(), events).await;
     let of_cells = series
         .plan
@@ -42,7 +42,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
                 break;
             }
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
-            search.tell(step.tried());
+            search.tell(step.to_evidence());
             steps.push(step);
         }
         let answer = loop {
@@ -53,23 +53,23 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
                 Step::Done(answer) => break answer,
                 Step::Try(level) | Step::Confirm { level, .. } => level,
             };
-            let Some(next) = planned.get(search.tried().len()) else {
+            let Some(next) = planned.get(search.trials().len()) else {
                 break search.answer();
             };
-            match one(means, series, (cell, next, level), events, shutdown).await? {
-                trial::Ended::Told(info) => events.tell(schedule::ended(&info)).await,
+            match run_step(means, series, (cell, next, level), events, shutdown).await? {
+                trial::Ended::Told(info) => events.tell(schedule::ended_event(&info)).await,
                 trial::Ended::Interrupted => return Ok(Ended::Interrupted),
             }
             let key = schedule::key_of(next);
             let step = waggle_analysis::evidence(series.folder.path(), key)?;
-            search.tell(step.tried());
+            search.tell(step.to_evidence());
             steps.push(step.clone());
             events.tell(Event::Searched(step)).await;
         };
-        let not_needed = planned.len() - search.tried().len();
+        let not_needed = planned.len() - search.trials().len();
         let found = Event::Found {
             cell: cell.number,
-            why: waggle_analysis::why(&answer, &steps).to_vec(),
+            why: waggle_analysis::shortfalls_at_limit(&answer, &steps).to_vec(),
             answer,
             not_needed: u32::try_from(not_needed).unwrap_or(u32::MAX),
         };
@@ -79,7 +79,7 @@ pub(crate) async fn run_all<D: Driver, L: Load, W: Web>(
     Ok(Ended::Finished)
 }
 
-async fn one<D: Driver, L: Load, W: Web>(
+async fn run_step<D: Driver, L: Load, W: Web>(
     means: &mut Means<D, L, W>,
     series: Series<'_>,
     (cell, planned, level): (&Cell, &PlannedTrial, f64),
@@ -98,7 +98,7 @@ async fn one<D: Driver, L: Load, W: Web>(
         has_next: true,
         next_is_of_cell: true,
     };
-    schedule::one(means, series, task, events, shutdown).await
+    schedule::run_trial(means, series, task, events, shutdown).await
 }
 
 fn settings(find: &Find) -> Settings {

@@ -39,7 +39,7 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     /// Those that were given are not made; those that were taken for the load are hidden as well.
-    pub(crate) fn with(given: &[GivenSecret], taken: &[TakenValue]) -> Self {
+    pub(crate) fn from_given(given: &[GivenSecret], taken: &[TakenValue]) -> Self {
         let value = |given: &GivenSecret| Some((given.name.clone(), given.value.clone()?));
         let taken = taken.iter();
         let taken = taken.filter(|taken| taken.value.len() >= TAKEN_MIN_BYTES);
@@ -70,7 +70,7 @@ impl Secrets {
     }
 
     /// Those that were asked for, with their values.
-    pub(crate) fn known(&self) -> Vec<(String, String)> {
+    pub(crate) fn used_values(&self) -> Vec<(String, String)> {
         let known = self.words.borrow();
         known
             .iter()
@@ -79,7 +79,7 @@ impl Secrets {
     }
 
     /// The text without any secret.
-    pub(crate) fn redacted(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, word) in self.longest_first() {
             if text.contains(&word) {
@@ -91,7 +91,7 @@ impl Secrets {
 
     /// One that was given may be part of another.
     fn longest_first(&self) -> Vec<(String, String)> {
-        let mut known = self.known();
+        let mut known = self.used_values();
         known.extend_from_slice(&self.taken);
         known.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         known
@@ -115,7 +115,7 @@ impl Secrets {
         let before = fs::read(file)?;
         let mut after = before.clone();
         for (name, word) in self.longest_first() {
-            after = replaced(&after, word.as_bytes(), mark(&name).as_bytes());
+            after = replace_bytes(&after, word.as_bytes(), mark(&name).as_bytes());
         }
         if after == before {
             return Ok(());
@@ -129,7 +129,7 @@ fn mark(name: &str) -> String {
 }
 
 /// Logs may hold any bytes.
-fn replaced(text: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
+fn replace_bytes(text: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
     let mut found = Vec::with_capacity(text.len());
     let mut from = 0;
     for at in memchr::memmem::find_iter(text, word) {
@@ -172,13 +172,14 @@ mod tests {
             at: (1, 1),
             value: Some(value.to_owned()),
         };
-        let secrets = Secrets::with(&[given("a", "door"), given("b", "door-of-the-house")], &[]);
+        let secrets =
+            Secrets::from_given(&[given("a", "door"), given("b", "door-of-the-house")], &[]);
         assert_eq!(
             secrets.fill("${secret.a} ${secret.b}").unwrap(),
             "door door-of-the-house"
         );
         assert_eq!(
-            secrets.redacted("door-of-the-house, door"),
+            secrets.redact("door-of-the-house, door"),
             "[secret b], [secret a]"
         );
         assert_eq!(secrets.fill("${secret.c}").unwrap().len(), 40);
@@ -190,7 +191,7 @@ mod tests {
             origin,
             value: value.to_owned(),
         };
-        let secrets = Secrets::with(
+        let secrets = Secrets::from_given(
             &[],
             &[
                 taken(Origin::Variable("TOKEN".to_owned()), "open-sesame"),
@@ -200,8 +201,11 @@ mod tests {
         );
         let text = "Bearer open-sesame, sesame of shop";
         let hidden = "Bearer [secret env.TOKEN], [secret file:a/key] of shop";
-        assert_eq!(secrets.redacted(text), hidden);
-        assert!(secrets.known().is_empty(), "no component may ask for them");
+        assert_eq!(secrets.redact(text), hidden);
+        assert!(
+            secrets.used_values().is_empty(),
+            "no component may ask for them"
+        );
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.log");
         std::fs::write(&file, text).unwrap();
@@ -215,7 +219,7 @@ mod tests {
         let word = secrets.fill("${secret.token}").unwrap();
         let text = format!("token={word}, again {word}");
         assert_eq!(
-            secrets.redacted(&text),
+            secrets.redact(&text),
             "token=[secret token], again [secret token]"
         );
         let folder = tempfile::tempdir().unwrap();

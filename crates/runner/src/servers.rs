@@ -144,7 +144,7 @@ pub async fn fetch(
         path: &path,
         servers: Some(&fetching.servers_folder),
     };
-    let is_missing = |name: &&String| search.installed(name).is_none();
+    let is_missing = |name: &&String| search.find_installed(name).is_none();
     let missing: Vec<String> = server.needs.iter().filter(is_missing).cloned().collect();
     if !missing.is_empty() {
         return Err(FetchError::Needs {
@@ -153,7 +153,7 @@ pub async fn fetch(
         });
     }
     let folder = absolute(&fetching.servers_folder)?;
-    fs::create_dir_all(&folder).map_err(|problem| broken("create", &folder, problem))?;
+    fs::create_dir_all(&folder).map_err(|problem| io_error("create", &folder, problem))?;
     let name = folder_name(server);
     let mut shutdown = Shutdown::new(shutdown);
     let _lock = lock(&folder.join(format!(".{name}.lock")), server, &mut shutdown).await?;
@@ -172,10 +172,10 @@ pub async fn fetch(
     };
     remove(&part)?;
     placed?;
-    fs::remove_file(&log).map_err(|problem| broken("remove", &log, problem))?;
+    fs::remove_file(&log).map_err(|problem| io_error("remove", &log, problem))?;
     search
         .of_server(server)
-        .ok_or_else(|| failed(server, "its programs are not where they were put", &log))
+        .ok_or_else(|| fetch_error(server, "its programs are not where they were put", &log))
 }
 
 async fn run(
@@ -186,13 +186,13 @@ async fn run(
 ) -> Result<(), FetchError> {
     let (whole, temporary) = (part.join("server"), part.join("tmp"));
     for folder in [&whole, &temporary] {
-        fs::create_dir_all(folder).map_err(|problem| broken("create", folder, problem))?;
+        fs::create_dir_all(folder).map_err(|problem| io_error("create", folder, problem))?;
     }
     // A log goes on where one of that name ended; that one tells of an earlier attempt.
     if let Err(problem) = fs::remove_file(log)
         && problem.kind() != io::ErrorKind::NotFound
     {
-        return Err(broken("remove", log, problem));
+        return Err(io_error("remove", log, problem));
     }
     let script = absolute(&fetching.system_folder)?.join(&server.fetch);
     let launch = Launch {
@@ -207,24 +207,24 @@ async fn run(
     };
     let (deaths, died) = watch::channel(Vec::new());
     let child = Child::start(launch, deaths).await;
-    let mut child = child.map_err(|why| failed(server, &why, log))?;
+    let mut child = child.map_err(|why| fetch_error(server, &why, log))?;
     let mut died = Deaths(died);
     let stopped = tokio::select! {
-        death = died.first() => {
-            child.gone(Instant::now(), STOP_WITHIN).await;
+        death = died.next_death() => {
+            child.wait_or_kill(Instant::now(), STOP_WITHIN).await;
             return if death.how == DONE {
                 Ok(())
             } else {
-                Err(failed(server, &format!("{} ended {}", death.replica, death.how), log))
+                Err(fetch_error(server, &format!("{} ended {}", death.replica, death.how), log))
             };
         }
         () = sleep(FETCH_AT_MOST) => {
-            failed(server, &format!("it took longer than {} s", FETCH_AT_MOST.as_secs()), log)
+            fetch_error(server, &format!("it took longer than {} s", FETCH_AT_MOST.as_secs()), log)
         }
-        () = shutdown.asked() => FetchError::Interrupted { server: server.name.clone() },
+        () = shutdown.wait_for_stop() => FetchError::Interrupted { server: server.name.clone() },
     };
     child.ask_to_stop().await;
-    child.gone(Instant::now(), STOP_WITHIN).await;
+    child.wait_or_kill(Instant::now(), STOP_WITHIN).await;
     if matches!(stopped, FetchError::Interrupted { .. }) {
         // Nobody asks for the log of what was given up.
         fs::remove_file(log).ok();
@@ -239,51 +239,51 @@ fn put_in_place(server: &Server, part: &Path, place: &Path, log: &Path) -> Resul
         let file = whole.join("bin").join(program);
         if !file.is_file() {
             let why = format!("{} did not make bin/{program}", server.fetch);
-            return Err(failed(server, &why, log));
+            return Err(fetch_error(server, &why, log));
         }
     }
     if place.exists() {
         let old = part.join("old");
-        fs::rename(place, &old).map_err(|problem| broken("move", place, problem))?;
+        fs::rename(place, &old).map_err(|problem| io_error("move", place, problem))?;
     }
-    fs::rename(&whole, place).map_err(|problem| broken("move", &whole, problem))
+    fs::rename(&whole, place).map_err(|problem| io_error("move", &whole, problem))
 }
 
 /// Waits while another process fetches the same.
 async fn lock(path: &Path, server: &Server, shutdown: &mut Shutdown) -> Result<File, FetchError> {
-    let file = File::create(path).map_err(|problem| broken("create", path, problem))?;
+    let file = File::create(path).map_err(|problem| io_error("create", path, problem))?;
     let wait = async {
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(()),
                 Err(TryLockError::WouldBlock) => sleep(LOOK_EVERY).await,
-                Err(TryLockError::Error(problem)) => return Err(broken("lock", path, problem)),
+                Err(TryLockError::Error(problem)) => return Err(io_error("lock", path, problem)),
             }
         }
     };
     tokio::select! {
         waited = timeout(OTHER_AT_MOST, wait) => match waited {
             Ok(locked) => locked.map(|()| file),
-            Err(_) => Err(failed(server, "another process is fetching it and does not end", path)),
+            Err(_) => Err(fetch_error(server, "another process is fetching it and does not end", path)),
         },
-        () = shutdown.asked() => Err(FetchError::Interrupted { server: server.name.clone() }),
+        () = shutdown.wait_for_stop() => Err(FetchError::Interrupted { server: server.name.clone() }),
     }
 }
 
 fn remove(folder: &Path) -> Result<(), FetchError> {
     match fs::remove_dir_all(folder) {
         Err(problem) if problem.kind() != io::ErrorKind::NotFound => {
-            Err(broken("remove", folder, problem))
+            Err(io_error("remove", folder, problem))
         }
         _ => Ok(()),
     }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, FetchError> {
-    std::path::absolute(path).map_err(|problem| broken("find", path, problem))
+    std::path::absolute(path).map_err(|problem| io_error("find", path, problem))
 }
 
-fn failed(server: &Server, why: &str, log: &Path) -> FetchError {
+fn fetch_error(server: &Server, why: &str, log: &Path) -> FetchError {
     FetchError::Failed {
         server: server.name.clone(),
         why: why.to_owned(),
@@ -292,7 +292,7 @@ fn failed(server: &Server, why: &str, log: &Path) -> FetchError {
     }
 }
 
-fn broken(attempt: &'static str, path: &Path, problem: io::Error) -> FetchError {
+fn io_error(attempt: &'static str, path: &Path, problem: io::Error) -> FetchError {
     FetchError::Folder {
         attempt,
         path: path.to_path_buf(),

@@ -57,7 +57,7 @@ pub fn supervise(arguments: &[String]) -> ExitCode {
         Ok((child, log_ended)) => {
             tell(&format!("{STARTED} {}", child.id()));
             let text = match attend(child) {
-                Ok(status) => described(status),
+                Ok(status) => describe(status),
                 Err(problem) => format!("in a way that is not known: {problem}"),
             };
             // A log that stays open belongs to a process that cannot be killed; it must not hold up the rest.
@@ -185,7 +185,7 @@ fn own_children() -> Vec<Pid> {
         .collect()
 }
 
-fn described(status: ExitStatus) -> String {
+fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("with exit code {code}"),
         (None, Some(signal)) => format!("by signal {signal}"),
@@ -294,7 +294,7 @@ mod tests {
     use super::{LOG_HEAD_MAX_BYTES, LOG_TAIL_MAX_BYTES, Log};
 
     /// What a log file holds after lines of `line` up to `bytes`, then `last`.
-    fn kept(line: &str, bytes: usize, last: &str) -> String {
+    fn rotated_log(line: &str, bytes: usize, last: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         kept_in(&folder.path().join("log"), line, bytes, last)
     }
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_log_within_the_limit_is_kept_whole() {
-        assert_eq!(kept("ab\n", 9, "end"), "ab\nab\nab\nend");
+        assert_eq!(rotated_log("ab\n", 9, "end"), "ab\nab\nab\nend");
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn of_a_longer_log_the_beginning_and_the_end_are_kept() {
         let head = usize::try_from(LOG_HEAD_MAX_BYTES).unwrap();
-        let log = kept("0123456\n", head + 3 * LOG_TAIL_MAX_BYTES, "last words");
+        let log = rotated_log("0123456\n", head + 3 * LOG_TAIL_MAX_BYTES, "last words");
         assert!(log.starts_with("0123456\n") && log.ends_with("last words"));
         assert!(log.contains(&format!(
             "[waggle left out {} bytes here]",

@@ -93,7 +93,7 @@ impl From<Failure> for UpError {
 ///
 /// # Errors
 /// A program is missing, the system does not come up or does not work, or one of its components ends.
-pub async fn up(
+pub async fn bring_up(
     request: &UpRequest,
     shutdown: watch::Receiver<bool>,
     told: impl FnOnce(&Up),
@@ -120,9 +120,9 @@ pub async fn up(
     let mut shutdown = Shutdown::new(shutdown);
     let ended = tokio::select! {
         ended = stay_up(request, &mut driver, &secrets, told) => ended,
-        () = shutdown.asked() => Ok(()),
+        () = shutdown.wait_for_stop() => Ok(()),
     };
-    let remarks = timeout(DOWN_AT_MOST, driver.down()).await;
+    let remarks = timeout(DOWN_AT_MOST, driver.stop_all()).await;
     let seconds = DOWN_AT_MOST.as_secs();
     let late = || vec![format!("tear-down took longer than {seconds} s")];
     let remarks = remarks.unwrap_or_else(|_| late());
@@ -131,7 +131,7 @@ pub async fn up(
             io::ErrorKind::NotFound => Ok(()),
             _ => Err(problem),
         })
-        .map_err(|problem| broken("remove", &request.folder, problem))?;
+        .map_err(|problem| io_error("remove", &request.folder, problem))?;
     ended.map(|()| remarks)
 }
 
@@ -144,7 +144,7 @@ async fn stay_up(
 ) -> Result<(), UpError> {
     let folder = absolute(&request.folder)?;
     let logs = folder.join("logs");
-    fs::create_dir_all(&logs).map_err(|problem| broken("create", &logs, problem))?;
+    fs::create_dir_all(&logs).map_err(|problem| io_error("create", &logs, problem))?;
     let setup = Setup {
         parameters: &request.parameters,
         secrets,
@@ -152,10 +152,10 @@ async fn stay_up(
         logs: &logs,
         deadline: Instant::now() + request.ready_at_most,
     };
-    driver.up(setup).await?;
+    driver.start_all(setup).await?;
     driver.ready(setup).await?;
     let mut deaths = driver.deaths();
-    let system = request.system.configured(&request.parameters);
+    let system = request.system.configure(&request.parameters);
     let checked = async {
         let target = Target {
             system: &system,
@@ -165,11 +165,11 @@ async fn stay_up(
     };
     tokio::select! {
         checked = checked => checked?,
-        death = deaths.first() => return Err(died(driver, death)),
+        death = deaths.next_death() => return Err(death_error(driver, death)),
     }
     told(&offer(&system, driver, secrets, &logs));
-    let death = deaths.first().await;
-    Err(died(driver, death))
+    let death = deaths.next_death().await;
+    Err(death_error(driver, death))
 }
 
 fn offer(system: &System, driver: &ProcessDriver, secrets: &Secrets, logs: &Path) -> Up {
@@ -186,12 +186,12 @@ fn offer(system: &System, driver: &ProcessDriver, secrets: &Secrets, logs: &Path
     Up {
         endpoints: endpoints.collect(),
         ports: ports.collect(),
-        secrets: secrets.known(),
+        secrets: secrets.used_values(),
         logs: logs.to_path_buf(),
     }
 }
 
-fn died(driver: &ProcessDriver, death: Death) -> UpError {
+fn death_error(driver: &ProcessDriver, death: Death) -> UpError {
     UpError::Failed {
         reason: format!("{} ended {}", death.replica, death.how),
         log_tail: driver.log_tail(&death.replica),
@@ -199,10 +199,10 @@ fn died(driver: &ProcessDriver, death: Death) -> UpError {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, UpError> {
-    std::path::absolute(path).map_err(|problem| broken("find", path, problem))
+    std::path::absolute(path).map_err(|problem| io_error("find", path, problem))
 }
 
-fn broken(attempt: &'static str, path: &Path, problem: io::Error) -> UpError {
+fn io_error(attempt: &'static str, path: &Path, problem: io::Error) -> UpError {
     UpError::Folder {
         attempt,
         path: path.to_path_buf(),

@@ -125,7 +125,7 @@ impl Line for HttpLine {
             .map_err(|_| WebError::Silent {
                 address: self.address,
             })?
-            .map_err(|problem| self.broken(&problem))?;
+            .map_err(|problem| self.connection_error(&problem))?;
         let status = answer.status().as_u16();
         self.body(answer.into_body(), chunk).await?;
         // Only a connection whose answer was whole is used again.
@@ -172,7 +172,7 @@ impl HttpLine {
             .max_buf_size(READ_BUFFER_BYTES)
             .handshake(TokioIo::new(stream))
             .await
-            .map_err(|problem| self.broken(&problem))?;
+            .map_err(|problem| self.connection_error(&problem))?;
         let mover = tokio::spawn(async move {
             // What went wrong is told to whoever waits for the answer.
             connection.await.ok();
@@ -190,7 +190,10 @@ impl HttpLine {
                         address: self.address,
                     })?;
             let Some(frame) = frame else { return Ok(()) };
-            let Ok(bytes) = frame.map_err(|problem| self.broken(&problem))?.into_data() else {
+            let Ok(bytes) = frame
+                .map_err(|problem| self.connection_error(&problem))?
+                .into_data()
+            else {
                 continue;
             };
             length += bytes.len() as u64;
@@ -203,7 +206,7 @@ impl HttpLine {
         }
     }
 
-    fn broken(&self, problem: &hyper::Error) -> WebError {
+    fn connection_error(&self, problem: &hyper::Error) -> WebError {
         WebError::Answer {
             address: self.address,
             problem: problem.to_string(),

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 /// Something went wrong and the server goes on.
-pub fn warning(text: std::fmt::Arguments<'_>) {
+pub fn warn(text: std::fmt::Arguments<'_>) {
     line("warning", text);
 }
 

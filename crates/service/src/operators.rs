@@ -27,7 +27,7 @@ pub async fn serve(listener: TcpListener, router: Router) {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                log::warning(format_args!("accepting an operator's connection: {error}"));
+                log::warn(format_args!("accepting an operator's connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }

@@ -175,10 +175,10 @@ impl Backlog {
     }
 
     /// All of the batch is written.
-    pub(crate) fn done(&self, batch: BatchId) {
+    pub(crate) fn on_written(&self, batch: BatchId) {
         let mut inner = self.lock();
         inner.taken = inner.taken.saturating_sub(1);
-        inner.offsets.done(batch);
+        inner.offsets.on_written(batch);
         if let Some(held) = inner.held.remove(&batch) {
             inner.bytes -= held.bytes;
         }
@@ -214,7 +214,7 @@ impl Backlog {
     ) -> bool {
         let inner = self.lock();
         let slots: Vec<Slot> = (partitions.iter())
-            .filter_map(|(topic, partition)| inner.sources.known(topic, *partition))
+            .filter_map(|(topic, partition)| inner.sources.find(topic, *partition))
             .map(|source| source.slot)
             .collect();
         let (_inner, timeout) = self
@@ -234,10 +234,10 @@ impl Backlog {
     }
 
     /// The broker has confirmed an offset.
-    pub(crate) fn committed(&self, topic: &str, partition: i32, offset: i64) {
+    pub(crate) fn on_commit(&self, topic: &str, partition: i32, offset: i64) {
         let mut inner = self.lock();
-        if let Some(source) = inner.sources.known(topic, partition) {
-            inner.offsets.committed(source.slot, offset);
+        if let Some(source) = inner.sources.find(topic, partition) {
+            inner.offsets.on_commit(source.slot, offset);
         }
     }
 
@@ -324,14 +324,14 @@ impl Sources {
         self.by_topic.get_mut(topic)?.remove(&partition)
     }
 
-    fn known(&self, topic: &str, partition: i32) -> Option<Arc<Source>> {
+    fn find(&self, topic: &str, partition: i32) -> Option<Arc<Source>> {
         let source = self.by_topic.get(topic)?.get(&partition)?;
         Some(Arc::clone(source))
     }
 
     /// The source of a partition. One that we do not read has a slot of its own that is never committed.
     fn source(&self, topic: &str, partition: i32) -> Arc<Source> {
-        self.known(topic, partition).unwrap_or_else(|| {
+        self.find(topic, partition).unwrap_or_else(|| {
             Arc::new(Source {
                 topic: topic.into(),
                 partition,
@@ -394,7 +394,7 @@ mod tests {
         for _ in 0..2 {
             let batch = backlog.take().await.unwrap();
             sizes.push(batch.lines());
-            backlog.done(batch.id);
+            backlog.on_written(batch.id);
         }
         assert_eq!(sizes, [2, 2]);
         backlog.hurry();
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(last.lines(), 1);
         assert_eq!(to_commit(&backlog), [(0, 4)]);
         assert!(!backlog.wait_until_empty(Duration::ZERO));
-        backlog.done(last.id);
+        backlog.on_written(last.id);
         assert!(backlog.wait_until_empty(Duration::ZERO));
         assert_eq!(to_commit(&backlog), [(0, 5)]);
         assert!(backlog.take().await.is_none());
@@ -421,7 +421,7 @@ mod tests {
                     while let Some(batch) = backlog.take().await {
                         lines += batch.lines();
                         tokio::task::yield_now().await;
-                        backlog.done(batch.id);
+                        backlog.on_written(batch.id);
                     }
                     lines
                 })
@@ -453,7 +453,7 @@ mod tests {
         assert!(!backlog.wait_for_room(Duration::ZERO));
         let fill = backlog.fill(Instant::now());
         assert!((200..400).contains(&fill.bytes), "{fill:?}");
-        backlog.done(BatchId(1));
+        backlog.on_written(BatchId(1));
         assert!(backlog.wait_for_room(Duration::ZERO));
     }
 
@@ -469,13 +469,13 @@ mod tests {
         backlog.revoke("plant", 0);
         assert!(backlog.wait_until_written(&zero, Duration::ZERO));
         backlog.assign("plant", 0);
-        backlog.done(BatchId(1));
+        backlog.on_written(BatchId(1));
         assert_eq!(to_commit(&backlog), [(1, 4)]);
-        backlog.committed("plant", 1, 4);
+        backlog.on_commit("plant", 1, 4);
         assert_eq!(to_commit(&backlog), []);
         // One that was never ours.
         add(&backlog, 9, 1);
-        backlog.done(BatchId(2));
+        backlog.on_written(BatchId(2));
         assert_eq!(to_commit(&backlog), []);
     }
 }

@@ -142,7 +142,7 @@ impl Reader<'_> {
             let has_room = match found {
                 Ok(message) => self.take(&message),
                 Err(error) => {
-                    self.failed(&error);
+                    self.handle_error(&error);
                     false
                 }
             };
@@ -172,7 +172,7 @@ impl Reader<'_> {
         self.shared.backlog.add(&arrived, Instant::now())
     }
 
-    fn failed(&mut self, error: &KafkaError) {
+    fn handle_error(&mut self, error: &KafkaError) {
         let health = &self.shared.health;
         let problem = format!("reading from Kafka: {error}");
         if matches!(error, KafkaError::MessageConsumptionFatal(_)) {
@@ -210,7 +210,7 @@ impl Reader<'_> {
         });
         match changed {
             Ok(()) => self.is_paused = has_no_room,
-            Err(error) => self.failed(&error),
+            Err(error) => self.handle_error(&error),
         }
     }
 
@@ -222,7 +222,7 @@ impl Reader<'_> {
             .backlog
             .wait_until_empty(shared.settings.drain_timeout)
         {
-            log::warning(format_args!(
+            log::warn(format_args!(
                 "not all that was read is written after {:?}; the next reader of the partitions reads it again",
                 shared.settings.drain_timeout
             ));
@@ -341,7 +341,7 @@ impl ConsumerContext for Context {
         for element in offsets.elements() {
             match (element.error(), element.offset()) {
                 (Ok(()), Offset::Offset(offset)) => {
-                    (self.shared.backlog).committed(element.topic(), element.partition(), offset);
+                    (self.shared.backlog).on_commit(element.topic(), element.partition(), offset);
                 }
                 (Err(error), _) => {
                     is_whole = false;

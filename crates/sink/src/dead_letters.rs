@@ -200,7 +200,7 @@ impl DeadLetters {
         let made = match self.admin.create_topics(&[new], &options).await {
             Ok(results) => results.into_iter().next(),
             Err(error) => {
-                log::warning(format_args!("making the topic {topic:?}: {error}"));
+                log::warn(format_args!("making the topic {topic:?}: {error}"));
                 return;
             }
         };
@@ -208,7 +208,7 @@ impl DeadLetters {
             Some(Ok(_)) => log::note(format_args!("made the topic {topic:?} for dead letters")),
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) | None => {}
             Some(Err((_, code))) => {
-                log::warning(format_args!("making the topic {topic:?}: {code}"));
+                log::warn(format_args!("making the topic {topic:?}: {code}"));
             }
         }
         self.lock().insert(topic.to_owned());
@@ -226,7 +226,7 @@ impl DeadLetters {
 }
 
 fn headers(letter: &Unwritten, kept: usize) -> OwnedHeaders {
-    let reason = shortened(&letter.reason);
+    let reason = shorten(&letter.reason);
     let (partition, offset) = (
         letter.source.partition.to_string(),
         letter.offset.to_string(),
@@ -257,7 +257,7 @@ fn headers(letter: &Unwritten, kept: usize) -> OwnedHeaders {
     headers
 }
 
-fn shortened(reason: &str) -> &str {
+fn shorten(reason: &str) -> &str {
     let mut end = reason.len().min(REASON_MAX_BYTES);
     while !reason.is_char_boundary(end) {
         end -= 1;

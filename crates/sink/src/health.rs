@@ -55,8 +55,8 @@ impl Health {
     pub(crate) fn fail(&self, check: Check, problem: &str) {
         if let Said::Problem(silent) = self.note(check, problem, Instant::now()) {
             match silent {
-                0 => log::warning(format_args!("{problem}")),
-                more => log::warning(format_args!("{problem} (and {more} times before)")),
+                0 => log::warn(format_args!("{problem}")),
+                more => log::warn(format_args!("{problem} (and {more} times before)")),
             }
         }
     }

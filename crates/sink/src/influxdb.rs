@@ -80,7 +80,7 @@ impl Influxdb {
     }
 
     async fn exchange(&self, kept: &mut Kept, body: &Body) -> Result<Answered, NoAnswer> {
-        let failed = |source| self.address.failed(source);
+        let failed = |source| self.address.connection_error(source);
         let sender = &mut kept.open.sender;
         let asking = async {
             sender.ready().await.map_err(failed)?;

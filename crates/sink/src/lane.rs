@@ -44,7 +44,7 @@ impl Lane {
         while let Some(mut batch) = shared.backlog.take().await {
             self.settle(&mut batch).await;
             shared.metrics.batch_done(&batch);
-            shared.backlog.done(batch.id);
+            shared.backlog.on_written(batch.id);
         }
     }
 
@@ -77,15 +77,17 @@ impl Lane {
             };
             let (named, reason, dead) = match outcome {
                 Settled::Written => {
-                    sieve.written();
+                    sieve.on_written();
                     continue;
                 }
-                Settled::Refused(refusal) => {
-                    (named(batch, piece, &refusal), refusal.reason, Dead::Refused)
-                }
+                Settled::Refused(refusal) => (
+                    refused_lines(batch, piece, &refusal),
+                    refusal.reason,
+                    Dead::Refused,
+                ),
                 Settled::TooLarge(reason) => (Vec::new(), reason, Dead::TooLarge),
             };
-            let at_fault = sieve.refused(&named, &reason);
+            let at_fault = sieve.on_refusal(&named, &reason);
             let letters: Vec<Unwritten> = (at_fault.into_iter())
                 .map(|found| batch.unwritten(found.line, found.reason))
                 .collect();
@@ -105,7 +107,9 @@ impl Lane {
             drop(writing);
             let said = match answered {
                 Ok(answered) => {
-                    shared.metrics.answered(answered.status, begun.elapsed());
+                    shared
+                        .metrics
+                        .count_answer(answered.status, begun.elapsed());
                     let answer = Answer {
                         status: answered.status,
                         retry_after: answered.retry_after.as_deref(),
@@ -113,12 +117,14 @@ impl Lane {
                     };
                     verdict(&answer, SystemTime::now())
                 }
-                Err(failure) => away(&failure),
+                Err(failure) => unreachable_verdict(&failure),
             };
             let (retry, wait) = match said {
                 Verdict::Written => {
                     shared.database_works();
-                    shared.metrics.written(lines.len(), body.bytes.len(), count);
+                    shared
+                        .metrics
+                        .count_written(lines.len(), body.bytes.len(), count);
                     return Settled::Written;
                 }
                 Verdict::Refused(refusal) if self.is_of_lines(&refusal) => {
@@ -131,8 +137,8 @@ impl Lane {
                     shared.backlog.shrink(lines.len() / 2);
                     return Settled::TooLarge(reason);
                 }
-                Verdict::Refused(refusal) => self.denied(&refusal.reason),
-                Verdict::Denied(reason) => self.denied(&reason),
+                Verdict::Refused(refusal) => self.denied_retry(&refusal.reason),
+                Verdict::Denied(reason) => self.denied_retry(&reason),
                 Verdict::Later { reason, wait } => {
                     shared.health.fail(
                         Check::Database,
@@ -142,7 +148,7 @@ impl Lane {
                 }
             };
             failures += 1;
-            shared.metrics.retried(retry);
+            shared.metrics.count_retry(retry);
             tokio::time::sleep(shared.back_off.wait(failures, wait, chance())).await;
         }
     }
@@ -152,7 +158,7 @@ impl Lane {
         refusal.cause != Cause::Unknown || self.shared.has_written()
     }
 
-    fn denied(&self, reason: &str) -> (Retry, Option<Duration>) {
+    fn denied_retry(&self, reason: &str) -> (Retry, Option<Duration>) {
         let health = &self.shared.health;
         health.fail(Check::Access, &format!("the database refuses us: {reason}"));
         if let Err(problem) = self.shared.influxdb.renew_token() {
@@ -187,7 +193,7 @@ impl Lane {
         while let Err(problem) = shared.dead_letters.write(letters).await {
             shared.health.fail(Check::DeadLetters, &problem.to_string());
             failures += 1;
-            shared.metrics.retried(Retry::DeadLetters);
+            shared.metrics.count_retry(Retry::DeadLetters);
             tokio::time::sleep(shared.back_off.wait(failures, None, chance())).await;
         }
         shared.health.pass(Check::DeadLetters);
@@ -196,7 +202,7 @@ impl Lane {
 }
 
 /// The lines of a piece that the refusal means; none if that is not certain.
-fn named(batch: &Batch, piece: &[usize], refusal: &Refusal) -> Vec<usize> {
+fn refused_lines(batch: &Batch, piece: &[usize], refusal: &Refusal) -> Vec<usize> {
     let means = |line: &usize| refusal.means(batch.line(*line));
     let named: Vec<usize> = piece.iter().copied().filter(means).collect();
     // As many as were dropped, or something else than what it says is at fault as well.
@@ -207,7 +213,7 @@ fn named(batch: &Batch, piece: &[usize], refusal: &Refusal) -> Vec<usize> {
     }
 }
 
-fn away(failure: &NoAnswer) -> Verdict {
+fn unreachable_verdict(failure: &NoAnswer) -> Verdict {
     Verdict::Later {
         reason: failure.to_string(),
         wait: None,

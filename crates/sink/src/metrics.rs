@@ -106,7 +106,7 @@ impl Metrics {
         Writing(&self.writing)
     }
 
-    pub(crate) fn answered(&self, status: u16, took: Duration) {
+    pub(crate) fn count_answer(&self, status: u16, took: Duration) {
         let at = STATUSES.iter().position(|known| *known == status);
         add(&self.answers[at.unwrap_or(STATUSES.len() - 1)], 1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -114,7 +114,7 @@ impl Metrics {
     }
 
     /// Lines that the database has; `sent` is what their bytes were on the wire.
-    pub(crate) fn written(&self, bytes: usize, sent: usize, count: usize) {
+    pub(crate) fn count_written(&self, bytes: usize, sent: usize, count: usize) {
         add(&self.lines_written, count as u64);
         add(&self.bytes_written, bytes as u64);
         add(&self.bytes_sent, sent as u64);
@@ -128,7 +128,7 @@ impl Metrics {
         add(&self.dead[dead as usize], lines as u64);
     }
 
-    pub(crate) fn retried(&self, retry: Retry) {
+    pub(crate) fn count_retry(&self, retry: Retry) {
         add(&self.retries[retry as usize], 1);
     }
 

@@ -63,9 +63,9 @@ impl Offsets {
     }
 
     /// Everything of the batch is written, or lies in the dead-letter topic.
-    pub(crate) fn done(&mut self, batch: BatchId) {
+    pub(crate) fn on_written(&mut self, batch: BatchId) {
         for partition in self.partitions.values_mut() {
-            partition.done(batch);
+            partition.on_written(batch);
         }
     }
 
@@ -78,7 +78,7 @@ impl Offsets {
     }
 
     /// The broker has confirmed an offset.
-    pub(crate) fn committed(&mut self, slot: Slot, offset: i64) {
+    pub(crate) fn on_commit(&mut self, slot: Slot, offset: i64) {
         if let Some(partition) = self.partitions.get_mut(&slot) {
             partition.committed = Some(offset);
         }
@@ -98,7 +98,7 @@ impl Offsets {
 }
 
 impl Partition {
-    fn done(&mut self, batch: BatchId) {
+    fn on_written(&mut self, batch: BatchId) {
         let Ok(at) = (self.waiting).binary_search_by_key(&batch, |stretch| stretch.batch) else {
             return;
         };
@@ -126,7 +126,7 @@ mod tests {
             offsets.read(*slot, *offset, BatchId(*batch));
         }
         for (batch, expected) in done {
-            offsets.done(BatchId(*batch));
+            offsets.on_written(BatchId(*batch));
             let found: Vec<(Slot, i64)> = offsets.to_commit().collect();
             assert_eq!(found, *expected, "after batch {batch} of {read:?}");
         }
@@ -172,8 +172,8 @@ mod tests {
         let mut offsets = Offsets::default();
         offsets.assign(A);
         offsets.read(A, 0, BatchId(1));
-        offsets.done(BatchId(1));
-        offsets.committed(A, 1);
+        offsets.on_written(BatchId(1));
+        offsets.on_commit(A, 1);
         assert_eq!(offsets.to_commit().count(), 0);
         assert_eq!(offsets.last_committed(A), Some(1));
     }
@@ -185,12 +185,12 @@ mod tests {
         offsets.read(A, 0, BatchId(1));
         assert!(offsets.is_waiting(A));
         offsets.revoke(A);
-        offsets.done(BatchId(1));
+        offsets.on_written(BatchId(1));
         assert_eq!(offsets.to_commit().count(), 0);
         assert!(!offsets.is_waiting(A));
         // Nor is a message that was read before and comes to be handled after.
         offsets.read(A, 1, BatchId(2));
-        offsets.done(BatchId(2));
+        offsets.on_written(BatchId(2));
         assert_eq!(offsets.to_commit().count(), 0);
     }
 }

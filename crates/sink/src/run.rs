@@ -69,7 +69,7 @@ pub async fn run(
         }
         // Either another sink goes by the same name, or a broker that came back knows an earlier one by it. Without a name there is
         // nothing to quarrel about.
-        log::warning(format_args!(
+        log::warn(format_args!(
             "{lost}; joining the group again, without the name of --instance"
         ));
         if let Some(fenced) = member.take() {
@@ -90,7 +90,7 @@ pub async fn run(
         member.stop.store(true, Ordering::Relaxed);
         let ends = &mut member.reader_ends;
         if outcome.is_ok() && tokio::time::timeout(within, ends).await.is_err() {
-            log::warning(format_args!(
+            log::warn(format_args!(
                 "Kafka did not let us go within {:?}",
                 begun.elapsed()
             ));
@@ -148,7 +148,7 @@ impl Member {
             drop(self.group);
         });
         if tokio::time::timeout(at_most, leaving).await.is_err() {
-            log::warning(format_args!("the group was not left in time"));
+            log::warn(format_args!("the group was not left in time"));
         }
     }
 }

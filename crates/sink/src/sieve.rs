@@ -31,12 +31,12 @@ impl Sieve {
     }
 
     /// The piece was taken.
-    pub(crate) fn written(&mut self) {
+    pub(crate) fn on_written(&mut self) {
         self.pieces.pop();
     }
 
     /// The piece was refused. `named` are those of its lines that the refusal is known to mean, in order.
-    pub(crate) fn refused(&mut self, named: &[usize], reason: &str) -> Vec<AtFault> {
+    pub(crate) fn on_refusal(&mut self, named: &[usize], reason: &str) -> Vec<AtFault> {
         let Some(mut piece) = self.pieces.pop() else {
             return Vec::new();
         };
@@ -75,10 +75,10 @@ mod tests {
                 .collect();
             if refused.is_empty() {
                 written.extend_from_slice(piece);
-                sieve.written();
+                sieve.on_written();
             } else {
                 let named: Vec<usize> = refused.into_iter().filter(|line| names(*line)).collect();
-                at_fault.extend(sieve.refused(&named, "why"));
+                at_fault.extend(sieve.on_refusal(&named, "why"));
             }
         }
         at_fault.sort_by_key(|found| found.line);

@@ -103,7 +103,7 @@ fn retry_after(text: &str, now: SystemTime) -> Option<Duration> {
 }
 
 fn refusal(reason: String) -> Refusal {
-    let dropped = between(&reason, "dropped=", |byte| !byte.is_ascii_digit());
+    let dropped = text_between(&reason, "dropped=", |byte| !byte.is_ascii_digit());
     Refusal {
         dropped: dropped.and_then(|digits| digits.parse().ok()),
         cause: cause(&reason),
@@ -145,7 +145,7 @@ fn conflict(reason: &str) -> Option<Cause> {
 
 /// `… dropped because it violates a Retention Policy Lower Bound at 2025-05-20T19:06:17.612973Z, …`
 fn too_old(reason: &str) -> Option<Cause> {
-    let bound = between(reason, "Retention Policy Lower Bound at ", |byte| {
+    let bound = text_between(reason, "Retention Policy Lower Bound at ", |byte| {
         matches!(byte, b',' | b' ')
     })?;
     let first: jiff::Timestamp = bound.parse().ok()?;
@@ -155,7 +155,7 @@ fn too_old(reason: &str) -> Option<Cause> {
 }
 
 /// The text after the first `before`, up to a byte that ends it.
-fn between<'a>(text: &'a str, before: &str, ends: impl Fn(u8) -> bool) -> Option<&'a str> {
+fn text_between<'a>(text: &'a str, before: &str, ends: impl Fn(u8) -> bool) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     let end = rest.bytes().position(ends).unwrap_or(rest.len());
     Some(&rest[..end])
@@ -214,7 +214,7 @@ mod tests {
         )
     }
 
-    fn refused(body: &str) -> Refusal {
+    fn parse_refusal(body: &str) -> Refusal {
         match verdict_on(422, None, body) {
             Verdict::Refused(refusal) => refusal,
             other => panic!("{body}: {other:?}"),
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_conflict_names_its_lines() {
-        let refusal = refused(
+        let refusal = parse_refusal(
             r#"{"code":"unprocessable entity","message":"failure writing points to database: partial write: field type conflict: input field \"v\" on measurement \"m x\" is type string, already exists as type float dropped=2"}"#,
         );
         assert_eq!(refusal.dropped, Some(2));
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_bound_in_time_names_its_lines() {
-        let refusal = refused(
+        let refusal = parse_refusal(
             r#"{"message":"failure writing points to database: partial write: dropped 4 points outside retention policy of duration 24h0m0s - oldest point home at 1970-01-01T00:00:01.541Z dropped because it violates a Retention Policy Lower Bound at 2025-05-20T19:06:17.612973Z, newest point home at 1970-01-01T00:00:01.5410006Z dropped because it violates a Retention Policy Lower Bound at 2025-05-20T19:06:17.612973Z dropped=4 for database: 9f282d63c7d3a5c0 for retention policy: autogen"}"#,
         );
         assert_eq!(refusal.dropped, Some(4));
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_mistake_of_the_request_is_told_from_one_of_a_line() {
-        let cause = |text: &str| refused(text).cause;
+        let cause = |text: &str| parse_refusal(text).cause;
         assert_eq!(cause("unable to parse 'x': missing fields"), Cause::Line);
         assert_eq!(
             cause("partial write: points beyond retention policy dropped=3"),

@@ -37,13 +37,13 @@ pub fn backlog_grows(at_s: &[f64], asked: &[f64], done: &[f64]) -> Option<Growth
         .zip(done)
         .map(|(asked, done)| asked - done)
         .collect();
-    let line = Line::through(at_s, &backlog)?;
+    let line = Line::fit(at_s, &backlog)?;
     let asked_per_s = (asked[count - 1] - asked[0]) / (at_s[count - 1] - at_s[0]);
     let growth = Growth {
         per_s: line.slope,
         asked_per_s,
-        from: line.at(at_s[0]),
-        to: line.at(at_s[count - 1]),
+        from: line.value_at(at_s[0]),
+        to: line.value_at(at_s[count - 1]),
     };
     // A wave that happens to end high has a slope too: the last third must stand above the first as well.
     let third = count / 3;
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn waiting_that_only_varies_is_rarely_called_growing() {
         let flagged = (0..1_000_u64).filter(|seed| {
-            let mut chance = Chance::seeded(*seed);
+            let mut chance = Chance::from_seed(*seed);
             let at_s: Vec<f64> = (0..LOOKS).map(f64::from).collect();
             let asked: Vec<f64> = at_s.iter().map(|at| 1_000.0 * at + 500.0).collect();
             let done: Vec<f64> = asked

@@ -7,7 +7,7 @@
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub(crate) fn seeded(seed: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -20,7 +20,7 @@ impl Chance {
     }
 
     /// Below `end`, which must not be 0. The bias of the multiplication is below 2^-50 for the few values used here.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn next_below(&mut self, end: usize) -> usize {
         let wide = u128::from(self.bits()) * (end as u128);
         usize::try_from(wide >> 64)
             .expect("a product of 64 bits and a usize, shifted by 64 bits, is below the usize")

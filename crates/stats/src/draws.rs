@@ -38,7 +38,7 @@ pub(crate) fn each_resample(sizes: Sizes, mut each: impl FnMut(&[u32], &[u32])) 
         table(sizes).chunks_exact(values).for_each(of_both);
         return;
     }
-    let mut chance = Chance::seeded(SEED);
+    let mut chance = Chance::from_seed(SEED);
     let mut places = Vec::with_capacity(values);
     for _ in 0..RESAMPLES {
         places.clear();
@@ -52,7 +52,7 @@ fn table(sizes: Sizes) -> Table {
     if let Some(table) = kept.get(&sizes) {
         return Arc::clone(table);
     }
-    let mut chance = Chance::seeded(SEED);
+    let mut chance = Chance::from_seed(SEED);
     let mut places = Vec::with_capacity(RESAMPLES * (sizes.0 + sizes.1));
     for _ in 0..RESAMPLES {
         draw(&mut chance, sizes, &mut places);
@@ -67,7 +67,7 @@ fn table(sizes: Sizes) -> Table {
 /// The places of one resample.
 fn draw(chance: &mut Chance, (new, old): Sizes, places: &mut Vec<u32>) {
     let mut of_sample = |size: usize| {
-        let place = |_| u32::try_from(chance.below(size)).expect("fewer than 2^32 trials");
+        let place = |_| u32::try_from(chance.next_below(size)).expect("fewer than 2^32 trials");
         places.extend((0..size).map(place));
     };
     of_sample(new);
@@ -82,13 +82,13 @@ mod tests {
     fn what_is_kept_is_what_is_drawn() {
         let check = |sizes: Sizes| {
             for _ in 0..2 {
-                let mut chance = Chance::seeded(SEED);
+                let mut chance = Chance::from_seed(SEED);
                 let mut resamples = 0;
                 each_resample(sizes, |new, old| {
                     assert_eq!((new.len(), old.len()), sizes);
                     for (places, size) in [(new, sizes.0), (old, sizes.1)] {
                         for place in places {
-                            assert_eq!(*place as usize, chance.below(size), "{sizes:?}");
+                            assert_eq!(*place as usize, chance.next_below(size), "{sizes:?}");
                         }
                     }
                     resamples += 1;

@@ -61,11 +61,11 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     }
     let count = values.len();
     if values.iter().all(|value| *value > 0.0) {
-        let level = Level::of(&logs(values));
+        let level = Level::from_values(&logs(values));
         let interval = level.interval().map(|(low, high)| (low.exp(), high.exp()));
         return Estimate::finite(level.mean.exp(), interval, count);
     }
-    let level = Level::of(values);
+    let level = Level::from_values(values);
     let found = Estimate::finite(level.mean, level.interval(), count)?;
     Some(if is_never_below_zero(values.iter()) {
         found.not_below_zero()
@@ -103,11 +103,14 @@ pub fn ratio(new: &[f64], old: &[f64]) -> Option<Estimate> {
     }
     let count = new.len() + old.len();
     if all().all(|value| *value > 0.0) {
-        let (new, old) = (Level::of(&logs(new)), Level::of(&logs(old)));
+        let (new, old) = (
+            Level::from_values(&logs(new)),
+            Level::from_values(&logs(old)),
+        );
         let interval = difference(&new, &old).map(|(low, high)| (low.exp(), high.exp()));
         return Estimate::finite((new.mean - old.mean).exp(), interval, count);
     }
-    let (new, old) = (Level::of(new), Level::of(old));
+    let (new, old) = (Level::from_values(new), Level::from_values(old));
     // A mean of 0 makes a point that is not finite.
     let found = Estimate::finite(new.mean / old.mean, fieller(&new, &old), count)?;
     Some(if is_never_below_zero(all()) {
@@ -134,7 +137,7 @@ struct Level {
 }
 
 impl Level {
-    fn of(values: &[f64]) -> Self {
+    fn from_values(values: &[f64]) -> Self {
         let mean = mean(values);
         Self {
             values: values.to_vec(),
@@ -319,7 +322,7 @@ mod tests {
         let check = |count: usize, spread: f64| {
             let share = share(|seed| {
                 covers(
-                    estimate(&trials(&mut Chance::seeded(seed), count, spread)),
+                    estimate(&trials(&mut Chance::from_seed(seed), count, spread)),
                     1_000.0,
                 )
             });
@@ -339,7 +342,7 @@ mod tests {
     fn ratios_of_the_same_system_cover_one() {
         let check = |new: usize, old: usize| {
             let share = share(|seed| {
-                let mut chance = Chance::seeded(seed);
+                let mut chance = Chance::from_seed(seed);
                 covers(
                     ratio(
                         &trials(&mut chance, new, 0.1),
@@ -446,7 +449,7 @@ mod tests {
     #[test]
     fn the_unit_does_not_matter_and_the_reverse_ratio_is_the_inverse() {
         for (seed, count) in (0..200).zip([2, 3, 5, 7, 8, 11, 20].into_iter().cycle()) {
-            let mut chance = Chance::seeded(seed);
+            let mut chance = Chance::from_seed(seed);
             let (new, old) = (
                 trials(&mut chance, count, 0.2),
                 trials(&mut chance, count, 0.2),

@@ -14,7 +14,7 @@ pub(crate) fn size(count: usize) -> f64 {
     clippy::cast_precision_loss,
     reason = "counts of requests are far below 2^52"
 )]
-pub(crate) fn whole(count: u64) -> f64 {
+pub(crate) fn count_as_f64(count: u64) -> f64 {
     count as f64
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// `None` for fewer than three points, or where all stand at one place.
-    pub(crate) fn through(places: &[f64], values: &[f64]) -> Option<Self> {
+    pub(crate) fn fit(places: &[f64], values: &[f64]) -> Option<Self> {
         if places.len() < 3 || places.len() != values.len() {
             return None;
         }
@@ -96,7 +96,7 @@ impl Line {
         })
     }
 
-    pub(crate) fn at(&self, place: f64) -> f64 {
+    pub(crate) fn value_at(&self, place: f64) -> f64 {
         self.level + self.slope * (place - self.middle)
     }
 

@@ -7,7 +7,7 @@
 
 use crate::{
     Estimate,
-    sample::{size, whole},
+    sample::{count_as_f64, size},
     student::{reach, welch},
 };
 
@@ -21,7 +21,7 @@ pub struct Part {
 /// The share over trials; those without requests count for nothing. `None` where no trial had any.
 #[must_use]
 pub fn share(trials: &[Part]) -> Option<Estimate> {
-    let share = Share::of(trials)?;
+    let share = Share::from_trials(trials)?;
     let interval = share.degrees.map(|degrees| {
         let off = reach(degrees) * share.error2.sqrt();
         ((share.point - off).max(0.0), (share.point + off).min(1.0))
@@ -36,7 +36,7 @@ pub fn share(trials: &[Part]) -> Option<Estimate> {
 /// The difference of two shares, `new - old`, of groups that have no trial in common. Without an interval where a group has one trial.
 #[must_use]
 pub fn share_difference(new: &[Part], old: &[Part]) -> Option<Estimate> {
-    let (new, old) = (Share::of(new)?, Share::of(old)?);
+    let (new, old) = (Share::from_trials(new)?, Share::from_trials(old)?);
     let point = new.point - old.point;
     let interval = new.degrees.zip(old.degrees).map(|(of_new, of_old)| {
         let degrees = welch((new.error2, of_new), (old.error2, of_old));
@@ -60,19 +60,24 @@ struct Share {
 }
 
 impl Share {
-    fn of(trials: &[Part]) -> Option<Self> {
+    fn from_trials(trials: &[Part]) -> Option<Self> {
         let trials: Vec<Part> = trials.iter().copied().filter(|one| one.all > 0).collect();
         if trials.is_empty() {
             return None;
         }
-        let sum = |pick: fn(&Part) -> u64| trials.iter().map(|one| whole(pick(one))).sum::<f64>();
+        let sum = |pick: fn(&Part) -> u64| {
+            trials
+                .iter()
+                .map(|one| count_as_f64(pick(one)))
+                .sum::<f64>()
+        };
         let (of, all) = (sum(|one| one.of), sum(|one| one.all));
         let point = of / all;
         let count = size(trials.len());
         let degrees = (trials.len() > 1).then_some(count - 1.0);
         let squares: f64 = trials
             .iter()
-            .map(|one| (whole(one.of) - point * whole(one.all)).powi(2))
+            .map(|one| (count_as_f64(one.of) - point * count_as_f64(one.all)).powi(2))
             .sum();
         let error2 = degrees.map_or(0.0, |degrees| squares * count / degrees / (all * all));
         Some(Self {
@@ -96,7 +101,7 @@ mod tests {
             .collect()
     }
 
-    fn near(found: Option<Estimate>, point: f64, interval: Option<(f64, f64)>) {
+    fn assert_near(found: Option<Estimate>, point: f64, interval: Option<(f64, f64)>) {
         let found = found.unwrap();
         let close = |a: f64, b: f64| (a - b).abs() < 5e-4;
         assert!(close(found.point, point), "{found:?}");
@@ -116,25 +121,25 @@ mod tests {
     fn shares_by_hand() {
         assert_eq!(share(&[]), None);
         assert_eq!(share(&parts(&[(0, 0), (0, 0)])), None);
-        near(share(&parts(&[(3, 10)])), 0.3, None);
+        assert_near(share(&parts(&[(3, 10)])), 0.3, None);
         // Shares 0.1, 0.2, 0.3 of 100 each: standard error 0.1 / sqrt(3), t(2) = 4.3027.
-        near(
+        assert_near(
             share(&parts(&[(10, 100), (20, 100), (30, 100)])),
             0.2,
             Some((0.0, 0.448)),
         );
         // The larger trial weighs more: 31 of 130; 5.15 requests more than the share says, and as many fewer.
-        near(
+        assert_near(
             share(&parts(&[(29, 100), (2, 30)])),
             0.2385,
             Some((0.0, 1.0)),
         );
-        near(
+        assert_near(
             share(&parts(&[(0, 50), (0, 70), (0, 0)])),
             0.0,
             Some((0.0, 0.0)),
         );
-        near(share(&parts(&[(50, 50), (70, 70)])), 1.0, Some((1.0, 1.0)));
+        assert_near(share(&parts(&[(50, 50), (70, 70)])), 1.0, Some((1.0, 1.0)));
     }
 
     #[test]
@@ -142,17 +147,17 @@ mod tests {
         let none = parts(&[(0, 100), (0, 100), (0, 100)]);
         let some = parts(&[(10, 100), (20, 100), (30, 100)]);
         assert_eq!(share_difference(&some, &[]), None);
-        near(share_difference(&some, &parts(&[(0, 10)])), 0.2, None);
+        assert_near(share_difference(&some, &parts(&[(0, 10)])), 0.2, None);
         // All the scatter is on one side: two degrees of freedom.
-        near(share_difference(&some, &none), 0.2, Some((-0.0484, 0.4484)));
-        near(
+        assert_near(share_difference(&some, &none), 0.2, Some((-0.0484, 0.4484)));
+        assert_near(
             share_difference(&none, &some),
             -0.2,
             Some((-0.4484, 0.0484)),
         );
-        near(share_difference(&none, &none), 0.0, Some((0.0, 0.0)));
+        assert_near(share_difference(&none, &none), 0.0, Some((0.0, 0.0)));
         let all = parts(&[(9, 9), (8, 8)]);
-        near(share_difference(&all, &none), 1.0, Some((1.0, 1.0)));
+        assert_near(share_difference(&all, &none), 1.0, Some((1.0, 1.0)));
     }
 
     /// Trials whose own share scatters, as it does near overload.
@@ -171,7 +176,7 @@ mod tests {
         let truth = |middle: f64| middle * (0.2_f64 * 0.2 / 2.0).exp();
         for count in [3, 5, 10] {
             let covered = |seed: &u64| {
-                let mut chance = Chance::seeded(*seed);
+                let mut chance = Chance::from_seed(*seed);
                 let draw = |chance: &mut Chance, share| -> Vec<Part> {
                     (0..count).map(|_| trial(chance, share)).collect()
                 };

@@ -94,9 +94,9 @@ pub fn steady(bins: &SteadyBins<'_>) -> Steadiness {
     if all.iter().all(|(_, values)| values.len() < MIN_STEADY_BINS) {
         return Steadiness::TooShort;
     }
-    let changes = all
-        .into_iter()
-        .filter_map(|(what, values)| Some((what, change(what, values, bins.least(what))?)));
+    let changes = all.into_iter().filter_map(|(what, values)| {
+        Some((what, change(what, values, bins.smallest_change(what))?))
+    });
     match changes.min_by(|a, b| a.1.chance.total_cmp(&b.1.chance)) {
         None => Steadiness::Steady,
         Some((what, change)) => Steadiness::Unsteady {
@@ -111,7 +111,7 @@ pub fn steady(bins: &SteadyBins<'_>) -> Steadiness {
 
 impl SteadyBins<'_> {
     /// The least change of a series that is of interest, in its own unit.
-    fn least(&self, what: Series) -> f64 {
+    fn smallest_change(&self, what: Series) -> f64 {
         match what {
             Series::Throughput => 0.0,
             Series::P50 | Series::P99 => self.least_change_of_times,
@@ -131,7 +131,7 @@ struct Change {
 }
 
 fn change(what: Series, values: &[f64], least: f64) -> Option<Change> {
-    let logs = Logs::of(values);
+    let logs = Logs::from_values(values);
     if logs.values.len() < MIN_STEADY_BINS {
         return None;
     }
@@ -165,7 +165,7 @@ struct Logs {
 }
 
 impl Logs {
-    fn of(values: &[f64]) -> Self {
+    fn from_values(values: &[f64]) -> Self {
         let finite = || {
             values
                 .iter()
@@ -225,12 +225,12 @@ impl Logs {
     /// The straight line through the bins.
     fn drift(&self) -> Option<Change> {
         let times: Vec<f64> = self.bins.iter().map(|bin| size(*bin)).collect();
-        let line = Line::through(&times, &self.values)?;
+        let line = Line::fit(&times, &self.values)?;
         Some(Change {
             shape: Shape::Drift,
             at_bin: self.bins[self.bins.len() / 2],
-            from: line.at(*times.first()?),
-            to: line.at(*times.last()?),
+            from: line.value_at(*times.first()?),
+            to: line.value_at(*times.last()?),
             chance: line.chance_without_slope(RESOLUTION),
         })
     }
@@ -269,7 +269,7 @@ mod tests {
     /// The share of seeds in which bins of this course in throughput, over noise in all else, are called unsteady.
     fn share_flagged(bins: usize, jitter: f64, course: Course) -> f64 {
         let flagged = (0..SEEDS).filter(|seed| {
-            let mut chance = Chance::seeded(*seed);
+            let mut chance = Chance::from_seed(*seed);
             let throughput = series(&mut chance, bins, jitter, course);
             let [p50, p99, cpu] = [(); 3].map(|()| series(&mut chance, bins, jitter, LEVEL));
             let found = steady(&SteadyBins {
@@ -340,7 +340,7 @@ mod tests {
     /// The share of seeds in which noise whose neighbours have a correlation of 0.4 is called unsteady.
     fn share_flagged_with_memory(bins: usize, jitter: f64) -> f64 {
         let flagged = (0..SEEDS).filter(|seed| {
-            let mut chance = Chance::seeded(*seed);
+            let mut chance = Chance::from_seed(*seed);
             let [throughput, p50, p99, cpu] = [(); 4].map(|()| {
                 let mut off = chance.normal();
                 let mut next = || {

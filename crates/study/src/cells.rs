@@ -36,16 +36,16 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
     let (factors, rows) = (root.entry("factors"), root.entry("cells"));
     if let (Some(_), Some(rows)) = (factors, rows) {
         let what = "a study has factors or cells, not both";
-        findings.push(Finding::new(rows.place, what).expected("one of the two"));
+        findings.push(Finding::new(rows.place, what).with_expected("one of the two"));
     }
     let (names, cells) = match (factors, rows) {
         (Some(factors), _) => product(factors, findings),
-        (None, Some(rows)) => listed(rows, findings),
+        (None, Some(rows)) => listed_cells(rows, findings),
         (None, None) => (Vec::new(), None),
     };
     if let Some((_, place)) = names.get(MAX_FACTORS) {
         let what = format!("the study has {} factors", names.len());
-        findings.push(Finding::new(*place, what).expected(format!("at most {MAX_FACTORS}")));
+        findings.push(Finding::new(*place, what).with_expected(format!("at most {MAX_FACTORS}")));
         return Cells {
             names: names[..MAX_FACTORS].to_vec(),
             cells: vec![Levels::new()],
@@ -62,7 +62,7 @@ pub(crate) fn cells(root: &Node, findings: &mut Vec<Finding>) -> Cells {
 }
 
 /// The part with all that is wrong in it made wild.
-fn walked(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
+fn walk_part(entry: &Entry, findings: &mut Vec<Finding>) -> Node {
     let mut node = entry.node.clone();
     findings.extend(walk(
         &STUDY["properties"][&entry.key],
@@ -77,7 +77,7 @@ fn product(
     findings: &mut Vec<Finding>,
 ) -> (Vec<(String, Place)>, Option<Vec<Levels>>) {
     let before = findings.len();
-    let node = walked(entry, findings);
+    let node = walk_part(entry, findings);
     let names = node
         .entries()
         .iter()
@@ -98,7 +98,8 @@ fn product(
     if total.is_none_or(|total| total > MAX_CELLS) {
         let total = total.map_or_else(|| "countless".to_owned(), |total| total.to_string());
         let what = format!("the factors make {total} cells");
-        findings.push(Finding::new(entry.place, what).expected(format!("at most {MAX_CELLS}")));
+        findings
+            .push(Finding::new(entry.place, what).with_expected(format!("at most {MAX_CELLS}")));
         return (names, None);
     }
     let mut cells = vec![Levels::new()];
@@ -124,12 +125,13 @@ fn levels(factor: &Entry, findings: &mut Vec<Finding>) -> Vec<(Level, Place)> {
     };
     if items.is_empty() {
         let what = format!("factor {} has no levels", factor.key);
-        findings.push(Finding::new(factor.node.place, what).expected("at least one"));
+        findings.push(Finding::new(factor.node.place, what).with_expected("at least one"));
     }
     if items.len() > MAX_CELLS {
         let what = format!("factor {} has {} levels", factor.key, items.len());
-        findings
-            .push(Finding::new(factor.node.place, what).expected(format!("at most {MAX_CELLS}")));
+        findings.push(
+            Finding::new(factor.node.place, what).with_expected(format!("at most {MAX_CELLS}")),
+        );
         return Vec::new();
     }
     let mut seen = std::collections::HashSet::new();
@@ -140,7 +142,7 @@ fn levels(factor: &Entry, findings: &mut Vec<Finding>) -> Vec<(Level, Place)> {
         };
         if !seen.insert(level.to_string()) {
             let what = format!("factor {} has the level {level} twice", factor.key);
-            findings.push(Finding::new(item.place, what).expected("each level once"));
+            findings.push(Finding::new(item.place, what).with_expected("each level once"));
         }
         levels.push((level, item.place));
     }
@@ -154,24 +156,26 @@ fn level(node: &Node, findings: &mut Vec<Finding>) -> Option<Level> {
     let shown = level.to_string();
     if shown.contains("${") {
         let what = "a level is a value; ${…} cannot stand in it";
-        findings.push(Finding::new(node.place, what).expected("a number, true, false or text"));
+        findings
+            .push(Finding::new(node.place, what).with_expected("a number, true, false or text"));
         return None;
     }
     if shown.len() > MAX_LEVEL_BYTES {
         let what = format!("a level has {} bytes", shown.len());
-        findings
-            .push(Finding::new(node.place, what).expected(format!("at most {MAX_LEVEL_BYTES}")));
+        findings.push(
+            Finding::new(node.place, what).with_expected(format!("at most {MAX_LEVEL_BYTES}")),
+        );
         return None;
     }
     Some(level.clone())
 }
 
-fn listed(
+fn listed_cells(
     entry: &Entry,
     findings: &mut Vec<Finding>,
 ) -> (Vec<(String, Place)>, Option<Vec<Levels>>) {
     let before = findings.len();
-    let node = walked(entry, findings);
+    let node = walk_part(entry, findings);
     let Value::List(rows) = &node.value else {
         return (Vec::new(), None);
     };
@@ -183,7 +187,8 @@ fn listed(
         .collect();
     if rows.len() > MAX_CELLS {
         let what = format!("the study has {} cells", rows.len());
-        findings.push(Finding::new(entry.place, what).expected(format!("at most {MAX_CELLS}")));
+        findings
+            .push(Finding::new(entry.place, what).with_expected(format!("at most {MAX_CELLS}")));
         return (names, None);
     }
     let mut seen = std::collections::HashMap::new();
@@ -195,7 +200,7 @@ fn listed(
         let shown: Vec<_> = cell.iter().map(|(_, level, _)| level.to_string()).collect();
         if let Some(earlier) = seen.insert(shown, index + 1) {
             let what = format!("row {} is the same as row {earlier}", index + 1);
-            findings.push(Finding::new(row.place, what).expected("each cell once"));
+            findings.push(Finding::new(row.place, what).with_expected("each cell once"));
         }
         cells.push(cell);
     }
@@ -219,7 +224,7 @@ fn row(row: &Node, names: &[(String, Place)], findings: &mut Vec<Finding>) -> Op
                     list(names.iter().map(|(name, _)| name.as_str()))
                 ),
             };
-            findings.push(Finding::new(row.place, what).expected(expected));
+            findings.push(Finding::new(row.place, what).with_expected(expected));
         }
         return None;
     }
@@ -233,7 +238,7 @@ fn row(row: &Node, names: &[(String, Place)], findings: &mut Vec<Finding>) -> Op
 }
 
 /// Bytes that a study takes over all its cells, at most.
-pub(crate) fn expanded(body: &Node, cells: &[Levels]) -> usize {
+pub(crate) fn expanded_bytes(body: &Node, cells: &[Levels]) -> usize {
     weight(body, longest_level(cells)).saturating_mul(cells.len())
 }
 

@@ -8,7 +8,7 @@ impl System {
     /// What of the system exists where its parameters have these levels. What belongs to an absent component is absent too, and
     /// so is the need of one. Texts of probes, watches and checks have the levels in the place of the parameters' names.
     #[must_use]
-    pub fn configured(&self, parameters: &BTreeMap<String, Level>) -> Self {
+    pub fn configure(&self, parameters: &BTreeMap<String, Level>) -> Self {
         let mut system = self.clone();
         system
             .components

@@ -77,7 +77,7 @@ pub enum EnvironmentError {
 impl EnvironmentError {
     /// Line and column in the study, where they are known.
     #[must_use]
-    pub fn at(&self) -> Option<(u32, u32)> {
+    pub fn position(&self) -> Option<(u32, u32)> {
         match self {
             Self::NotThere { .. } | Self::Unusable { .. } => None,
             Self::NoSecret { at, .. } | Self::UnusableSecret { at, .. } => Some(*at),
@@ -215,13 +215,13 @@ impl<'a> Filling<'a> {
             match part {
                 Part::Text(more) => text.push_str(more),
                 Part::Variable(name) => {
-                    whole.push_str(&variable::escaped(&self.filled(header, &text)?));
+                    whole.push_str(&variable::escape(&self.filled(header, &text)?));
                     whole.extend(["{{", name, "}}"]);
                     text.clear();
                 }
             }
         }
-        whole.push_str(&variable::escaped(&self.filled(header, &text)?));
+        whole.push_str(&variable::escape(&self.filled(header, &text)?));
         Ok(whole)
     }
 

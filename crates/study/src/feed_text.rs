@@ -7,7 +7,7 @@ use crate::{
     FeedTable,
     mistake::{Finding, MAX_MISTAKES, Place},
     nearest::list,
-    tree::quoted,
+    tree::quote,
 };
 
 /// Most rows of a feed.
@@ -27,7 +27,9 @@ pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
         _ => {
             let what = format!("the ending of {name:?} does not say its format");
             let expected = ".csv, .ndjson or .jsonl";
-            return Err(vec![Finding::new(Place::START, what).expected(expected)]);
+            return Err(vec![
+                Finding::new(Place::START, what).with_expected(expected),
+            ]);
         }
     };
     let mut found: Vec<Finding> = found.into_iter().take(MAX_MISTAKES).collect();
@@ -43,15 +45,17 @@ pub(crate) fn read(name: &str, text: &str) -> Result<FeedTable, Vec<Finding>> {
 
 fn check(table: &FeedTable) -> Option<Finding> {
     if table.rows.is_empty() {
-        return Some(Finding::new(Place::START, "the table has no rows").expected("at least one"));
+        return Some(
+            Finding::new(Place::START, "the table has no rows").with_expected("at least one"),
+        );
     }
     if table.rows.len() > MAX_ROWS {
         let what = format!("the table has {} rows", table.rows.len());
-        return Some(Finding::new(Place::START, what).expected(format!("at most {MAX_ROWS}")));
+        return Some(Finding::new(Place::START, what).with_expected(format!("at most {MAX_ROWS}")));
     }
     let wrong = table.columns.iter().find(|column| !is_column(column))?;
-    let what = format!("{} is no name of a column", quoted(wrong));
-    Some(Finding::new(Place::START, what).expected("letters, digits, - and _"))
+    let what = format!("{} is no name of a column", quote(wrong));
+    Some(Finding::new(Place::START, what).with_expected("letters, digits, - and _"))
 }
 
 /// Whether `{{feed.column}}` can name a column.
@@ -78,8 +82,8 @@ fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
             .iter()
             .any(|before| before.text == field.text)
         {
-            let what = format!("the column {} is there twice", quoted(&field.text));
-            found.push(Finding::new(field.place, what).expected("each column once"));
+            let what = format!("the column {} is there twice", quote(&field.text));
+            found.push(Finding::new(field.place, what).with_expected("each column once"));
         }
     }
     while let Some(row) = rows.next_row(&mut found) {
@@ -93,7 +97,7 @@ fn csv(text: &str) -> (FeedTable, Vec<Finding>) {
         if row.len() != header.len() {
             let what = format!("this row has {} fields", row.len());
             let expected = format!("{} as in the header", header.len());
-            found.push(Finding::new(row[0].place, what).expected(expected));
+            found.push(Finding::new(row[0].place, what).with_expected(expected));
             continue;
         }
         table
@@ -134,7 +138,7 @@ impl<'a> CsvRows<'a> {
         loop {
             let place = self.place;
             let text = if self.rest.peek() == Some(&'"') {
-                self.quoted(place, found)
+                self.read_quoted(place, found)
             } else {
                 self.bare()
             };
@@ -148,8 +152,9 @@ impl<'a> CsvRows<'a> {
                 Some('\n' | '\r') | None => return Some(row),
                 Some(_) => {
                     let what = "text behind the closing quote of a field";
-                    found
-                        .push(Finding::new(place, what).expected("a comma or the end of the line"));
+                    found.push(
+                        Finding::new(place, what).with_expected("a comma or the end of the line"),
+                    );
                     while self.rest.peek().is_some_and(|next| *next != '\n') {
                         self.next_char();
                     }
@@ -173,7 +178,7 @@ impl<'a> CsvRows<'a> {
     }
 
     /// A field in quotes; two quotes stand for one.
-    fn quoted(&mut self, place: Place, found: &mut Vec<Finding>) -> String {
+    fn read_quoted(&mut self, place: Place, found: &mut Vec<Finding>) -> String {
         let mut text = String::new();
         self.next_char();
         while let Some(next) = self.next_char() {
@@ -186,7 +191,7 @@ impl<'a> CsvRows<'a> {
                 return text;
             }
         }
-        found.push(Finding::new(place, "a quote is not closed").expected("a closing \""));
+        found.push(Finding::new(place, "a quote is not closed").with_expected("a closing \""));
         text
     }
 }
@@ -213,7 +218,9 @@ fn ndjson(text: &str) -> (FeedTable, Vec<Finding>) {
             Ok(object) => object,
             Err(error) => {
                 let what = "this line is no JSON object";
-                found.push(Finding::new(at(error.column()), what).expected("one object a line"));
+                found.push(
+                    Finding::new(at(error.column()), what).with_expected("one object a line"),
+                );
                 continue;
             }
         };
@@ -222,7 +229,7 @@ fn ndjson(text: &str) -> (FeedTable, Vec<Finding>) {
         }
         match json_row(&table.columns, &object) {
             Ok(row) => table.rows.push(row),
-            Err((what, expected)) => found.push(Finding::new(at(1), what).expected(expected)),
+            Err((what, expected)) => found.push(Finding::new(at(1), what).with_expected(expected)),
         }
     }
     (table, found)

@@ -5,7 +5,7 @@ use waggle_template::placeholder::{Part, parts};
 use crate::{
     Level,
     mistake::Place,
-    origin::{escaped, is_from_outside},
+    origin::{escape, is_from_outside},
     tree::{Entry, Node, Value},
 };
 
@@ -77,9 +77,9 @@ impl Below {
         }
     }
 
-    fn escaped(self, text: &str) -> String {
+    fn escape(self, text: &str) -> String {
         match self {
-            Self::Headers => escaped(text),
+            Self::Headers => escape(text),
             Self::Other => text.to_owned(),
         }
     }
@@ -140,7 +140,7 @@ fn fill_text<'a>(
             Part::Literal(literal) => plain.push_str(literal),
             // Stays as it is: its value is no part of the study.
             Part::Name(name) if is_from_outside(name) => {
-                filled.push_str(&below.escaped(&std::mem::take(&mut plain)));
+                filled.push_str(&below.escape(&std::mem::take(&mut plain)));
                 filled.push_str(&format!("${{{name}}}"));
             }
             Part::Name(name) => match level(name) {
@@ -149,7 +149,7 @@ fn fill_text<'a>(
             },
         }
     }
-    filled.push_str(&below.escaped(&plain));
+    filled.push_str(&below.escape(&plain));
     Node {
         value: Value::Scalar(Level::Text(filled)),
         place,

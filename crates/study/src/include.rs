@@ -27,18 +27,20 @@ pub(crate) fn include_scenario(
         .filter(|entry| !is_to(entry) && entry.key != "file")
     {
         let what = format!("load.scenario has both file and {}", entry.key);
-        found.push(Finding::new(entry.place, what).expected("one of the two"));
+        found.push(Finding::new(entry.place, what).with_expected("one of the two"));
     }
     scenario.value = Value::Wild;
     if name.contains("${") {
         let what = "load.scenario.file is the same in every cell; ${…} cannot stand in it";
-        found.push(Finding::new(named.node.place, what).expected("the name of a file"));
+        found.push(Finding::new(named.node.place, what).with_expected("the name of a file"));
         return None;
     }
     let (tree, source) = shelf?.tree(name, named.node.place, found)?;
     let Value::Map(mut entries) = tree.value else {
         let what = format!("the scenario is {}", tree.kind());
-        found.push(Finding::new(tree.place, what).expected("a mapping with name, feeds, flows"));
+        found.push(
+            Finding::new(tree.place, what).with_expected("a mapping with name, feeds, flows"),
+        );
         return None;
     };
     refuse_keys_of_study(&Node::new(Value::Map(entries.clone()), tree.place), found);
@@ -54,7 +56,9 @@ pub(crate) fn refuse_keys_of_study(scenario: &Node, found: &mut Vec<Finding>) {
     for entry in scenario.entries() {
         if OF_STUDY.contains(&entry.key.as_str()) {
             let what = format!("the key {:?} has a meaning in a study only", entry.key);
-            found.push(Finding::new(entry.place, what).expected("name, on_failure, feeds, flows"));
+            found.push(
+                Finding::new(entry.place, what).with_expected("name, on_failure, feeds, flows"),
+            );
         }
     }
 }

@@ -111,12 +111,12 @@ impl Finding {
         }
     }
 
-    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+    pub(crate) fn with_expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
         self
     }
 
-    pub(crate) fn meant(mut self, word: Option<impl Into<String>>) -> Self {
+    pub(crate) fn with_suggestion(mut self, word: Option<impl Into<String>>) -> Self {
         self.meant = word.map(Into::into);
         self
     }
@@ -185,7 +185,7 @@ impl Findings {
 }
 
 fn mistake(source: &Source, lines: &[&str], finding: Finding) -> Mistake {
-    let place = inside(lines, finding.place);
+    let place = clamp_position(lines, finding.place);
     let line = lines
         .get(place.line as usize - 1)
         .copied()
@@ -202,7 +202,7 @@ fn mistake(source: &Source, lines: &[&str], finding: Finding) -> Mistake {
 }
 
 /// The parser puts what is missing at the end on a line of its own; it is shown right after the text.
-fn inside(lines: &[&str], place: Place) -> Place {
+fn clamp_position(lines: &[&str], place: Place) -> Place {
     let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
     if place.line <= count {
         return place;

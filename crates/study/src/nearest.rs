@@ -1,7 +1,7 @@
 //! The nearest right word to a wrong one.
 
 /// The candidate that `word` is most likely a slip of, if any is near enough: up to a third of its letters wrong.
-pub(crate) fn nearest<'a>(
+pub(crate) fn nearest_word<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {

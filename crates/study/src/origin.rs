@@ -98,7 +98,7 @@ pub(crate) fn next_opening(text: &str) -> Option<(usize, &'static str)> {
 }
 
 /// The text so that nothing in it is taken for a value from outside.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     OPENINGS.iter().fold(text.to_owned(), |text, opening| {
         text.replace(opening, &format!("${opening}"))
     })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     Level, System,
     check::refusal,
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
 };
 
 /// A level for every parameter of a system: those given as `(name, text)`, the default of each other.
@@ -26,7 +26,7 @@ pub fn parameter_levels(
         .iter()
         .find(|(name, _)| !names().any(|known| known == name))
     {
-        let near = nearest(name, names())
+        let near = nearest_word(name, names())
             .map(|near| format!("; did you mean \"{near}\"?"))
             .unwrap_or_default();
         let (system, known) = (&system.name, list(names()));

@@ -144,7 +144,7 @@ impl Metric {
             if !is_word(label) {
                 return None;
             }
-            let (value, after) = quoted(after.trim_start().strip_prefix('"')?)?;
+            let (value, after) = split_quoted(after.trim_start().strip_prefix('"')?)?;
             labels.push((label.to_owned(), value));
             rest = after.trim_start();
             rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
@@ -159,7 +159,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// What stands before the next quote, unescaped, and what stands behind it.
-fn quoted(text: &str) -> Option<(String, &str)> {
+fn split_quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {

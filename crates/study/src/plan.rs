@@ -88,13 +88,13 @@ pub fn plan(study: &Study) -> Plan {
     };
     Plan {
         trials,
-        expected: over_cells(&expected),
+        expected: over_cells(&expected_duration),
         at_most: over_cells(&|cell| deadlines(cell) + study.system_at_most),
     }
 }
 
 /// How long a trial of a cell is likely to last.
-fn expected(cell: &Cell) -> Duration {
+fn expected_duration(cell: &Cell) -> Duration {
     let schedule = &cell.schedule;
     let last_look = cell
         .measure

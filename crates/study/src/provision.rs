@@ -20,7 +20,7 @@ impl When {
     }
 
     /// Both this and the other.
-    pub(crate) fn and(&self, other: &Self) -> Self {
+    pub(crate) fn intersect(&self, other: &Self) -> Self {
         Self(self.0.iter().chain(&other.0).cloned().collect())
     }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::When;
     use crate::Level;
 
-    fn when(conditions: &[(&str, &[&str])]) -> When {
+    fn when_conditions(conditions: &[(&str, &[&str])]) -> When {
         let level = |text: &&str| Level::Text((*text).to_owned());
         When(
             conditions
@@ -113,7 +113,7 @@ mod tests {
                 ("backend".to_owned(), Level::Text("kafka".to_owned())),
                 ("workers".to_owned(), Level::Integer(2)),
             ]);
-            assert_eq!(when(conditions).holds(&parameters), expected);
+            assert_eq!(when_conditions(conditions).holds(&parameters), expected);
         };
         check(&[], true);
         check(&[("backend", &["kafka"])], true);
@@ -127,7 +127,10 @@ mod tests {
     #[test]
     fn one_follows_from_another() {
         let check = |conditions: &[(&str, &[&str])], from: &[(&str, &[&str])], expected: bool| {
-            assert_eq!(when(conditions).follows_from(&when(from)), expected);
+            assert_eq!(
+                when_conditions(conditions).follows_from(&when_conditions(from)),
+                expected
+            );
         };
         check(&[], &[], true);
         check(&[("a", &["1"])], &[], false);

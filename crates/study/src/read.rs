@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use crate::{
     Cell, Files, Level, LoadModel, Mistakes, Scenario, Source, Study, System, What,
-    cells::{self, Cells, Levels, expanded},
+    cells::{self, Cells, Levels, expanded_bytes},
     check::{self, Around, Carries, Checker, Outside, Stage},
     de::NodeReader,
     fill::{fill, uses},
     include::{include_scenario, refuse_keys_of_study},
     mistake::{Finding, Findings, Place},
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     origin::is_meant_from_outside,
     raw,
     schema::{SCENARIO, STUDY, SYSTEM},
@@ -44,7 +44,9 @@ pub fn system_of(study: &Source) -> Result<Named, Mistakes> {
     match (examined.system, examined.server) {
         (_, Some(server)) => Ok(Named::Server(Box::new(server))),
         (Some((name, _)), None) => Ok(Named::System(name)),
-        (None, None) => Err(examined.findings.into_mistakes(one(study), examined.cells)),
+        (None, None) => Err(examined
+            .findings
+            .into_mistakes(single_source(study), examined.cells)),
     }
 }
 
@@ -56,18 +58,20 @@ pub fn unknown_system(study: &Source, known: &[String]) -> Mistakes {
     if let Some((name, place)) = examined.system {
         let names = || known.iter().map(String::as_str);
         let finding = Finding::new(place, format!("there is no system {name:?}"))
-            .meant(nearest(&name, names()));
+            .with_suggestion(nearest_word(&name, names()));
         let expected = if known.is_empty() {
             "a system in systems/".to_owned()
         } else {
             list(names())
         };
-        examined.findings.add(finding.expected(expected));
+        examined.findings.add(finding.with_expected(expected));
     }
-    examined.findings.into_mistakes(one(study), examined.cells)
+    examined
+        .findings
+        .into_mistakes(single_source(study), examined.cells)
 }
 
-fn one(source: &Source) -> &[Source] {
+fn single_source(source: &Source) -> &[Source] {
     std::slice::from_ref(source)
 }
 
@@ -92,7 +96,7 @@ pub fn read_system(source: &Source) -> Result<System, Mistakes> {
     findings.add_all(found);
     system
         .filter(|_| findings.is_empty())
-        .ok_or_else(|| findings.into_mistakes(one(source), 0))
+        .ok_or_else(|| findings.into_mistakes(single_source(source), 0))
 }
 
 /// Checks a study against its system, where all of the study stands in one text.
@@ -148,7 +152,7 @@ pub fn read_scenario(source: &Source, files: Files<'_>) -> Result<Scenario, Mist
                     continue;
                 }
                 let what = "${…} is filled in by a study, and this scenario stands alone";
-                found.push(Finding::new(used.place, what).expected("a value"));
+                found.push(Finding::new(used.place, what).with_expected("a value"));
             }
             root = fill(&root, &|_| None);
             found.extend(walk(&SCENARIO, &mut root, "the scenario"));
@@ -238,14 +242,15 @@ impl Examined {
         let body = without_cells(root);
         check_uses(&body, (&names, complete), system, found);
         self.cells = u32::try_from(cells.len()).expect("the number of cells is limited");
-        let expanded = expanded(&body, &cells);
+        let expanded = expanded_bytes(&body, &cells);
         if expanded > MAX_EXPANDED_BYTES {
             let what = format!(
                 "the study has {expanded} bytes over its {} cells",
                 cells.len()
             );
             found.push(
-                Finding::new(Place::START, what).expected(format!("at most {MAX_EXPANDED_BYTES}")),
+                Finding::new(Place::START, what)
+                    .with_expected(format!("at most {MAX_EXPANDED_BYTES}")),
             );
             return;
         }
@@ -253,7 +258,7 @@ impl Examined {
         let mut first = None;
         for (number, levels) in (1..).zip(&cells) {
             let mut in_cell = Vec::new();
-            let tree = filled(&body, levels, &mut in_cell);
+            let tree = cell_tree(&body, levels, &mut in_cell);
             let raw = read_raw::<raw::Study>(&tree, &mut in_cell);
             let mut checker = Checker::with_files(&tree, shelf);
             if let Some(mut raw) = raw {
@@ -284,7 +289,7 @@ impl Examined {
         let system = system.map(|system| system.clone().with_external(&outside.external));
         let in_cell = |cell: &Cell| {
             let system = system.as_ref();
-            let system = system.map(|system| system.configured(&cell.parameters));
+            let system = system.map(|system| system.configure(&cell.parameters));
             system.as_ref().map(check::system_at_most)
         };
         let system_at_most = checked.iter().filter_map(in_cell).max();
@@ -311,7 +316,7 @@ impl Examined {
         };
         let mut checker = Checker::new(&tree);
         let cells = cells.map(|cells| cells.iter().map(|cell| &cell.parameters).collect());
-        let outside = check::outside(&mut checker, raw, system, cells);
+        let outside = check::external_parts(&mut checker, raw, system, cells);
         self.findings.add_all(checker.findings);
         outside
     }
@@ -323,11 +328,11 @@ impl Examined {
         raw: &raw::Study,
         Whole { system, cells }: Whole<'_>,
     ) {
-        let mut own = checker.anew();
-        self.study = check::whole(&mut own, raw, system, cells);
+        let mut own = checker.without_findings();
+        self.study = check::study_without_cells(&mut own, raw, system, cells);
         self.findings.add_all(own.findings);
         let name = raw.system.as_ref().and_then(|system| system.name.clone());
-        self.system = name.map(|raw::Name(name)| (name, checker.at(&["system", "use"])));
+        self.system = name.map(|raw::Name(name)| (name, checker.position_of(&["system", "use"])));
         let mut own = Checker::new(checker.root());
         self.server = raw
             .system
@@ -351,7 +356,7 @@ fn read_raw<'de, T: Deserialize<'de>>(root: &Node, found: &mut Vec<Finding>) -> 
 }
 
 /// The tree of one cell, wild where it is wrong.
-fn filled(body: &Node, levels: &Levels, found: &mut Vec<Finding>) -> Node {
+fn cell_tree(body: &Node, levels: &Levels, found: &mut Vec<Finding>) -> Node {
     let mut tree = fill(body, &|name| {
         levels
             .iter()
@@ -388,7 +393,7 @@ fn cell(
     // What does not exist in this configuration cannot be meant.
     let present = system
         .zip(parameters.as_ref())
-        .map(|(system, parameters)| system.configured(parameters));
+        .map(|(system, parameters)| system.configure(parameters));
     let both = system.zip(present.as_ref());
     let system = present.as_ref();
     let mut load = raw.load.take();
@@ -408,7 +413,7 @@ fn cell(
         .and_then(|load| Carries::of_request(checker, load));
     let mut what = load
         .as_mut()
-        .and_then(|load| what(checker, load, system, model.as_ref()));
+        .and_then(|load| request_or_scenario(checker, load, system, model.as_ref()));
     if let Some(load) = &load {
         check::put_keep_alive(checker, load, what.as_mut());
     }
@@ -435,7 +440,7 @@ fn cell(
         .schedule
         .as_ref()
         .and_then(|raw| check::schedule(checker, raw, &beside));
-    let stage = Stage::of(both, parameters.as_ref(), schedule.as_ref());
+    let stage = Stage::new(both, parameters.as_ref(), schedule.as_ref());
     let disturbances = check::disturb(checker, raw, stage);
     let (what, endpoint) = what?;
     Some(Cell {
@@ -463,7 +468,7 @@ fn without_places(levels: &Levels) -> Vec<(String, Level)> {
 }
 
 /// What is sent, and the endpoint it goes to: a request or a scenario, not both.
-fn what(
+fn request_or_scenario(
     checker: &mut Checker<'_>,
     load: &mut raw::Load,
     system: Option<&System>,
@@ -474,7 +479,7 @@ fn what(
         (Some(_), Some(_)) => {
             let what = "load has both request and scenario";
             let place = checker.key(&PATH);
-            checker.report(Finding::new(place, what).expected("one of the two"));
+            checker.report(Finding::new(place, what).with_expected("one of the two"));
             None
         }
         (Some(raw), None) => {
@@ -492,7 +497,7 @@ fn what(
             if !checker.is_wild(&["load", "request"]) && !checker.is_wild(&PATH) {
                 let what = "load does not say what is sent";
                 let place = checker.key(&["load"]);
-                checker.report(Finding::new(place, what).expected("request or scenario"));
+                checker.report(Finding::new(place, what).with_expected("request or scenario"));
             }
             None
         }

@@ -45,7 +45,8 @@ impl<'a> Shelf<'a> {
 
     /// The text of a file with its number; `named_at` is where its name stands.
     fn fetch(&self, name: &str, named_at: Place) -> Result<(u16, String), Finding> {
-        let failed = |why: String| Finding::new(named_at, why).expected("a file that can be read");
+        let failed =
+            |why: String| Finding::new(named_at, why).with_expected("a file that can be read");
         let source = (self.files)(name).map_err(failed)?;
         let mut sources = self.sources.borrow_mut();
         let number = u16::try_from(sources.len())

@@ -18,13 +18,13 @@ impl Shuffle {
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let bound = u64::try_from(last + 1).expect("a length fits 64 bits");
-            let chosen = usize::try_from(self.below(bound)).expect("below a length");
+            let chosen = usize::try_from(self.next_below(bound)).expect("below a length");
             items.swap(last, chosen);
         }
     }
 
     /// Uniform below `bound`, which is not 0.
-    fn below(&mut self, bound: u64) -> u64 {
+    fn next_below(&mut self, bound: u64) -> u64 {
         let unfair = bound.wrapping_neg() % bound;
         loop {
             let product = u128::from(self.next()) * u128::from(bound);

@@ -71,7 +71,7 @@ impl System {
 
     /// Puts parameters in the place of their names, in every text by which components are spoken to from outside.
     pub(crate) fn fill_parameters(&mut self, parameters: &BTreeMap<String, Level>) {
-        let fill = |text: &mut String| *text = filled(text, parameters);
+        let fill = |text: &mut String| *text = fill_parameters(text, parameters);
         for component in &mut self.components {
             component
                 .setup
@@ -113,7 +113,7 @@ pub(crate) fn secret(name: &str) -> Option<&str> {
 }
 
 /// The text with every parameter's level; all else that stands in `${…}` stays as it is, for whoever fills it in later.
-fn filled(text: &str, parameters: &BTreeMap<String, Level>) -> String {
+fn fill_parameters(text: &str, parameters: &BTreeMap<String, Level>) -> String {
     let Some(parts) = parts(text) else {
         return text.to_owned();
     };
@@ -136,7 +136,7 @@ fn filled(text: &str, parameters: &BTreeMap<String, Level>) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::filled;
+    use super::fill_parameters;
     use crate::Level;
 
     #[test]
@@ -145,7 +145,8 @@ mod tests {
             ("org".to_owned(), Level::Text("lab-7".to_owned())),
             ("limit".to_owned(), Level::Integer(3)),
         ]);
-        let check = |text: &str, expected: &str| assert_eq!(filled(text, &parameters), expected);
+        let check =
+            |text: &str, expected: &str| assert_eq!(fill_parameters(text, &parameters), expected);
         check("", "");
         check("/query?org=${org}&x=${limit}", "/query?org=lab-7&x=3");
         check(

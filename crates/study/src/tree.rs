@@ -93,7 +93,7 @@ impl Node {
             Value::Scalar(Level::Integer(number)) => format!("the number {number}"),
             Value::Scalar(Level::Float(number)) => format!("the number {number}"),
             Value::Scalar(Level::Boolean(truth)) => format!("{truth}"),
-            Value::Scalar(Level::Text(text)) => quoted(text),
+            Value::Scalar(Level::Text(text)) => quote(text),
             Value::List(_) => "a list".to_owned(),
             Value::Map(_) => "a mapping".to_owned(),
         }
@@ -101,7 +101,7 @@ impl Node {
 }
 
 /// Text in quotes for a message, cut where it is long.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     const MAX_QUOTED: usize = 60;
     let mut shown: String = text.chars().take(MAX_QUOTED).collect();
     if shown.len() < text.len() {
@@ -114,7 +114,9 @@ pub(crate) fn quoted(text: &str) -> String {
 pub(crate) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Finding> {
     if text.len() > MAX_TEXT_BYTES {
         let what = format!("the file has {} bytes", text.len());
-        return Err(Finding::new(Place::START, what).expected(format!("at most {MAX_TEXT_BYTES}")));
+        return Err(
+            Finding::new(Place::START, what).with_expected(format!("at most {MAX_TEXT_BYTES}"))
+        );
     }
     let mut reader = Reader {
         findings,
@@ -131,7 +133,7 @@ pub(crate) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Fin
         if documents > 1 {
             return Err(
                 Finding::new(start_of(span), "a second document begins here")
-                    .expected("one document in a file"),
+                    .with_expected("one document in a file"),
             );
         }
         reader.take(event, span)?;
@@ -153,7 +155,7 @@ fn not_yaml(text: &str, error: &ScanError) -> Finding {
             ..place
         };
         return Finding::new(place, "a bare ${…} inside { } or [ ] is not YAML")
-            .expected("\"${…}\" in quotes");
+            .with_expected("\"${…}\" in quotes");
     }
     Finding::new(place, format!("not YAML: {}", error.info()))
 }
@@ -197,7 +199,7 @@ impl Reader<'_> {
             Event::Alias(_) => {
                 self.findings.push(
                     Finding::new(start_of(span), "aliases are not read")
-                        .expected("the value written out"),
+                        .with_expected("the value written out"),
                 );
                 if self.expects_key() {
                     self.set_key(String::new(), start_of(span));
@@ -220,12 +222,12 @@ impl Reader<'_> {
             let in_map = &self.open.last().expect("a key stands in a map").node;
             if in_map.entries().len() == MAX_KEYS {
                 return Err(Finding::new(place, "too many keys in one mapping")
-                    .expected(format!("at most {MAX_KEYS}")));
+                    .with_expected(format!("at most {MAX_KEYS}")));
             }
             if in_map.entry(text).is_some() {
                 self.findings.push(
-                    Finding::new(place, format!("key {} is given twice", quoted(text)))
-                        .expected("each key once"),
+                    Finding::new(place, format!("key {} is given twice", quote(text)))
+                        .with_expected("each key once"),
                 );
             }
             self.set_key(text.to_owned(), place);
@@ -244,11 +246,11 @@ impl Reader<'_> {
         let place = start_of(span);
         if self.expects_key() {
             return Err(Finding::new(place, "a key that is a mapping or a list")
-                .expected("keys that are text"));
+                .with_expected("keys that are text"));
         }
         if self.open.len() == MAX_DEPTH {
             return Err(Finding::new(place, "nested too deep")
-                .expected(format!("at most {MAX_DEPTH} levels")));
+                .with_expected(format!("at most {MAX_DEPTH} levels")));
         }
         self.open.push(Open {
             node: Node::new(value, place),
@@ -293,12 +295,13 @@ impl Reader<'_> {
         if anchor != 0 {
             self.findings.push(
                 Finding::new(start_of(span), "anchors are not read")
-                    .expected("the value written out where it is used"),
+                    .with_expected("the value written out where it is used"),
             );
         }
         if tagged {
-            self.findings
-                .push(Finding::new(start_of(span), "tags are not read").expected("a plain value"));
+            self.findings.push(
+                Finding::new(start_of(span), "tags are not read").with_expected("a plain value"),
+            );
         }
     }
 }

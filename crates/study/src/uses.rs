@@ -4,10 +4,10 @@ use crate::{
     System,
     fill::{Use, uses},
     mistake::{Finding, MAX_MISTAKES, Place},
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     origin::{is_from_outside, is_meant_from_outside},
     schema::{PARTS_PER_CELL, STUDY_WIDE},
-    tree::{Node, Value, quoted},
+    tree::{Node, Value, quote},
 };
 
 /// Reports uses of unknown names or in wrong places, and factors that nothing uses. `names` are the factors with their
@@ -46,13 +46,17 @@ pub(crate) fn check_uses(
     for (name, place) in names.iter().filter(|(name, _)| !is_used(name)) {
         let unknown = uses.iter().filter_map(|used| used.name.as_deref());
         let unknown = unknown.filter(|used| !names.iter().any(|(known, _)| known == used));
-        let near = nearest(name, unknown.chain(free()));
+        let near = nearest_word(name, unknown.chain(free()));
         let expected = format!(
             "${{{name}}} in load, schedule, disturb, measure or system.set, published.by, or the name of a parameter that is not set: {}",
             list(free())
         );
         let what = format!("factor {name} is used nowhere");
-        found.push(Finding::new(*place, what).expected(expected).meant(near));
+        found.push(
+            Finding::new(*place, what)
+                .with_expected(expected)
+                .with_suggestion(near),
+        );
     }
 }
 
@@ -69,7 +73,7 @@ fn has_text(node: &Node, text: &str) -> bool {
 fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Finding> {
     let path: Vec<_> = used.path.iter().map(String::as_str).collect();
     let Some(name) = &used.name else {
-        return Some(Finding::new(used.place, "a ${ without its }").expected("${factor}"));
+        return Some(Finding::new(used.place, "a ${ without its }").with_expected("${factor}"));
     };
     if is_meant_from_outside(name) {
         return misuse_of_environment(used, name, &path);
@@ -83,7 +87,7 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
             "{} holds for the whole study; ${{…}} cannot stand in it",
             path.join(".")
         );
-        return Some(Finding::new(used.place, what).expected("a value"));
+        return Some(Finding::new(used.place, what).with_expected("a value"));
     }
     let words = || names.iter().map(|(name, _)| name.as_str());
     if !complete || words().any(|known| known == name) {
@@ -93,11 +97,11 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
         [] => "a name from factors or cells; there are none".to_owned(),
         _ => list(words()),
     };
-    let what = format!("there is no factor {}", quoted(name));
+    let what = format!("there is no factor {}", quote(name));
     Some(
         Finding::new(used.place, what)
-            .expected(expected)
-            .meant(nearest(name, words())),
+            .with_expected(expected)
+            .with_suggestion(nearest_word(name, words())),
     )
 }
 
@@ -105,8 +109,8 @@ fn misuse(used: &Use, names: &[(String, Place)], complete: bool) -> Option<Findi
 /// in secrets, which are kept out of all that is written.
 pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Option<Finding> {
     if !is_from_outside(name) {
-        let what = format!("{} is no environment variable and no file", quoted(name));
-        return Some(Finding::new(used.place, what).expected("${env.NAME} or ${file:PATH}"));
+        let what = format!("{} is no environment variable and no file", quote(name));
+        return Some(Finding::new(used.place, what).with_expected("${env.NAME} or ${file:PATH}"));
     }
     let is_header = path.len() >= 2 && path[path.len() - 2] == "headers";
     let is_secret = path.len() == 3 && path.starts_with(&["system", "secrets"]);
@@ -114,6 +118,6 @@ pub(crate) fn misuse_of_environment(used: &Use, name: &str, path: &[&str]) -> Op
         let what = format!("${{{name}}} stands in {}", path.join("."));
         let expected =
             "values from the environment and from files in headers and system.secrets only";
-        Finding::new(used.place, what).expected(expected)
+        Finding::new(used.place, what).with_expected(expected)
     })
 }

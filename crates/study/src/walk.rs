@@ -8,8 +8,8 @@ use waggle_units::{parse_duration, parse_rate, parse_share, parse_size};
 use crate::{
     Level,
     mistake::{Finding, Place},
-    nearest::{list, nearest},
-    tree::{Entry, Node, Value, quoted},
+    nearest::{list, nearest_word},
+    tree::{Entry, Node, Value, quote},
 };
 
 /// Walks the tree and makes wild what is wrong in it. `name` is what the tree is called in messages.
@@ -33,7 +33,7 @@ struct Walk<'s> {
 
 impl Walk<'_> {
     /// Where we are, e.g. `load.request`; the root's own name only at the root.
-    fn here(&self) -> String {
+    fn current_path(&self) -> String {
         if self.path.len() == 1 {
             self.path[0].clone()
         } else {
@@ -106,10 +106,10 @@ impl Walk<'_> {
             .filter_map(Schema::as_str)
         {
             if !entries.iter().any(|entry| entry.key == key) {
-                let what = format!("{} lacks the key {key:?}", self.here());
+                let what = format!("{} lacks the key {key:?}", self.current_path());
                 let expected = format!("{key}: {}", expects(&properties[key]));
                 self.findings
-                    .push(Finding::new(named_at, what).expected(expected));
+                    .push(Finding::new(named_at, what).with_expected(expected));
             }
         }
     }
@@ -119,11 +119,11 @@ impl Walk<'_> {
         if schema["x-waggle-keys"] == "name" && !is_name(&entry.key) {
             let what = format!(
                 "{} is no name for a key of {}",
-                quoted(&entry.key),
-                self.here()
+                quote(&entry.key),
+                self.current_path()
             );
             self.findings
-                .push(Finding::new(entry.place, what).expected(NAME));
+                .push(Finding::new(entry.place, what).with_expected(NAME));
             entry.node.value = Value::Wild;
         }
         self.path.push(entry.key.clone());
@@ -142,8 +142,12 @@ impl Walk<'_> {
         entry: &Entry,
     ) -> Option<(String, Place)> {
         let words = || properties.keys().map(String::as_str);
-        let near = nearest(&entry.key, words());
-        let what = format!("unknown key {} in {}", quoted(&entry.key), self.here());
+        let near = nearest_word(&entry.key, words());
+        let what = format!(
+            "unknown key {} in {}",
+            quote(&entry.key),
+            self.current_path()
+        );
         let allowed = if properties.is_empty() {
             "no key".to_owned()
         } else {
@@ -151,8 +155,8 @@ impl Walk<'_> {
         };
         self.findings.push(
             Finding::new(entry.place, what)
-                .expected(allowed)
-                .meant(near),
+                .with_expected(allowed)
+                .with_suggestion(near),
         );
         near.map(|key| (key.to_owned(), entry.place))
     }
@@ -168,9 +172,9 @@ impl Walk<'_> {
             } else {
                 format!("at least {least}")
             };
-            let what = format!("{} has {} entries", self.here(), items.len());
+            let what = format!("{} has {} entries", self.current_path(), items.len());
             self.findings
-                .push(Finding::new(place, what).expected(expected));
+                .push(Finding::new(place, what).with_expected(expected));
         }
         for (index, item) in items.iter_mut().enumerate() {
             let place = item.place;
@@ -192,12 +196,12 @@ impl Walk<'_> {
         if !words.is_empty() {
             let text = level.to_string();
             if !words.contains(&text.as_str()) {
-                let what = format!("{} is {}", self.here(), node.kind());
-                let near = nearest(&text, words.iter().copied());
+                let what = format!("{} is {}", self.current_path(), node.kind());
+                let near = nearest_word(&text, words.iter().copied());
                 self.findings.push(
                     Finding::new(node.place, what)
-                        .expected(either(&words))
-                        .meant(near),
+                        .with_expected(join_with_or(&words))
+                        .with_suggestion(near),
                 );
                 node.value = Value::Wild;
             }
@@ -234,11 +238,11 @@ impl Walk<'_> {
             _ => None,
         };
         let meant = meant.filter(|_| schema["x-waggle"].is_null() || !unit.is_empty());
-        let what = format!("{} is {}", self.here(), node.kind());
+        let what = format!("{} is {}", self.current_path(), node.kind());
         self.findings.push(
             Finding::new(node.place, what)
-                .expected(expects(schema))
-                .meant(meant),
+                .with_expected(expects(schema))
+                .with_suggestion(meant),
         );
         node.value = Value::Wild;
     }
@@ -324,7 +328,7 @@ fn words_of(schema: &Schema) -> Vec<&str> {
         .collect()
 }
 
-fn either(words: &[&str]) -> String {
+fn join_with_or(words: &[&str]) -> String {
     match words {
         [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => words.join(", "),
@@ -342,7 +346,7 @@ fn count(schema: &Schema, otherwise: usize) -> usize {
 fn expects(schema: &Schema) -> String {
     let words = words_of(schema);
     if !words.is_empty() {
-        return either(&words);
+        return join_with_or(&words);
     }
     if let Some(branches) = schema["anyOf"].as_array() {
         return branches

@@ -107,7 +107,7 @@ pub fn is_name(name: &str) -> bool {
 
 /// The text so that nothing in it is taken for a variable.
 #[must_use]
-pub fn escaped(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace(OPEN, "{{{{")
 }
 
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn an_escaped_text_has_no_variable() {
         for text in ["{{a}}", "{{{{", "{{", "{", "a{{{b}}}"] {
-            let escaped = escaped(text);
+            let escaped = escape(text);
             let parts = parts(&escaped).map(|parts| {
                 let text = parts.iter().map(|part| match part {
                     Part::Text(text) => *text,

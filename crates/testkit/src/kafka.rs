@@ -126,12 +126,12 @@ impl Kafka {
 }
 
 fn write_formatted(data: &Path) {
-    for (name, bytes) in FORMATTED.get_or_init(formatted) {
+    for (name, bytes) in FORMATTED.get_or_init(formatted_storage) {
         fs::write(data.join(name), bytes).expect("a formatted folder");
     }
 }
 
-fn formatted() -> Vec<(OsString, Vec<u8>)> {
+fn formatted_storage() -> Vec<(OsString, Vec<u8>)> {
     let folder = TempDir::with_prefix("kafka-format-").expect("a folder");
     let (file, data) = (
         folder.path().join("format.properties"),

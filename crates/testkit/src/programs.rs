@@ -11,7 +11,7 @@ pub fn program(server: &str, name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&path).map(|folder| folder.join(name));
     on_path
-        .chain(fetched(server).map(|folder| folder.join("bin").join(name)))
+        .chain(fetched_folders(server).map(|folder| folder.join("bin").join(name)))
         .find(|file| file.is_file())
         .unwrap_or_else(|| {
             panic!("{name} is not there: `waggle system fetch ingest` provides it, and scripts/test calls that")
@@ -19,7 +19,7 @@ pub fn program(server: &str, name: &str) -> PathBuf {
 }
 
 /// The folders of all versions that were fetched, the last by name first.
-fn fetched(server: &str) -> impl Iterator<Item = PathBuf> {
+fn fetched_folders(server: &str) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(servers_folder()).into_iter().flatten();
     let prefix = format!("{server}-");
     let mut folders: Vec<PathBuf> = entries

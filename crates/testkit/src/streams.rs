@@ -241,20 +241,20 @@ async fn give(
 ) -> bool {
     let head = |status: u16| Response::builder().status(status);
     match reply {
-        Reply::Answer { status, body } => whole(respond, head(status), body).await,
-        Reply::Early(body) => whole(respond, head(200), body).await,
+        Reply::Answer { status, body } => send_complete(respond, head(status), body).await,
+        Reply::Early(body) => send_complete(respond, head(200), body).await,
         Reply::Informed(body) => {
             respond
                 .send_informational(head(103).body(()).expect("an answer"))
                 .expect("an open stream");
-            whole(respond, head(200), body).await
+            send_complete(respond, head(200), body).await
         }
         Reply::Announced(length, body) => {
-            whole(respond, head(200).header("content-length", length), body).await
+            send_complete(respond, head(200).header("content-length", length), body).await
         }
         Reply::LongHead(length) => {
             let head = head(200).header("x-long", "x".repeat(length));
-            whole(respond, head, Bytes::new()).await
+            send_complete(respond, head, Bytes::new()).await
         }
         Reply::Trailers(body) => {
             let mut stream = respond
@@ -281,7 +281,7 @@ async fn give(
         }
         Reply::GoAway(body) => {
             order.send(Order::GoAway).await.expect("a connection");
-            whole(respond, head(200), body).await
+            send_complete(respond, head(200), body).await
         }
         Reply::Abort(reason) => {
             order
@@ -297,12 +297,12 @@ async fn give(
         Reply::Silence => std::future::pending().await,
         Reply::After(pause, body) => {
             tokio::time::sleep(pause).await;
-            whole(respond, head(200), body).await
+            send_complete(respond, head(200), body).await
         }
     }
 }
 
-async fn whole(
+async fn send_complete(
     respond: &mut SendResponse<Bytes>,
     head: http::response::Builder,
     body: Bytes,

@@ -140,7 +140,7 @@ impl Writers {
         }
     }
 
-    pub fn told(&self) -> Told {
+    pub fn counts(&self) -> Told {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Told {
             acknowledged: of(&self.shared.acknowledged),
@@ -156,10 +156,10 @@ impl Writers {
     }
 
     /// Waits until so many more are acknowledged; says how long that took, or nothing where it took longer than `at_most`.
-    pub fn more(&self, records: u64, at_most: Duration) -> Option<Duration> {
+    pub fn wait_for_more(&self, records: u64, at_most: Duration) -> Option<Duration> {
         let begun = Instant::now();
-        let enough = self.told().acknowledged + records;
-        while self.told().acknowledged < enough {
+        let enough = self.counts().acknowledged + records;
+        while self.counts().acknowledged < enough {
             if begun.elapsed() > at_most {
                 return None;
             }
@@ -203,7 +203,7 @@ impl<'a> Writer<'a> {
     fn run(mut self) -> Account {
         let mut due = Instant::now();
         while !self.shared.stop.load(Ordering::Relaxed) && self.account.strange.is_none() {
-            let Some(connection) = self.connected() else {
+            let Some(connection) = self.open_connection() else {
                 thread::sleep(CONNECT_EVERY);
                 continue;
             };
@@ -213,7 +213,7 @@ impl<'a> Writer<'a> {
         self.account
     }
 
-    fn connected(&mut self) -> Option<Connection> {
+    fn open_connection(&mut self) -> Option<Connection> {
         let kept = self.connection.take();
         kept.or_else(|| Connection::open(self.shared.load.gateway).ok())
     }
@@ -251,7 +251,7 @@ impl<'a> Writer<'a> {
                     break;
                 };
                 answers += 1;
-                self.answered(*sequence, answer);
+                self.note_answer(*sequence, answer);
             }
         }
         for sequence in &sequences[answers..] {
@@ -278,7 +278,7 @@ impl<'a> Writer<'a> {
         format!("reading,writer=w{writer} key={key}i,filling=\"{filling}\" {time}")
     }
 
-    fn answered(&mut self, sequence: usize, answer: Answer) {
+    fn note_answer(&mut self, sequence: usize, answer: Answer) {
         let fate = match answer.status {
             204 => Fate::Acknowledged,
             // Its problem says which of the two it is.

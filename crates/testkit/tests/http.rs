@@ -9,7 +9,7 @@ use std::{
 
 use waggle_testkit::{
     Listener,
-    http::{Connection, Reply, Server, answer, between, get, ok},
+    http::{Connection, Reply, Server, answer, get, ok, text_between},
     try_for, wait_until,
 };
 
@@ -30,7 +30,11 @@ fn a_server_answers_by_the_number_of_a_request() {
     assert_eq!(connection.answer_or_end().unwrap(), None);
     drop(connection);
     assert_eq!(
-        (server.received(), server.answered(), server.connections()),
+        (
+            server.received_count(),
+            server.answered_count(),
+            server.connections()
+        ),
         (2, 2, 1)
     );
 }
@@ -61,7 +65,10 @@ fn check_end(reply: Reply, answered: u64) {
     let mut connection = Connection::open(server.address).unwrap();
     connection.send(GET).unwrap();
     assert_eq!(connection.answer_or_end().unwrap(), None);
-    assert_eq!((server.received(), server.answered()), (1, answered));
+    assert_eq!(
+        (server.received_count(), server.answered_count()),
+        (1, answered)
+    );
 }
 
 #[test]
@@ -75,7 +82,7 @@ fn another_protocol_is_refused() {
     let server = Server::start(|_| panic!("no request"));
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     let refused = Connection::ask(server.address, preface).unwrap();
-    assert_eq!((refused.status, server.received()), (400, 0));
+    assert_eq!((refused.status, server.received_count()), (400, 0));
 }
 
 #[test]
@@ -89,7 +96,7 @@ fn a_server_that_is_dropped_ends_its_connections() {
     let server = Server::start(|_| Reply::Silence);
     let mut connection = Connection::open(server.address).unwrap();
     connection.send(GET).unwrap();
-    wait_until("the request has arrived", || server.received() == 1);
+    wait_until("the request has arrived", || server.received_count() == 1);
     let address = server.address;
     drop(server);
     assert_eq!(connection.answer_or_end().unwrap(), None);
@@ -143,7 +150,7 @@ fn a_wait_gives_up() {
 
 #[test]
 fn text_between_marks() {
-    assert_eq!(between("a=1&b=2", "a=", &['&']), "1");
-    assert_eq!(between("a=1&b=2", "b=", &['&']), "2");
-    assert_eq!(between("a=1", "c=", &['&']), "");
+    assert_eq!(text_between("a=1&b=2", "a=", &['&']), "1");
+    assert_eq!(text_between("a=1&b=2", "b=", &['&']), "2");
+    assert_eq!(text_between("a=1", "c=", &['&']), "");
 }

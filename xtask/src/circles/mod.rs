@@ -32,7 +32,7 @@ pub(crate) fn circles(roots: &[String], sources: &Sources) -> Result<Vec<Circle>
             components(&imports)
                 .into_iter()
                 .filter(|files| files.len() > FILES_MAX)
-                .map(|files| within(&files, &imports)),
+                .map(|files| imports_within(&files, &imports)),
         );
     }
     Ok(found)
@@ -60,7 +60,7 @@ pub(crate) fn breaches(name: &str, circles: &[Circle]) -> Vec<Breach> {
 }
 
 /// The imports among these files.
-fn within(files: &BTreeSet<String>, imports: &Circle) -> Circle {
+fn imports_within(files: &BTreeSet<String>, imports: &Circle) -> Circle {
     let among = |imported: &BTreeSet<String>| imported.intersection(files).cloned().collect();
     files
         .iter()

@@ -100,7 +100,7 @@ impl Tree {
                     }
                 }
                 ref other => {
-                    if let Some(name) = defined(other) {
+                    if let Some(name) = defined_name(other) {
                         let names = &mut self.modules[id].names;
                         names.entry(name.to_string()).or_insert(Name::Item);
                     }
@@ -273,7 +273,7 @@ fn flatten_below(mut before: Vec<String>, tree: &UseTree, taken: &mut Vec<Taken>
 }
 
 /// The name that an item defines.
-fn defined(item: &Item) -> Option<&Ident> {
+fn defined_name(item: &Item) -> Option<&Ident> {
     match item {
         Item::Const(item) => Some(&item.ident),
         Item::Enum(item) => Some(&item.ident),

@@ -109,7 +109,7 @@ fn a_dependency_has_its_why() {
 }
 
 /// All listed crates, each with all that it may use.
-fn listed() -> BTreeMap<String, Vec<String>> {
+fn listed_crates() -> BTreeMap<String, Vec<String>> {
     let full = |allowed: &&str| format!("waggle-{allowed}");
     let crates = ARROWS.iter().map(|(name, allowed)| {
         let uses = allowed.iter().map(full).collect();
@@ -121,7 +121,7 @@ fn listed() -> BTreeMap<String, Vec<String>> {
 #[test]
 fn only_the_allowed_arrows() {
     let check_arrow = |from: &str, to: &str, is_allowed: bool| {
-        let mut packages = listed();
+        let mut packages = listed_crates();
         let uses = packages.entry(from.to_owned()).or_default();
         uses.push(to.to_owned());
         assert_eq!(arrows(&packages).is_empty(), is_allowed, "{from} → {to}");
@@ -145,7 +145,7 @@ fn only_the_allowed_arrows() {
 
 #[test]
 fn no_arrow_is_allowed_that_no_crate_uses() {
-    let mut packages = listed();
+    let mut packages = listed_crates();
     let uses = packages.get_mut("waggle-load").unwrap();
     uses.retain(|used| used != "waggle-template");
     let breaches: Vec<String> = arrows(&packages).iter().map(ToString::to_string).collect();
@@ -157,8 +157,8 @@ fn no_arrow_is_allowed_that_no_crate_uses() {
 
 #[test]
 fn every_crate_is_listed_and_every_listed_crate_exists() {
-    assert_eq!(arrows(&listed()), []);
-    let mut packages = listed();
+    assert_eq!(arrows(&listed_crates()), []);
+    let mut packages = listed_crates();
     packages.insert("waggle-new".to_owned(), vec![]);
     packages.remove("waggle-stats");
     let breaches: Vec<String> = arrows(&packages).iter().map(ToString::to_string).collect();

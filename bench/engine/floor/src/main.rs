@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let length = Duration::from_secs_f64(seconds.parse()?);
     let start = Instant::now();
     match rest.get(1) {
-        None => client.closed(length)?,
+        None => client.run_closed(length)?,
         Some(rate) => client.open(length, rate.parse()?)?,
     }
     print(client.answers, start.elapsed());
@@ -115,7 +115,7 @@ impl Client {
         Ok(())
     }
 
-    fn closed(&mut self, length: Duration) -> Result<(), Box<dyn Error>> {
+    fn run_closed(&mut self, length: Duration) -> Result<(), Box<dyn Error>> {
         for (socket, _) in &self.sockets {
             rustix::net::send(socket, &self.requests, SendFlags::NOSIGNAL)?;
         }

@@ -38,7 +38,7 @@ pub enum Measure {
 impl Measure {
     /// What two equal numbers give.
     #[must_use]
-    pub fn even(self) -> f64 {
+    pub fn neutral_value(self) -> f64 {
         match self {
             Self::Ratio => 1.0,
             Self::Difference => 0.0,
@@ -109,7 +109,7 @@ impl Found {
 
 impl NoSuccess {
     /// Of what succeeded in each trial of the two; `None` where both had a success, or one has no trial.
-    pub(super) fn of(first: &[f64], second: &[f64]) -> Option<Self> {
+    pub(super) fn from_successes(first: &[f64], second: &[f64]) -> Option<Self> {
         let trials = first.len().min(second.len());
         let is_none = |values: &[f64]| values.iter().all(|value| *value <= 0.0);
         let of = match (is_none(first), is_none(second)) {
@@ -130,22 +130,22 @@ impl NoSuccess {
 impl Compared {
     /// Who is ahead, by what is wished for; by the interval, never by the point alone.
     #[must_use]
-    pub fn ahead(&self, found: &Found) -> Ahead {
+    pub fn leader(&self, found: &Found) -> Ahead {
         match found {
             Found::Number(found) if found.interval.is_none() => Ahead::Unsure,
             Found::NoSuccess(none) if !none.is_sure() => Ahead::Unsure,
-            found => self.leaning(found),
+            found => self.leader_by_point(found),
         }
     }
 
     /// Who is ahead along a line over these levels.
     #[must_use]
     pub fn lead(&self, over: &Over, at: &[Found]) -> Lead {
-        let ahead: Vec<Ahead> = at.iter().map(|found| self.ahead(found)).collect();
+        let ahead: Vec<Ahead> = at.iter().map(|found| self.leader(found)).collect();
         let is_sure = |who: &Ahead| !matches!(who, Ahead::Unsure | Ahead::Unknown);
         if ahead.contains(&Ahead::Unsure) && !ahead.iter().any(is_sure) {
             return Lead {
-                ahead: at.iter().map(|found| self.leaning(found)).collect(),
+                ahead: at.iter().map(|found| self.leader_by_point(found)).collect(),
                 is_by_points: true,
                 changes: Vec::new(),
             };
@@ -164,12 +164,12 @@ impl Compared {
     #[must_use]
     pub fn is_even(&self) -> bool {
         let mut all = self.at.iter().flatten();
-        all.all(|found| self.ahead(found) == Ahead::Neither)
+        all.all(|found| self.leader(found) == Ahead::Neither)
     }
 
     /// Of these places along a line the one where the two are furthest apart; `None` where none has a number.
     #[must_use]
-    pub fn furthest(&self, at: &[Found], places: &[usize]) -> Option<(usize, Estimate)> {
+    pub fn largest_difference(&self, at: &[Found], places: &[usize]) -> Option<(usize, Estimate)> {
         let distance = |found: &Estimate| match self.measure {
             Measure::Ratio => found.point.ln().abs(),
             Measure::Difference => found.point.abs(),
@@ -195,9 +195,9 @@ impl Compared {
     }
 
     /// The same, by the point where there is no interval.
-    fn leaning(&self, found: &Found) -> Ahead {
+    fn leader_by_point(&self, found: &Found) -> Ahead {
         match found {
-            Found::Number(found) => match side_of(found, self.measure.even()) {
+            Found::Number(found) => match side_of(found, self.measure.neutral_value()) {
                 None => Ahead::Neither,
                 Some(above) if above == (self.better == Better::Higher) => Ahead::Second,
                 Some(_) => Ahead::First,
@@ -219,7 +219,7 @@ impl Compared {
     }
 
     fn is_sure(&self, found: &Found) -> bool {
-        !matches!(self.ahead(found), Ahead::Unsure | Ahead::Unknown)
+        !matches!(self.leader(found), Ahead::Unsure | Ahead::Unknown)
     }
 }
 
@@ -237,7 +237,7 @@ fn changes(ahead: &[Ahead]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
 
-    fn compared(better: Better) -> Compared {
+    fn test_compared(better: Better) -> Compared {
         Compared {
             name: "It".to_owned(),
             better,
@@ -248,9 +248,9 @@ mod tests {
 
     /// Goodput of the trials of the two, the first one's first.
     fn check(first: &[f64], second: &[f64], expected: Ahead) {
-        let found = Found::ratio(second, first, NoSuccess::of(first, second));
-        let goodput = compared(Better::Higher);
-        assert_eq!(goodput.ahead(&found), expected, "{found:?}");
+        let found = Found::ratio(second, first, NoSuccess::from_successes(first, second));
+        let goodput = test_compared(Better::Higher);
+        assert_eq!(goodput.leader(&found), expected, "{found:?}");
         if let Found::Number(found) = found {
             assert!(found.point > 0.0 && found.point.is_finite(), "{found:?}");
         }
@@ -278,10 +278,10 @@ mod tests {
 
     #[test]
     fn who_answers_nothing_is_not_slower() {
-        let none = NoSuccess::of(&[0.0, 0.0], &[300.0, 303.0]);
+        let none = NoSuccess::from_successes(&[0.0, 0.0], &[300.0, 303.0]);
         let found = Found::ratio(&[20.0, 21.0], &[], none);
-        let quicker = compared(Better::Quicker);
-        assert_eq!(quicker.ahead(&found), Ahead::Unknown);
+        let quicker = test_compared(Better::Quicker);
+        assert_eq!(quicker.leader(&found), Ahead::Unknown);
         assert!(matches!(
             found,
             Found::NoSuccess(NoSuccess {

@@ -103,8 +103,8 @@ struct Pairs<'a> {
 impl<'a> Pairs<'a> {
     fn new(factor: &'a Factor, over: &Factor, others: &[&Factor], cells: &[CellModel]) -> Self {
         let of_both = [&[factor][..], others].concat();
-        let both = Layout::new(Over::of(over), &of_both, cells);
-        let lines = Layout::new(Over::of(over), others, cells).lines;
+        let both = Layout::new(Over::from_factor(over), &of_both, cells);
+        let lines = Layout::new(Over::from_factor(over), others, cells).lines;
         // The factor's level changes last: its lines stand in two halves.
         let (first, second) = both.cells.split_at(lines.len());
         let pair = |(a, b): (&Option<usize>, &Option<usize>)| a.zip(*b);
@@ -142,14 +142,14 @@ fn comparison(
     let outcomes = outcomes(&all, info.delivery_at.as_deref());
     let successes = outcomes
         .iter()
-        .find(|outcome| outcome.is(Metric::Goodput, None))?;
+        .find(|outcome| outcome.matches(Metric::Goodput, None))?;
     let all = parallel_map(&outcomes, |outcome| {
         ratios(pairs, (cells, trials), outcome, successes)
     });
     let mut found = Vec::new();
     for (outcome, ratios) in outcomes.iter().zip(all) {
         found.push(ratios);
-        if outcome.is(Metric::ResponseTime, Some(Statistic::P99)) {
+        if outcome.matches(Metric::ResponseTime, Some(Statistic::P99)) {
             found.extend(errors(pairs, cells, trials));
         }
     }
@@ -206,7 +206,7 @@ fn ratios(
 ) -> Compared {
     let of = |first: usize, second: usize| {
         let values = |of: &Outcome, at: usize| of.of_cell(&cells[at], trials);
-        let none = NoSuccess::of(&values(successes, first), &values(successes, second));
+        let none = NoSuccess::from_successes(&values(successes, first), &values(successes, second));
         // What failed has its cost, too.
         let none = none.filter(|_| outcome.better() != Better::Cheaper);
         Found::ratio(&values(outcome, second), &values(outcome, first), none)

@@ -129,7 +129,7 @@ pub fn effects(
         cells: grid.len(),
         trials: grid.iter().map(|cell| cell.counted).sum(),
         doubtful: doubtful.collect(),
-        first: first(&found),
+        first: headline_outcome(&found),
         outcomes: found,
         left_out,
         factors,
@@ -137,7 +137,7 @@ pub fn effects(
 }
 
 /// Place of the outcome that a study is most often about: how late at the end of the way, else the response time, else any.
-fn first(outcomes: &[OutcomeEffects]) -> usize {
+fn headline_outcome(outcomes: &[OutcomeEffects]) -> usize {
     let at = |metric: Metric| {
         let named = NamedMetric {
             statistic: Some(Statistic::P99),
@@ -185,7 +185,7 @@ fn of_outcome(
         return Ok(None);
     }
     let levels: Vec<usize> = factors.iter().map(|factor| factor.levels.len()).collect();
-    let design = Factorial::new(&levels, &values).map_err(|none| why(none, grid))?;
+    let design = Factorial::new(&levels, &values).map_err(|none| no_effects_reason(none, grid))?;
     let parts = design.variation();
     Ok(Some(OutcomeEffects {
         name: outcome.name.clone(),
@@ -201,7 +201,7 @@ fn of_outcome(
     }))
 }
 
-fn why(none: NoEffects, grid: &[&CellModel]) -> WithoutEffects {
+fn no_effects_reason(none: NoEffects, grid: &[&CellModel]) -> WithoutEffects {
     match none {
         NoEffects::NoGrid => WithoutEffects::NoGrid,
         NoEffects::Empty { cell } => WithoutEffects::Empty(grid[cell].levels.clone()),

@@ -46,18 +46,18 @@ impl OutcomeEffects {
         let mut dependences: Vec<usize> = (0..self.comparisons.len())
             .filter(|at| self.is_dependence(&self.comparisons[*at]))
             .collect();
-        let share = |at: &usize| self.together(&self.comparisons[*at]);
+        let share = |at: &usize| self.joint_share(&self.comparisons[*at]);
         dependences.sort_by(|a, b| share(b).total_cmp(&share(a)));
         Summary::Differs {
             strongest: self.strongest(),
             dependences,
-            unexplained: self.unexplained(),
+            unexplained: self.residual(),
         }
     }
 
     /// The share of what a comparison's two factors do together.
     #[must_use]
-    pub fn together(&self, one: &Comparison) -> f64 {
+    pub fn joint_share(&self, one: &Comparison) -> f64 {
         let pair = Source::Pair(one.factor.min(one.by), one.factor.max(one.by));
         self.part(pair).map_or(0.0, |part| part.share)
     }
@@ -75,7 +75,7 @@ impl OutcomeEffects {
                 largest: mains(&|_| true),
             };
         };
-        let (level, ratio) = furthest(&self.ratios[factor]);
+        let (level, ratio) = most_distant_level(&self.ratios[factor]);
         Strongest::Factor {
             factor,
             share,
@@ -99,7 +99,7 @@ impl OutcomeEffects {
         is_widest && (one.is_larger || !one.turns.is_empty())
     }
 
-    fn unexplained(&self) -> Option<Variation> {
+    fn residual(&self) -> Option<Variation> {
         let parts = self.parts.iter();
         let largest = parts.max_by(|a, b| a.share.total_cmp(&b.share))?;
         match largest.of {
@@ -110,7 +110,7 @@ impl OutcomeEffects {
 }
 
 /// The level furthest from the first, on the log scale; levels count from 0.
-fn furthest(ratios: &[Estimate]) -> (usize, Estimate) {
+fn most_distant_level(ratios: &[Estimate]) -> (usize, Estimate) {
     let far = |ratio: &Estimate| ratio.point.ln().abs();
     let levels = (1..).zip(ratios.iter().copied());
     levels

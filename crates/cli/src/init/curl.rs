@@ -120,7 +120,7 @@ impl Command {
             "-d" | "--data" | "--data-ascii" => self.data.push(ascii(&value()?, read)?),
             "--data-raw" => self.data.push(value()?),
             "--data-binary" => self.data.push(file_or_text(&value()?, read)?),
-            "--data-urlencode" => self.data.push(urlencoded(&value()?, read)?),
+            "--data-urlencode" => self.data.push(urlencode(&value()?, read)?),
             "--json" => {
                 self.is_json = true;
                 self.data.push(file_or_text(&value()?, read)?);
@@ -212,7 +212,7 @@ fn file_or_text(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<St
 }
 
 /// `content`, `=content`, `name=content`, `@file`, `name@file`.
-fn urlencoded(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<String> {
+fn urlencode(value: &str, read: &dyn Fn(&str) -> Result<String>) -> Result<String> {
     let (name, content) = match value.find(['=', '@']) {
         Some(at) if value.as_bytes()[at] == b'=' => (&value[..at], value[at + 1..].to_owned()),
         Some(at) => (&value[..at], read(&value[at + 1..])?),
@@ -313,7 +313,7 @@ mod tests {
 
     use super::{Call, read};
 
-    fn one(text: &str) -> Call {
+    fn parse_one(text: &str) -> Call {
         let file = |name: &str| match name {
             "body.json" => Ok("{\n \"a\": 1\n}\n".to_owned()),
             name => bail!("no file {name}"),
@@ -326,7 +326,7 @@ mod tests {
     const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 
     fn check(text: &str, line: (&str, &str), headers: &[(&str, &str)], body: Option<&str>) {
-        let call = one(text);
+        let call = parse_one(text);
         let found: Vec<(&str, &str)> = call
             .headers
             .iter()

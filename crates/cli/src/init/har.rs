@@ -64,11 +64,11 @@ pub(crate) fn read(text: &str) -> Result<Found> {
     let mut ended: Option<f64> = None;
     let mut took = 0;
     for one in &mut seen {
-        took += whole(one.took.min(ANSWER_MAX_MS));
+        took += round_millis(one.took.min(ANSWER_MAX_MS));
         let pause = ended.map(|end| one.started - end);
         one.call.pause_ms = pause
             .filter(|pause| *pause >= PAUSE_MIN_MS)
-            .map(|pause| whole(pause.min(PAUSE_MAX_MS)));
+            .map(|pause| round_millis(pause.min(PAUSE_MAX_MS)));
         let end = one.started + one.took;
         ended = Some(ended.map_or(end, |last| last.max(end)));
     }
@@ -220,7 +220,7 @@ fn is_asset(call: &Call) -> bool {
     clippy::cast_sign_loss,
     reason = "between the two limits above"
 )]
-fn whole(ms: f64) -> u64 {
+fn round_millis(ms: f64) -> u64 {
     ms.round() as u64
 }
 

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    Made, curl, har, made,
+    Made, curl, har, make_study,
     names::{SECRETS, percent_encoded},
-    openapi, told,
+    openapi, summary_text,
 };
 use crate::arguments::{Init, InitFrom};
 
@@ -92,7 +92,7 @@ fn arguments(from: InitFrom) -> Init {
 /// Of the study's text, what is said of it, or why there is none.
 fn check(found: anyhow::Result<super::Found>, from: InitFrom, what: &str) {
     let arguments = arguments(from);
-    let shown = match found.and_then(|found| made(found, &arguments)) {
+    let shown = match found.and_then(|found| make_study(found, &arguments)) {
         Ok(Made {
             found,
             wanted,
@@ -102,7 +102,7 @@ fn check(found: anyhow::Result<super::Found>, from: InitFrom, what: &str) {
             if what.contains("apikey") {
                 super::check(&written.text).unwrap_or_else(|why| panic!("{what}:\n{why:#}"));
             }
-            let told = told(std::path::Path::new("made.yaml"), &found, &wanted);
+            let told = summary_text(std::path::Path::new("made.yaml"), &found, &wanted);
             format!("{}\n{told}", written.text)
         }
         Err(why) => format!("{why:#}"),

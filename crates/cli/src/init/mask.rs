@@ -37,20 +37,20 @@ pub(super) fn body(text: &str) -> Option<Masked> {
 /// The value of a header, or the path before a query.
 pub(super) fn text(text: &str) -> Masked {
     let mut names = Vec::new();
-    let text = within(text, &mut names, 0);
+    let text = mask_text(text, &mut names, 0);
     Masked { text, names }
 }
 
 /// The value of a parameter as it stands in a query or form.
 pub(super) fn parameter(value: &str) -> Masked {
     let mut names = Vec::new();
-    let text = encoded(value, &mut names, 0);
+    let text = mask_encoded(value, &mut names, 0);
     Masked { text, names }
 }
 
-fn encoded(value: &str, names: &mut Vec<String>, depth: usize) -> String {
+fn mask_encoded(value: &str, names: &mut Vec<String>, depth: usize) -> String {
     let before = names.len();
-    let masked = within(&percent_decoded(value), names, depth + 1);
+    let masked = mask_text(&percent_decoded(value), names, depth + 1);
     if names.len() == before {
         value.to_owned()
     } else {
@@ -59,7 +59,7 @@ fn encoded(value: &str, names: &mut Vec<String>, depth: usize) -> String {
 }
 
 /// A text of which nothing is known.
-fn within(text: &str, names: &mut Vec<String>, depth: usize) -> String {
+fn mask_text(text: &str, names: &mut Vec<String>, depth: usize) -> String {
     if depth > DEPTH_MAX {
         return text.to_owned();
     }
@@ -115,7 +115,7 @@ fn in_json(value: &mut Value, is_below: bool, names: &mut Vec<String>, depth: us
         Value::String(_) | Value::Number(_) | Value::Bool(_) if is_below => {
             *value = Value::from(MARK);
         }
-        Value::String(text) => *text = within(text, names, depth + 1),
+        Value::String(text) => *text = mask_text(text, names, depth + 1),
         _ => {}
     }
 }
@@ -140,7 +140,7 @@ fn form(text: &str, names: &mut Vec<String>, depth: usize) -> String {
             names.push(percent_decoded(name));
             return format!("{name}={MARK}");
         }
-        format!("{name}={}", encoded(value, names, depth))
+        format!("{name}={}", mask_encoded(value, names, depth))
     });
     pairs.collect::<Vec<_>>().join("&")
 }

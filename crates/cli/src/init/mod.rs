@@ -36,7 +36,7 @@ use crate::{
 pub(crate) use call::Call;
 use call::{Found, most_called, name_of};
 pub(crate) use fit::BODY_MAX_BYTES;
-pub(crate) use write::{beginning, call_text, literal, question, quoted};
+pub(crate) use write::{beginning, call_text, json_string, literal, question};
 
 /// Calls of one study; what comes after them is left out.
 const CALLS_MAX: usize = 100;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
         found,
         wanted,
         written,
-    } = made(found(arguments)?, arguments)?;
+    } = make_study(read_source(arguments)?, arguments)?;
     check(&written.text)?;
     let file = arguments
         .output
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     put(&file, &written.text, arguments.force)?;
-    say::result(&format!("{}\n", told(&file, &found, &wanted)))?;
+    say::result(&format!("{}\n", summary_text(&file, &found, &wanted)))?;
     Ok(Exit::Fine)
 }
 
@@ -87,7 +87,7 @@ struct Made {
     written: write::Written,
 }
 
-fn made(mut found: Found, arguments: &Init) -> Result<Made> {
+fn make_study(mut found: Found, arguments: &Init) -> Result<Made> {
     fit::calls(&mut found);
     one_server(&mut found)?;
     if found.calls.len() > CALLS_MAX {
@@ -140,7 +140,7 @@ fn refuse_unused(arguments: &Init) -> Result<()> {
     Ok(())
 }
 
-fn found(arguments: &Init) -> Result<Found> {
+fn read_source(arguments: &Init) -> Result<Found> {
     refuse_unused(arguments)?;
     let Some(from) = arguments.from else {
         let server = Target::parse(&arguments.source)?;
@@ -246,7 +246,7 @@ fn put(file: &Path, text: &str, replace: bool) -> Result<()> {
         .with_context(|| format!("cannot write {shown}"))
 }
 
-fn told(file: &Path, found: &Found, wanted: &[String]) -> String {
+fn summary_text(file: &Path, found: &Found, wanted: &[String]) -> String {
     let shown = file.display();
     let calls = found.calls.len();
     let mut lines = vec![format!(

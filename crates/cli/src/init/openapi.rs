@@ -28,7 +28,7 @@ pub(crate) struct Wishes<'a> {
 
 /// Reads a document in JSON or YAML.
 pub(crate) fn read(text: &str, wishes: Wishes<'_>) -> Result<Found> {
-    let document = Document(parsed(text)?);
+    let document = Document(parse(text)?);
     let version = document.0["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
         match document.0["swagger"].as_str() {
@@ -45,7 +45,7 @@ pub(crate) fn read(text: &str, wishes: Wishes<'_>) -> Result<Found> {
     let mut found = Found::default();
     let mut writes = 0_usize;
     for (path, item) in paths {
-        let item = document.resolved(item);
+        let item = document.resolve(item);
         for method in READS.iter().chain(&WRITES) {
             let Some(operation) = item.get(*method) else {
                 continue;
@@ -74,7 +74,7 @@ pub(crate) fn read(text: &str, wishes: Wishes<'_>) -> Result<Found> {
     Ok(found)
 }
 
-fn parsed(text: &str) -> Result<Value> {
+fn parse(text: &str) -> Result<Value> {
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text).context("the document is no JSON");
     }
@@ -129,7 +129,7 @@ impl Document {
     }
 
     /// Follows a `$ref` within the document.
-    fn resolved<'a>(&'a self, mut value: &'a Value) -> &'a Value {
+    fn resolve<'a>(&'a self, mut value: &'a Value) -> &'a Value {
         for _ in 0..DEPTH_MAX {
             let Some(reference) = value["$ref"].as_str() else {
                 break;
@@ -199,7 +199,7 @@ impl Document {
             headers,
             secret_fields,
             body,
-            status: expected(&operation["responses"]),
+            status: success_status(&operation["responses"]),
             ..Call::default()
         })
     }
@@ -211,7 +211,7 @@ impl Document {
                 .as_array()
                 .into_iter()
                 .flatten()
-                .map(|parameter| self.resolved(parameter))
+                .map(|parameter| self.resolve(parameter))
         };
         let mut all: Vec<&Value> = list(operation).collect();
         for shared in list(item) {
@@ -233,19 +233,19 @@ impl Document {
         let first = described["examples"]
             .as_object()
             .and_then(|examples| examples.values().next())
-            .map(|example| self.resolved(example));
+            .map(|example| self.resolve(example));
         if let Some(value) = first.and_then(|example| example.get("value")) {
             return Some(value.clone());
         }
-        self.made(&described["schema"], 0)
+        self.example_value(&described["schema"], 0)
     }
 
     /// A value that fits a schema, with its required members only; `None` where the schema says too little.
-    fn made(&self, schema: &Value, depth: usize) -> Option<Value> {
+    fn example_value(&self, schema: &Value, depth: usize) -> Option<Value> {
         if depth > DEPTH_MAX {
             return None;
         }
-        let schema = self.resolved(schema);
+        let schema = self.resolve(schema);
         let given = schema
             .get("example")
             .or_else(|| schema.get("default"))
@@ -258,7 +258,7 @@ impl Document {
         if let Some(parts) = schema["allOf"].as_array() {
             let mut whole = Map::new();
             for part in parts {
-                match self.made(part, depth + 1)? {
+                match self.example_value(part, depth + 1)? {
                     Value::Object(members) => whole.extend(members),
                     other => return Some(other),
                 }
@@ -267,7 +267,7 @@ impl Document {
         }
         for choice in ["oneOf", "anyOf"] {
             if let Some(first) = schema[choice].get(0) {
-                return self.made(first, depth + 1);
+                return self.example_value(first, depth + 1);
             }
         }
         self.made_of_type(schema, depth)
@@ -291,7 +291,7 @@ impl Document {
             "boolean" => Some(Value::Bool(true)),
             "string" => text_of(schema).map(Value::String),
             "array" => {
-                let item = self.made(&schema["items"], depth + 1);
+                let item = self.example_value(&schema["items"], depth + 1);
                 let count = usize::from(least("minItems").unwrap_or(1) > 0);
                 Some(Value::Array(item.into_iter().take(count).collect()))
             }
@@ -299,7 +299,7 @@ impl Document {
                 let mut members = Map::new();
                 for name in schema["required"].as_array().into_iter().flatten() {
                     let name = name.as_str()?;
-                    let member = self.made(&schema["properties"][name], depth + 1)?;
+                    let member = self.example_value(&schema["properties"][name], depth + 1)?;
                     members.insert(name.to_owned(), member);
                 }
                 Some(Value::Object(members))
@@ -313,7 +313,7 @@ impl Document {
         described: &Value,
         headers: &mut Vec<(String, String)>,
     ) -> Result<Option<String>> {
-        let described = self.resolved(described);
+        let described = self.resolve(described);
         let Some(kinds) = described["content"]
             .as_object()
             .filter(|kinds| !kinds.is_empty())
@@ -358,7 +358,7 @@ fn is_json(kind: &str) -> bool {
 }
 
 /// The first success that the document promises.
-fn expected(responses: &Value) -> Option<u16> {
+fn success_status(responses: &Value) -> Option<u16> {
     let statuses = responses.as_object()?.keys();
     statuses
         .filter_map(|status| status.parse().ok())

@@ -50,8 +50,8 @@ impl Taking {
                 self.secret(&name, &value)
             } else {
                 let masked = mask::text(&value);
-                self.marked(&masked.names, &format!("the header {name}"), call);
-                self.expanded(&masked.text)
+                self.mark(&masked.names, &format!("the header {name}"), call);
+                self.expand(&masked.text)
             };
             call.headers.push((name, text));
         }
@@ -66,7 +66,7 @@ impl Taking {
                 (format!("{scheme} "), secret.trim())
             });
         if shell::is_expansions(secret) {
-            return self.expanded(value);
+            return self.expand(value);
         }
         let name = self.variable(field, value);
         let what = if scheme.is_empty() {
@@ -110,8 +110,8 @@ impl Taking {
     }
 
     /// A value in the study's own words: what a shell would fill in comes from the environment.
-    fn expanded(&mut self, value: &str) -> String {
-        let (text, names) = shell::expanded(value);
+    fn expand(&mut self, value: &str) -> String {
+        let (text, names) = shell::expand(value);
         names.into_iter().for_each(|name| self.want(name));
         text
     }
@@ -122,7 +122,7 @@ impl Taking {
         }
     }
 
-    fn marked(&mut self, names: &[String], place: &str, call: &Call) {
+    fn mark(&mut self, names: &[String], place: &str, call: &Call) {
         if !names.is_empty() {
             self.left_out.push(format!(
                 "{} in {place} of {}: stands there as {MARK}; a feed may give it",
@@ -160,7 +160,7 @@ impl Taking {
         } else {
             format!("{text}?{kept}")
         };
-        self.marked(&names, "the path", call);
+        self.mark(&names, "the path", call);
         call.path = path;
     }
 
@@ -173,7 +173,7 @@ impl Taking {
         let why = if is_multipart {
             "a form of several parts"
         } else if let Some(masked) = mask::body(&text) {
-            self.marked(&masked.names, "the body", call);
+            self.mark(&masked.names, "the body", call);
             call.body = Some(masked.text);
             return;
         } else {

@@ -14,7 +14,7 @@ pub(crate) fn commands(text: &str) -> Result<Vec<Vec<String>>> {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            '\'' => split.word().push_str(&quoted(&mut characters, "'")?),
+            '\'' => split.word().push_str(&read_quoted(&mut characters, "'")?),
             '"' => {
                 let inner = double_quoted(&mut characters)?;
                 split.word().push_str(&inner);
@@ -131,7 +131,7 @@ pub(super) fn are_variables(text: &str) -> bool {
 }
 
 /// The text as a study says it, `$NAME` and `${NAME}` as `${env.NAME}`; and the names.
-pub(super) fn expanded(text: &str) -> (String, Vec<String>) {
+pub(super) fn expand(text: &str) -> (String, Vec<String>) {
     let (mut whole, mut names) = (String::new(), Vec::new());
     for (literal, name) in parts(text) {
         // A ${ of the source's own is text.
@@ -183,7 +183,7 @@ fn variable(text: &str) -> Option<(&str, &str)> {
 
 type Characters<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-fn quoted(characters: &mut Characters<'_>, quote: &str) -> Result<String> {
+fn read_quoted(characters: &mut Characters<'_>, quote: &str) -> Result<String> {
     let mut inner = String::new();
     for character in characters {
         if quote.contains(character) {

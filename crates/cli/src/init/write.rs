@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
-use waggle_template::variable::escaped;
+use waggle_template::variable::escape;
 
 use super::{
     call::{Call, Found, host_of, in_letters_of_names},
@@ -37,7 +37,7 @@ pub(crate) fn study(found: &Found, wanted: &[String]) -> Written {
         &found.left_out,
     );
     question(&mut text, &name, origin);
-    let _ = writeln!(text, "system:\n  url: {}", quoted(origin));
+    let _ = writeln!(text, "system:\n  url: {}", json_string(origin));
     if found.is_insecure && origin.starts_with("https:") {
         let _ = writeln!(text, "  insecure: true");
     }
@@ -90,7 +90,7 @@ fn flows(text: &mut String, calls: &[Call], names: &[String], is_session: bool) 
             let _ = writeln!(
                 text,
                 "      - name: {}\n        weight: 1\n        steps:",
-                named(name)
+                yaml_name(name)
             );
         }
         if let Some(pause) = one.pause_ms {
@@ -118,8 +118,8 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
         Place::Step => ("          - ", "            "),
     };
     // Two braces begin a variable.
-    let value = |value: &str| literal(&escaped(value));
-    let _ = writeln!(text, "{first}name: {}", named(name));
+    let value = |value: &str| literal(&escape(value));
+    let _ = writeln!(text, "{first}name: {}", yaml_name(name));
     let path = value(&call.path);
     let _ = match &*call.method {
         method if METHODS.contains(&method) => {
@@ -128,15 +128,20 @@ fn call(text: &mut String, call: &Call, name: &str, place: Place) {
         method => writeln!(
             text,
             "{indent}method: {}\n{indent}path: {path}",
-            quoted(method)
+            json_string(method)
         ),
     };
     if !call.headers.is_empty() {
         let _ = writeln!(text, "{indent}headers:");
         for (field, content) in &call.headers {
             // Already in the study's own words: names of environment variables stand in it.
-            let content = escaped(content);
-            let _ = writeln!(text, "{indent}  {}: {}", quoted(field), quoted(&content));
+            let content = escape(content);
+            let _ = writeln!(
+                text,
+                "{indent}  {}: {}",
+                json_string(field),
+                json_string(&content)
+            );
         }
     }
     if let Some(body) = &call.body {
@@ -170,11 +175,11 @@ fn cut(name: &str, most: usize) -> String {
 }
 
 /// A name; in quotes where YAML would take it for a number or a truth.
-fn named(name: &str) -> String {
+fn yaml_name(name: &str) -> String {
     if yaml::plain(name).is_string() {
         name.to_owned()
     } else {
-        quoted(name)
+        json_string(name)
     }
 }
 
@@ -198,17 +203,17 @@ pub(crate) fn question(text: &mut String, name: &str, origin: &str) {
     let _ = writeln!(
         text,
         "study: {}\nquestion: {}",
-        named(name),
-        quoted(&question)
+        yaml_name(name),
+        json_string(&question)
     );
 }
 
 /// A string as JSON writes it, which is YAML too.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// The same, with nothing in it that is taken for a factor.
 pub(crate) fn literal(text: &str) -> String {
-    quoted(&text.replace("${", "$${"))
+    json_string(&text.replace("${", "$${"))
 }

@@ -107,7 +107,7 @@ pub(crate) struct PhaseNow {
 
 impl StudyBoard {
     /// Time left at a time since the view's start.
-    pub(crate) fn left(&self, elapsed: Duration) -> Duration {
+    pub(crate) fn time_left(&self, elapsed: Duration) -> Duration {
         self.left
             .saturating_sub(elapsed.saturating_sub(self.left_at))
     }

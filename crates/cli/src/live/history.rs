@@ -40,14 +40,14 @@ pub(super) const PERCENTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
 impl Slice {
-    pub(super) fn of(interval: &Interval, phase: Phase) -> Self {
+    pub(super) fn from_interval(interval: &Interval, phase: Phase) -> Self {
         let mut slice = Self {
             start_s: interval.start.as_secs_f64(),
             seconds: interval.length.as_secs_f64(),
             phase,
             succeeded: interval.counts.succeeded,
             failed: interval.counts.failed,
-            response_time: Spectrum::of(&interval.response_time),
+            response_time: Spectrum::from_histogram(&interval.response_time),
             percentiles: [None; 4],
         };
         slice.note_percentiles();
@@ -158,7 +158,7 @@ impl History {
     }
 
     /// The latest interval as it came.
-    pub(super) fn last(&self) -> Option<&Slice> {
+    pub(super) fn latest_slice(&self) -> Option<&Slice> {
         self.latest.back()
     }
 }

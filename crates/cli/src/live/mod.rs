@@ -116,7 +116,7 @@ impl Drop for Live {
 pub(crate) fn out_of_the_way(engine_cpus: &[usize]) {
     let _ = rustix::process::setpriority_process(None, NICE);
     let mut others = rustix::thread::CpuSet::new();
-    let free: Vec<usize> = cpus::allowed()
+    let free: Vec<usize> = cpus::allowed_cpus()
         .into_iter()
         .filter(|cpu| !engine_cpus.contains(cpu))
         .collect();
@@ -207,8 +207,8 @@ impl Drawing {
     fn key(&mut self, key: KeyEvent) {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c' | 'd') if is_control => self.interrupts.came(),
-            KeyCode::Char('q' | 'Q') => self.interrupts.came(),
+            KeyCode::Char('c' | 'd') if is_control => self.interrupts.wait_for_interrupt(),
+            KeyCode::Char('q' | 'Q') => self.interrupts.wait_for_interrupt(),
             KeyCode::Char(' ') => {
                 self.paused = match self.paused.take() {
                     Some(_) => None,

@@ -136,7 +136,7 @@ impl Shown {
     /// One more interval, of which only what goes on is shown: none of the numbers over time has it.
     pub(crate) fn add_uncounted(&mut self, interval: &Interval, phase: Phase) {
         let counts = &interval.counts;
-        self.history.add(Slice::of(interval, phase));
+        self.history.add(Slice::from_interval(interval, phase));
         self.phase = Some(phase);
         self.seen_until = interval.start + interval.length;
         self.now = now(interval);
@@ -148,7 +148,7 @@ impl Shown {
     pub(crate) fn add(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         self.add_uncounted(interval, phase);
         if phase != Phase::WarmUp
-            && let Some(slice) = self.history.last()
+            && let Some(slice) = self.history.latest_slice()
         {
             self.spectrum.add(&slice.response_time);
         }
@@ -195,7 +195,7 @@ impl Shown {
     }
 
     /// How much of the load is done, 0 to 1, at a time since its start; `None` where it has no known end.
-    pub(super) fn done(&self, elapsed: Duration) -> Option<f64> {
+    pub(super) fn progress_share(&self, elapsed: Duration) -> Option<f64> {
         let by_time = self
             .title
             .length

@@ -29,7 +29,7 @@ impl Default for Spectrum {
 }
 
 impl Spectrum {
-    pub(super) fn of(histogram: &Histogram<u64>) -> Self {
+    pub(super) fn from_histogram(histogram: &Histogram<u64>) -> Self {
         let mut spectrum = Self::default();
         for step in histogram.iter_recorded() {
             let count = step.count_at_value();
@@ -71,11 +71,11 @@ impl Spectrum {
     }
 
     /// How many samples lie between two decimal logarithms; a class that lies there in part counts by that part.
-    pub(super) fn between(&self, from: f64, to: f64) -> f64 {
+    pub(super) fn count_between(&self, from: f64, to: f64) -> f64 {
         let per_log10 = CLASSES_PER_DOUBLING / std::f64::consts::LOG10_2;
         let (from, to) = ((from * per_log10).max(0.0), (to * per_log10).max(0.0));
-        let first = whole(from).min(CLASSES);
-        let last = whole(to.ceil()).min(CLASSES);
+        let first = floor_index(from).min(CLASSES);
+        let last = floor_index(to.ceil()).min(CLASSES);
         (first..last)
             .zip(&self.classes[first..last])
             .filter(|(_, count)| **count > 0)
@@ -89,7 +89,7 @@ impl Spectrum {
 }
 
 fn class_of(us: u64) -> usize {
-    whole(as_f64(us.max(1)).log2() * CLASSES_PER_DOUBLING).min(CLASSES - 1)
+    floor_index(as_f64(us.max(1)).log2() * CLASSES_PER_DOUBLING).min(CLASSES - 1)
 }
 
 /// The decimal logarithm of the smallest time of a class.
@@ -107,7 +107,7 @@ fn middle(class: usize) -> f64 {
     clippy::cast_sign_loss,
     reason = "the fraction goes on purpose; what is too large or negative goes to the bounds"
 )]
-pub(super) fn whole(value: f64) -> usize {
+pub(super) fn floor_index(value: f64) -> usize {
     value as usize
 }
 
@@ -116,18 +116,18 @@ mod tests {
     use super::*;
     use crate::trial::gather::histogram;
 
-    fn of(values: &[u64]) -> Spectrum {
+    fn spectrum_from(values: &[u64]) -> Spectrum {
         let mut filled = histogram();
         for value in values {
             filled.record(*value).unwrap();
         }
-        Spectrum::of(&filled)
+        Spectrum::from_histogram(&filled)
     }
 
     #[test]
     fn quantiles_are_as_near_as_a_class_is_wide() {
         let check = |values: &[u64], quantile: f64, expected: f64| {
-            let found = of(values).quantile(quantile).unwrap();
+            let found = spectrum_from(values).quantile(quantile).unwrap();
             assert!(
                 (found / expected - 1.0).abs() < 0.05,
                 "{found} for {expected}"
@@ -138,17 +138,17 @@ mod tests {
         check(&[100, 200, 300, 400, 5_000], 1.0, 5_000.0);
         check(&[1], 0.99, 1.0);
         check(&[3_600_000_000], 0.99, 3.6e9);
-        assert_eq!(of(&[]).quantile(0.5), None);
+        assert_eq!(spectrum_from(&[]).quantile(0.5), None);
     }
 
     #[test]
     fn sums_are_as_if_noted_together() {
-        let mut sum = of(&[100, 900]);
-        sum.add(&of(&[50, 40_000]));
-        let whole = of(&[50, 100, 900, 40_000]);
+        let mut sum = spectrum_from(&[100, 900]);
+        sum.add(&spectrum_from(&[50, 40_000]));
+        let whole = spectrum_from(&[50, 100, 900, 40_000]);
         assert_eq!((&sum.classes, sum.max), (&whole.classes, whole.max));
         let (from, to) = sum.range().unwrap();
-        assert!((sum.between(from, to) - 4.0).abs() < 1e-9);
-        assert!((sum.between(2.5, 9.0) - 2.0).abs() < 1e-9);
+        assert!((sum.count_between(from, to) - 4.0).abs() < 1e-9);
+        assert!((sum.count_between(2.5, 9.0) - 2.0).abs() < 1e-9);
     }
 }

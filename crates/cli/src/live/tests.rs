@@ -15,12 +15,12 @@ use super::{
     shown::Shown,
 };
 use crate::{
-    load::tests::{CALM, Made, Planned, golden, interval, planned, replayed, title},
+    load::tests::{CALM, Made, Planned, golden, interval, plan_of_flags, replay, title},
     trial::{gather::histogram, phase::Phase, so_far::SoFar},
 };
 
 /// What would be shown of a load with these intervals.
-fn shown(planned: &Planned, intervals: &[Interval]) -> Shown {
+fn show_planned(planned: &Planned, intervals: &[Interval]) -> Shown {
     let title = title("http://127.0.0.1:8080/hello", planned);
     let mut shown = Shown::new(title, &planned.shape);
     let mut so_far = SoFar::new(planned.shape.clone());
@@ -39,14 +39,14 @@ fn shown(planned: &Planned, intervals: &[Interval]) -> Shown {
     shown
 }
 
-fn made(flags: &[&str], intervals: &[Made]) -> Shown {
-    let (_, planned) = planned(flags);
+fn show_flags(flags: &[&str], intervals: &[Made]) -> Shown {
+    let (_, planned) = plan_of_flags(flags);
     let mut waiting = 0;
     let intervals: Vec<Interval> = (0..)
         .zip(intervals)
         .map(|(index, made)| interval(index, *made, &mut waiting))
         .collect();
-    shown(&planned, &intervals)
+    show_planned(&planned, &intervals)
 }
 
 fn look(shown: &Shown, page: Page) -> Look<'_> {
@@ -108,7 +108,7 @@ fn make_eventful() -> Shown {
         .chain([CALM; 6])
         .chain([failing; 6])
         .collect();
-    made(&["-c", "4", "-d", "9s", "--warm-up", "1s"], &intervals)
+    show_flags(&["-c", "4", "-d", "9s", "--warm-up", "1s"], &intervals)
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn screens_are_as_they_were() {
 fn a_server_that_falls_behind_is_seen_to() {
     let behind = Made { late: 250, ..CALM };
     let flags = ["-R", "9000", "--arrivals", "uniform", "-c", "4", "-d", "9s"];
-    let shown = made(&flags, &[behind; 20]);
+    let shown = show_flags(&flags, &[behind; 20]);
     let text = letters(&screen(&look(&shown, Page::Overview), 100, 30));
     golden("live-overloaded-100x30.txt", &text);
     assert!(text.contains("verdict so far overloaded"), "{text}");
@@ -137,7 +137,7 @@ fn a_server_that_falls_behind_is_seen_to() {
 #[test]
 fn steps_have_figures_of_their_own() {
     let mut shown = eventful();
-    let (_, planned) = planned(&["-c", "4", "-d", "9s"]);
+    let (_, planned) = plan_of_flags(&["-c", "4", "-d", "9s"]);
     let mut waiting = 0;
     let mut scenario = interval(0, CALM, &mut waiting);
     let mut response_time = histogram();
@@ -154,7 +154,7 @@ fn steps_have_figures_of_their_own() {
         response_time,
     }];
     shown.steps = vec![super::shown::Step::new("log in")];
-    let so_far = replayed(&planned, std::slice::from_ref(&scenario));
+    let so_far = replay(&planned, std::slice::from_ref(&scenario));
     shown.add(&scenario, Phase::Measured, &so_far);
     let text = letters(&screen(&look(&shown, Page::Details), 120, 30));
     let line = text.lines().find(|line| line.contains("log in"));
@@ -164,13 +164,13 @@ fn steps_have_figures_of_their_own() {
 
 #[test]
 fn no_size_and_no_state_is_too_much() {
-    let nothing = made(&["-n", "100"], &[]);
+    let nothing = show_flags(&["-n", "100"], &[]);
     let refused = Made {
         answers: 0,
         failures: 40,
         ..CALM
     };
-    let refused = made(&["-c", "4", "-n", "160"], &[refused; 4]);
+    let refused = show_flags(&["-c", "4", "-n", "160"], &[refused; 4]);
     let eventful = eventful();
     for shown in [&nothing, &refused, &eventful] {
         for page in [Page::Overview, Page::Times, Page::Details] {
@@ -224,7 +224,7 @@ fn without_colours_there_are_none() {
 #[test]
 fn what_is_left_is_told_by_time_or_count() {
     let check = |flags: &[&str], expected: &str| {
-        let shown = made(flags, &[CALM; 4]);
+        let shown = show_flags(flags, &[CALM; 4]);
         let text = letters(&screen(&look(&shown, Page::Overview), 80, 24));
         assert!(text.contains(expected), "{text}");
     };

@@ -75,7 +75,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
     };
     match flags.search.find {
         Some(what) => find(flags, (what, sought), to),
-        None => one(flags, &thresholds, to),
+        None => run_load(flags, &thresholds, to),
     }
 }
 
@@ -86,9 +86,9 @@ fn tell_kept(flags: &Load, planned: &Planned, place: &Place) {
     {
         let folder = folder.display();
         if planned.keeps_bytes {
-            say::aside("the body is no text: it is kept as it was sent, secrets included");
+            say::print_progress("the body is no text: it is kept as it was sent, secrets included");
         }
-        say::aside(&format!(
+        say::print_progress(&format!(
             "kept in {folder}: waggle report {folder} opens it, waggle run {folder}/study.yaml runs it again"
         ));
     }
@@ -111,8 +111,8 @@ fn kept_in(flags: &Load) -> Result<Option<std::path::PathBuf>> {
     }
 }
 
-fn one(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
-    let planned = planned::planned(
+fn run_load(flags: &Load, thresholds: &[Threshold], to: To<'_>) -> Result<Exit> {
+    let planned = planned::make_plan(
         flags,
         Around {
             target: to.target,
@@ -172,7 +172,7 @@ fn view(output: &arguments::Output, target: &Target) -> View {
     if output.quiet {
         View::Quiet
     } else if !output.no_live && is_looked_at && live::fits() {
-        View::Live(Box::new(Looked::at(&target.url)))
+        View::Live(Box::new(Looked::new(&target.url)))
     } else {
         View::Lines
     }
@@ -186,7 +186,7 @@ fn find(
 ) -> Result<Exit> {
     let quiet = flags.output.quiet;
     let mut flags = flags.clone();
-    let sought = search::sought(&mut flags, what, conditions)?;
+    let sought = search::search_settings(&mut flags, what, conditions)?;
     let around = Around {
         target: to.target,
         reached: to.reached,
@@ -194,12 +194,12 @@ fn find(
         sought: Some(&sought),
         place: to.place,
     };
-    let planned = planned::planned(&flags, around)?;
+    let planned = planned::make_plan(&flags, around)?;
     let interrupts = interrupts(to.place)?;
     let way = way(&flags, to, &interrupts);
     let found = search::run(&planned, (&sought, &to.target.url), way, |step| {
         if !quiet {
-            say::aside(&found::line(what.level_kind(), step));
+            say::print_progress(&found::line(what.level_kind(), step));
         }
     });
     let found = found.inspect_err(|_| to.place.give_up())?;

@@ -286,13 +286,13 @@ impl StageText {
 }
 
 impl CpuChoice {
-    fn of(cpus: Vec<usize>) -> Self {
+    fn new(cpus: Vec<usize>) -> Self {
         Self(cpus)
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
-            return Ok(Self::of(Vec::new()));
+            return Ok(Self::new(Vec::new()));
         }
         text.split(',')
             .map(|cpu| {
@@ -301,7 +301,7 @@ impl CpuChoice {
                     .map_err(|_| format!("{cpu:?} is no number of a CPU"))
             })
             .collect::<Result<_, _>>()
-            .map(Self::of)
+            .map(Self::new)
     }
 }
 

@@ -93,7 +93,7 @@ impl Place {
     /// The folder cannot be made, or there is no folder for temporary files that can be written.
     pub(crate) fn run_folder(&self) -> Result<PathBuf> {
         let Some(folder) = &self.kept else {
-            return Ok(self.made()?.join("run"));
+            return Ok(self.create()?.join("run"));
         };
         if self.is_new.get().is_none() {
             let is_new = make(folder).with_context(|| cannot_create(folder))?;
@@ -103,7 +103,7 @@ impl Place {
     }
 
     /// Makes the temporary folder, for nobody else to look into.
-    fn made(&self) -> Result<&Path> {
+    fn create(&self) -> Result<&Path> {
         if self.lock.get().is_none() {
             if let Some(around) = self.temporary.parent() {
                 remove_abandoned(around);
@@ -141,14 +141,14 @@ impl Place {
 
     /// Writes a body that no file of the user's has.
     pub(super) fn make_body(&self, bytes: &[u8]) -> Result<PathBuf> {
-        let body = self.made()?.join(BODY);
+        let body = self.create()?.join(BODY);
         fs::write(&body, bytes).with_context(|| cannot_write(&body))?;
         Ok(body)
     }
 
     /// Writes what is kept in place of such a body.
     pub(super) fn make_kept_body(&self, text: &str) -> Result<Needed> {
-        let file = self.made()?.join(KEPT_BODY);
+        let file = self.create()?.join(KEPT_BODY);
         fs::write(&file, text).with_context(|| cannot_write(&file))?;
         Ok(Needed {
             file,
@@ -158,7 +158,7 @@ impl Place {
 
     /// Writes what comes out of a pipe, up to where it is too long for records.
     pub(super) fn make_records(&self, pipe: &str) -> Result<PathBuf> {
-        let records = self.made()?.join(RECORDS);
+        let records = self.create()?.join(RECORDS);
         let read = File::open(pipe).with_context(|| format!("cannot read {pipe}"))?;
         let mut read = read.take(RECORDS_FILE_MAX_BYTES + 1);
         File::create(&records)

@@ -86,11 +86,11 @@ pub(crate) struct Around<'a> {
 ///
 /// # Errors
 /// Flags that do not go together, a file that cannot be read, records that cannot be sent.
-pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
+pub(crate) fn make_plan(flags: &Load, around: Around<'_>) -> Result<Planned> {
     let target = around.target;
     let mut defaults = Vec::new();
     let model_settings = settings(&flags.model, &mut defaults)?;
-    let sent = sent(flags, target, around.place)?;
+    let sent = request_content(flags, target, around.place)?;
     let measure = measure(flags, &mut defaults)?;
     let times = times(flags, measure);
     let workers = workers(flags)?;
@@ -122,11 +122,11 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
         made_body: kept_body,
     } = study::written(&asked);
     let needed = match kept_body {
-        MadeBody::AsSent => sent.needed(flags, around.place)?,
+        MadeBody::AsSent => sent.needed_files(flags, around.place)?,
         MadeBody::Text(text) => vec![around.place.make_kept_body(&text)?],
         MadeBody::LeftOut => Vec::new(),
     };
-    let (mut study, mut system) = checked(&text, flags.request.scenario.as_deref())?;
+    let (mut study, mut system) = read_made_study(&text, flags.request.scenario.as_deref())?;
     study.seed = seed;
     for cell in &mut study.cells {
         cell.load_workers = Some(workers.count);
@@ -138,7 +138,7 @@ pub(crate) fn planned(flags: &Load, around: Around<'_>) -> Result<Planned> {
     Ok(Planned {
         shape: Shape {
             certificate_hint: "; so the load was ended early (--cacert FILE names the authority of the server's certificate, -k takes any)",
-            ..Shape::of(&study.cells[0], workers.count as usize)
+            ..Shape::from_cell(&study.cells[0], workers.count as usize)
         },
         study,
         system,
@@ -179,7 +179,7 @@ fn timed_settings(flags: &Load, target: &Target, times: Times, settings: Setting
 
 /// The study of a text that was made of flags.
 /// What its scenario names lies beside that.
-fn checked(text: &str, scenario: Option<&Path>) -> Result<(Study, System)> {
+fn read_made_study(text: &str, scenario: Option<&Path>) -> Result<(Study, System)> {
     let source = Source {
         name: STUDY_NAME.to_owned(),
         text: text.to_owned(),
@@ -222,7 +222,7 @@ enum Sent {
     Scenario(Box<Scenario>),
 }
 
-fn sent(flags: &Load, target: &Target, place: &Place) -> Result<Sent> {
+fn request_content(flags: &Load, target: &Target, place: &Place) -> Result<Sent> {
     if let Some(file) = &flags.request.scenario {
         return Ok(Sent::Scenario(Box::new(scenario::scenario(
             flags, target, file,
@@ -288,7 +288,7 @@ impl Sent {
     }
 
     /// What must lie beside the study if it is kept.
-    fn needed(&self, flags: &Load, place: &Place) -> Result<Vec<Needed>> {
+    fn needed_files(&self, flags: &Load, place: &Place) -> Result<Vec<Needed>> {
         let scenario = match (self, &flags.request.scenario) {
             (Self::Scenario(scenario), Some(file)) => (scenario, file),
             (Self::Request { request, .. }, _) => {
@@ -456,7 +456,7 @@ impl Workers {
 }
 
 fn workers(flags: &Load) -> Result<Workers> {
-    let allowed = cpus::allowed();
+    let allowed = cpus::allowed_cpus();
     let half = (allowed.len() / 2).max(1);
     let count = flags
         .way

@@ -155,7 +155,8 @@ pub(crate) fn sizes(request: &Request, target: &Target) -> Result<(u64, u32)> {
             )
         }
         Body::Records(_) => {
-            let requests = RecordFiles::of(request)?.prepare(request, "size", &target.authority)?;
+            let requests =
+                RecordFiles::read_request(request)?.prepare(request, "size", &target.authority)?;
             let first = requests.first();
             (
                 first.map_or(0, body_bytes),

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::trial::gather::histogram;
 
-    fn of(values: &[u64]) -> Histogram<u64> {
+    fn histogram_from(values: &[u64]) -> Histogram<u64> {
         let mut filled = histogram();
         for value in values {
             filled.record(*value).unwrap();
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn every_sample_stands_in_one_bar() {
         let check = |values: &[u64], bars: usize| {
-            let found = spectrum(&of(values));
+            let found = spectrum(&histogram_from(values));
             let counted: u64 = found.iter().map(|bar| bar.count).sum();
             assert_eq!(counted, values.len() as u64, "{found:?}");
             assert_eq!(found.len(), bars, "{found:?}");

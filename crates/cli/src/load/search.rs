@@ -37,7 +37,7 @@ const TRIALS_AT_MOST: u32 = 30;
 ///
 /// # Errors
 /// Flags that do not go with a search, or levels that are not in order.
-pub(super) fn sought(
+pub(super) fn search_settings(
     flags: &mut Load,
     what: SoughtName,
     conditions: Vec<Threshold>,
@@ -88,7 +88,7 @@ pub(super) fn run(
     for step in &steps {
         search.tell(step.tried);
     }
-    Ok(found((sought, url), (search.answer(), steps)))
+    Ok(search_result((sought, url), (search.answer(), steps)))
 }
 
 /// Nothing else is asked for that a search cannot have, and what was left out is filled in.
@@ -182,7 +182,7 @@ fn levels(flags: &arguments::Search, what: SoughtName) -> Result<Levels> {
 }
 
 /// A level of users or connections, which are whole.
-fn whole(level: f64) -> u32 {
+fn level_as_count(level: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -195,8 +195,8 @@ fn whole(level: f64) -> u32 {
 fn put_level(model: &mut arguments::Model, what: SoughtName, level: f64) {
     match what {
         SoughtName::Rate => model.rate = Some(level),
-        SoughtName::Users => model.users = Some(whole(level)),
-        SoughtName::Connections => model.connections = Some(whole(level)),
+        SoughtName::Users => model.users = Some(level_as_count(level)),
+        SoughtName::Connections => model.connections = Some(level_as_count(level)),
     }
 }
 
@@ -207,11 +207,11 @@ fn at_level(settings: Settings, what: SoughtName, level: f64) -> Settings {
             ..settings
         },
         SoughtName::Users => Settings {
-            users: Some(whole(level)),
+            users: Some(level_as_count(level)),
             ..settings
         },
         SoughtName::Connections => Settings {
-            connections: Some(whole(level)),
+            connections: Some(level_as_count(level)),
             ..settings
         },
     }
@@ -228,12 +228,15 @@ fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> FindStep 
         level: showed.level,
         evidence: waggle_report::wording::words::evidence(showed.evidence).to_owned(),
         why: showed.why.iter().map(told).collect(),
-        tried: showed.tried(),
+        tried: showed.to_evidence(),
         result,
     }
 }
 
-fn found((sought, url): (&Sought, &str), (answer, steps): (Answer, Vec<FindStep>)) -> FindResult {
+fn search_result(
+    (sought, url): (&Sought, &str),
+    (answer, steps): (Answer, Vec<FindStep>),
+) -> FindResult {
     let (what, levels) = (sought.what.level_kind(), &sought.levels);
     let why = answer.stopped_by.and_then(|place| steps.get(place));
     let why = why.map(|step| step.why.clone()).unwrap_or_default();

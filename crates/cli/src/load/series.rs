@@ -44,15 +44,15 @@ impl Series {
     /// # Errors
     /// One cannot be written, or both are the same.
     pub(crate) fn create(csv: Option<&Path>, hdr: Option<&Path>) -> Result<Self> {
-        let csv = csv.map(|path| opened(path, "--csv")).transpose()?;
-        let hdr = hdr.map(|path| opened(path, "--hdr")).transpose()?;
+        let csv = csv.map(|path| open(path, "--csv")).transpose()?;
+        let hdr = hdr.map(|path| open(path, "--hdr")).transpose()?;
         if let (Some(csv), Some(hdr)) = (&csv, &hdr)
             && is_same(&csv.1, &hdr.1)?
         {
             bail!("--csv and --hdr name the same file, {}", csv.0.display());
         }
         for (path, file) in csv.iter().chain(&hdr) {
-            emptied(file).with_context(|| written(path))?;
+            truncate(file).with_context(|| csv_error_text(path))?;
         }
         Ok(Self {
             csv: csv.map(|(path, file)| (path, BufWriter::new(file))),
@@ -67,7 +67,7 @@ impl Series {
     /// The load has started.
     pub(crate) fn begin(&mut self, started: SystemTime) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
-            writeln!(out, "{COLUMNS}").with_context(|| written(path))?;
+            writeln!(out, "{COLUMNS}").with_context(|| csv_error_text(path))?;
         }
         if let Some(hdr) = &mut self.hdr
             && let Some(file) = hdr.file.take()
@@ -77,7 +77,7 @@ impl Series {
                 .unwrap_or_default();
             hdr.log = Some(
                 HistogramLogWriter::new(file, since_1970.as_secs_f64())
-                    .with_context(|| written(&hdr.path))?,
+                    .with_context(|| csv_error_text(&hdr.path))?,
             );
         }
         Ok(())
@@ -86,7 +86,7 @@ impl Series {
     /// One more row.
     pub(crate) fn row(&mut self, row: &Row, gathered: &Gathered) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
-            writeln!(out, "{}", csv_line(row)).with_context(|| written(path))?;
+            writeln!(out, "{}", csv_line(row)).with_context(|| csv_error_text(path))?;
         }
         if let Some(hdr) = &mut self.hdr
             && let Some(log) = &mut hdr.log
@@ -94,7 +94,7 @@ impl Series {
             let place = (row.start_s, row.seconds);
             log.interval("response_time", place, &gathered.response_time)
                 .and_then(|()| log.interval("service_time", place, &gathered.service_time))
-                .with_context(|| written(&hdr.path))?;
+                .with_context(|| csv_error_text(&hdr.path))?;
         }
         Ok(())
     }
@@ -102,18 +102,18 @@ impl Series {
     /// Everything to disk.
     pub(crate) fn end(&mut self) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
-            out.flush().with_context(|| written(path))?;
+            out.flush().with_context(|| csv_error_text(path))?;
         }
         if let Some(hdr) = &mut self.hdr
             && let Some(log) = &mut hdr.log
         {
-            log.flush().with_context(|| written(&hdr.path))?;
+            log.flush().with_context(|| csv_error_text(&hdr.path))?;
         }
         Ok(())
     }
 }
 
-fn opened(path: &Path, flag: &str) -> Result<(PathBuf, File)> {
+fn open(path: &Path, flag: &str) -> Result<(PathBuf, File)> {
     if path.as_os_str() == "-" {
         bail!("{flag} -: the result goes to the standard output; expected a file");
     }
@@ -122,7 +122,7 @@ fn opened(path: &Path, flag: &str) -> Result<(PathBuf, File)> {
         .create(true)
         .truncate(false)
         .open(path)
-        .with_context(|| written(path))?;
+        .with_context(|| csv_error_text(path))?;
     Ok((path.to_path_buf(), file))
 }
 
@@ -132,14 +132,14 @@ fn is_same(one: &File, other: &File) -> Result<bool> {
     Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-fn emptied(file: &File) -> std::io::Result<()> {
+fn truncate(file: &File) -> std::io::Result<()> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
     }
     Ok(())
 }
 
-fn written(path: &Path) -> String {
+fn csv_error_text(path: &Path) -> String {
     format!("cannot write {}", path.display())
 }
 

@@ -25,7 +25,7 @@ use super::{
     summary::{ModelName, Settings},
     target::Target,
 };
-use crate::init::{self, Call, literal, quoted};
+use crate::init::{self, Call, json_string, literal};
 
 /// The name of the one request.
 pub(super) const REQUEST_NAME: &str = "request";
@@ -91,7 +91,7 @@ pub(super) struct Sought {
 
 pub(super) fn written(asked: &Asked<'_>) -> Written {
     let call = match asked.sent {
-        SentAs::Request(request) => Some(Told::of(request, asked)),
+        SentAs::Request(request) => Some(Told::from_request(request, asked)),
         SentAs::Scenario(_) => None,
     };
     let (wanted, left_out) = match &call {
@@ -135,14 +135,18 @@ pub(super) fn written(asked: &Asked<'_>) -> Written {
 }
 
 fn system(text: &mut String, asked: &Asked<'_>, origin: &str) {
-    let _ = writeln!(text, "system:\n  url: {}", quoted(origin));
-    if let Some((host, port)) = asked.target.instead(&asked.flags.way.connect_to) {
+    let _ = writeln!(text, "system:\n  url: {}", json_string(origin));
+    if let Some((host, port)) = asked.target.connect_override(&asked.flags.way.connect_to) {
         let host = if host.contains(':') {
             format!("[{host}]")
         } else {
             host.to_owned()
         };
-        let _ = writeln!(text, "  connect_to: {}", quoted(&format!("{host}:{port}")));
+        let _ = writeln!(
+            text,
+            "  connect_to: {}",
+            json_string(&format!("{host}:{port}"))
+        );
     }
     if asked.target.is_secure {
         tls(text, &asked.flags.secure);
@@ -257,7 +261,7 @@ struct Told {
 }
 
 impl Told {
-    fn of(request: &Request, asked: &Asked<'_>) -> Self {
+    fn from_request(request: &Request, asked: &Asked<'_>) -> Self {
         let mut headers = request.headers.clone();
         if asked.keeps_none_alive(request) {
             headers.retain(|header| !closes(header));
@@ -352,11 +356,11 @@ fn records(text: &mut String, records: &RecordsBody, place: &Place) {
     ];
     for (key, column) in columns {
         if let Some(column) = column {
-            let _ = writeln!(text, "      {key}: {}", quoted(column));
+            let _ = writeln!(text, "      {key}: {}", json_string(column));
         }
     }
     if !records.tags.is_empty() {
-        let tags: Vec<String> = records.tags.iter().map(|tag| quoted(tag)).collect();
+        let tags: Vec<String> = records.tags.iter().map(|tag| json_string(tag)).collect();
         let _ = writeln!(text, "      tags: [{}]", tags.join(", "));
     }
 }
@@ -413,7 +417,10 @@ fn conditions(text: &mut String, asked: &Asked<'_>) {
     };
     let written = |conditions: &[Threshold], indent: &str| -> String {
         let one = |condition: &Threshold| {
-            format!("{indent}- {}\n", quoted(&with_request(condition, name)))
+            format!(
+                "{indent}- {}\n",
+                json_string(&with_request(condition, name))
+            )
         };
         conditions.iter().map(one).collect()
     };

@@ -91,7 +91,10 @@ impl Target {
     }
 
     /// Where connections go in place of the URL's host and port.
-    pub(super) fn instead<'a>(&'a self, connect_to: &'a [ConnectTo]) -> Option<(&'a str, u16)> {
+    pub(super) fn connect_override<'a>(
+        &'a self,
+        connect_to: &'a [ConnectTo],
+    ) -> Option<(&'a str, u16)> {
         let mut rules = connect_to.iter();
         rules.find_map(|rule| rule.instead_of(&self.host, self.port))
     }
@@ -101,7 +104,9 @@ impl Target {
     /// # Errors
     /// The name cannot be resolved, or no address accepts: nothing can be measured then.
     pub(crate) fn reach(&self, connect_to: &[ConnectTo], timeout: Duration) -> Result<Reached> {
-        let (host, port) = self.instead(connect_to).unwrap_or((&self.host, self.port));
+        let (host, port) = self
+            .connect_override(connect_to)
+            .unwrap_or((&self.host, self.port));
         let addresses: Vec<SocketAddr> = (host, port)
             .to_socket_addrs()
             .with_context(|| format!("cannot resolve {host}"))?

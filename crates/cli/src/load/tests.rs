@@ -54,7 +54,7 @@ pub(crate) const CALM: Made = Made {
 
 pub(crate) use super::{planned::Planned, view::title};
 
-pub(crate) fn planned(flags: &[&str]) -> (Load, Planned) {
+pub(crate) fn plan_of_flags(flags: &[&str]) -> (Load, Planned) {
     let flags = [
         &[
             "load",
@@ -80,7 +80,7 @@ pub(crate) fn planned(flags: &[&str]) -> (Load, Planned) {
         sought: None,
         place: &Place::new(None),
     };
-    let planned = planned::planned(&flags, around).unwrap();
+    let planned = planned::make_plan(&flags, around).unwrap();
     (flags, planned)
 }
 
@@ -148,12 +148,12 @@ pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
 }
 
 /// What would be seen of a load with these intervals.
-pub(crate) fn replayed(planned: &Planned, intervals: &[Interval]) -> SoFar {
-    super::watch::replayed(planned, intervals).so_far
+pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> SoFar {
+    super::watch::replay(planned, intervals).so_far
 }
 
-fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
-    let (flags, planned) = planned(flags);
+fn load_result(flags: &[&str], intervals: &[Made]) -> LoadResult {
+    let (flags, planned) = plan_of_flags(flags);
     let mut waiting = 0;
     let intervals: Vec<Interval> = (0..)
         .zip(intervals)
@@ -161,7 +161,7 @@ fn made(flags: &[&str], intervals: &[Made]) -> LoadResult {
         .collect();
     let mut watched = Watched {
         started: UNIX_EPOCH + Duration::from_secs(1_767_323_045),
-        ..super::watch::replayed(&planned, &intervals)
+        ..super::watch::replay(&planned, &intervals)
     };
     // What waited at the end is given up.
     watched.so_far.totals.skipped = waiting;
@@ -213,7 +213,7 @@ fn a_calm_load_is_valid() {
         "--threshold",
         "failed == 0",
     ];
-    let result = made(&flags, &[CALM; 12]);
+    let result = load_result(&flags, &[CALM; 12]);
     assert_eq!(exit(&result), Exit::Fine, "{:?}", result.verdict_reasons);
     golden("load-closed.txt", &text(&result, Colours::Off));
     let json = serde_json::to_string_pretty(&result).unwrap() + "\n";
@@ -238,7 +238,7 @@ fn a_threshold_that_does_not_hold_is_code_3() {
         failures: 100,
         ..CALM
     };
-    let result = made(&flags, &[failing; 12]);
+    let result = load_result(&flags, &[failing; 12]);
     assert_eq!(
         exit(&result),
         Exit::Threshold,
@@ -269,7 +269,7 @@ fn a_server_that_falls_behind_is_overloaded_and_code_4() {
         late: 250,
         ..CALM
     };
-    let result = made(&flags, &[behind; 12]);
+    let result = load_result(&flags, &[behind; 12]);
     assert_eq!(result.verdict, "overloaded", "{:?}", result.verdict_reasons);
     assert_eq!(exit(&result), Exit::NotValid);
     golden("load-overloaded.txt", &text(&result, Colours::Off));
@@ -282,7 +282,7 @@ fn without_a_success_nothing_is_a_number_that_is_not_one() {
         failures: 40,
         ..CALM
     };
-    let result = made(&["-c", "4", "-n", "160"], &[refused; 4]);
+    let result = load_result(&["-c", "4", "-n", "160"], &[refused; 4]);
     assert_eq!(
         (exit(&result), result.verdict.as_str()),
         (Exit::NotValid, "failed")
@@ -293,7 +293,7 @@ fn without_a_success_nothing_is_a_number_that_is_not_one() {
 
 #[test]
 fn an_interrupt_wins_over_everything() {
-    let mut result = made(&["-c", "4", "-d", "3s"], &[CALM; 3]);
+    let mut result = load_result(&["-c", "4", "-d", "3s"], &[CALM; 3]);
     result.interrupted = true;
     assert_eq!(exit(&result), Exit::Interrupted);
     assert!((result.seconds - 0.75).abs() < 1e-9, "{}", result.seconds);
@@ -303,7 +303,7 @@ fn an_interrupt_wins_over_everything() {
 fn warm_up_is_left_out() {
     let slow = Made { us: 50_000, ..CALM };
     let intervals: Vec<Made> = [slow; 4].into_iter().chain([CALM; 8]).collect();
-    let result = made(&["-c", "4", "-d", "2s", "--warm-up", "1s"], &intervals);
+    let result = load_result(&["-c", "4", "-d", "2s", "--warm-up", "1s"], &intervals);
     assert_eq!((result.sent, result.totals.sent), (16_000, 24_000));
     assert_eq!(result.response_time_us.max, Some(5_003));
     assert!((result.rate_per_s - 8_000.0).abs() < 1e-6);
@@ -312,7 +312,7 @@ fn warm_up_is_left_out() {
 #[test]
 fn the_measured_time_is_the_one_asked_for() {
     let check = |asked: &str, seconds: f64| {
-        let (_, planned) = planned(&["-c", "4", "-d", asked, "--warm-up", "500ms"]);
+        let (_, planned) = plan_of_flags(&["-c", "4", "-d", asked, "--warm-up", "500ms"]);
         let length = planned.study.cells[0].measure.interval;
         let at_most = planned.warm_up + planned.measure.unwrap();
         // Until the load stops, and one with the last answers.
@@ -326,7 +326,7 @@ fn the_measured_time_is_the_one_asked_for() {
                 .max(Duration::from_nanos(1)),
             ..interval(index, CALM, &mut 0)
         });
-        let watched = replayed(&planned, &intervals.collect::<Vec<_>>());
+        let watched = replay(&planned, &intervals.collect::<Vec<_>>());
         let measured = watched.measured.counts().seconds;
         assert!((measured - seconds).abs() < 1e-6, "{asked}: {measured}");
     };
@@ -340,7 +340,7 @@ fn the_measured_time_is_the_one_asked_for() {
 #[test]
 fn intervals_are_parts_of_the_measured_time_that_a_study_takes() {
     let check = |flags: &[&str], expected: Duration| {
-        let (_, planned) = planned(flags);
+        let (_, planned) = plan_of_flags(flags);
         let interval = planned.study.cells[0].measure.interval;
         assert_eq!(interval, expected, "{flags:?}");
     };
@@ -358,7 +358,7 @@ fn intervals_are_parts_of_the_measured_time_that_a_study_takes() {
 #[test]
 fn a_long_load_has_longer_intervals() {
     let check = |flags: &[&str], expected_ms: u64| {
-        let (_, planned) = planned(flags);
+        let (_, planned) = plan_of_flags(flags);
         let interval = planned.study.cells[0].measure.interval;
         assert_eq!(interval, Duration::from_millis(expected_ms), "{flags:?}");
     };
@@ -372,12 +372,12 @@ fn a_long_load_has_longer_intervals() {
 
 #[test]
 fn a_count_that_the_server_has_left_has_failed() {
-    let (_, planned) = planned(&["-n", "100000"]);
+    let (_, planned) = plan_of_flags(&["-n", "100000"]);
     let mut waiting = 0;
     let intervals: Vec<Interval> = (0..8)
         .map(|index| interval(index, CALM, &mut waiting))
         .collect();
-    let mut watched = replayed(&planned, &intervals);
+    let mut watched = replay(&planned, &intervals);
     let why = "no connection stood for 20 s, so the load ended after 16000 of 100000 requests";
     watched.failure = Some(why.to_owned());
     let findings = judge::findings(&watched);
@@ -390,12 +390,12 @@ fn a_count_that_the_server_has_left_has_failed() {
 fn why_there_is_nothing_to_judge_is_said_as_it_is() {
     let nothing = Made { answers: 0, ..CALM };
     let check = |flags: &[&str], intervals: &[Made], interrupted: bool, expected: &str| {
-        let (_, planned) = planned(flags);
+        let (_, planned) = plan_of_flags(flags);
         let intervals: Vec<Interval> = (0..)
             .zip(intervals)
             .map(|(index, made)| interval(index, *made, &mut 0))
             .collect();
-        let mut watched = replayed(&planned, &intervals);
+        let mut watched = replay(&planned, &intervals);
         watched.interrupted = interrupted;
         let findings = judge::findings(&watched);
         assert_eq!(findings::reason(&findings.reasons[0]), expected);
@@ -442,7 +442,7 @@ fn why_there_is_nothing_to_judge_is_said_as_it_is() {
 fn bytes_per_second_are_those_of_the_measured_time() {
     let flags = ["-c", "4", "-d", "1s"];
     // Two intervals after the end, with answers.
-    let result = made(&flags, &[CALM; 6]);
+    let result = load_result(&flags, &[CALM; 6]);
     assert_eq!(result.bytes_received, 6 * 2_000 * 80);
     assert!((result.bytes_received_per_s - 4.0 * 2_000.0 * 80.0).abs() < 1e-6);
     assert!((result.bytes_sent_per_s - 4.0 * 2_000.0 * 60.0).abs() < 1e-6);
@@ -466,7 +466,7 @@ fn conditions_on_bytes_and_on_the_wait_in_the_client_hold_or_fail() {
         ("bytes_sent > 1MB", true),
         ("engine.cpu_per_request < 1s", true),
     ];
-    let result = made(&["-R", "9000", "-c", "4", "-d", "3s"], &[late; 12]);
+    let result = load_result(&["-R", "9000", "-c", "4", "-d", "3s"], &[late; 12]);
     for (text, holds) in conditions {
         let condition = waggle_study::read_threshold(text, &[]).unwrap();
         let found = super::conditions::threshold(&condition, &result, waggle_stats::Verdict::Valid);
@@ -483,7 +483,7 @@ fn the_table_of_times_fits_a_terminal() {
         us: 12_345_678,
         ..CALM
     };
-    let text = text(&made(&flags, &[slow; 1]), Colours::Off);
+    let text = text(&load_result(&flags, &[slow; 1]), Colours::Off);
     let rows = text.lines().skip_while(|line| !line.contains("p99.99"));
     for row in rows.take(4) {
         assert!(row.chars().count() <= 80, "{row}");
@@ -492,7 +492,7 @@ fn the_table_of_times_fits_a_terminal() {
 
 #[test]
 fn colours_are_for_terminals() {
-    let result = made(&["-c", "4", "-d", "3s"], &[CALM; 12]);
+    let result = load_result(&["-c", "4", "-d", "3s"], &[CALM; 12]);
     let (on, off) = (text(&result, Colours::On), text(&result, Colours::Off));
     assert!(on.contains("\x1b[") && !off.contains('\x1b'));
 }

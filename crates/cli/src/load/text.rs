@@ -54,9 +54,9 @@ pub(crate) fn text(result: &LoadResult, colours: Colours) -> String {
 
 fn head(out: &mut String, result: &LoadResult, colours: Colours) {
     let settings = &result.settings;
-    let over = over(settings);
+    let over = protocol_text(settings);
     let url = colours.bold(&result.url);
-    let what = what(settings);
+    let what = sent_text(settings);
     let _ = writeln!(out, "{what} {url}{over}");
     let _ = writeln!(out, "{}", load(result.model, settings));
     if !settings.defaults.is_empty() {
@@ -70,7 +70,7 @@ fn head(out: &mut String, result: &LoadResult, colours: Colours) {
 }
 
 /// `GET`, or `scenario shop.yaml on`: what goes to the URL.
-pub(super) fn what(settings: &Settings) -> String {
+pub(super) fn sent_text(settings: &Settings) -> String {
     match (&settings.scenario, &settings.method) {
         (Some(scenario), _) => format!("scenario {scenario} on"),
         (None, method) => method.clone().unwrap_or_default(),
@@ -78,7 +78,7 @@ pub(super) fn what(settings: &Settings) -> String {
 }
 
 /// What is worth saying of the protocol.
-pub(super) fn over(settings: &Settings) -> &'static str {
+pub(super) fn protocol_text(settings: &Settings) -> &'static str {
     if settings.protocol == "h2" {
         " over HTTP/2"
     } else {
@@ -89,7 +89,7 @@ pub(super) fn over(settings: &Settings) -> &'static str {
 /// `closed load: 50 connections × 4 in a pipeline, for 10 s`.
 pub(super) fn load(model: ModelName, settings: &Settings) -> String {
     let over = || {
-        let connections = many(settings.connections.unwrap_or(0).into(), "connection");
+        let connections = plural(settings.connections.unwrap_or(0).into(), "connection");
         match settings.pipelining {
             None | Some(1) => connections,
             Some(requests) if settings.protocol == "h2" => {
@@ -112,7 +112,7 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
         }
         ModelName::Users => format!(
             "{}, thinking {}",
-            many(settings.users.unwrap_or(0).into(), "user"),
+            plural(settings.users.unwrap_or(0).into(), "user"),
             settings.think.as_deref().unwrap_or_default()
         ),
     };
@@ -127,14 +127,14 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
         let _ = write!(text, ", for {}", seconds_of(seconds));
     }
     if let Some(requests) = settings.requests_at_most {
-        let many = many(requests, "request");
+        let many = plural(requests, "request");
         let _ = write!(text, ", {many} at most");
     }
     text
 }
 
 /// `1 user`, `2 users`.
-fn many(number: u64, of: &str) -> String {
+fn plural(number: u64, of: &str) -> String {
     match number {
         1 => format!("1 {of}"),
         number => format!("{} {of}s", count(number)),

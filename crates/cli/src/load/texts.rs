@@ -20,7 +20,7 @@ struct Flags {
     load: Load,
 }
 
-fn planned(flags: &[&str], place: &Place) -> Planned {
+fn plan_of_flags(flags: &[&str], place: &Place) -> Planned {
     let mut flags = Flags::parse_from([&["load", "--seed", "7"], flags].concat()).load;
     let target = Target::parse(&flags.url).unwrap();
     let reached = Reached {
@@ -30,7 +30,7 @@ fn planned(flags: &[&str], place: &Place) -> Planned {
     let thresholds = conditions::conditions("--threshold", &flags.judged.thresholds, &[]);
     let sought = flags.search.find.map(|what| {
         let conditions = search::conditions(&flags.search, &[]).unwrap();
-        search::sought(&mut flags, what, conditions).unwrap()
+        search::search_settings(&mut flags, what, conditions).unwrap()
     });
     let around = Around {
         target: &target,
@@ -39,7 +39,7 @@ fn planned(flags: &[&str], place: &Place) -> Planned {
         sought: sought.as_ref(),
         place,
     };
-    planned::planned(&flags, around).unwrap()
+    planned::make_plan(&flags, around).unwrap()
 }
 
 /// Flags, one after a bar each; `FOLDER` has the files that they name.
@@ -79,7 +79,7 @@ fn flags_are_a_study() {
         let flags = case.replace("FOLDER", &folder);
         let flags: Vec<&str> = flags.split('|').collect();
         let place = Place::new(None);
-        let planned = planned(&flags, &place);
+        let planned = plan_of_flags(&flags, &place);
         text += &format!("$ waggle load {}\n{}\n", flags.join(" "), planned.text);
     }
     golden("load-studies.txt", &text.replace(&folder, "/FOLDER"));
@@ -99,7 +99,7 @@ fn what_the_text_leaves_out_is_sent_all_the_same() {
         "--body",
         "{{d}}",
     ];
-    let planned = planned(&flags, &place);
+    let planned = plan_of_flags(&flags, &place);
     let waggle_study::What::Request(request) = &planned.study.cells[0].what else {
         panic!("{:?}", planned.study);
     };
@@ -118,7 +118,7 @@ fn what_the_text_leaves_out_is_sent_all_the_same() {
         ("Authorization", "Basic bWU6cHc="),
     ];
     assert_eq!(headers, expected);
-    let files = waggle_runner::RecordFiles::of(request).unwrap();
+    let files = waggle_runner::RecordFiles::read_request(request).unwrap();
     let sent = files.prepare(request, "run", "h").unwrap();
     assert!(sent[0].bytes.ends_with(b"{{d}}"), "{:?}", sent[0]);
     assert!(
@@ -140,7 +140,7 @@ fn a_folder_for_temporary_files_is_gone_with_its_load() {
 #[test]
 fn one_is_no_plural() {
     let head = |flags: &[&str]| {
-        let (_, planned) = super::tests::planned(flags);
+        let (_, planned) = super::tests::plan_of_flags(flags);
         super::text::load(planned.settings.model, &planned.settings)
     };
     assert_eq!(

@@ -49,7 +49,7 @@ impl View {
     /// One more row.
     pub(crate) fn row(&mut self, row: &Row) {
         match self {
-            Self::Lines => say::aside(&line(row)),
+            Self::Lines => say::print_progress(&line(row)),
             Self::Live(_) | Self::Quiet => {}
         }
     }
@@ -72,7 +72,7 @@ pub(crate) struct Looked {
 }
 
 impl Looked {
-    pub(crate) fn at(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
             live: None,
@@ -107,7 +107,11 @@ impl Looked {
 pub(crate) fn title(url: &str, planned: &Planned) -> Title {
     let settings = &planned.settings;
     Title {
-        request: format!("{} {url}{}", text::what(settings), text::over(settings)),
+        request: format!(
+            "{} {url}{}",
+            text::sent_text(settings),
+            text::protocol_text(settings)
+        ),
         settings: text::load(settings.model, settings),
         length: planned.measure.map(|measure| planned.warm_up + measure),
     }

@@ -193,7 +193,7 @@ fn run(
 
 /// What would be watched of a load with these intervals.
 #[cfg(test)]
-pub(crate) fn replayed(planned: &Planned, intervals: &[Interval]) -> Watched {
+pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> Watched {
     let mut series = Series::create(None, None).expect("there is nothing to create");
     let mut view = View::Quiet;
     let mut watching = Watching {
@@ -293,7 +293,7 @@ impl<'a> Watching<'a> {
                 self.watched.so_far.cpus = Some(*machine);
                 Ok(())
             }
-            Event::TrialEnded { key, .. } => self.told(*key),
+            Event::TrialEnded { key, .. } => self.on_trial_end(*key),
             _ => Ok(()),
         }
     }
@@ -310,7 +310,7 @@ impl<'a> Watching<'a> {
         };
         Shape {
             certificate_hint: self.planned.shape.certificate_hint,
-            ..Shape::of(&cell, workers)
+            ..Shape::from_cell(&cell, workers)
         }
     }
 
@@ -356,7 +356,7 @@ impl<'a> Watching<'a> {
     }
 
     /// The trial has its result, which says what its intervals do not.
-    fn told(&mut self, key: TrialKey) -> Result<()> {
+    fn on_trial_end(&mut self, key: TrialKey) -> Result<()> {
         let Some(way) = self.way else {
             return Ok(());
         };

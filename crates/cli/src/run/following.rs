@@ -118,16 +118,16 @@ impl Following {
                 self.now_is_over();
                 self.trial_ended(*key);
             }
-            Event::Searched(step) => self.searched(step),
-            Event::Found { cell, answer, .. } => self.found(*cell, answer),
+            Event::Searched(step) => self.on_search_step(step),
+            Event::Found { cell, answer, .. } => self.on_search_answer(*cell, answer),
             _ => {}
         }
         if let Some(line) = lasting_line(event, &self.state) {
             self.study(|study| study.notes.push(line.trim().to_owned()));
             self.lasting.push(line);
         }
-        let (said, trials, done) = (self.said(), self.state.trials, self.state.done);
-        let left = self.state.left(elapsed);
+        let (said, trials, done) = (self.phase_text(), self.state.trials, self.state.done);
+        let left = self.state.time_left(elapsed);
         self.study(|study| {
             (study.trials, study.done) = (trials, done);
             (study.left, study.left_at) = (left, elapsed);
@@ -138,7 +138,7 @@ impl Following {
     }
 
     /// What is said of a phase that has no figures of a load.
-    fn said(&self) -> String {
+    fn phase_text(&self) -> String {
         let now = self.state.now.as_ref();
         let now = now.filter(|now| !now.has_figures_of_load);
         now.map(|now| now.figures.clone()).unwrap_or_default()
@@ -178,7 +178,7 @@ impl Following {
     fn read_ended(&mut self) {
         let finished = RunFolder::open(&self.studied.run_folder)
             .ok()
-            .and_then(|folder| folder.finished().ok());
+            .and_then(|folder| folder.finished_trials().ok());
         for key in finished.into_iter().flatten() {
             self.trial_ended(key);
         }
@@ -195,7 +195,7 @@ impl Following {
             load,
             ..cell.clone()
         };
-        let shape = Shape::of(&cell, workers);
+        let shape = Shape::from_cell(&cell, workers);
         let shown = Shown::new(title(&cell), &shape);
         let mut so_far = SoFar::new(shape);
         so_far.kept_awake = self.studied.keep_awake;
@@ -267,7 +267,7 @@ impl Following {
         });
     }
 
-    fn searched(&self, step: &SearchStep) {
+    fn on_search_step(&self, step: &SearchStep) {
         self.cell(step.key.cell, |cell| {
             cell.marks.push(Mark::Tried(step.evidence));
             if step.evidence == Evidence::Met {
@@ -277,7 +277,7 @@ impl Following {
         });
     }
 
-    fn found(&self, cell: u32, answer: &Answer) {
+    fn on_search_answer(&self, cell: u32, answer: &Answer) {
         let Some(what) = self.state.outline.what else {
             return;
         };

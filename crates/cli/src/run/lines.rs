@@ -32,16 +32,16 @@ impl Lines {
             && matches!(event, Event::Interval { .. })
             && now.has_new_figures
         {
-            say::aside(&format!(
+            say::print_progress(&format!(
                 "trial {} of {} · {} · {} left",
                 now.position,
                 self.state.trials,
                 self.state.line(),
-                duration(self.state.left(elapsed))
+                duration(self.state.time_left(elapsed))
             ));
         }
         if let Some(lasting) = lasting_line(event, &self.state) {
-            say::aside(&lasting);
+            say::print_progress(&lasting);
         }
     }
 }

@@ -48,7 +48,7 @@ impl Look {
     pub(super) fn end(mut self) {
         self.live.end();
         for line in &self.following.lasting {
-            say::aside(line);
+            say::print_progress(line);
         }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         variable: &|name| std::env::var(name).ok(),
         file: &waggle_runner::files_beside(&arguments.choice.study),
     });
-    taken.map_err(|why| match why.at() {
+    taken.map_err(|why| match why.position() {
         Some((line, column)) => anyhow!("{}:{line}:{column}: {why}", loaded.study_source.name),
         None => why.into(),
     })?;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         ))?;
         return Ok(Exit::Interrupted);
     }
-    let (text, exit) = report::written(&folder)?;
+    let (text, exit) = report::write_report(&folder)?;
     say::result(&format!("{text}\n"))?;
     Ok(match ended {
         Ended::Finished => exit,
@@ -142,7 +142,7 @@ fn view(
     run_folder: &Path,
     interrupts: &Interrupts,
 ) -> Result<View> {
-    let outline = Outline::of(study);
+    let outline = Outline::from_study(study);
     Ok(if arguments.quiet {
         View::Quiet
     } else if !arguments.no_live && live::fits() {
@@ -184,6 +184,6 @@ fn drive(request: RunRequest, mut view: View, interrupts: &Interrupts) -> Result
 fn nothing_finished(folder: &Path) -> bool {
     waggle_results::RunFolder::open(folder)
         .ok()
-        .and_then(|folder| folder.finished().ok())
+        .and_then(|folder| folder.finished_trials().ok())
         .is_none_or(|finished| finished.is_empty())
 }

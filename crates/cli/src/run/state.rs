@@ -23,7 +23,7 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    pub(super) fn of(study: &Study) -> Self {
+    pub(super) fn from_study(study: &Study) -> Self {
         Self {
             cells: study.cells.iter().map(|cell| cell.number).collect(),
             repeat: study.repeat,
@@ -156,7 +156,7 @@ impl State {
     }
 
     /// From what the trials so far took; before the first has ended, from the plan. The one under way takes as long as they did.
-    pub(super) fn left(&self, elapsed: Duration) -> Duration {
+    pub(super) fn time_left(&self, elapsed: Duration) -> Duration {
         match self.done_here {
             0 => self.expected.saturating_sub(elapsed),
             done => {
@@ -256,7 +256,7 @@ mod tests {
         state
     }
 
-    fn started() -> Vec<Event> {
+    fn started_events() -> Vec<Event> {
         let key = TrialKey {
             cell: 7,
             repetition: 2,
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn the_line_names_cell_phase_and_rate() {
         let check = |event, expected: &str| {
-            let mut events = started();
+            let mut events = started_events();
             events.push(Event::Phase {
                 phase: PhaseName::Measure,
                 expected: Some(Duration::from_secs(3)),
@@ -321,10 +321,10 @@ mod tests {
 
     #[test]
     fn time_left_comes_from_the_trials_so_far() {
-        let mut state = state_after(&started());
+        let mut state = state_after(&started_events());
         let check = |state: &State, elapsed, expected| {
             assert_eq!(
-                state.left(Duration::from_secs(elapsed)),
+                state.time_left(Duration::from_secs(elapsed)),
                 Duration::from_secs(expected)
             );
         };

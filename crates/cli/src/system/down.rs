@@ -19,9 +19,9 @@ const DOWN_AT_MOST: Duration = Duration::from_secs(150);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub(crate) fn status(system: &str) -> Result<Exit> {
-    let state = State::of(system)?;
-    let told = match (state.held()?, state.read()?) {
-        (Held::Up, Some(known)) => known.shown(&state.known_file()),
+    let state = State::open(system)?;
+    let told = match (state.lock_holder()?, state.read()?) {
+        (Held::Up, Some(known)) => known.to_text(&state.known_file()),
         (Held::Up, None) => format!("{system} is starting"),
         (Held::Left, _) => format!(
             "{system} is not up; a process that was killed left files, which `waggle system down {system}` removes"
@@ -32,9 +32,9 @@ pub(crate) fn status(system: &str) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-pub(crate) fn down(system: &str) -> Result<Exit> {
-    let state = State::of(system)?;
-    match state.held()? {
+pub(crate) fn run_down(system: &str) -> Result<Exit> {
+    let state = State::open(system)?;
+    match state.lock_holder()? {
         Held::No => say(&format!("{system} is not up")),
         Held::Left => {
             state.clear()?;
@@ -56,7 +56,7 @@ fn end(state: &State, pid: u32) -> Result<()> {
     let process = process.with_context(|| format!("{pid} is no process"))?;
     kill_process(process, Signal::TERM).with_context(|| format!("cannot end process {pid}"))?;
     let asked = Instant::now();
-    while !matches!(state.held()?, Held::No) {
+    while !matches!(state.lock_holder()?, Held::No) {
         if asked.elapsed() > DOWN_AT_MOST {
             bail!(
                 "process {pid} did not bring the system down within {} s",

@@ -4,7 +4,7 @@ use anyhow::Result;
 use waggle_runner::{FetchError, Fetching, Place};
 use waggle_study::Server;
 
-use super::shared::{asked_to_end, fetching, levels, runtime, say};
+use super::shared::{asked_to_end, fetch_locations, levels, runtime, say};
 use crate::{arguments::Configured, exit::Exit, files};
 
 pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
@@ -13,15 +13,15 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
         [] => None,
         given => Some(levels(&system, given)?),
     };
-    let fetching = fetching(&folder)?;
+    let fetching = fetch_locations(&folder)?;
     let servers = waggle_runner::servers(&system, levels.as_ref(), &fetching);
     if servers.is_empty() {
         say(&format!("{} uses no servers", system.name));
     }
     for (server, place) in &servers {
         match place {
-            Place::Installed(programs) => say(&told(server, "installed", programs)),
-            Place::Fetched(programs) => say(&told(server, "fetched before", programs)),
+            Place::Installed(programs) => say(&server_line(server, "installed", programs)),
+            Place::Fetched(programs) => say(&server_line(server, "fetched before", programs)),
             Place::Missing => {
                 if let Some(exit) = fetch(server, &fetching)? {
                     return Ok(exit);
@@ -44,7 +44,7 @@ fn fetch(server: &Server, fetching: &Fetching) -> Result<Option<Exit>> {
     let fetched = runtime()?.block_on(fetched);
     match fetched {
         Ok(programs) => {
-            say(&told(server, "fetched", &programs));
+            say(&server_line(server, "fetched", &programs));
             Ok(None)
         }
         Err(problem @ FetchError::Interrupted { .. }) => {
@@ -55,7 +55,7 @@ fn fetch(server: &Server, fetching: &Fetching) -> Result<Option<Exit>> {
     }
 }
 
-fn told(server: &Server, how: &str, programs: &[std::path::PathBuf]) -> String {
+fn server_line(server: &Server, how: &str, programs: &[std::path::PathBuf]) -> String {
     let programs: Vec<String> = programs
         .iter()
         .map(|program| format!("\n  {}", program.display()))

@@ -36,7 +36,7 @@ pub(super) fn levels(
 }
 
 /// Where a system's servers are looked for and fetched to.
-pub(super) fn fetching(system_folder: &Path) -> Result<Fetching> {
+pub(super) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
     let program = program()?;
     Ok(Fetching {
         system_folder: system_folder.to_path_buf(),

@@ -64,7 +64,7 @@ impl Drop for Hold {
 }
 
 impl State {
-    pub(super) fn of(system: &str) -> Result<Self> {
+    pub(super) fn open(system: &str) -> Result<Self> {
         if system.contains('/') || system.starts_with('.') || system.is_empty() {
             bail!("{system:?} is no name of a system");
         }
@@ -123,7 +123,7 @@ impl State {
         })
     }
 
-    pub(super) fn held(&self) -> Result<Held> {
+    pub(super) fn lock_holder(&self) -> Result<Held> {
         let lock = self.lock_file();
         let file = match File::open(&lock) {
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(Held::No),
@@ -174,7 +174,7 @@ impl State {
 
 impl Known {
     /// As `up` and `status` show it; secrets are named, not shown. `file` is the one it was read from.
-    pub(super) fn shown(&self, file: &Path) -> String {
+    pub(super) fn to_text(&self, file: &Path) -> String {
         let mut lines = vec![format!("{} is up, process {}", self.system, self.pid)];
         let parameters: Vec<String> = self
             .parameters

@@ -6,7 +6,7 @@ use anyhow::Result;
 use waggle_runner::{Up, UpRequest};
 
 use super::{
-    shared::{asked_to_end, fetching, levels, runtime, say},
+    shared::{asked_to_end, fetch_locations, levels, runtime, say},
     state::{Known, State},
 };
 use crate::{arguments::SystemUp, exit::Exit, files};
@@ -16,10 +16,10 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     let (system, system_folder) = files::system_named(&configured.of.system)?;
     let levels = levels(&system, &configured.levels)?;
     let name = system.name.clone();
-    let state = State::of(&name)?;
+    let state = State::open(&name)?;
     // Its end removes the folder, however this one ends.
     let _hold = state.hold(&name)?;
-    let fetching = fetching(&system_folder)?;
+    let fetching = fetch_locations(&system_folder)?;
     let parameters = levels
         .iter()
         .map(|(name, level)| (name.clone(), level.to_string()))
@@ -36,15 +36,15 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     };
     let mut noted = Ok(());
     let tell = |up: &Up| {
-        let known = known(&name, parameters, up);
+        let known = to_known(&name, parameters, up);
         noted = state.write(&known);
-        say(&known.shown(&state.known_file()));
+        say(&known.to_text(&state.known_file()));
         say(&format!(
             "Ctrl-C or `waggle system down {name}` brings it down"
         ));
     };
     say(&format!("{name}: starting …"));
-    let up = waggle_runner::up(&request, asked_to_end()?, tell);
+    let up = waggle_runner::bring_up(&request, asked_to_end()?, tell);
     let ended = runtime()?.block_on(up);
     for remark in ended? {
         say(&remark);
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> Known {
+fn to_known(system: &str, parameters: BTreeMap<String, String>, up: &Up) -> Known {
     let addresses = |pairs: &[(String, Vec<SocketAddr>)]| {
         pairs
             .iter()

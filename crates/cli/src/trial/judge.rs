@@ -8,7 +8,7 @@ use super::so_far::SoFar;
 
 /// Every check that a single load allows; once it has ended, `waggle_analysis::findings` has the same from its results.
 pub(crate) fn findings(so_far: &SoFar) -> Findings {
-    found(so_far, &so_far.totals_row())
+    collect_findings(so_far, &so_far.totals_row())
 }
 
 /// The same in mid-run, as if the load ended now: what waits to be sent would be given up.
@@ -16,10 +16,10 @@ pub(crate) fn findings_so_far(so_far: &SoFar) -> Findings {
     let totals = so_far.totals_row();
     let waiting = totals.due.saturating_sub(totals.sent + totals.skipped);
     let skipped = totals.skipped + waiting;
-    found(so_far, &CountsRow { skipped, ..totals })
+    collect_findings(so_far, &CountsRow { skipped, ..totals })
 }
 
-fn found(so_far: &SoFar, totals: &CountsRow) -> Findings {
+fn collect_findings(so_far: &SoFar, totals: &CountsRow) -> Findings {
     let shape = &so_far.shape;
     let facts = LoadFacts {
         model: shape.model,

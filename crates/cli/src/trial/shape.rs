@@ -34,11 +34,12 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Of a study's cell, whose engine has so many threads.
-    pub(crate) fn of(cell: &Cell, workers: usize) -> Self {
+    pub(crate) fn from_cell(cell: &Cell, workers: usize) -> Self {
         let (steps, good_statuses) = match &cell.what {
-            What::Request(request) => {
-                (Vec::new(), vec![statuses::expected(&request.expect.status)])
-            }
+            What::Request(request) => (
+                Vec::new(),
+                vec![statuses::expected_text(&request.expect.status)],
+            ),
             What::Scenario(scenario) => {
                 // Its feeds may be large, and say nothing of its steps.
                 let bare = Scenario {

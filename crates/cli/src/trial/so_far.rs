@@ -137,11 +137,11 @@ impl SoFar {
             sum.add(part).expect("all histograms have the same bounds");
         }
         if phase == Phase::Measured {
-            self.measured(interval, &row);
+            self.add_measured(interval, &row);
         }
     }
 
-    fn measured(&mut self, interval: &Interval, row: &IntervalRow) {
+    fn add_measured(&mut self, interval: &Interval, row: &IntervalRow) {
         let add = |sum: &mut Histogram<u64>, part| {
             sum.add(part).expect("both reach as far as they need");
         };

@@ -10,7 +10,7 @@ use super::shape::Shape;
 /// What good answers are called: of the request, or of each step of a scenario.
 pub(crate) fn good(what: &What) -> Vec<String> {
     match what {
-        What::Requests { expect, .. } => vec![expected(&expect.status)],
+        What::Requests { expect, .. } => vec![expected_text(&expect.status)],
         What::Scenario(scenario) => {
             let mut names = vec![None; scenario.steps.len()];
             for flow in &scenario.flows {
@@ -61,7 +61,7 @@ fn add(
 }
 
 /// `201`, `200/204`, `2xx`.
-pub(crate) fn expected(status: &[u16]) -> String {
+pub(crate) fn expected_text(status: &[u16]) -> String {
     match status {
         [] => "2xx".to_owned(),
         codes => codes
@@ -78,7 +78,7 @@ fn names_of(actions: &[Action], names: &mut [Option<String>]) {
     for action in actions {
         match action {
             Action::Request(request) => {
-                let name = expected(&request.expect.status);
+                let name = expected_text(&request.expect.status);
                 let known = &mut names[request.step];
                 *known = Some(match known.take() {
                     Some(other) if other != name => "expected".to_owned(),

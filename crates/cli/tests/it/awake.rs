@@ -7,7 +7,7 @@ use waggle_testkit::{Lines, wait_until};
 
 use crate::{
     codes::load_result,
-    desk::{Desk, Parts, shown},
+    desk::{Desk, Parts, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -107,6 +107,6 @@ fn a_study_is_run_and_gone_on_with_beside_loops() {
     let page = std::fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
     assert!(page.contains("- **CPUs kept awake**: "), "{page}");
     let refused = run(&["--resume"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", shown(&refused));
-    assert!(shown(&refused).contains("--keep-awake differs"));
+    assert_eq!(refused.status.code(), Some(2), "{}", output_text(&refused));
+    assert!(output_text(&refused).contains("--keep-awake differs"));
 }

@@ -8,7 +8,7 @@ use waggle_stats::{Calibrated, Finding, InstrumentFinding};
 
 use crate::{
     codes::run_code,
-    desk::{Desk, Parts, shown},
+    desk::{Desk, Parts, output_text},
 };
 
 /// Runs the study with its cache in the desk's own folder; gives what was said on the way.
@@ -23,7 +23,7 @@ fn run(desk: &Desk, runs: &str) -> Output {
         code,
         Some(run_code(&model(desk, runs))),
         "{}",
-        shown(&output)
+        output_text(&output)
     );
     output
 }

@@ -6,7 +6,7 @@ use std::process::Output;
 use serde_json::Value;
 use waggle_analysis::Model;
 
-use crate::desk::shown;
+use crate::desk::output_text;
 
 /// What is on disk of a run.
 pub(crate) fn run_code(model: &Model) -> i32 {
@@ -52,9 +52,9 @@ fn code(is_known: bool, holds: bool) -> i32 {
 /// What `waggle load --json` has written, once its exit code was found to be the one it asks for.
 #[track_caller]
 pub(crate) fn load_result(output: &Output) -> Value {
-    let result: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(output)));
+    let result: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", output_text(output)));
     let code = output.status.code();
-    assert_eq!(code, Some(load_code(&result)), "{}", shown(output));
+    assert_eq!(code, Some(load_code(&result)), "{}", output_text(output));
     result
 }

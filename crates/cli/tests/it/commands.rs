@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::desk::{Desk, Parts, shown};
+use crate::desk::{Desk, Parts, output_text};
 
 /// The project's own folder, for the studies that ship.
 fn project() -> &'static Path {
@@ -33,7 +33,7 @@ fn the_plan_of_the_main_job_is_listed() {
     let desk = Desk::new();
     let mut command = desk.waggle(&["plan", "studies/ingest.yaml"]);
     let output = command.current_dir(project()).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     golden(
         "plan-ingest.txt",
         &String::from_utf8(output.stdout).unwrap(),
@@ -46,7 +46,7 @@ fn the_plan_of_a_search_tells_how_far_it_may_go() {
     let check = |flags: &[&str], name: &str| {
         let mut command = desk.waggle(&[&["plan", "studies/ingest-capacity.yaml"], flags].concat());
         let output = command.current_dir(project()).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         golden(name, &String::from_utf8(output.stdout).unwrap());
     };
     check(&[], "plan-search.txt");
@@ -65,7 +65,7 @@ fn every_study_that_ships_can_be_planned() {
     for study in studies {
         let mut command = desk.waggle(&["plan", study.to_str().unwrap()]);
         let output = command.current_dir(project()).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     }
 }
 
@@ -78,7 +78,7 @@ fn mistakes_are_shown_together_and_nothing_starts() {
         ..Parts::default()
     });
     let output = desk.output(&["run", "study.yaml"]);
-    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(!desk.path().join("runs").exists());
     golden("mistakes.txt", &String::from_utf8(output.stderr).unwrap());
 }
@@ -97,8 +97,12 @@ fn only_and_resume_explain_what_is_wrong() {
     desk.study(&Parts::default());
     let check = |arguments: &[&str], expected: &str| {
         let output = desk.output(arguments);
-        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-        assert!(shown(&output).contains(expected), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
+        assert!(
+            output_text(&output).contains(expected),
+            "{}",
+            output_text(&output)
+        );
     };
     check(&["run", "nowhere.yaml"], "cannot read nowhere.yaml");
     check(

@@ -112,7 +112,7 @@ impl Desk {
             .args(arguments)
             .current_dir(self.path())
             .env("PATH", path.unwrap())
-            .env("XDG_CACHE_HOME", calibrated());
+            .env("XDG_CACHE_HOME", calibration_cache());
         command
     }
 
@@ -144,10 +144,10 @@ impl Desk {
     #[track_caller]
     pub(crate) fn report_of(&self, output: &Output) -> Model {
         self.assert_none_left();
-        assert!(self.path().join("runs").exists(), "{}", shown(output));
+        assert!(self.path().join("runs").exists(), "{}", output_text(output));
         let model = self.model();
         let code = output.status.code();
-        assert_eq!(code, Some(run_code(&model)), "{}", shown(output));
+        assert_eq!(code, Some(run_code(&model)), "{}", output_text(output));
         model
     }
 
@@ -180,11 +180,11 @@ impl Desk {
 }
 
 /// Shared by the tests, so that each shape of load is calibrated once, and not kept in the user's own folder.
-fn calibrated() -> PathBuf {
+fn calibration_cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
-pub(crate) fn shown(output: &Output) -> String {
+pub(crate) fn output_text(output: &Output) -> String {
     format!(
         "{}\n{}",
         String::from_utf8_lossy(&output.stdout),

@@ -5,7 +5,7 @@ use std::fs;
 use waggle_analysis::TrialRemark;
 use waggle_stats::{Finding, SystemFinding, Verdict};
 
-use crate::desk::{Desk, Parts, shown};
+use crate::desk::{Desk, Parts, output_text};
 
 /// The store keeps records in memory.
 fn desk() -> Desk {
@@ -33,7 +33,7 @@ fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
 
     let output = desk.output(&["run", "study.yaml", "--quiet"]);
     // Of the cell in which records are missing nothing counts.
-    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
     let model = desk.report_of(&output);
     let [quiet, disturbed] = &model.trials[..] else {
         panic!("{:?}", model.trials);
@@ -80,7 +80,7 @@ fn what_cannot_be_killed_is_a_mistake_of_the_study() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("[none, store]", "[none, stroe]")).unwrap();
     let output = desk.output(&["run", "study.yaml"]);
-    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         told.contains("which is no component of system faulty") && told.contains("\"store\"?"),

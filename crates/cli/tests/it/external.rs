@@ -4,7 +4,7 @@ use std::fs;
 
 use waggle_load::NullServer;
 
-use crate::desk::{Desk, shown};
+use crate::desk::{Desk, output_text};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -28,7 +28,7 @@ fn run(rare_status: u16, last_status: u16) -> (Option<String>, String) {
     let failure = failure.map(|failure| failure.reason.clone());
     let report = fs::read_to_string(desk.run_folder().join("report.md"));
     let _ = server.stop();
-    (failure, report.unwrap_or_else(|_| shown(&ran)))
+    (failure, report.unwrap_or_else(|_| output_text(&ran)))
 }
 
 #[test]

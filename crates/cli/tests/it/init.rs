@@ -9,7 +9,7 @@ use std::{
 use waggle_load::NullServer;
 use waggle_testkit::http::{Reply, Server, ok};
 
-use crate::desk::{Desk, shown};
+use crate::desk::{Desk, output_text};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: s=1\r\n\r\nok";
 
@@ -20,7 +20,7 @@ fn made_and_run(source: &str, arguments: &[&str]) -> String {
     let source = source.replace("SERVER", &server.address().to_string());
     fs::write(desk.path().join("source"), source).unwrap();
     let made = desk.output(&[&["init", "-o", "made.yaml"], arguments].concat());
-    assert_eq!(made.status.code(), Some(0), "{}", shown(&made));
+    assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
     let mut command = desk.waggle(&["run", "made.yaml", "--quick", "--quiet"]);
     let ran = command
         .env("AUTHORIZATION", "sesame")
@@ -31,7 +31,7 @@ fn made_and_run(source: &str, arguments: &[&str]) -> String {
     assert!(
         model.trials.iter().all(|trial| trial.failure.is_none()),
         "{}",
-        shown(&ran)
+        output_text(&ran)
     );
     let succeeded: u64 = model
         .trials
@@ -110,8 +110,12 @@ fn a_file_is_not_replaced_and_mistakes_are_the_users() {
     let desk = Desk::new();
     let check = |arguments: &[&str], code: i32, says: &str| {
         let output = desk.output(arguments);
-        assert_eq!(output.status.code(), Some(code), "{}", shown(&output));
-        assert!(shown(&output).contains(says), "{says}: {}", shown(&output));
+        assert_eq!(output.status.code(), Some(code), "{}", output_text(&output));
+        assert!(
+            output_text(&output).contains(says),
+            "{says}: {}",
+            output_text(&output)
+        );
     };
     let url = "http://127.0.0.1:1/x";
     check(&["init", url, "-o", "made.yaml"], 0, "waggle run made.yaml");
@@ -208,8 +212,8 @@ fn a_study_sends_what_the_command_says() {
             seen,
             expected.collect(),
             "{}\n{}",
-            shown(&made),
-            shown(&ran)
+            output_text(&made),
+            output_text(&ran)
         );
     };
     check("/a -X PURGE", &["PURGE /a HTTP/1.1\r\nHOST\r\n"]);
@@ -281,7 +285,7 @@ fn odd_names_and_security_of_a_document_are_carried_over() {
     );
     fs::write(desk.path().join("api.yaml"), document).unwrap();
     let made = desk.output(&["init", "api.yaml", "--from", "openapi", "-o", "made.yaml"]);
-    assert_eq!(made.status.code(), Some(0), "{}", shown(&made));
+    assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
     let text = fs::read_to_string(desk.path().join("made.yaml")).unwrap();
     for line in [
         "name: sessions-2\n",
@@ -304,12 +308,12 @@ fn odd_names_and_security_of_a_document_are_carried_over() {
 fn a_server_that_is_away_fails_the_trial() {
     let desk = Desk::new();
     let made = desk.output(&["init", "http://127.0.0.1:1/", "-o", "made.yaml"]);
-    assert_eq!(made.status.code(), Some(0), "{}", shown(&made));
+    assert_eq!(made.status.code(), Some(0), "{}", output_text(&made));
     let text = fs::read_to_string(desk.path().join("made.yaml")).unwrap();
     let short = text.replace("schedule:\n", "schedule:\n  ready: { at_most: 1s }\n");
     fs::write(desk.path().join("made.yaml"), short).unwrap();
     let ran = desk.output(&["run", "made.yaml", "--quick", "--quiet"]);
-    assert_eq!(ran.status.code(), Some(4), "{}", shown(&ran));
+    assert_eq!(ran.status.code(), Some(4), "{}", output_text(&ran));
     let failure = desk.model().trials.swap_remove(0).failure.unwrap();
     assert!(
         failure

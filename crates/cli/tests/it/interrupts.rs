@@ -10,7 +10,7 @@ use waggle_testkit::wait_until;
 
 use crate::desk::{Desk, Parts};
 
-fn started(desk: &Desk) -> Child {
+fn start_run(desk: &Desk) -> Child {
     let load = "model: closed, connections: 4, pipelining: 1";
     desk.study(&Parts {
         load,
@@ -63,7 +63,7 @@ fn resumes_to_the_end(desk: &Desk) {
 #[test]
 fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
     let desk = Desk::new();
-    let mut child = started(&desk);
+    let mut child = start_run(&desk);
     until_second_trial(&mut child);
     send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -81,7 +81,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
 #[test]
 fn sigkill_leaves_no_process_and_resume_does_the_rest() {
     let desk = Desk::new();
-    let mut child = started(&desk);
+    let mut child = start_run(&desk);
     until_second_trial(&mut child);
     send(&child, Signal::KILL);
     child.wait().unwrap();

@@ -101,7 +101,7 @@ impl Seat {
     }
 
     /// Reads what is drawn until this stands in it.
-    fn until(&mut self, text: &str) {
+    fn read_until(&mut self, text: &str) {
         let mut part = [0; 4096];
         while !self.seen.contains(text) {
             let mut wait = [PollFd::new(&self.ours, PollFlags::IN)];
@@ -123,7 +123,7 @@ impl Seat {
 
     /// The load was interrupted, its result was told in the terminal as it was before the view.
     fn ends_well(mut self) {
-        self.until("interrupted");
+        self.read_until("interrupted");
         let code = self.child.wait().unwrap().code();
         assert_eq!(code, Some(130), "{}", self.seen);
         assert!(!self.is_raw(), "{}", self.seen);
@@ -138,9 +138,9 @@ fn keys_end_the_load_and_the_terminal_is_given_back() {
     let check = |keys: &str| {
         let desk = Desk::new();
         let mut seat = Seat::new(&desk, &["-d", "10m"]);
-        seat.until(INTO_VIEW);
+        seat.read_until(INTO_VIEW);
         // Figures are drawn, and the view is in raw mode by then.
-        seat.until("succeeded");
+        seat.read_until("succeeded");
         assert!(seat.is_raw());
         seat.press(keys);
         seat.ends_well();
@@ -155,15 +155,15 @@ fn keys_end_the_load_and_the_terminal_is_given_back() {
 fn a_run_is_shown_and_a_key_ends_it() {
     let desk = Desk::new();
     let mut seat = Seat::with_study(&desk);
-    seat.until(INTO_VIEW);
+    seat.read_until(INTO_VIEW);
     // The grid of cells, and the trial below it.
-    seat.until("verdict so far");
-    seat.until("connections=");
-    seat.until("succeeded");
+    seat.read_until("verdict so far");
+    seat.read_until("connections=");
+    seat.read_until("succeeded");
     assert!(seat.is_raw());
     seat.press("4q");
-    seat.until(OUT_OF_VIEW);
-    seat.until("interrupted before the first trial ended");
+    seat.read_until(OUT_OF_VIEW);
+    seat.read_until("interrupted before the first trial ended");
     let code = seat.child.wait().unwrap().code();
     assert_eq!(code, Some(130), "{}", seat.seen);
     assert!(!seat.is_raw(), "{}", seat.seen);
@@ -173,7 +173,7 @@ fn a_run_is_shown_and_a_key_ends_it() {
 fn a_signal_gives_the_terminal_back_too() {
     let desk = Desk::new();
     let mut seat = Seat::new(&desk, &["-d", "10m"]);
-    seat.until("succeeded");
+    seat.read_until("succeeded");
     let pid = seat.child.id().to_string();
     assert!(
         Command::new("kill")
@@ -189,7 +189,7 @@ fn a_signal_gives_the_terminal_back_too() {
 fn a_terminal_that_is_closed_ends_the_load() {
     let desk = Desk::new();
     let mut seat = Seat::new(&desk, &["-d", "10m"]);
-    seat.until("succeeded");
+    seat.read_until("succeeded");
     let Seat {
         ours, mut child, ..
     } = seat;
@@ -210,7 +210,7 @@ fn a_terminal_that_is_closed_ends_the_load() {
 fn without_the_view_there_are_lines() {
     let desk = Desk::new();
     let mut seat = Seat::new(&desk, &["-n", "200", "--no-live"]);
-    seat.until("verdict");
+    seat.read_until("verdict");
     assert!(!seat.seen.contains(INTO_VIEW), "{}", seat.seen);
     seat.child.wait().unwrap();
 }

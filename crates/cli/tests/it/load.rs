@@ -15,7 +15,7 @@ use waggle_testkit::{
 
 use crate::{
     codes::load_result,
-    desk::{Desk, shown},
+    desk::{Desk, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -31,7 +31,7 @@ fn load(flags: &[&str]) -> (Value, u64) {
     let server = server(ANSWER);
     let url = format!("http://{}/hello?x=1", server.address());
     let output = desk.output(&[&["load", &url, "--json", "--quiet"], flags].concat());
-    assert!(output.stderr.is_empty(), "{}", shown(&output));
+    assert!(output.stderr.is_empty(), "{}", output_text(&output));
     (load_result(&output), server.stop())
 }
 
@@ -165,11 +165,11 @@ fn series_lie_in_the_files_asked_for() {
     for tag in ["Tag=response_time,", "Tag=service_time,"] {
         let read = waggle_results::read_histograms(only(tag).as_bytes()).unwrap();
         assert_eq!(read.len(), rows.len());
-        assert_eq!(read.merged(0.0, 1e9).len(), succeeded);
+        assert_eq!(read.merge_range(0.0, 1e9).len(), succeeded);
     }
     // A line of progress for each row.
     let lines = String::from_utf8_lossy(&output.stderr).lines().count();
-    assert_eq!(lines, rows.len(), "{}", shown(&output));
+    assert_eq!(lines, rows.len(), "{}", output_text(&output));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn where_nothing_succeeds_it_is_said_and_code_4() {
         "response_time.p99 < 50ms",
     ];
     let output = desk.output(&flags);
-    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         text.contains("no request succeeded: 50 × status 503"),
@@ -209,8 +209,12 @@ fn where_nothing_succeeds_it_is_said_and_code_4() {
 
 fn refuses(desk: &Desk, flags: &[&str], expected: &str) {
     let output = desk.output(&[&["load"], flags].concat());
-    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-    assert!(shown(&output).contains(expected), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
+    assert!(
+        output_text(&output).contains(expected),
+        "{}",
+        output_text(&output)
+    );
 }
 
 #[test]
@@ -341,7 +345,7 @@ fn ctrl_c_ends_with_the_result_so_far() {
     // Whoever writes progress must find a reader until the end.
     lines.by_ref().for_each(drop);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", output_text(&output));
     let result = load_result(&output);
     assert_eq!(result["interrupted"], true);
     assert!(number(&result, "/seconds") >= 0.3, "{result}");
@@ -470,7 +474,7 @@ fn a_load_and_the_report_of_it_find_the_same() {
             result["verdict"],
             trial.verdict.name(),
             "{}",
-            shown(&output)
+            output_text(&output)
         );
         let reasons: Vec<String> = trial
             .reasons

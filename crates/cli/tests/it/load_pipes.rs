@@ -10,7 +10,7 @@ use waggle_testkit::http::{Reply, Server, ok};
 
 use crate::{
     codes::load_result,
-    desk::{Desk, shown},
+    desk::{Desk, output_text},
 };
 
 /// Loads with what comes on the standard input; the bodies that the server saw.
@@ -64,7 +64,7 @@ fn records_from_a_pipe_are_sent_and_kept() {
     let text = String::from_utf8_lossy(&bodies[0]).into_owned();
     assert!(text.starts_with("m") && text.contains("x=2"), "{text}");
     let output = desk.output(&["plan", "kept/study.yaml"]);
-    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let records = std::fs::read(desk.path().join("kept/records")).unwrap();
     assert_eq!(records, b"when,x\n1,2\n");
 }

@@ -17,7 +17,7 @@ use waggle_testkit::http::{Reply, Server, ok};
 
 use crate::{
     codes::{find_code, load_code, load_result, run_code},
-    desk::{Desk, shown},
+    desk::{Desk, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -41,13 +41,13 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 /// Loads with these flags, keeps the run in `kept`, and gives the result.
-fn kept(desk: &Desk, url: &str, flags: &[&str]) -> Value {
+fn load_and_keep(desk: &Desk, url: &str, flags: &[&str]) -> Value {
     let base = ["load", url, "-c", "2", "--json", "--save=kept"];
     let output = desk.output(&[&base[..], flags].concat());
     assert!(
         String::from_utf8_lossy(&output.stderr).contains("waggle report kept opens it"),
         "{}",
-        shown(&output)
+        output_text(&output)
     );
     load_result(&output)
 }
@@ -64,7 +64,7 @@ fn a_load_that_is_kept_is_a_run() {
         "--threshold",
         "failed == 0",
     ];
-    let result = kept(&desk, &url, &flags);
+    let result = load_and_keep(&desk, &url, &flags);
     assert_eq!(result["succeeded"], 200, "{result}");
     let folder = desk.path().join("kept");
     let run = Run::read(&folder).unwrap();
@@ -84,16 +84,20 @@ fn a_load_that_is_kept_is_a_run() {
         output.status.code(),
         Some(run_code(&waggle_analysis::model(&run))),
         "{}",
-        shown(&output)
+        output_text(&output)
     );
-    assert!(folder.join("report.html").exists(), "{}", shown(&output));
+    assert!(
+        folder.join("report.html").exists(),
+        "{}",
+        output_text(&output)
+    );
     // The flags have given what the environment gives to a study.
     let output = desk.output(&["run", "kept/study.yaml", "--quiet"]);
-    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(
-        shown(&output).contains("X_API_KEY, which is not set"),
+        output_text(&output).contains("X_API_KEY, which is not set"),
         "{}",
-        shown(&output)
+        output_text(&output)
     );
     let mut again = desk.waggle(&["run", "kept/study.yaml", "--quiet", "--runs", "again"]);
     again
@@ -101,13 +105,13 @@ fn a_load_that_is_kept_is_a_run() {
         .env("AUTHORIZATION", "bWU6cGFzcy13b3Jk");
     let output = again.output().unwrap();
     let folders: Vec<_> = fs::read_dir(desk.path().join("again")).unwrap().collect();
-    assert_eq!(folders.len(), 1, "{}", shown(&output));
+    assert_eq!(folders.len(), 1, "{}", output_text(&output));
     let run = Run::read(&folders[0].as_ref().unwrap().path()).unwrap();
     assert_eq!(
         run.trials[0].info.measured.succeeded,
         200,
         "{}",
-        shown(&output)
+        output_text(&output)
     );
 }
 
@@ -120,22 +124,26 @@ fn a_scenario_and_a_body_are_kept_beside_the_study() {
     let scenario = "name: shop\nfeeds:\n  - { name: people, file: people.csv }\nflows:\n  - name: buy\n    \
                     steps: [{ name: order, post: '/{{people.name}}' }]\n";
     fs::write(desk.path().join("shop/shop.yaml"), scenario).unwrap();
-    let result = kept(&desk, &url, &["--scenario", "shop/shop.yaml", "-n", "20"]);
+    let result = load_and_keep(&desk, &url, &["--scenario", "shop/shop.yaml", "-n", "20"]);
     assert_eq!(result["steps"][0]["succeeded"], 20, "{result}");
     let output = desk.output(&["plan", "kept/study.yaml"]);
-    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     fs::remove_dir_all(desk.path().join("kept")).unwrap();
     // As a form has it: without the end of the line. No text can have these bytes.
     fs::write(desk.path().join("odd.bin"), b"\xff\xfe\n").unwrap();
-    let result = kept(&desk, &url, &["--data", "@odd.bin", "-n", "20"]);
+    let result = load_and_keep(&desk, &url, &["--data", "@odd.bin", "-n", "20"]);
     assert_eq!(result["settings"]["body_bytes"], 2, "{result}");
     assert_eq!(
         fs::read(desk.path().join("kept/body")).unwrap(),
         b"\xff\xfe"
     );
     let output = desk.output(&["load", &url, "-n", "1", "--save=kept"]);
-    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-    assert!(shown(&output).contains("kept"), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
+    assert!(
+        output_text(&output).contains("kept"),
+        "{}",
+        output_text(&output)
+    );
 }
 
 /// Requests as a server saw them, head and body, each once.
@@ -177,7 +185,7 @@ impl Seen {
     #[track_caller]
     fn check(&self, path: &str, flags: &[&str], part: &str, left_out: &[&str]) {
         let url = format!("http://{}{path}", self.server.address);
-        let result = kept(&self.desk, &url, &[&["-n", "20"], flags].concat());
+        let result = load_and_keep(&self.desk, &url, &[&["-n", "20"], flags].concat());
         assert_eq!(result["succeeded"], 20, "{flags:?}: {result}");
         let of_load = self.take();
         assert_eq!(of_load.len(), 1, "{flags:?}: {of_load:?}");
@@ -191,7 +199,7 @@ impl Seen {
         let run = ["run", "kept/study.yaml", "--quiet", "--runs", "again"];
         let output = self.desk.output(&run);
         let of_study = self.take();
-        assert_eq!(of_study.len(), 1, "{study}\n{}", shown(&output));
+        assert_eq!(of_study.len(), 1, "{study}\n{}", output_text(&output));
         assert_eq!(of_study == of_load, left_out.is_empty(), "{of_study:?}");
         fs::remove_dir_all(folder).unwrap();
     }
@@ -271,7 +279,7 @@ fn nothing_is_left_of_a_load_that_is_not_kept() {
     let check = |flags: &[&str], code: &dyn Fn(&Output) -> i32| {
         let output = temporary.load(&desk, &url, flags).output().unwrap();
         let expected = Some(code(&output));
-        assert_eq!(output.status.code(), expected, "{}", shown(&output));
+        assert_eq!(output.status.code(), expected, "{}", output_text(&output));
         assert_eq!(temporary.count(), 0, "{flags:?}");
     };
     let ended = |output: &Output| {
@@ -298,9 +306,13 @@ fn without_a_folder_for_temporary_files_it_is_said_what_helps() {
         load.env("TMPDIR", "nowhere").output().unwrap()
     };
     let output = load(&[]);
-    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     for part in ["TMPDIR=FOLDER", "--save=FOLDER"] {
-        assert!(shown(&output).contains(part), "{}", shown(&output));
+        assert!(
+            output_text(&output).contains(part),
+            "{}",
+            output_text(&output)
+        );
     }
     load_result(&load(&["--save=kept"]));
 }
@@ -324,7 +336,7 @@ fn nothing_is_left_of_a_load_that_is_interrupted() {
         line.unwrap();
     }
     let output = load.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", output_text(&output));
     assert_eq!(load_result(&output)["interrupted"], true);
     assert_eq!(temporary.count(), 0);
 }
@@ -354,7 +366,11 @@ fn what_a_killed_load_has_left_is_removed_by_a_later_one() {
         .env("TMPDIR", &temporary)
         .output()
         .unwrap();
-    assert!(shown(&ended).contains("10 succeeded"), "{}", shown(&ended));
+    assert!(
+        output_text(&ended).contains("10 succeeded"),
+        "{}",
+        output_text(&ended)
+    );
     let is_there = [&abandoned, &just_made, &of_another, &held].map(|folder| folder.exists());
     assert_eq!(is_there, [false, true, true, true]);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 3);
@@ -366,7 +382,7 @@ fn a_kept_body_has_no_secret_that_can_be_told() {
     let url = format!("http://{}/", server.address());
     let folder = desk.path().join("kept");
     let check = |flags: &[&str], expected: Option<&str>, lines: &[&str]| {
-        kept(&desk, &url, &[&["-n", "10"], flags].concat());
+        load_and_keep(&desk, &url, &[&["-n", "10"], flags].concat());
         let body = fs::read(folder.join("body")).ok();
         let body = body.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let body = body.map(|text| text.trim_end_matches('x').to_owned());
@@ -378,7 +394,7 @@ fn a_kept_body_has_no_secret_that_can_be_told() {
         }
         assert!(!study.contains("hush"), "{study}");
         let output = desk.output(&["plan", "kept/study.yaml"]);
-        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         fs::remove_dir_all(&folder).unwrap();
     };
     let long = "x".repeat(70_000);
@@ -419,17 +435,17 @@ fn a_kept_scenario_is_in_the_way_of_no_file_of_the_run() {
         format!("shop/{file}")
     };
     let study = scenario("study.yaml", "run.csv");
-    kept(&desk, &url, &["--scenario", &study, "-n", "20"]);
+    load_and_keep(&desk, &url, &["--scenario", &study, "-n", "20"]);
     let run = ["run", "kept/study.yaml", "--quiet", "--runs", "again"];
     let output = desk.output(&run);
     let again = fs::read_dir(desk.path().join("again"));
-    assert_eq!(again.unwrap().count(), 1, "{}", shown(&output));
+    assert_eq!(again.unwrap().count(), 1, "{}", output_text(&output));
     fs::remove_dir_all(desk.path().join("kept")).unwrap();
     let study = scenario("shop.yaml", "trials/people.csv");
     let flags = ["load", &url, "--scenario", &study, "-n", "20"];
     let output = desk.output(&[&flags[..], &["--save=kept"]].concat());
-    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-    assert!(shown(&output).contains("trials/people.csv would lie"));
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
+    assert!(output_text(&output).contains("trials/people.csv would lie"));
     assert!(!desk.path().join("kept").exists());
     // One that is not kept is in nobody's way.
     load_result(&desk.output(&[&flags[..], &["--json"]].concat()));
@@ -445,8 +461,12 @@ fn a_load_that_does_not_start_leaves_no_folder_of_its_own() {
         let line = format!("{before} && ulimit -n 256 && exec {program} load {url}");
         let output = load.args(["-c", &line]).current_dir(desk.path()).output();
         let output = output.unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", shown(&output));
-        assert!(shown(&output).contains("ulimit -n"), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(code), "{}", output_text(&output));
+        assert!(
+            output_text(&output).contains("ulimit -n"),
+            "{}",
+            output_text(&output)
+        );
     };
     let url = format!("http://{}/", server.address());
     check(&url, "true", 2);

@@ -16,7 +16,7 @@ use waggle_testkit::http::{self, Reply, Server};
 
 use crate::{
     codes::load_result,
-    desk::{Desk, shown},
+    desk::{Desk, output_text},
 };
 
 const SCENARIO: &str = r#"
@@ -234,7 +234,7 @@ fn what_makes_no_sense_beside_a_scenario_is_refused() {
         let all = [&["load", &url, "--scenario", "shop/shopping.yaml"], flags].concat();
         let output = desk.output(&all);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
         assert!(text.contains(expected), "{expected}: {text}");
     };
     for flags in [
@@ -302,7 +302,7 @@ fn a_server_that_falls_silent_is_not_valid() {
     // Whoever writes progress must find a reader until the end.
     lines.by_ref().for_each(drop);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", output_text(&output));
     let result = load_result(&output);
     assert_eq!(count(&result, "/succeeded"), 20);
     let reasons = result["verdict_reasons"].to_string();

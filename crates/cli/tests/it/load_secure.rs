@@ -11,7 +11,7 @@ use waggle_testkit::{
 
 use crate::{
     codes::load_result,
-    desk::{Desk, shown},
+    desk::{Desk, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -54,7 +54,7 @@ fn a_certificate_that_is_not_taken_ends_the_load_early() {
         let flags = ["load", &url, "-c", "2", "-d", "1h", "--warm-up", warm_up];
         let output = desk.output(&[&flags[..], &["--quiet"]].concat());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
         assert!(text.contains("no request could be sent: "), "{text}");
         assert!(text.contains("handshake unknown issuer"), "{text}");
         assert!(text.contains("ended early (--cacert FILE names"), "{text}");
@@ -110,8 +110,12 @@ fn flags_for_tls_are_for_https() {
     fs::write(desk.path().join("empty.pem"), "nothing").unwrap();
     let check = |flags: &[&str], expected: &str| {
         let output = desk.output(&[&["load"], flags].concat());
-        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-        assert!(shown(&output).contains(expected), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
+        assert!(
+            output_text(&output).contains(expected),
+            "{}",
+            output_text(&output)
+        );
     };
     let secure = format!("https://{url}/");
     check(&[&url, "-k"], "--insecure is for https");

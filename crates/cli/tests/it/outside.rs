@@ -11,7 +11,7 @@ use waggle_results::{Run, TrialEnd};
 use waggle_testkit::{Kafka, Lines};
 
 use crate::{
-    desk::{Desk, Parts, shown},
+    desk::{Desk, Parts, output_text},
     systems::{gateway, in_project},
 };
 
@@ -91,7 +91,7 @@ fn a_store_that_runs_already_is_used_named_and_left_alone() {
     let desk = desk(at);
     let plan = desk.output(&["plan", "study.yaml"]);
     let line = format!("runs already, not started by waggle: store (http {at})");
-    assert!(shown(&plan).contains(&line), "{}", shown(&plan));
+    assert!(output_text(&plan).contains(&line), "{}", output_text(&plan));
     let mut run = desk.waggle(&["run", "study.yaml", "--quiet"]);
     let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
     desk.report_of(&run);
@@ -135,20 +135,24 @@ fn what_is_not_there_is_named() {
     let desk = desk(at);
     let study = desk.path().join("study.yaml");
     let unset = desk.output(&["run", "study.yaml", "--quiet"]);
-    assert_eq!(unset.status.code(), Some(2), "{}", shown(&unset));
+    assert_eq!(unset.status.code(), Some(2), "{}", output_text(&unset));
     let expected = "study.yaml:6:20: system.secrets.door is the value of the environment variable PAIR_DOOR, which is not set";
-    assert!(shown(&unset).contains(expected), "{}", shown(&unset));
+    assert!(
+        output_text(&unset).contains(expected),
+        "{}",
+        output_text(&unset)
+    );
     assert!(!desk.path().join("runs").exists());
     let text = fs::read_to_string(&study).unwrap();
     let text = text.replace("ready: { at_most: 20s }", "ready: { at_most: 200ms }");
     fs::write(&study, text.replace("repeat: 2", "repeat: 1")).unwrap();
     let mut run = desk.waggle(&["run", "study.yaml", "--quiet"]);
     let run = run.env("PAIR_DOOR", SECRET).output().unwrap();
-    assert_eq!(run.status.code(), Some(4), "{}", shown(&run));
+    assert_eq!(run.status.code(), Some(4), "{}", output_text(&run));
     let TrialEnd::Failed { reason, .. } =
         &Run::read(&desk.run_folder()).unwrap().trials[0].info.end
     else {
-        panic!("{}", shown(&run));
+        panic!("{}", output_text(&run));
     };
     let expected = format!("store runs already, but its port http at {at} cannot be reached");
     assert!(reason.starts_with(&expected), "{reason}");

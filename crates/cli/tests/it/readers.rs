@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use waggle_load::NullServer;
 
-use crate::desk::{Desk, Parts, shown};
+use crate::desk::{Desk, Parts, output_text};
 
 /// Nothing succeeds, so that the exit code is 4 on any machine.
 const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
@@ -28,7 +28,7 @@ fn progress_without_a_reader_loses_nothing() {
         .stderr(unread())
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", output_text(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(result["failed"].as_u64().unwrap() > 0, "{result}");
     let status = desk
@@ -50,9 +50,13 @@ fn every_command_ends_quietly_without_a_reader() {
             output.status.code(),
             Some(code),
             "{arguments:?} {}",
-            shown(&output)
+            output_text(&output)
         );
-        assert!(output.stderr.is_empty(), "{arguments:?} {}", shown(&output));
+        assert!(
+            output.stderr.is_empty(),
+            "{arguments:?} {}",
+            output_text(&output)
+        );
         let status = desk
             .waggle(arguments)
             .stdout(unread())

@@ -6,7 +6,7 @@ use waggle_analysis::{Model, TrialRemark};
 use waggle_results::{LedgerInfo, Run, Trial};
 use waggle_stats::{AccountFinding, Verdict};
 
-use crate::desk::{Desk, shown};
+use crate::desk::{Desk, output_text};
 use crate::shipped::fields;
 
 const STUDY: &str = r#"study: orders
@@ -52,7 +52,7 @@ thresholds:
 "#;
 
 /// Runs the study once.
-fn ran(study: &str) -> Desk {
+fn run_once(study: &str) -> Desk {
     let desk = Desk::new();
     desk.system("orders");
     fs::write(desk.path().join("study.yaml"), study).unwrap();
@@ -67,7 +67,7 @@ fn ledgers(trial: &Trial) -> Vec<LedgerInfo> {
 }
 
 /// The key of the order that the desk has forgotten, by its own log.
-fn forgotten(trial: &Trial) -> u64 {
+fn forgotten_key(trial: &Trial) -> u64 {
     let logs = fs::read_dir(trial.path.join("logs")).unwrap();
     let texts = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
     let all: String = texts.collect();
@@ -77,7 +77,7 @@ fn forgotten(trial: &Trial) -> u64 {
 
 #[test]
 fn what_was_forgotten_denied_or_not_answered_is_found_by_key() {
-    let desk = ran(STUDY);
+    let desk = run_once(STUDY);
     let run = Run::read(&desk.run_folder()).unwrap();
     let trial = &run.trials[0];
     let ledgers = ledgers(trial);
@@ -95,7 +95,7 @@ fn what_was_forgotten_denied_or_not_answered_is_found_by_key() {
             ledger.accepted + ledger.rejected + ledger.unknown
         );
         assert_eq!(ledger.accepted, ledger.delivered + ledger.missing);
-        assert_eq!(ledger.missing_keys, [forgotten(trial)], "{ledger:?}");
+        assert_eq!(ledger.missing_keys, [forgotten_key(trial)], "{ledger:?}");
         assert_eq!((ledger.missing, ledger.duplicates), (1, 0), "{ledger:?}");
         assert_eq!((ledger.rejected, ledger.rejected_delivered), (1, 1));
         assert_eq!((ledger.unknown, ledger.unknown_delivered), (1, 1));
@@ -138,7 +138,7 @@ fn check_report(desk: &Desk, model: &Model) {
 
 #[test]
 fn a_desk_that_keeps_what_it_takes_is_complete() {
-    let desk = ran(&STUDY.replace("set: { fault: three }", "set: { fault: none }"));
+    let desk = run_once(&STUDY.replace("set: { fault: three }", "set: { fault: none }"));
     let run = Run::read(&desk.run_folder()).unwrap();
     for ledger in ledgers(&run.trials[0]) {
         assert!(ledger.sent > 0);
@@ -163,7 +163,7 @@ fn delivery_needs_a_step_that_carries_a_record() {
     fs::write(desk.path().join("study.yaml"), study).unwrap();
     let output = desk.output(&["plan", "study.yaml"]);
     assert_eq!(output.status.code(), Some(2));
-    let text = shown(&output);
+    let text = output_text(&output);
     assert!(
         text.contains("study.yaml:33:3: measure.delivery follows records, but no step of the scenario carries one"),
         "{text}"

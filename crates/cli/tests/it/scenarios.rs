@@ -6,7 +6,7 @@ use waggle_analysis::StepModel;
 use waggle_results::{Run, Trial};
 use waggle_stats::Verdict;
 
-use crate::desk::{Desk, shown};
+use crate::desk::{Desk, output_text};
 
 const STUDY: &str = r#"study: shopping
 question: Does every step do what it says?
@@ -96,7 +96,11 @@ fn each_step_is_counted_as_the_shop_counts_it() {
     write("customers.csv", &format!("name,password\n{customers}"));
     let output = desk.output(&["run", "study.yaml", "--quiet"]);
     desk.report_of(&output);
-    assert!(shown(&output).contains("stock"), "{}", shown(&output));
+    assert!(
+        output_text(&output).contains("stock"),
+        "{}",
+        output_text(&output)
+    );
 
     let run = Run::read(&desk.run_folder()).unwrap();
     let trial = &run.trials[0];
@@ -161,7 +165,7 @@ fn a_mistake_in_the_file_of_a_scenario_names_that_file() {
     write("customers.csv", "name,pasword\na,b\nc,d\ne,f\ng,h\n");
     let output = desk.output(&["plan", "study.yaml"]);
     assert_eq!(output.status.code(), Some(2));
-    let text = shown(&output);
+    let text = output_text(&output);
     assert!(
         text.contains("scenario.yaml:22:18: there is no variable \"pag\""),
         "{text}"

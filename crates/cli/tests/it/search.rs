@@ -5,7 +5,7 @@ use waggle_load::NullServer;
 
 use crate::{
     codes::find_code,
-    desk::{Desk, Parts, shown},
+    desk::{Desk, Parts, output_text},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
@@ -29,7 +29,11 @@ fn a_study_searches_level_by_level_and_reports_the_answer() {
     assert_eq!(search.steps.len(), model.trials.len());
     for (step, trial) in search.steps.iter().zip(&model.trials) {
         assert_eq!((step.key, Some(step.level)), (trial.key, trial.level));
-        assert!((10.0..=40.0).contains(&step.level), "{}", shown(&output));
+        assert!(
+            (10.0..=40.0).contains(&step.level),
+            "{}",
+            output_text(&output)
+        );
     }
     let again = desk.output(&["report", desk.run_folder().to_str().unwrap()]);
     assert_eq!(again.status.code(), output.status.code());
@@ -60,8 +64,8 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
     ];
     let search = |conditions: &[&str]| {
         let output = desk.output(&[&["load", &url], &flags[..], conditions].concat());
-        let found: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)));
+        let found: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", output_text(&output)));
         assert_eq!(output.status.code(), Some(find_code(&found)), "{found}");
         found
     };
@@ -88,8 +92,12 @@ fn what_a_search_cannot_have_is_refused() {
     let desk = Desk::new();
     let check = |flags: &[&str], expected: &str| {
         let output = desk.output(&[&["load", "http://127.0.0.1:9/", "--find"], flags].concat());
-        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
-        assert!(shown(&output).contains(expected), "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
+        assert!(
+            output_text(&output).contains(expected),
+            "{}",
+            output_text(&output)
+        );
     };
     check(&["speed"], "possible values: rate, users, connections");
     check(

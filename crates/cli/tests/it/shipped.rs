@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use crate::{
-    desk::{Desk, shown},
+    desk::{Desk, output_text},
     systems::in_project,
 };
 
@@ -27,7 +27,7 @@ pub(crate) fn trials_of(study: &str, levels: &[&str]) -> Vec<Columns> {
         .map(|row| heads.iter().cloned().zip(row).collect())
         .collect();
     for trial in &trials {
-        assert_ne!(trial["verdict"], "failed", "{}", shown(&run));
+        assert_ne!(trial["verdict"], "failed", "{}", output_text(&run));
     }
     trials
 }

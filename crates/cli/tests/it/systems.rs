@@ -10,7 +10,7 @@ use std::{
 use waggle_testkit::{Lines, http, wait_until};
 
 use crate::{
-    desk::{Desk, Parts, shown},
+    desk::{Desk, Parts, output_text},
     shipped::{assert_none_missing, trials_of},
 };
 
@@ -50,14 +50,18 @@ fn servers(desk: &Desk) -> Vec<String> {
 
 #[track_caller]
 fn fine(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", shown(output));
-    shown(output)
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(output));
+    output_text(output)
 }
 
 #[track_caller]
-fn refused(output: &Output, expected: &str) {
-    assert_eq!(output.status.code(), Some(2), "{}", shown(output));
-    assert!(shown(output).contains(expected), "{}", shown(output));
+fn check_refused(output: &Output, expected: &str) {
+    assert_eq!(output.status.code(), Some(2), "{}", output_text(output));
+    assert!(
+        output_text(output).contains(expected),
+        "{}",
+        output_text(output)
+    );
 }
 
 fn interrupt(child: &Child) {
@@ -76,7 +80,7 @@ fn what_is_missing_is_named_fetched_once_and_then_used() {
     let text = text.replace("use: faulty, set: { fault: none }", "use: fetched");
     fs::write(&study, text).unwrap();
     let run = ["run", "study.yaml", "--quick"];
-    refused(
+    check_refused(
         &output(&desk, &run),
         "the program \"tiny-store\" of tiny 1.0 is not installed and was not fetched yet; `waggle system fetch fetched` does that",
     );
@@ -103,11 +107,11 @@ fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
         .env("WAGGLE_TEST_FETCH", "wrong")
         .output();
     let failed = failed.unwrap();
-    refused(
+    check_refused(
         &failed,
         "tiny could not be fetched: the script fetch/tiny ended with exit code 3",
     );
-    refused(&failed, "no such version");
+    check_refused(&failed, "no such version");
     assert_eq!(servers(&desk), ["tiny-1.0.log"]);
     let mut child = waggle(&desk, &fetch)
         .env("WAGGLE_TEST_FETCH", "ever")
@@ -124,18 +128,18 @@ fn a_fetch_that_fails_or_is_interrupted_leaves_nothing_half() {
     desk.assert_none_left();
     fine(&output(&desk, &fetch));
     assert_eq!(servers(&desk), ["tiny-1.0"]);
-    refused(
+    check_refused(
         &output(&desk, &["system", "fetch", "fetchd"]),
         "there is no system \"fetchd\"; expected",
     );
-    refused(
+    check_refused(
         &output(&desk, &["system", "fetch", "fetched", "replicas=9"]),
         "parameter replicas is \"9\"",
     );
 }
 
 /// A system that is up, with what it wrote.
-fn up(desk: &Desk) -> (Child, Lines) {
+fn start_system(desk: &Desk) -> (Child, Lines) {
     fine(&output(desk, &["system", "fetch", "fetched"]));
     let mut child = waggle(desk, &["system", "up", "fetched", "replicas=2"])
         .stdout(Stdio::piped())
@@ -161,7 +165,7 @@ fn nothing_left(desk: &Desk) {
 #[test]
 fn a_system_is_up_until_somebody_brings_it_down() {
     let desk = desk();
-    let (mut child, lines) = up(&desk);
+    let (mut child, lines) = start_system(&desk);
     let told = lines.text();
     let endpoint = told
         .lines()
@@ -183,7 +187,7 @@ fn a_system_is_up_until_somebody_brings_it_down() {
     assert!(secret.len() == 40 && !told.contains(secret));
     let status = fine(&output(&desk, &["system", "status", "fetched"]));
     assert!(status.contains(endpoint), "{status}");
-    refused(
+    check_refused(
         &output(&desk, &["system", "up", "fetched"]),
         "fetched is up already",
     );
@@ -196,11 +200,11 @@ fn a_system_is_up_until_somebody_brings_it_down() {
 #[test]
 fn ctrl_c_brings_it_down_and_what_a_kill_leaves_is_cleared_away() {
     let desk = desk();
-    let (mut child, _lines) = up(&desk);
+    let (mut child, _lines) = start_system(&desk);
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     nothing_left(&desk);
-    let (mut child, _lines) = up(&desk);
+    let (mut child, _lines) = start_system(&desk);
     child.kill().unwrap();
     child.wait().unwrap();
     wait_until("what was up is gone", || desk.processes_left().is_empty());
@@ -259,7 +263,7 @@ pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&s
     assert!(state.exists());
     while_up(lines.text());
     let down = waggle(&["system", "down", system]).output().unwrap();
-    assert_eq!(down.status.code(), Some(0), "{}", shown(&down));
+    assert_eq!(down.status.code(), Some(0), "{}", output_text(&down));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     desk.assert_none_left();
     assert!(!state.exists());

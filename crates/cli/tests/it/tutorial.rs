@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::desk::{Desk, shown};
+use crate::desk::{Desk, output_text};
 
 /// The files of `docs/systems.md`: a line with nothing but a name in backticks, and the block of text behind it.
 fn files(text: &str) -> Vec<(String, String)> {
@@ -46,7 +46,7 @@ fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
         fs::write(file, text).unwrap();
     }
     let plan = desk.output(&["plan", "notes.yaml"]);
-    assert_eq!(plan.status.code(), Some(0), "{}", shown(&plan));
+    assert_eq!(plan.status.code(), Some(0), "{}", output_text(&plan));
     let run = desk.output(&["run", "notes.yaml", "--quick"]);
     let model = desk.report_of(&run);
     assert_eq!(model.trials.len(), 4);
@@ -54,7 +54,7 @@ fn a_system_of_ones_own_is_studied_as_the_documentation_says() {
         let ledger = trial
             .ledger
             .clone()
-            .unwrap_or_else(|| panic!("{}", shown(&run)));
+            .unwrap_or_else(|| panic!("{}", output_text(&run)));
         assert!(ledger.accepted > 0 && ledger.missing == 0, "{ledger:?}");
     }
 }

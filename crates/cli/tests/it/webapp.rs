@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    desk::{Desk, shown},
+    desk::{Desk, output_text},
     shipped::{Columns, assert_none_missing, number, trials_of},
     systems::{comes_and_goes, in_project},
 };
@@ -17,7 +17,7 @@ fn shop_node() -> PathBuf {
     let desk = Desk::new();
     let fetch = in_project(&desk, &["system", "fetch", "webapp"]);
     let output = { fetch }.output().unwrap();
-    let told = shown(&output);
+    let told = output_text(&output);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let path = told.lines().find(|line| line.ends_with("/shop-node"));
     path.unwrap_or_else(|| panic!("{told}")).trim().into()
@@ -38,7 +38,7 @@ fn keeps_its_contract(transport: &str) {
                 .arg(shop.unwrap().trim())
                 .output()
                 .unwrap();
-            let text = shown(&output);
+            let text = output_text(&output);
             assert_eq!(output.status.code(), Some(0), "{text}");
             assert!(
                 text.lines()
@@ -71,7 +71,7 @@ fn only_trial(mut trials: Vec<Columns>, victim: &str) -> Columns {
 }
 
 /// A shipped study with what is changed in it.
-fn changed(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<Columns> {
+fn run_changed_study(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<Columns> {
     let folder = tempfile::tempdir().unwrap();
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let mut text = fs::read_to_string(studies.join(study)).unwrap();
@@ -93,7 +93,7 @@ fn changed(study: &str, changes: &[(&str, &str)], levels: &[&str]) -> Vec<Column
 fn killed_once(victim: &str, transport: &str) -> Columns {
     let of_one = format!("victim: [{victim}]");
     let changes = [("victim: [none, catalogue, customers, orders]", &of_one[..])];
-    let trials = changed("rest-vs-rabbitmq-kill.yaml", &changes, &[transport]);
+    let trials = run_changed_study("rest-vs-rabbitmq-kill.yaml", &changes, &[transport]);
     only_trial(trials, &format!("{victim}-0"))
 }
 

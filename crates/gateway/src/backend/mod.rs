@@ -46,7 +46,7 @@ impl Backend {
         settings: &Settings,
         settled: &[Arc<Notify>],
     ) -> Result<(Self, Ending), ServeError> {
-        match settings.chosen()? {
+        match settings.backend_kind()? {
             BackendKind::Embedded(file) => {
                 let settings = StoreSettings {
                     file: file.to_owned(),
@@ -71,7 +71,7 @@ impl Backend {
     }
 
     /// What a worker stages in.
-    pub(crate) fn staged(&self) -> Staged {
+    pub(crate) fn new_staging(&self) -> Staged {
         match self {
             Self::Embedded(_) => Staged::Embedded(staged::Embedded::default()),
             Self::Kafka(log) => Staged::Kafka(log.staging()),
@@ -87,7 +87,7 @@ impl Backend {
                 match submitted {
                     Ok(ticket) => Handed::Whole(ticket),
                     Err(Refused::Full) => Handed::Refused(Problem::queue_full()),
-                    Err(Refused::Closed) => Handed::Refused(self.failed()),
+                    Err(Refused::Closed) => Handed::Refused(self.write_problem()),
                 }
             }
             (Self::Kafka(log), Staged::Kafka(staged)) => log
@@ -105,7 +105,7 @@ impl Backend {
     }
 
     /// The latest reading of each series.
-    pub(crate) fn latest(&self) -> &Latest {
+    pub(crate) fn latest_readings(&self) -> &Latest {
         match self {
             Self::Embedded(store) => &store.latest,
             Self::Kafka(log) => &log.latest,
@@ -115,7 +115,7 @@ impl Backend {
     /// The number of a topic that records were written to.
     pub(crate) fn topic_number(&self, name: &str) -> Option<u32> {
         match self {
-            Self::Embedded(store) => store.topics.known(name).map(|slot| slot.0),
+            Self::Embedded(store) => store.topics.find_slot(name).map(|slot| slot.0),
             Self::Kafka(log) => log.topics.ready(name).map(|topic| topic.number),
         }
     }
@@ -129,10 +129,10 @@ impl Backend {
     }
 
     /// What is said of records that were handed over and not made durable.
-    pub(crate) fn failed(&self) -> Problem {
+    pub(crate) fn write_problem(&self) -> Problem {
         match self {
             Self::Embedded(_) => Problem::store_failed(),
-            Self::Kafka(log) => log.failed(),
+            Self::Kafka(log) => log.write_problem(),
         }
     }
 
@@ -146,7 +146,7 @@ impl Backend {
     }
 
     /// The embedded store, for what only it can do.
-    pub(crate) fn embedded(&self) -> Result<&Store, Problem> {
+    pub(crate) fn embedded_store(&self) -> Result<&Store, Problem> {
         match self {
             Self::Embedded(store) => Ok(store),
             Self::Kafka(_) => Err(Problem::new(
@@ -172,10 +172,10 @@ impl Backend {
     }
 
     /// Ready when nothing can be made durable any more, without [`Self::close`]: it fell.
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait_until_ended(&self) {
         match self {
-            Self::Embedded(store) => store.ended().await,
-            Self::Kafka(log) => log.ended().await,
+            Self::Embedded(store) => store.wait_until_ended().await,
+            Self::Kafka(log) => log.wait_until_ended().await,
         }
     }
 }

@@ -142,7 +142,7 @@ impl Embedded {
         let slot = if let Some(slot) = self.known.get(name) {
             *slot
         } else {
-            let slot = store.topics.known(name)?;
+            let slot = store.topics.find_slot(name)?;
             self.known.insert(name.into(), slot);
             slot
         };

@@ -3,7 +3,7 @@
 use axum::response::{Html, IntoResponse, Response};
 use http::header;
 
-use super::documented;
+use super::documented_routes;
 use crate::problem::Problem;
 
 const PAGE: &str = include_str!("documentation.html");
@@ -50,7 +50,7 @@ pub(super) async fn json() -> Response {
     responses((status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/yaml"))
 )]
 pub(super) async fn yaml() -> Result<Response, Problem> {
-    let text = documented()
+    let text = documented_routes()
         .into_openapi()
         .to_yaml()
         .map_err(|_| Problem::new(500, "the document cannot be written as YAML"))?;

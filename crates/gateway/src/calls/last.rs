@@ -50,7 +50,7 @@ pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<
         return false;
     };
     let backend = &worker.shared.backend;
-    let latest = backend.latest();
+    let latest = backend.latest_readings();
     if latest.is_filling() {
         return false;
     }
@@ -70,7 +70,7 @@ pub(crate) fn answer(worker: &Worker, head: &http1::Head<'_, '_>, out: &mut Vec<
         let is_accept = field.name.len() == 6 && field.name.eq_ignore_ascii_case("accept");
         is_accept.then_some(field.value)
     });
-    let form = Form::accepted(accepts);
+    let form = Form::from_accept(accepts);
     body.clear();
     let is_found = match form {
         Form::Lines => latest.read(topic, series, |reading| reading.write_line(body)),
@@ -160,7 +160,7 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) -> bool {
         (status = 503, description = "After a start: they are still being read from the store; or too many answers wait for their clients", body = crate::problem::ProblemBody, content_type = "application/problem+json", headers(("Retry-After" = u32, description = "Seconds"))),
     )
 )]
-pub(super) async fn last(
+pub(super) async fn read_latest(
     State(shared): State<Arc<Shared>>,
     Path(topic): Path<String>,
     uri: Uri,
@@ -169,8 +169,8 @@ pub(super) async fn last(
     check_topic(&topic)?;
     let asked = Asked::parse(&uri)?;
     let accepts = headers.get_all(header::ACCEPT);
-    let form = Form::accepted(accepts.iter().map(HeaderValue::as_bytes));
-    let latest = shared.backend.latest();
+    let form = Form::from_accept(accepts.iter().map(HeaderValue::as_bytes));
+    let latest = shared.backend.latest_readings();
     if !latest.is_on() {
         return Err(Problem::new(
             501,
@@ -223,7 +223,7 @@ fn answer_series(
 ) -> Result<Response, Problem> {
     let mut body = Vec::new();
     let found = topic.and_then(|topic| {
-        let latest = shared.backend.latest();
+        let latest = shared.backend.latest_readings();
         latest.read(topic, series.as_bytes(), |reading| {
             write(reading, form, &mut body);
         })
@@ -271,14 +271,17 @@ async fn answer_page(
             break;
         };
         let mut is_full = false;
-        place = shared.backend.latest().page(topic, from, |reading| {
-            is_full = count == limit || body.len() >= bytes_max;
-            if !is_full {
-                write(reading, form, &mut body);
-                count += 1;
-            }
-            !is_full
-        });
+        place = shared
+            .backend
+            .latest_readings()
+            .page(topic, from, |reading| {
+                is_full = count == limit || body.len() >= bytes_max;
+                if !is_full {
+                    write(reading, form, &mut body);
+                    count += 1;
+                }
+                !is_full
+            });
         if is_full {
             break;
         }

@@ -45,7 +45,7 @@ pub(crate) use reading::Held;
 )]
 struct Api;
 
-fn documented() -> OpenApiRouter<Arc<Shared>> {
+fn documented_routes() -> OpenApiRouter<Arc<Shared>> {
     let mut api = Api::openapi();
     // One function documents both methods; their names must differ.
     for item in api.paths.paths.values_mut() {
@@ -58,7 +58,7 @@ fn documented() -> OpenApiRouter<Arc<Shared>> {
     }
     OpenApiRouter::with_openapi(api)
         .routes(routes!(records::read_records))
-        .routes(routes!(last::last))
+        .routes(routes!(last::read_latest))
         .routes(routes!(query::query, query::pass_query))
         .routes(routes!(operators::healthz))
         .routes(routes!(operators::readyz))
@@ -70,7 +70,7 @@ fn documented() -> OpenApiRouter<Arc<Shared>> {
 
 /// The OpenAPI document, as JSON.
 pub fn openapi() -> String {
-    documented()
+    documented_routes()
         .into_openapi()
         .to_pretty_json()
         .expect("strings and numbers are always JSON")
@@ -78,7 +78,7 @@ pub fn openapi() -> String {
 
 /// The router of everything but taking records.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
-    let (router, _) = documented().split_for_parts();
+    let (router, _) = documented_routes().split_for_parts();
     router
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(not_found)

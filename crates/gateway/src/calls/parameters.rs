@@ -30,7 +30,7 @@ impl Parameters {
         Ok(found)
     }
 
-    pub(crate) fn required(&mut self, name: &str) -> Result<String, Problem> {
+    pub(crate) fn take_required(&mut self, name: &str) -> Result<String, Problem> {
         self.text(name)?
             .filter(|value| !value.is_empty())
             .ok_or_else(|| Problem::new(400, format!("{name} is required")))
@@ -94,7 +94,7 @@ impl Parameters {
     }
 
     /// Every `prefix.NAME=value`.
-    pub(crate) fn prefixed(&mut self, prefix: &str) -> Vec<(String, String)> {
+    pub(crate) fn take_prefixed(&mut self, prefix: &str) -> Vec<(String, String)> {
         let (found, rest) = std::mem::take(&mut self.0)
             .into_iter()
             .partition::<Vec<_>, _>(|(key, _)| {

@@ -202,16 +202,16 @@ impl Asked {
     fn parse(uri: &Uri, shared: &Shared) -> Result<Self, Problem> {
         let settings = &shared.settings;
         let mut parameters = Parameters::parse(uri)?;
-        let topic = parameters.required("topic")?;
+        let topic = parameters.take_required("topic")?;
         check_topic(&topic)?;
-        let measurement = parameters.required("measurement")?;
+        let measurement = parameters.take_required("measurement")?;
         let (from, until) = parameters.times()?;
-        let tags = parameters.prefixed("tag.");
+        let tags = parameters.take_prefixed("tag.");
         let selection = Selection(parameters.names("fields")?);
         let limit = parameters.limit(LIMIT_DEFAULT, settings.answer_max_records)?;
         let aggregate = parameters
             .text("aggregate")?
-            .map(|name| Aggregate::named(&name))
+            .map(|name| Aggregate::from_name(&name))
             .transpose()?;
         let window = parameters.duration("window")?;
         parameters.finish()?;

@@ -61,7 +61,7 @@ pub(super) async fn read<T: Send + 'static>(
     let holder = Arc::clone(shared);
     let done = shared
         .backend
-        .embedded()?
+        .embedded_store()?
         .readers
         .read(move |connection| {
             let Some(mut held) = Held::room(&holder, holder.settings.answer_max_bytes) else {
@@ -84,6 +84,6 @@ fn problem(error: ReadError) -> Problem {
     if matches!(error, ReadError::Busy) {
         return Problem::new(429, "too many reads wait already; try again");
     }
-    waggle_service::log::warning(format_args!("{error}"));
+    waggle_service::log::warn(format_args!("{error}"));
     Problem::new(500, "the store cannot be read")
 }

@@ -307,7 +307,7 @@ impl Connection {
                     Fate::Failed => {
                         let problem = turn
                             .refusal()
-                            .unwrap_or_else(|| worker.shared.backend.failed());
+                            .unwrap_or_else(|| worker.shared.backend.write_problem());
                         stock.problem(&mut self.out, &problem, due.last);
                         problem.status
                     }
@@ -317,7 +317,7 @@ impl Connection {
                     problem.status
                 }
             };
-            worker.metrics.answered(due.call, status);
+            worker.metrics.count_answer(due.call, status);
             released += due.body_bytes;
             if due.call == Call::PutRecords {
                 received += due.body_bytes as u64;
@@ -336,7 +336,9 @@ impl Connection {
     async fn answer_call(&mut self, owned: call::Owned) {
         let last = owned.last || self.worker.draining.get();
         let answered = call::answer(&self.worker.router, owned).await;
-        self.worker.metrics.answered(answered.call, answered.status);
+        self.worker
+            .metrics
+            .count_answer(answered.call, answered.status);
         let head = AnswerHead {
             status: answered.status,
             fields: &answered.fields(),

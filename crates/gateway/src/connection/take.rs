@@ -42,7 +42,7 @@ pub(super) fn take(
             return Taken::Behind;
         };
         if last::answer(worker, head, out) {
-            worker.metrics.answered(Call::Last, 200);
+            worker.metrics.count_answer(Call::Last, 200);
             return Taken::Answered;
         }
     }

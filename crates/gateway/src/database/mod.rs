@@ -280,7 +280,7 @@ impl Asking {
             headers.insert(header::AUTHORIZATION, token.clone());
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
             let asked = open.sender.send_request(request).await;
-            let mut response = asked.map_err(|error| self.address.failed(error))?;
+            let mut response = asked.map_err(|error| self.address.connection_error(error))?;
             let status = response.status().as_u16();
             if status == 200 {
                 return Ok((open, response));
@@ -299,14 +299,14 @@ impl Asking {
                     break;
                 }
             }
-            return Err(Failure::refused(status, &told));
+            return Err(Failure::from_answer(status, &told));
         }
     }
 
     /// What comes next of an answer.
     async fn piece(&self, answer: &mut Incoming) -> Result<Option<Bytes>, Failure> {
         while let Some(frame) = answer.frame().await {
-            let frame = frame.map_err(|error| self.address.failed(error))?;
+            let frame = frame.map_err(|error| self.address.connection_error(error))?;
             if let Ok(piece) = frame.into_data() {
                 return Ok(Some(piece));
             }

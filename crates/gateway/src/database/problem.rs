@@ -48,7 +48,7 @@ pub(crate) enum Author {
 
 impl Failure {
     /// An answer that is none: `body` is what it says, as JSON or text.
-    pub(super) fn refused(status: u16, body: &[u8]) -> Self {
+    pub(super) fn from_answer(status: u16, body: &[u8]) -> Self {
         let parsed: Option<serde_json::Value> = serde_json::from_slice(body).ok();
         let said = parsed.as_ref().and_then(|said| {
             let said = said.get("message").or_else(|| said.get("error"));
@@ -125,7 +125,7 @@ fn warn(failure: &Failure) {
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     if warned.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
         *warned = Some(Instant::now());
-        log::warning(format_args!("a query: {failure}"));
+        log::warn(format_args!("a query: {failure}"));
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn whose_mistake_it_is_decides_what_the_client_is_told() {
-        let refused = |status| Failure::refused(status, br#"{"code":"x","message":"because"}"#);
+        let refused = |status| Failure::from_answer(status, br#"{"code":"x","message":"because"}"#);
         for (status, author, expected) in [
             (400, Author::Client, 400),
             (400, Author::Gateway, 502),
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_the_database_says_is_found_in_any_form() {
-        let told = |body: &str| Failure::refused(500, body.as_bytes()).to_string();
+        let told = |body: &str| Failure::from_answer(500, body.as_bytes()).to_string();
         assert_eq!(told(r#"{"error":"x"}"#), "InfluxDB answered 500: x");
         assert_eq!(told("plain"), "InfluxDB answered 500: plain");
     }

@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    fn gathered(limit: usize, limits: Limits, rows: &[&str]) -> (String, bool) {
+    fn gather_rows(limit: usize, limits: Limits, rows: &[&str]) -> (String, bool) {
         let mut gathering = Gathering::new(&question(limit), limits);
         let mut csv = Csv::default();
         let text: String = rows
@@ -353,18 +353,21 @@ mod tests {
     #[test]
     fn fields_of_a_record_come_together_and_records_by_time() {
         let all = [FIRST, SECOND, THIRD].concat();
-        assert_eq!(gathered(10, MANY, &ROWS), (all.clone(), false));
-        assert_eq!(gathered(3, MANY, &ROWS), (all, false));
+        assert_eq!(gather_rows(10, MANY, &ROWS), (all.clone(), false));
+        assert_eq!(gather_rows(3, MANY, &ROWS), (all, false));
     }
 
     #[test]
     fn of_more_than_may_be_the_first_are_kept_whole() {
-        assert_eq!(gathered(2, MANY, &ROWS), ([FIRST, SECOND].concat(), true));
-        assert_eq!(gathered(1, MANY, &ROWS), (FIRST.to_owned(), true));
+        assert_eq!(
+            gather_rows(2, MANY, &ROWS),
+            ([FIRST, SECOND].concat(), true)
+        );
+        assert_eq!(gather_rows(1, MANY, &ROWS), (FIRST.to_owned(), true));
         let few = Limits { bytes: 100, ..MANY };
-        assert_eq!(gathered(10, few, &ROWS), (FIRST.to_owned(), true));
+        assert_eq!(gather_rows(10, few, &ROWS), (FIRST.to_owned(), true));
         let few = Limits { values: 2, ..MANY };
-        let (rows, truncated) = gathered(10, few, &ROWS);
+        let (rows, truncated) = gather_rows(10, few, &ROWS);
         assert!(truncated && rows.starts_with(FIRST), "{rows}");
     }
 }

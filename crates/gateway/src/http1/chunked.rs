@@ -66,7 +66,7 @@ impl Chunked {
     }
 
     /// Bytes of input taken so far.
-    pub(super) fn consumed(&self) -> usize {
+    pub(super) fn consumed_bytes(&self) -> usize {
         self.consumed
     }
 

@@ -111,7 +111,7 @@ impl Reader {
             return self.first_look(input, slots);
         };
         if !self.body_is_whole(input, start, framing)? {
-            return Ok(self.unfinished(input, start, framing));
+            return Ok(self.incomplete_step(input, start, framing));
         }
         // Read once more, now that nothing will be added: borrowing across calls would cost more than this.
         let head = head::read(&input[self.scan.start..start], slots)?.0;
@@ -140,7 +140,7 @@ impl Reader {
         if self.body_is_whole(input, start, framing)? {
             return Ok(self.complete(input, start, framing, head));
         }
-        Ok(self.unfinished(input, start, framing))
+        Ok(self.incomplete_step(input, start, framing))
     }
 
     fn body_is_whole(
@@ -165,7 +165,7 @@ impl Reader {
         self.handed_out = true;
         let (body, end) = match framing {
             Framing::Length(length) => (&input[start..start + length], start + length),
-            Framing::Chunked => (self.chunked.body(), start + self.chunked.consumed()),
+            Framing::Chunked => (self.chunked.body(), start + self.chunked.consumed_bytes()),
         };
         Step::Whole {
             request: Request { head, body },
@@ -173,7 +173,12 @@ impl Reader {
         }
     }
 
-    fn unfinished(&self, input: &[u8], start: usize, framing: Framing) -> Step<'static, 'static> {
+    fn incomplete_step(
+        &self,
+        input: &[u8],
+        start: usize,
+        framing: Framing,
+    ) -> Step<'static, 'static> {
         let announced = match framing {
             Framing::Length(length) => length,
             Framing::Chunked => self.chunked.body().len() + (input.len() - start),

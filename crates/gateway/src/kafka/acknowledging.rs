@@ -56,7 +56,7 @@ impl ProducerContext for Acknowledging {
     fn delivery(&self, result: &DeliveryResult<'_>, flight: Arc<Flight>) {
         let partition = match result {
             Ok(message) => {
-                self.health.heard();
+                self.health.on_acknowledgement();
                 // Before anybody is told: who reads after a 204 finds it.
                 if let Some(lines) = message.payload() {
                     self.latest.note_lines(flight.topic, lines);
@@ -73,10 +73,10 @@ impl ProducerContext for Acknowledging {
             }
         };
         let partition = u32::try_from(partition).expect("the gateway chose it");
-        if flight.heard(partition, result.is_ok())
+        if flight.on_acknowledgement(partition, result.is_ok())
             && let Some(inner) = self.inner()
         {
-            inner.landed(&flight);
+            inner.settle_flight(&flight);
             inner.send_large();
         }
     }

@@ -60,7 +60,7 @@ impl Flight {
     }
 
     /// The broker's word on a message of the partition; whether it was the last one and nobody gave up before.
-    pub(super) fn heard(&self, partition: u32, durable: bool) -> bool {
+    pub(super) fn on_acknowledgement(&self, partition: u32, durable: bool) -> bool {
         if !durable {
             self.failed.fetch_or(part_of(partition), Ordering::Relaxed);
         }
@@ -130,7 +130,7 @@ impl Flights {
     }
 
     /// Those that were handed over before `before` and are not over.
-    pub(super) fn late(&self, before: Instant) -> Vec<Arc<Flight>> {
+    pub(super) fn overdue_flights(&self, before: Instant) -> Vec<Arc<Flight>> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.retain(|flight| !is_over(flight));
         sent.iter()

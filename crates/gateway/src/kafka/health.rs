@@ -46,7 +46,7 @@ impl Health {
     }
 
     /// A message was acknowledged.
-    pub(super) fn heard(&self) {
+    pub(super) fn on_acknowledgement(&self) {
         self.heard_us.store(self.now_us(), Ordering::Relaxed);
     }
 
@@ -61,7 +61,7 @@ impl Health {
     }
 
     /// Why it is away, where it is.
-    pub(super) fn away(&self) -> Option<String> {
+    pub(super) fn outage_reason(&self) -> Option<String> {
         self.is_away().then(|| self.lock().reason.clone())
     }
 
@@ -76,7 +76,7 @@ impl Health {
             None => reason.to_owned(),
         };
         if !self.is_away.swap(true, Ordering::Relaxed) {
-            waggle_service::log::warning(format_args!("Kafka is away: {}", state.reason));
+            waggle_service::log::warn(format_args!("Kafka is away: {}", state.reason));
         }
     }
 
@@ -112,7 +112,7 @@ impl Health {
             return;
         }
         state.warned = Some(Instant::now());
-        waggle_service::log::warning(format_args!("Kafka: {text}"));
+        waggle_service::log::warn(format_args!("Kafka: {text}"));
     }
 
     pub(super) fn fall(&self, reason: &str) {
@@ -120,7 +120,7 @@ impl Health {
         self.set_away(reason);
     }
 
-    pub(super) fn fallen(&self) -> Option<String> {
+    pub(super) fn fatal_error(&self) -> Option<String> {
         self.lock().fallen.clone()
     }
 

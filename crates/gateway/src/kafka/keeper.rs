@@ -87,8 +87,8 @@ impl Keeper {
                 ),
             ));
         }
-        if let Some(reason) = self.inner.health.away() {
-            return Err(away(&reason));
+        if let Some(reason) = self.inner.health.outage_reason() {
+            return Err(unavailable_problem(&reason));
         }
         let begun = Instant::now();
         let mut look = self.inspect(name)?;
@@ -99,7 +99,7 @@ impl Keeper {
             match look {
                 Look::Here(partitions) => break partitions,
                 _ if begun.elapsed() > MADE_WITHIN => {
-                    return Err(away(&format!(
+                    return Err(unavailable_problem(&format!(
                         "not every partition of topic {name} has a leader"
                     )));
                 }
@@ -121,7 +121,7 @@ impl Keeper {
     fn inspect(&self, name: &str) -> Result<Look, Problem> {
         let metadata = self.metadata(Some(name)).map_err(|error| {
             self.inner.health.doubt();
-            away(&format!("asking for topic {name}: {error}"))
+            unavailable_problem(&format!("asking for topic {name}: {error}"))
         })?;
         let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else {
             return Ok(Look::Absent);
@@ -136,8 +136,8 @@ impl Keeper {
                 Ok(Look::Absent)
             }
             Some(RDKafkaErrorCode::LeaderNotAvailable) => Ok(Look::NotYet),
-            Some(code @ RDKafkaErrorCode::InvalidTopic) => Err(refused(name, &code)),
-            Some(code) => Err(away(&format!("topic {name}: {code}"))),
+            Some(code @ RDKafkaErrorCode::InvalidTopic) => Err(refusal_problem(name, &code)),
+            Some(code) => Err(unavailable_problem(&format!("topic {name}: {code}"))),
         }
     }
 
@@ -149,7 +149,9 @@ impl Keeper {
         let options = AdminOptions::new()
             .operation_timeout(Some(MADE_WITHIN))
             .request_timeout(Some(MADE_WITHIN));
-        let failed = |error: &dyn std::fmt::Display| away(&format!("making topic {name}: {error}"));
+        let failed = |error: &dyn std::fmt::Display| {
+            unavailable_problem(&format!("making topic {name}: {error}"))
+        };
         let admin = self.admin().map_err(|error| failed(&error))?;
         let results = self
             .runtime
@@ -162,7 +164,9 @@ impl Keeper {
             }
             // Another gateway was quicker.
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => Ok(()),
-            Some(Err((_, code @ RDKafkaErrorCode::InvalidTopic))) => Err(refused(name, &code)),
+            Some(Err((_, code @ RDKafkaErrorCode::InvalidTopic))) => {
+                Err(refusal_problem(name, &code))
+            }
             Some(Err((_, code))) => Err(failed(&code)),
             None => Err(failed(&"no answer")),
         }
@@ -172,7 +176,7 @@ impl Keeper {
     fn record_max_bytes(&self, name: &str) -> Result<usize, Problem> {
         const SETTING: &str = "max.message.bytes";
         let failed = |error: &dyn std::fmt::Display| {
-            away(&format!("asking for {SETTING} of topic {name}: {error}"))
+            unavailable_problem(&format!("asking for {SETTING} of topic {name}: {error}"))
         };
         let admin = self.admin().map_err(|error| failed(&error))?;
         let options = AdminOptions::new().request_timeout(Some(MADE_WITHIN));
@@ -193,7 +197,7 @@ impl Keeper {
             .ok_or_else(|| failed(&"no number"))?;
         let least = self.inner.settings.kafka_request_max_bytes + BATCH_OVERHEAD_BYTES;
         if value < least {
-            return Err(away(&format!(
+            return Err(unavailable_problem(&format!(
                 "{SETTING} of topic {name} is {value}, and the gateway sends up to {least} at once (--kafka-request-max-bytes)"
             )));
         }
@@ -210,7 +214,7 @@ impl Keeper {
     /// Looks whether the cluster answers and its topics have leaders.
     fn see(&self) {
         let health = &self.inner.health;
-        if health.fallen().is_some() {
+        if health.fatal_error().is_some() {
             return;
         }
         let ready = self.inner.topics.all_ready();
@@ -250,7 +254,7 @@ impl Keeper {
                     topic.set_partitions(partitions);
                 }
                 Ok(Look::Absent) => {
-                    waggle_service::log::warning(format_args!("topic {} is gone", topic.name));
+                    waggle_service::log::warn(format_args!("topic {} is gone", topic.name));
                     self.inner.topics.remove(&name);
                 }
                 Ok(Look::Here(_) | Look::NotYet) => {}
@@ -264,13 +268,13 @@ impl Keeper {
 }
 
 /// The cluster does not do what it is asked.
-pub(super) fn away(reason: &str) -> Problem {
+pub(super) fn unavailable_problem(reason: &str) -> Problem {
     Problem::new(
         503,
         format!("Kafka does not take records now, nothing of this request was kept: {reason}"),
     )
 }
 
-fn refused(name: &str, code: &RDKafkaErrorCode) -> Problem {
+fn refusal_problem(name: &str, code: &RDKafkaErrorCode) -> Problem {
     Problem::new(400, format!("Kafka takes no topic {name}: {code}"))
 }

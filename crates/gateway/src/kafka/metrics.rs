@@ -67,7 +67,7 @@ impl KafkaMetrics {
         self.acknowledged.note(micros(flight.sent.elapsed()));
     }
 
-    pub(super) fn failed(&self, failure: Failure, records: usize) {
+    pub(super) fn count_failure(&self, failure: Failure, records: usize) {
         add(&self.failed[failure as usize], records as u64);
     }
 

@@ -198,7 +198,7 @@ impl Inner {
         if let Err((problem, failure)) = self.admit(&sender, records) {
             drop(sender);
             staging.clear();
-            self.metrics.failed(failure, records);
+            self.metrics.count_failure(failure, records);
             return Err(problem);
         }
         let tickets = sender
@@ -216,8 +216,8 @@ impl Inner {
                 Failure::Away,
             ));
         }
-        if let Some(reason) = self.health.away() {
-            return Err((keeper::away(&reason), Failure::Away));
+        if let Some(reason) = self.health.outage_reason() {
+            return Err((keeper::unavailable_problem(&reason), Failure::Away));
         }
         let waiting = sender.gathering.records();
         if waiting > 0 && waiting + records > self.queue_max_records {
@@ -281,19 +281,19 @@ impl Inner {
             self.health.note_message(&format!(
                 "a message for partition {partition} of topic {topic} could not be queued: {error}"
             ));
-            if flight.heard(message.partition, false) {
-                self.landed(flight);
+            if flight.on_acknowledgement(message.partition, false) {
+                self.settle_flight(flight);
             }
         }
     }
 
     /// A batch is settled: room for another, and those who wait for it are told.
-    fn landed(&self, flight: &Flight) {
+    fn settle_flight(&self, flight: &Flight) {
         self.flights.end(flight);
         if flight.is_durable() {
             self.metrics.note(flight);
         } else {
-            self.metrics.failed(Failure::Broker, flight.records);
+            self.metrics.count_failure(Failure::Broker, flight.records);
         }
         self.wake(flight.workers);
     }
@@ -318,8 +318,9 @@ impl Inner {
         loop {
             std::thread::sleep(WATCH_EVERY);
             self.give_up_late();
-            if let Some(reason) = self.health.away() {
-                self.topics.refuse_asked(|| keeper::away(&reason));
+            if let Some(reason) = self.health.outage_reason() {
+                self.topics
+                    .refuse_asked(|| keeper::unavailable_problem(&reason));
             }
             let mut sender = self.sender();
             let is_late = |since: Instant| since.elapsed() >= self.settings.kafka_timeout;
@@ -339,14 +340,14 @@ impl Inner {
         let Some(before) = Instant::now().checked_sub(timeout) else {
             return;
         };
-        let late = self.flights.late(before);
+        let late = self.flights.overdue_flights(before);
         if !late.is_empty() && !self.health.heard_within(timeout) {
             self.health
                 .set_away(&format!("no acknowledgement within {timeout:?}"));
         }
         for flight in late {
             if flight.give_up() {
-                self.metrics.failed(Failure::Timeout, flight.records);
+                self.metrics.count_failure(Failure::Timeout, flight.records);
             }
             self.flights.end(&flight);
             self.wake(flight.workers);
@@ -359,7 +360,7 @@ impl Inner {
             if let Some(ticket) = &lines.ticket {
                 ticket.settle(false);
             }
-            self.metrics.failed(Failure::Timeout, lines.records);
+            self.metrics.count_failure(Failure::Timeout, lines.records);
             workers |= lines.workers;
         }
         sender.gathering.clear();
@@ -368,7 +369,7 @@ impl Inner {
     }
 
     /// What is said of records that were not acknowledged.
-    pub(crate) fn failed(&self) -> Problem {
+    pub(crate) fn write_problem(&self) -> Problem {
         let message = self.health.last_message();
         let reason = message.map_or_else(String::new, |message| format!(": {message}"));
         Problem::new(
@@ -381,8 +382,8 @@ impl Inner {
 
     /// Why records would not be taken now; those that come before the cluster was reached wait for it.
     fn is_present(&self) -> Result<(), Problem> {
-        match self.health.away() {
-            Some(reason) => Err(keeper::away(&reason)),
+        match self.health.outage_reason() {
+            Some(reason) => Err(keeper::unavailable_problem(&reason)),
             None => Ok(()),
         }
     }
@@ -403,7 +404,7 @@ impl Inner {
     }
 
     /// Ready when it has fallen.
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait_until_ended(&self) {
         self.fallen.notified().await;
     }
 
@@ -440,7 +441,7 @@ impl Threads {
         self.inner.ended.store(true, Ordering::Release);
         self.acknowledge.join().map_err(panicked)?;
         self.keep.join().map_err(panicked)?;
-        match self.inner.health.fallen() {
+        match self.inner.health.fatal_error() {
             None => Ok(()),
             Some(reason) => Err(LogError::Client(reason)),
         }

@@ -116,7 +116,11 @@ fn what_gathers_is_in_messages_as_if_it_had_come_at_once() {
         assert_eq!(counts, [3, 2]);
         assert_eq!(lines.workers, 0b11);
         for ticket in &tickets {
-            assert!(ticket[place].1.is(lines.ticket.as_ref().unwrap()));
+            assert!(
+                ticket[place]
+                    .1
+                    .is_same_batch(lines.ticket.as_ref().unwrap())
+            );
         }
     }
     gathering.clear();
@@ -154,10 +158,10 @@ fn partitions(flight: &Flight) -> [u32; 3] {
 fn a_batch_is_settled_by_the_last_word_and_fails_where_it_failed() {
     let flight = flight();
     let [first, again, other] = partitions(&flight);
-    assert!(!flight.heard(first, true));
-    assert!(!flight.heard(other, false));
+    assert!(!flight.on_acknowledgement(first, true));
+    assert!(!flight.on_acknowledgement(other, false));
     assert_eq!(flight.ticket().fate_of(1 << first), Fate::Pending);
-    assert!(flight.heard(again, true));
+    assert!(flight.on_acknowledgement(again, true));
     assert_eq!(flight.ticket().fate_of(1 << first), Fate::Durable);
     assert_eq!(flight.ticket().fate_of(1 << other), Fate::Failed);
     assert!(!flight.is_durable());
@@ -169,22 +173,25 @@ fn a_batch_that_is_given_up_fails_where_nothing_was_heard() {
     let flights = Flights::default();
     flights.add(&flight);
     let [first, again, other] = partitions(&flight);
-    assert!(!flight.heard(other, true));
-    assert!(!flight.heard(first, true));
-    let late = flights.late(Instant::now());
+    assert!(!flight.on_acknowledgement(other, true));
+    assert!(!flight.on_acknowledgement(first, true));
+    let late = flights.overdue_flights(Instant::now());
     assert_eq!((late.len(), flights.count()), (1, 1));
     assert!(late[0].give_up());
     for _ in 0..2 {
         flights.end(&flight);
     }
     assert_eq!(
-        (flights.late(Instant::now()).len(), flights.count()),
+        (
+            flights.overdue_flights(Instant::now()).len(),
+            flights.count()
+        ),
         (0, 0)
     );
     assert_eq!(flight.ticket().fate_of(1 << first), Fate::Failed);
     assert_eq!(flight.ticket().fate_of(1 << other), Fate::Durable);
     // What comes after that changes nothing.
-    assert!(!flight.heard(again, true));
+    assert!(!flight.on_acknowledgement(again, true));
     assert_eq!(flight.ticket().fate_of(1 << first), Fate::Failed);
 }
 

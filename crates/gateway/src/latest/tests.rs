@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn latest(series: usize, bytes: usize) -> Latest {
+fn latest_table(series: usize, bytes: usize) -> Latest {
     Latest::new(LatestLimits { series, bytes })
 }
 
@@ -33,7 +33,7 @@ fn all_lines(latest: &Latest, topic: u32, size: usize) -> Vec<String> {
 
 #[test]
 fn the_latest_is_so_by_its_time_and_of_equals_the_last() {
-    let latest = latest(100, 1 << 20);
+    let latest = latest_table(100, 1 << 20);
     latest.note_lines(0, b"m,a=b f=1i 5\nm f=2i 1\nm,a=b f=3i 4");
     assert_eq!(line(&latest, 0, "m,a=b").unwrap(), "m,a=b f=1i 5\n");
     latest.note_lines(0, b"m,a=b f=4i 5");
@@ -50,7 +50,7 @@ fn the_latest_is_so_by_its_time_and_of_equals_the_last() {
 
 #[test]
 fn texts_and_names_may_hold_what_ends_a_line() {
-    let latest = latest(100, 1 << 20);
+    let latest = latest_table(100, 1 << 20);
     let lines = "m\\ x,a=b\\,c f=\"a b\nc\\\" 7\",g=1 3\nn f=\"\" 4\nm f=1 5";
     latest.note_lines(0, lines.as_bytes());
     for (series, expected) in [
@@ -70,7 +70,7 @@ fn texts_and_names_may_hold_what_ends_a_line() {
 
 #[test]
 fn what_was_noted_since_the_start_stands_before_what_is_read_again() {
-    let latest = latest(100, 1 << 20);
+    let latest = latest_table(100, 1 << 20);
     let block = |time: i64, fields: &str| {
         let mut chunk = crate::store::Chunk::default();
         chunk.push(time, 0, "m", fields);
@@ -89,7 +89,7 @@ fn what_was_noted_since_the_start_stands_before_what_is_read_again() {
 
 #[test]
 fn of_more_series_than_may_be_those_go_that_were_longest_without_a_record() {
-    let latest = latest(16, 1 << 20);
+    let latest = latest_table(16, 1 << 20);
     for time in 0..200 {
         // One that has a record all the time stays.
         latest.note_lines(
@@ -107,7 +107,7 @@ fn of_more_series_than_may_be_those_go_that_were_longest_without_a_record() {
 
 #[test]
 fn bytes_have_a_limit_and_no_old_reading_stands_for_a_new_one() {
-    let latest = latest(200, 10_000);
+    let latest = latest_table(200, 10_000);
     let large = "x".repeat(3000);
     for s in 0..10 {
         latest.note_lines(0, format!("m,s={s} f=\"{large}\" 1").as_bytes());
@@ -125,7 +125,7 @@ fn bytes_have_a_limit_and_no_old_reading_stands_for_a_new_one() {
 
 #[test]
 fn pages_give_every_series_of_a_topic_once() {
-    let latest = latest(10_000, 1 << 24);
+    let latest = latest_table(10_000, 1 << 24);
     for s in 0..3000 {
         latest.note_lines(s % 2, format!("m,s={s} f=1 1").as_bytes());
     }
@@ -145,7 +145,7 @@ fn pages_give_every_series_of_a_topic_once() {
 
 #[test]
 fn without_series_nothing_is_kept() {
-    let latest = latest(0, 1 << 20);
+    let latest = latest_table(0, 1 << 20);
     latest.note_lines(0, b"m f=1 1");
     assert!(!latest.is_on() && line(&latest, 0, "m").is_none());
     assert!(all_lines(&latest, 0, 10).is_empty());

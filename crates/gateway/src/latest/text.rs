@@ -6,14 +6,14 @@ use super::Reading;
 
 /// Gives every reading of lines that end with their times, joined by line breaks.
 pub(super) fn readings(mut text: &[u8], mut give: impl FnMut(Reading<'_>)) {
-    while let Some((reading, length)) = first(text) {
+    while let Some((reading, length)) = first_reading(text) {
         give(reading);
         text = &text[(length + 1).min(text.len())..];
     }
 }
 
 /// The first reading, and the length of its line.
-fn first(text: &[u8]) -> Option<(Reading<'_>, usize)> {
+fn first_reading(text: &[u8]) -> Option<(Reading<'_>, usize)> {
     let length = match memchr::memchr3(b'\n', b'"', b'\\', text) {
         None => text.len(),
         Some(at) if text[at] == b'\n' => at,

@@ -128,7 +128,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The bytes behind the next `count` records.
-    pub(super) fn after(mut self, count: i64) -> &'a [u8] {
+    pub(super) fn skip_records(mut self, count: i64) -> &'a [u8] {
         for _ in 0..count {
             self.next();
         }

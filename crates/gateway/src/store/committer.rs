@@ -108,7 +108,7 @@ impl Committer {
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
-            waggle_service::log::warning(format_args!(
+            waggle_service::log::warn(format_args!(
                 "folding the write-ahead log in at the end: {error}"
             ));
         }
@@ -162,7 +162,7 @@ impl Committer {
             return;
         }
         self.warned = Some(Instant::now());
-        waggle_service::log::warning(format_args!("writing {} records: {error}", batch.records));
+        waggle_service::log::warn(format_args!("writing {} records: {error}", batch.records));
     }
 
     fn write(&mut self, batch: &Batch) -> rusqlite::Result<()> {
@@ -220,7 +220,7 @@ impl Committer {
             return;
         }
         if let Err(error) = self.connection.execute_batch("ROLLBACK") {
-            waggle_service::log::warning(format_args!("rolling back: {error}"));
+            waggle_service::log::warn(format_args!("rolling back: {error}"));
         }
     }
 
@@ -233,7 +233,7 @@ impl Committer {
         }
         match self.try_to_write() {
             Ok(()) => self.store.writable.store(true, Ordering::Relaxed),
-            Err(error) => waggle_service::log::warning(format_args!(
+            Err(error) => waggle_service::log::warn(format_args!(
                 "the store still cannot be written: {error}"
             )),
         }
@@ -258,7 +258,7 @@ impl Committer {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    waggle_service::log::warning(format_args!("merging small chunks: {error}"));
+                    waggle_service::log::warn(format_args!("merging small chunks: {error}"));
                     self.roll_back();
                     break;
                 }
@@ -283,7 +283,7 @@ impl Committer {
             .connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         {
-            waggle_service::log::warning(format_args!("folding the write-ahead log in: {error}"));
+            waggle_service::log::warn(format_args!("folding the write-ahead log in: {error}"));
         }
     }
 }

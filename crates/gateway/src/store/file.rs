@@ -90,7 +90,7 @@ pub(super) fn offset_of(key: i64) -> i64 {
 
 /// The one name of the file, whatever it was called by: its lock and its log lie beside it under that name. Being
 /// absolute, it is never one that SQLite takes for something else (`:memory:`, `file:…`).
-pub(super) fn resolved(file: &Path) -> Result<PathBuf, StoreError> {
+pub(super) fn resolve_path(file: &Path) -> Result<PathBuf, StoreError> {
     let failed = |source| StoreError::Find {
         file: file.to_owned(),
         source,

@@ -75,7 +75,7 @@ impl Store {
         workers: Vec<Arc<Notify>>,
     ) -> Result<(Self, Writer), StoreError> {
         let settings = StoreSettings {
-            file: file::resolved(&settings.file)?,
+            file: file::resolve_path(&settings.file)?,
             ..settings.clone()
         };
         let opened = file::open(&settings)?;
@@ -121,7 +121,7 @@ impl Store {
     }
 
     /// Ready when there is no committer any more: after [`Store::close`], or after its panic.
-    pub async fn ended(&self) {
+    pub async fn wait_until_ended(&self) {
         self.ended.notified().await;
     }
 }

@@ -188,7 +188,7 @@ fn view(
         let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
         // The first chunk may start earlier: the offset lies within it, or it was merged since the last view.
         let offset = first.max(offsets.start);
-        let bytes = Entries::new(bytes).after(offset - first);
+        let bytes = Entries::new(bytes).skip_records(offset - first);
         if let ControlFlow::Break(stopped_at) = visit(Block { offset, bytes }) {
             return Ok(ControlFlow::Break(stopped_at));
         }

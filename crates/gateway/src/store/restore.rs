@@ -48,7 +48,7 @@ pub(super) fn start(
         .name("restore".into())
         .spawn(move || {
             if let Err(error) = restore(&connection, &parts, &latest) {
-                waggle_service::log::warning(format_args!(
+                waggle_service::log::warn(format_args!(
                     "reading the latest readings again: {error}"
                 ));
             }

@@ -45,7 +45,7 @@ fn submit(store: &Store, topic: &str, times: std::ops::Range<i64>) -> Ticket {
 }
 
 /// Waits for the committer, which has no more to do than to write this.
-fn settled(ticket: &Ticket) -> Fate {
+fn wait_for_fate(ticket: &Ticket) -> Fate {
     loop {
         match ticket.fate() {
             Fate::Pending => std::thread::yield_now(),
@@ -98,7 +98,7 @@ fn what_is_handed_in_comes_out_in_order() {
         for turn in 0..100 {
             let first = (life * 100 + turn) * 3;
             assert_eq!(
-                settled(&submit(&store, "t", first..first + 3)),
+                wait_for_fate(&submit(&store, "t", first..first + 3)),
                 Fate::Durable
             );
             submit(&store, "u", turn..turn + 1);
@@ -167,7 +167,7 @@ fn a_log_that_readers_held_open_is_cut_back() {
     let write = |commits: i64| {
         for first in 0..commits {
             let times = first * 2000..(first + 1) * 2000;
-            assert_eq!(settled(&submit(&store, "t", times)), Fate::Durable);
+            assert_eq!(wait_for_fate(&submit(&store, "t", times)), Fate::Durable);
         }
     };
     let size = || {
@@ -305,8 +305,11 @@ fn check_merged(records: &[i64], remaining: usize) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     let (store, writer) = open(&file);
-    assert_eq!(settled(&submit(&store, "t", 0..records[0])), Fate::Durable);
-    assert_eq!(settled(&submit(&store, "u", 0..1)), Fate::Durable);
+    assert_eq!(
+        wait_for_fate(&submit(&store, "t", 0..records[0])),
+        Fate::Durable
+    );
+    assert_eq!(wait_for_fate(&submit(&store, "u", 0..1)), Fate::Durable);
     store.close();
     writer.wait().unwrap();
     let connection = rusqlite::Connection::open(&file).unwrap();
@@ -326,7 +329,10 @@ fn check_merged(records: &[i64], remaining: usize) {
         read(&store, whole_topic("t", middle), 1).0,
         [(middle, middle)]
     );
-    assert_eq!(settled(&submit(&store, "t", next..next + 1)), Fate::Durable);
+    assert_eq!(
+        wait_for_fate(&submit(&store, "t", next..next + 1)),
+        Fate::Durable
+    );
     assert_eq!(
         read(&store, whole_topic("t", next), 10),
         (vec![(next, next)], next + 1)
@@ -355,7 +361,10 @@ fn check_read_while_merged(at: i64) {
     let (store, _writer) = open(&file);
     let write = |times: std::ops::Range<i64>| {
         for time in times {
-            assert_eq!(settled(&submit(&store, "t", time..time + 1)), Fate::Durable);
+            assert_eq!(
+                wait_for_fate(&submit(&store, "t", time..time + 1)),
+                Fate::Durable
+            );
         }
     };
     write(0..200);
@@ -397,7 +406,7 @@ fn when_the_committer_falls_nobody_waits_for_ever() {
     staged.chunk(TopicSlot(9)).push(1, 1, "m", "f=1");
     staged.keep();
     let ticket = store.queue.submit(&mut staged, 0).unwrap();
-    assert_eq!(settled(&ticket), Fate::Failed);
+    assert_eq!(wait_for_fate(&ticket), Fate::Failed);
     assert!(writer.wait().is_err());
     assert!(!store.writable.load(std::sync::atomic::Ordering::Relaxed));
     let refused = store.queue.submit(&mut staged, 0).unwrap_err();
@@ -405,7 +414,7 @@ fn when_the_committer_falls_nobody_waits_for_ever() {
     tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
-        .block_on(store.ended());
+        .block_on(store.wait_until_ended());
 }
 
 #[test]
@@ -420,7 +429,7 @@ fn a_store_that_could_not_be_written_is_tried_and_the_trial_keeps_no_room() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     let (store, _writer) = open_with(&file, 200_000);
-    assert_eq!(settled(&submit(&store, "t", 0..9_999)), Fate::Failed);
+    assert_eq!(wait_for_fate(&submit(&store, "t", 0..9_999)), Fate::Failed);
     let writable = || store.writable.load(std::sync::atomic::Ordering::Relaxed);
     assert!(!writable());
     while !writable() {

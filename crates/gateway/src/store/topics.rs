@@ -35,7 +35,7 @@ impl Topics {
     }
 
     /// The slot of a topic that has one.
-    pub(crate) fn known(&self, name: &str) -> Option<TopicSlot> {
+    pub(crate) fn find_slot(&self, name: &str) -> Option<TopicSlot> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.slots.get(name).copied()
     }

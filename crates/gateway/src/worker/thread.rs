@@ -33,7 +33,7 @@ pub(crate) async fn run(start: Start) {
         number: start.number,
         metrics: start.metrics,
         router: start.router,
-        staged: RefCell::new(start.shared.backend.staged()),
+        staged: RefCell::new(start.shared.backend.new_staging()),
         stock: RefCell::default(),
         scratch: RefCell::default(),
         draining: Cell::new(false),
@@ -90,7 +90,7 @@ async fn serve(
         }
     }
     if !connections.is_empty() {
-        log::warning(format_args!(
+        log::warn(format_args!(
             "{} connections were cut off after draining",
             connections.len()
         ));
@@ -104,7 +104,7 @@ fn accept(worker: &Rc<Worker>, stream: std::net::TcpStream, connections: &mut Jo
         }
         Err(error) => {
             worker.shared.connection_ended();
-            log::warning(format_args!("taking a connection over: {error}"));
+            log::warn(format_args!("taking a connection over: {error}"));
         }
     }
 }

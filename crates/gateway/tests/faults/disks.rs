@@ -58,9 +58,9 @@ impl Gateway {
             pipelined: 4,
             filling,
         });
-        wait_until("there is no more room", || writers.told().refused >= 100);
+        wait_until("there is no more room", || writers.counts().refused >= 100);
         make_room();
-        let back = writers.more(50, PATIENCE);
+        let back = writers.wait_for_more(50, PATIENCE);
         assert!(back.is_some(), "not again: {}", self.process.log_end());
         let accounts = writers.stop();
         let strange = accounts.iter().find_map(|account| account.strange.as_ref());

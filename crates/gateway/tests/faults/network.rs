@@ -45,7 +45,7 @@ fn a_network_that_is_slow_swallows_and_cuts_makes_no_answer_untrue() {
         filling: 50,
     });
     let goes_on = |what: &str| {
-        let back = writers.more(1_000, PATIENCE);
+        let back = writers.wait_for_more(1_000, PATIENCE);
         assert!(back.is_some(), "not after {what}: {}", gateway.log_end());
     };
     goes_on("the start");
@@ -60,11 +60,11 @@ fn a_network_that_is_slow_swallows_and_cuts_makes_no_answer_untrue() {
         thread::sleep(Duration::from_secs(2));
         proxy.set(Way::Open);
         goes_on("delay");
-        let refused = writers.told().refused;
+        let refused = writers.counts().refused;
         let way = [Way::Swallow, Way::Closed, Way::Swallow][usize::try_from(round).unwrap()];
         proxy.set(way);
         wait_until(&format!("requests are refused: {way:?}"), || {
-            writers.told().refused >= refused + 100
+            writers.counts().refused >= refused + 100
         });
         proxy.set(Way::Open);
         goes_on("an outage");

@@ -24,14 +24,14 @@ fn check(gateway: &Gateway, request: &str, status: u16, contains: &str) {
     }
 }
 
-fn with(method: &str, target: &str, fields: &str, body: &str) -> String {
+fn request_text(method: &str, target: &str, fields: &str, body: &str) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nHost: a\r\n{fields}Content-Length: {}\r\n\r\n{body}",
         body.len()
     )
 }
 
-fn started() -> (tempfile::TempDir, Gateway) {
+fn start_gateway() -> (tempfile::TempDir, Gateway) {
     let (folder, file) = store();
     let gateway = Gateway::start(
         &file,
@@ -51,13 +51,13 @@ const RECORDS: &str = "/api/v1/topics/t/records";
 #[track_caller]
 fn take(gateway: &Gateway, method: &str, query: &str, media_type: &str, body: &str) {
     let fields = format!("Content-Type: {media_type}\r\n");
-    let request = with(method, &format!("{RECORDS}{query}"), &fields, body);
+    let request = request_text(method, &format!("{RECORDS}{query}"), &fields, body);
     check(gateway, &request, 204, "");
 }
 
 #[test]
 fn records_are_taken_in_every_format_and_read_back() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     let json = r#"{"measurement":"j","tags":{"h":"b"},"fields":{"f":2.5,"s":"é"},"time":14}"#;
     let ndjson = "{\"measurement\":\"n\",\"fields\":{\"f\":true},\"time\":15}\n";
     let all_types = "m,h=a f=1.5,i=2i,u=3u,b=t,s=\"x \\\"y\" 10";
@@ -95,7 +95,7 @@ fn records_are_taken_in_every_format_and_read_back() {
     );
     check(
         &gateway,
-        &with("GET", "/api/v1/topics/unknown/records", "", ""),
+        &request_text("GET", "/api/v1/topics/unknown/records", "", ""),
         200,
         "waggle-next-offset: 0",
     );
@@ -103,7 +103,7 @@ fn records_are_taken_in_every_format_and_read_back() {
 
 #[test]
 fn records_without_a_time_get_unique_ones() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     check(&gateway, &put("t", &"m f=1\n".repeat(100)), 204, "");
     let time = |line: &String| line.split(',').nth(1).unwrap().to_owned();
     let times: std::collections::BTreeSet<String> = gateway.records("t").iter().map(time).collect();
@@ -112,7 +112,7 @@ fn records_without_a_time_get_unique_ones() {
 
 #[test]
 fn a_wrong_record_keeps_all_of_its_request_out() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     check(
         &gateway,
         &put("t", "m f=1 1\nm f= 2\nm f=3 3\nbad"),
@@ -129,7 +129,7 @@ fn a_wrong_record_keeps_all_of_its_request_out() {
     let json = "Content-Type: application/json\r\n";
     check(
         &gateway,
-        &with(
+        &request_text(
             "PUT",
             "/api/v1/topics/t/records",
             json,
@@ -140,7 +140,7 @@ fn a_wrong_record_keeps_all_of_its_request_out() {
     );
     check(
         &gateway,
-        &with("PUT", "/api/v1/topics/t/records", json, "{"),
+        &request_text("PUT", "/api/v1/topics/t/records", json, "{"),
         400,
         "\"line\":1",
     );
@@ -149,9 +149,9 @@ fn a_wrong_record_keeps_all_of_its_request_out() {
 
 #[test]
 fn what_cannot_be_served_is_refused_with_a_problem() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     let check = |method: &str, target: &str, fields: &str, status: u16, contains: &str| {
-        let request = with(method, target, fields, "m f=1");
+        let request = request_text(method, target, fields, "m f=1");
         check(&gateway, &request, status, contains);
     };
     check(
@@ -206,11 +206,11 @@ fn a_topic_comes_to_be_with_its_first_record() {
 
 #[test]
 fn targets_have_more_than_one_form() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     let check = |method: &str, target: &str, status: u16, contains: &str| {
         check(
             &gateway,
-            &with(method, target, "", "m f=1"),
+            &request_text(method, target, "", "m f=1"),
             status,
             contains,
         );
@@ -231,7 +231,7 @@ fn targets_have_more_than_one_form() {
 
 #[test]
 fn what_is_no_request_is_refused_with_a_problem() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     check(&gateway, &put("t", &"x".repeat(1001)), 413, "larger");
     check(&gateway, "GET / HTTP/1.1\r\n\r\n", 400, "Host");
     check(&gateway, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "HTTP/2");
@@ -239,11 +239,11 @@ fn what_is_no_request_is_refused_with_a_problem() {
 
 #[test]
 fn wrong_parameters_are_named() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     let check = |path: &str, query: &str, contains| {
         check(
             &gateway,
-            &with("GET", &format!("{path}?{query}"), "", ""),
+            &request_text("GET", &format!("{path}?{query}"), "", ""),
             400,
             contains,
         );
@@ -270,10 +270,20 @@ fn wrong_parameters_are_named() {
 
 #[test]
 fn operators_see_how_it_is() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     check(&gateway, &put("t", "m f=1\nm f=2"), 204, "");
-    check(&gateway, &with("GET", "/healthz", "", ""), 200, "alive");
-    check(&gateway, &with("GET", "/readyz", "", ""), 200, "ready");
+    check(
+        &gateway,
+        &request_text("GET", "/healthz", "", ""),
+        200,
+        "alive",
+    );
+    check(
+        &gateway,
+        &request_text("GET", "/readyz", "", ""),
+        200,
+        "ready",
+    );
     let page = gateway.get("/metrics").body;
     for line in [
         "waggle_gateway_requests_total{call=\"put_records\",status=\"204\"} 1",
@@ -300,7 +310,7 @@ fn operators_see_how_it_is() {
 
 #[test]
 fn the_documentation_brings_everything_along() {
-    let (_folder, gateway) = started();
+    let (_folder, gateway) = start_gateway();
     let page = gateway.get("/documentation").body;
     assert!(page.contains("/api/v1/topics/{topic}/records") && !page.contains("{{openapi}}"));
     for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {

@@ -31,7 +31,7 @@ fn write(influxdb: &Influxdb, lines: &str) {
     assert_eq!(status, 204, "{answer}");
 }
 
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
@@ -167,7 +167,7 @@ fn what_a_client_sends_is_a_value_and_never_a_part_of_the_query() {
     }
     let gateway = gateway(&influxdb, &[]);
     for text in hostile {
-        let (value, measurement) = (encoded(text), encoded(&format!("m{text}")));
+        let (value, measurement) = (percent_encode(text), percent_encode(&format!("m{text}")));
         let ask = |query: String| {
             let answer = gateway.get(&format!("/api/v1/query?topic=t&{query}"));
             assert_eq!(answer.status, 200, "{text}: {}", answer.body);

@@ -3,7 +3,7 @@
 use crate::support::{Answer, Client, Gateway, put, store, wait_until};
 
 /// The latest reading as a line, or the status where there is none.
-pub(crate) fn last(gateway: &Gateway, topic: &str, series: &str) -> String {
+pub(crate) fn fetch_latest(gateway: &Gateway, topic: &str, series: &str) -> String {
     let answer = ask(
         &mut gateway.client(),
         topic,
@@ -35,7 +35,7 @@ fn wait_until_filled(gateway: &Gateway) {
 }
 
 /// Every series of a topic, sorted, page by page.
-fn all(gateway: &Gateway, topic: &str, limit: usize) -> Vec<String> {
+fn all_series(gateway: &Gateway, topic: &str, limit: usize) -> Vec<String> {
     let (mut lines, mut after) = (Vec::new(), String::new());
     loop {
         let page = gateway.get(&format!("/api/v1/topics/{topic}/last?limit={limit}{after}"));
@@ -55,16 +55,22 @@ fn all(gateway: &Gateway, topic: &str, limit: usize) -> Vec<String> {
 fn the_latest_is_so_by_its_time_and_forms_are_as_asked() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &["--workers=2"]);
-    assert_eq!(last(&gateway, "t", "m,a=b"), "404");
+    assert_eq!(fetch_latest(&gateway, "t", "m,a=b"), "404");
     assert_eq!(
         gateway
             .put("t", "m,a=b f=1i,g=\"x\" 5\nm,a=b f=2i 3\nm f=0.5 9")
             .status,
         204
     );
-    assert_eq!(last(&gateway, "t", "m,a=b"), "m,a=b f=1i,g=\"x\" 5\n");
-    assert_eq!(last(&gateway, "t", "m%2Ca%3Db"), "m,a=b f=1i,g=\"x\" 5\n");
-    assert_eq!(last(&gateway, "other", "m"), "404");
+    assert_eq!(
+        fetch_latest(&gateway, "t", "m,a=b"),
+        "m,a=b f=1i,g=\"x\" 5\n"
+    );
+    assert_eq!(
+        fetch_latest(&gateway, "t", "m%2Ca%3Db"),
+        "m,a=b f=1i,g=\"x\" 5\n"
+    );
+    assert_eq!(fetch_latest(&gateway, "other", "m"), "404");
     let json = ask(&mut gateway.client(), "t", "m,a=b", "");
     assert_eq!(json.header("content-type"), Some("application/json"));
     assert_eq!(
@@ -168,21 +174,21 @@ fn after_a_restart_it_is_known_again() {
     assert_eq!(gateway.put("t", &body).status, 204);
     assert_eq!(gateway.put("t", "m,s=1 f=9i 100\nm,s=2 f=9i 1").status, 204);
     assert_eq!(gateway.put("u", "m,s=1 f=7i 7").status, 204);
-    let before = all(&gateway, "t", 7);
+    let before = all_series(&gateway, "t", 7);
     gateway.kill();
     let gateway = Gateway::start(&file, &[]);
     wait_until_filled(&gateway);
-    assert_eq!(all(&gateway, "t", 1000), before);
-    assert_eq!(last(&gateway, "t", "m,s=1"), "m,s=1 f=9i 100\n");
-    assert_eq!(last(&gateway, "t", "m,s=2"), "m,s=2 f=2i 2\n");
-    assert_eq!(last(&gateway, "u", "m,s=1"), "m,s=1 f=7i 7\n");
+    assert_eq!(all_series(&gateway, "t", 1000), before);
+    assert_eq!(fetch_latest(&gateway, "t", "m,s=1"), "m,s=1 f=9i 100\n");
+    assert_eq!(fetch_latest(&gateway, "t", "m,s=2"), "m,s=2 f=2i 2\n");
+    assert_eq!(fetch_latest(&gateway, "u", "m,s=1"), "m,s=1 f=7i 7\n");
     assert_eq!(gateway.put("t", "m,s=1 f=10i 101").status, 204);
-    assert_eq!(last(&gateway, "t", "m,s=1"), "m,s=1 f=10i 101\n");
+    assert_eq!(fetch_latest(&gateway, "t", "m,s=1"), "m,s=1 f=10i 101\n");
     // Of each topic no more than its share of the newest records is looked at.
     drop(gateway);
     let gateway = Gateway::start(&file, &["--last-restore-records=6"]);
     wait_until_filled(&gateway);
-    assert_eq!(all(&gateway, "t", 10).len(), 2);
+    assert_eq!(all_series(&gateway, "t", 10).len(), 2);
 }
 
 #[test]
@@ -191,8 +197,8 @@ fn what_is_kept_is_bounded_and_counted() {
     let gateway = Gateway::start(&file, &["--last-series=10"]);
     let body: String = (0..100).map(|s| format!("m,s={s} f=1 {s}\n")).collect();
     assert_eq!(gateway.put("t", &body).status, 204);
-    assert_eq!(all(&gateway, "t", 3).len(), 10);
-    assert_eq!(last(&gateway, "t", "m,s=99"), "m,s=99 f=1 99\n");
+    assert_eq!(all_series(&gateway, "t", 3).len(), 10);
+    assert_eq!(fetch_latest(&gateway, "t", "m,s=99"), "m,s=99 f=1 99\n");
     let metrics = gateway.get("/metrics").body;
     for line in [
         "waggle_gateway_last_series 10",
@@ -203,5 +209,5 @@ fn what_is_kept_is_bounded_and_counted() {
     let (_folder, file) = store();
     let none = Gateway::start(&file, &["--last-series=0"]);
     assert_eq!(none.put("t", "m f=1").status, 204);
-    assert_eq!(last(&none, "t", "m"), "501");
+    assert_eq!(fetch_latest(&none, "t", "m"), "501");
 }

@@ -5,11 +5,11 @@ use std::net::Shutdown;
 use crate::support::{Gateway, put, store};
 
 /// What nobody may get written.
-fn smuggled() -> String {
+fn smuggled_request() -> String {
     put("smuggled", "m f=1")
 }
 
-fn chunked(text: &str) -> String {
+fn chunked_request(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len())
 }
 
@@ -51,7 +51,10 @@ fn a_request_with_two_lengths_is_the_last_of_its_connection() {
             "POST /api/v1/query",
         ] {
             let hostile = format!("{call} HTTP/1.1\r\nHost: a\r\n{fields}\r\n0\r\n\r\n");
-            let found = statuses(&gateway, &[&*good, &hostile, &smuggled(), &good].concat());
+            let found = statuses(
+                &gateway,
+                &[&*good, &hostile, &smuggled_request(), &good].concat(),
+            );
             assert!(
                 matches!(&*found, "204 400" | "204 501"),
                 "{call} with {fields:?} is answered {found}"
@@ -66,7 +69,7 @@ fn a_body_is_passed_over_whatever_its_call_makes_of_it() {
     let (_folder, file) = store();
     let gateway = Gateway::start(&file, &[]);
     let good = put("t", "m f=1");
-    let inside = smuggled();
+    let inside = smuggled_request();
     assert_eq!(gateway.put("t", "m f=1").status, 204);
     for (call, status) in [
         ("PUT /api/v1/topics/t/records", "400"),
@@ -91,7 +94,7 @@ fn a_body_is_passed_over_whatever_its_call_makes_of_it() {
         );
         let in_chunks = format!(
             "{call} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{}",
-            chunked(&inside)
+            chunked_request(&inside)
         );
         for request in [plain, in_chunks] {
             let found = statuses(&gateway, &[&*good, &request, &good, &request].concat());
@@ -120,7 +123,7 @@ fn nothing_is_read_behind_a_request_that_ends_its_connection() {
         ("GET /healthz HTTP/1.0\r\n\r\n".to_owned(), "200"),
         ("GET /api/v1/topics/smuggled/last?series=m HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned(), "404"),
     ] {
-        let found = statuses(&gateway, &[&*hostile, &smuggled(), &smuggled()].concat());
+        let found = statuses(&gateway, &[&*hostile, &smuggled_request(), &smuggled_request()].concat());
         assert_eq!(found, status, "{hostile:?}");
     }
     assert!(gateway.records("smuggled").is_empty());

@@ -30,7 +30,7 @@ use rustix::{
 use waggle_load::{KEY_DIGITS, TIME_DIGITS};
 use waggle_testkit::random::fraction;
 
-use crate::stamped::stamped;
+use crate::stamped::stamped_request;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -242,7 +242,7 @@ impl Serving {
             Err(error) => panic!("reading: {error}"),
         }
         let read = self.wall.now();
-        let length = stamped().bytes.len();
+        let length = stamped_request().bytes.len();
         while client.input.len() >= length {
             let stamps = &client.input[length - KEY_DIGITS - TIME_DIGITS..length];
             let (key, sent) = std::str::from_utf8(stamps).unwrap().split_at(KEY_DIGITS);

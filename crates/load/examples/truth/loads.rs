@@ -11,8 +11,8 @@ use waggle_load::{
 use crate::{
     Least, Pair,
     delays::{DelayServer, Note},
-    stamped::stamped,
-    us,
+    micros_between,
+    stamped::stamped_request,
 };
 
 const REQUESTS: u64 = 6_000;
@@ -112,7 +112,7 @@ impl Load {
             transport: Transport::default(),
             model: self.model.clone(),
             what: What::Requests {
-                requests: vec![stamped()],
+                requests: vec![stamped_request()],
                 expect: Expect {
                     status: Vec::new(),
                     body: BodyCheck::Any,
@@ -134,12 +134,14 @@ impl Load {
         let (truth, least) = match self.since {
             Since::Pipelined => return None,
             Since::Sent => (
-                notes.map(|note| us(note.sent, note.written)).collect(),
+                notes
+                    .map(|note| micros_between(note.sent, note.written))
+                    .collect(),
                 Least::Truth,
             ),
             Since::Schedule => (
                 notes
-                    .map(|note| us(self.due(note, measured), note.written))
+                    .map(|note| micros_between(self.due(note, measured), note.written))
                     .collect(),
                 Least::Truth,
             ),
@@ -168,8 +170,8 @@ fn after_pauses(notes: &[Note]) -> Vec<f64> {
     notes
         .iter()
         .map(|note| match before.insert(note.connection, note.written) {
-            Some(before) => us(before, note.written) - think_us,
-            None => us(note.sent, note.written),
+            Some(before) => micros_between(before, note.written) - think_us,
+            None => micros_between(note.sent, note.written),
         })
         .collect()
 }

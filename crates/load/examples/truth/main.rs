@@ -120,7 +120,7 @@ fn print(load: &Load, row: &Row) {
 }
 
 /// Microseconds from one instant to another; below 0 if the other is the earlier one.
-fn us(from: u64, to: u64) -> f64 {
+fn micros_between(from: u64, to: u64) -> f64 {
     to.wrapping_sub(from).cast_signed() as f64 / 1e3
 }
 
@@ -133,13 +133,13 @@ fn compare(load: &Load, measured: &Measured) -> Vec<Row> {
     let notes = &measured.notes;
     let late: Vec<f64> = notes
         .iter()
-        .map(|note| us(note.meant, note.written))
+        .map(|note| micros_between(note.meant, note.written))
         .collect();
     let service = Pair {
         name: "service time",
         truth: notes
             .iter()
-            .map(|note| us(note.sent, note.written))
+            .map(|note| micros_between(note.sent, note.written))
             .collect(),
         reported: measured.service_time.clone(),
         least: Least::Truth,
@@ -189,7 +189,10 @@ fn verdict(above: f64, most: f64) -> Verdict {
 
 /// The stamp that the truth begins with, held against the server's clock: no older than a wake-up when it is read.
 fn stamp_age(notes: &[Note], late: &[f64]) -> Row {
-    let ages: Vec<f64> = notes.iter().map(|note| us(note.sent, note.read)).collect();
+    let ages: Vec<f64> = notes
+        .iter()
+        .map(|note| micros_between(note.sent, note.read))
+        .collect();
     let youngest = ages.iter().copied().fold(f64::INFINITY, f64::min);
     let wake_up = quantile(late.to_vec(), 0.5);
     let age = quantile(ages, 0.5);

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     /// A request's head as text: method, address, then header lines in order; and its body.
-    fn shown(bytes: &str) -> Result<String, RequestError> {
+    fn request_text(bytes: &str) -> Result<String, RequestError> {
         let mut requests = Requests::new(true);
         let (first, body) = requests.turn(bytes.as_bytes())?;
         // The second time it comes from what was kept.
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn check(bytes: &str, expected: &str) {
-        assert_eq!(shown(bytes).as_deref(), Ok(expected), "{bytes}");
+        assert_eq!(request_text(bytes).as_deref(), Ok(expected), "{bytes}");
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn what_cannot_go_is_refused() {
         let check = |bytes: &str, expected: RequestError| {
-            assert_eq!(shown(bytes), Err(expected), "{bytes}");
+            assert_eq!(request_text(bytes), Err(expected), "{bytes}");
         };
         check("GET / HTTP/1.1\r\nHost: x\r\n", RequestError::NoEnd);
         check("GET / HTTP/1.1\r\nA: x\r\n\r\n", RequestError::NoHost);

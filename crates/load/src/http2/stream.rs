@@ -73,7 +73,7 @@ impl Stream {
                         let status = answer.status().as_u16();
                         let stream = answer.into_body();
                         if stream.is_end_stream() {
-                            return Some(self.whole(judge, status));
+                            return Some(self.check_complete(judge, status));
                         }
                         self.receiving = Receiving::Body { status, stream };
                     }
@@ -83,7 +83,7 @@ impl Stream {
                     // Trailers, where there are any, have come by now, and with them the end.
                     Poll::Ready(None) => {
                         let status = *status;
-                        return Some(self.whole(judge, status));
+                        return Some(self.check_complete(judge, status));
                     }
                     Poll::Ready(Some(Err(error))) => return Some(Err(failure_of(&error))),
                     Poll::Ready(Some(Ok(piece))) => {
@@ -100,7 +100,7 @@ impl Stream {
         }
     }
 
-    fn whole(&mut self, judge: &Judge, status: u16) -> Result<(), Failure> {
+    fn check_complete(&mut self, judge: &Judge, status: u16) -> Result<(), Failure> {
         if let Some(sending) = &mut self.sending {
             // Answered before it had everything: the rest would only keep the stream open.
             sending.stream.send_reset(Reason::CANCEL);

@@ -105,7 +105,7 @@ fn drive(pace: &mut Pace, end_ms: u64, answered: impl Fn(u64) -> u64) -> Vec<Tim
             let done = answered(now / MS) * MS;
             times.push((due / MS, now / MS, done / MS));
             now = done;
-            pace.ended(connection, now);
+            pace.on_request_end(connection, now);
             pace.note_room(connection);
         } else if let Some(next) = pace.next_instant() {
             now = next;

@@ -74,7 +74,7 @@ pub(crate) fn compile(scenario: &Scenario) -> Result<Program, ScenarioError> {
     Ok(program)
 }
 
-fn refused(place: impl Into<String>, what: impl Into<String>) -> ScenarioError {
+fn scenario_error(place: impl Into<String>, what: impl Into<String>) -> ScenarioError {
     ScenarioError {
         place: place.into(),
         what: what.into(),
@@ -82,7 +82,7 @@ fn refused(place: impl Into<String>, what: impl Into<String>) -> ScenarioError {
 }
 
 fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let refused = |what: String| Err(refused("scenario", what));
+    let refused = |what: String| Err(scenario_error("scenario", what));
     if scenario.flows.is_empty() {
         return refused("there is no flow".to_owned());
     }
@@ -90,7 +90,7 @@ fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
         let steps = scenario.steps.len();
         return refused(format!("{steps} steps; there can be {STEPS_MAX}"));
     }
-    if let Some(twice) = twice(scenario.steps.iter()) {
+    if let Some(twice) = duplicate_name(scenario.steps.iter()) {
         return refused(format!("two steps are called '{twice}'"));
     }
     if !scenario.host.bytes().all(|byte| byte.is_ascii_graphic()) || scenario.host.is_empty() {
@@ -108,21 +108,21 @@ fn check_scenario(scenario: &Scenario) -> Result<(), ScenarioError> {
 }
 
 fn check_feeds(scenario: &Scenario) -> Result<(), ScenarioError> {
-    if let Some(name) = twice(scenario.feeds.iter().map(|feed| &feed.name)) {
-        return Err(refused(
+    if let Some(name) = duplicate_name(scenario.feeds.iter().map(|feed| &feed.name)) {
+        return Err(scenario_error(
             "scenario",
             format!("two feeds are called '{name}'"),
         ));
     }
     for feed in &scenario.feeds {
-        let refused = |what: String| Err(refused(format!("feed '{}'", feed.name), what));
+        let refused = |what: String| Err(scenario_error(format!("feed '{}'", feed.name), what));
         if !is_plain_name(&feed.name) || OWN_FIRST.contains(&feed.name.as_str()) {
             return refused(format!("a feed cannot be called '{}'", feed.name));
         }
         if let Some(column) = feed.columns.iter().find(|column| !is_plain_name(column)) {
             return refused(format!("a column cannot be called '{column}'"));
         }
-        if let Some(column) = twice(feed.columns.iter()) {
+        if let Some(column) = duplicate_name(feed.columns.iter()) {
             return refused(format!("two columns are called '{column}'"));
         }
         if feed.rows.is_empty() {
@@ -153,7 +153,7 @@ fn check_links(
         let is_wrong = |row: &Vec<String>| path_of(row[column].as_bytes(), hosts).is_none();
         if let Some(row) = feed.rows.iter().position(is_wrong) {
             let (name, value) = (&feed.columns[column], &feed.rows[row][column]);
-            return Err(refused(
+            return Err(scenario_error(
                 format!("feed '{}'", feed.name),
                 format!(
                     "a path begins with '{name}', and '{value}' in row {row} (from 0) is neither a path nor a link to '{}'",
@@ -170,7 +170,7 @@ fn is_plain_name(name: &str) -> bool {
     waggle_template::variable::is_name(name) && !name.contains('.')
 }
 
-fn twice<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a String> {
+fn duplicate_name<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a String> {
     let mut seen = std::collections::HashSet::new();
     names.into_iter().find(|name| !seen.insert(*name))
 }
@@ -266,7 +266,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// The number of a variable that is known from here on.
-    fn captured(&mut self, capture: &'a Capture) -> Result<usize, ScenarioError> {
+    fn variable_index(&mut self, capture: &'a Capture) -> Result<usize, ScenarioError> {
         let name = capture.variable.as_str();
         if !is_plain_name(name) || BUILT_IN.contains(&name) {
             return self.refuse(&format!("a variable cannot be called '{name}'"));
@@ -331,7 +331,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Does something at a place inside of this one.
-    fn inside<T>(
+    fn with_place<T>(
         &mut self,
         place: String,
         work: impl FnOnce(&mut Self) -> Result<T, ScenarioError>,
@@ -343,7 +343,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn refuse<T>(&self, what: &str) -> Result<T, ScenarioError> {
-        Err(refused(self.place.join(", "), what))
+        Err(scenario_error(self.place.join(", "), what))
     }
 }
 

@@ -281,7 +281,7 @@ impl Sessions {
 
     /// Takes an answer that is whole: judges it, notes it for its step, and lets the session go on or end.
     #[inline(never)]
-    pub(crate) fn answered(
+    pub(crate) fn handle_answer(
         &mut self,
         id: u32,
         whole: Whole<'_>,
@@ -306,7 +306,7 @@ impl Sessions {
     }
 
     /// A request will not be answered, which is noted for its step; its connection is about to be lost.
-    pub(crate) fn failed(
+    pub(crate) fn handle_failure(
         &self,
         id: u32,
         failure: Failure,
@@ -319,7 +319,7 @@ impl Sessions {
 
     /// The connection is gone, `is_agreed` where both sides knew that it would be. Then a session goes on with the next
     /// one, unless an answer was under way.
-    pub(crate) fn lost(
+    pub(crate) fn handle_lost_connection(
         &mut self,
         id: u32,
         is_agreed: bool,
@@ -356,7 +356,7 @@ impl Sessions {
             unsent(recorder);
         }
         self.under_way -= 1;
-        pace.ended(id, now);
+        pace.on_request_end(id, now);
     }
 }
 

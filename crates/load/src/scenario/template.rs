@@ -93,7 +93,7 @@ impl Template {
     ///
     /// # Errors
     /// The name of a variable that has no value.
-    pub fn filled(
+    pub fn fill_with(
         &self,
         place: Place,
         value: impl Fn(&str) -> Option<String>,
@@ -220,7 +220,7 @@ mod tests {
         let check = |text: &str, place: Place, expected: Result<&str, &str>| {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
             let template = Template::parse(text).unwrap();
-            assert_eq!(template.filled(place, value), expected, "{text:?}");
+            assert_eq!(template.fill_with(place, value), expected, "{text:?}");
         };
         check(
             "/orders/{{id}}?x={{ id }}",

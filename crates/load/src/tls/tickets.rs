@@ -49,30 +49,30 @@ struct Kept {
 }
 
 impl Tickets {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock_kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ClientSessionStore for Tickets {
     fn set_kx_hint(&self, _server_name: ServerName<'static>, group: NamedGroup) {
-        self.kept().group = Some(group);
+        self.lock_kept().group = Some(group);
     }
 
     fn kx_hint(&self, _server_name: &ServerName<'_>) -> Option<NamedGroup> {
-        self.kept().group
+        self.lock_kept().group
     }
 
     fn set_tls12_session(&self, _server_name: ServerName<'static>, value: Tls12ClientSessionValue) {
-        self.kept().tls12 = Some(value);
+        self.lock_kept().tls12 = Some(value);
     }
 
     fn tls12_session(&self, _server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        self.kept().tls12.clone()
+        self.lock_kept().tls12.clone()
     }
 
     fn remove_tls12_session(&self, _server_name: &ServerName<'static>) {
-        self.kept().tls12 = None;
+        self.lock_kept().tls12 = None;
     }
 
     fn insert_tls13_ticket(
@@ -80,7 +80,7 @@ impl ClientSessionStore for Tickets {
         _server_name: ServerName<'static>,
         value: Tls13ClientSessionValue,
     ) {
-        let mut kept = self.kept();
+        let mut kept = self.lock_kept();
         if kept.tls13.len() == self.most {
             kept.tls13.pop_front();
         }
@@ -91,6 +91,6 @@ impl ClientSessionStore for Tickets {
         &self,
         _server_name: &ServerName<'static>,
     ) -> Option<Tls13ClientSessionValue> {
-        self.kept().tls13.pop_back()
+        self.lock_kept().tls13.pop_back()
     }
 }

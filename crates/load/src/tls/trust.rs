@@ -27,7 +27,7 @@ pub(super) fn system() -> Result<RootCertStore, TlsError> {
 }
 
 /// The authorities that were named; one that cannot be used is a mistake.
-pub(super) fn listed(pem: &[u8]) -> Result<RootCertStore, TlsError> {
+pub(super) fn named_authorities(pem: &[u8]) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates_in(pem, AUTHORITIES)? {
         roots.add(certificate).map_err(TlsError::Root)?;

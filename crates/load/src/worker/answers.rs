@@ -42,7 +42,7 @@ impl Worker {
                 Received::Bytes(length) => {
                     let done = self.clock.now();
                     self.recorder.advance(done);
-                    self.recorder.received(length);
+                    self.recorder.record_received(length);
                     if let Err(ending) = self.take_answers(id, length, done) {
                         return self.end(id, ending, done);
                     }
@@ -132,12 +132,12 @@ impl Worker {
                                 answer,
                                 head,
                                 unix,
-                                instants: flight.until(done),
+                                instants: flight.instants_until(done),
                             };
-                            sessions.answered(id, whole, &mut self.pace, &mut self.recorder)
+                            sessions.handle_answer(id, whole, &mut self.pace, &mut self.recorder)
                         }
                         _ => {
-                            self.pace.ended(id, done);
+                            self.pace.on_request_end(id, done);
                             self.judge.judge(&mut connection.agreement, answer)
                         }
                     };
@@ -162,7 +162,7 @@ impl Worker {
                 connection.has_answered = true;
                 let judged = match &mut self.sessions {
                     None => {
-                        self.pace.ended(id, done);
+                        self.pace.on_request_end(id, done);
                         self.judge.judge(&mut connection.agreement, answer)
                     }
                     Some(sessions) => {
@@ -171,9 +171,9 @@ impl Worker {
                             answer,
                             head,
                             unix,
-                            instants: flight.until(done),
+                            instants: flight.instants_until(done),
                         };
-                        sessions.answered(id, whole, &mut self.pace, &mut self.recorder)
+                        sessions.handle_answer(id, whole, &mut self.pace, &mut self.recorder)
                     }
                 };
                 note(&mut self.recorder, &mut self.account, flight, judged, done);
@@ -220,9 +220,14 @@ impl Worker {
                 now,
             );
             match &mut self.sessions {
-                None => self.pace.ended(id, now),
+                None => self.pace.on_request_end(id, now),
                 Some(sessions) => {
-                    sessions.failed(id, failure, flight.until(now), &mut self.recorder);
+                    sessions.handle_failure(
+                        id,
+                        failure,
+                        flight.instants_until(now),
+                        &mut self.recorder,
+                    );
                 }
             }
         }
@@ -237,12 +242,12 @@ pub(super) fn note(
     judged: Result<(), Failure>,
     done: u64,
 ) {
-    let instants = flight.until(done);
+    let instants = flight.instants_until(done);
     match judged {
-        Ok(()) => recorder.succeeded(instants),
-        Err(failure) => recorder.failed(failure, instants),
+        Ok(()) => recorder.record_success(instants),
+        Err(failure) => recorder.record_failure(failure, instants),
     }
     if let Some(account) = account {
-        account.note(flight.index, State::of(judged));
+        account.note(flight.index, State::from_result(judged));
     }
 }

@@ -106,7 +106,7 @@ impl Worker {
             Ok(opened) => opened,
             Err(failure) => return self.not_opened(id, failure, now),
         };
-        self.recorder.received(opened.length);
+        self.recorder.record_received(opened.length);
         if matches!(self.connections[id as usize].phase, Phase::Shaking { .. }) {
             self.go_on_shaking(id, now);
         }
@@ -154,7 +154,8 @@ impl Worker {
             && !tls.is_shaking()
         {
             let is_resumed = tls.is_resumed();
-            self.recorder.shaken(now.saturating_sub(since), is_resumed);
+            self.recorder
+                .record_handshake(now.saturating_sub(since), is_resumed);
             begun = layering.speak(layers);
         }
         if let Err(failure) = begun {
@@ -312,7 +313,7 @@ impl Worker {
         if let Err(ended) = http2.start(&mut layering.requests, &self.out, flight) {
             let (recorder, account) = (&mut self.recorder, &mut self.account);
             note(recorder, account, ended.flight, ended.judged, flight.sent);
-            self.pace.ended(id, flight.sent);
+            self.pace.on_request_end(id, flight.sent);
         }
     }
 
@@ -340,7 +341,7 @@ impl Worker {
                 connection.room_since = self.seen;
                 let (recorder, account) = (&mut self.recorder, &mut self.account);
                 note(recorder, account, ended.flight, ended.judged, now);
-                self.pace.ended(id, now);
+                self.pace.on_request_end(id, now);
             }
             if let Some(end) = http2.end() {
                 return self.streams_ended(id, end, now);
@@ -412,7 +413,7 @@ impl Worker {
         for flight in overdue {
             let failed = Err(Failure::TimedOut);
             note(&mut self.recorder, &mut self.account, flight, failed, now);
-            self.pace.ended(id, now);
+            self.pace.on_request_end(id, now);
         }
         self.go_on_streams(id, now);
         self.send(id, usize::MAX);

@@ -36,10 +36,10 @@ impl Worker {
     }
 
     /// An attempt to connect has succeeded or failed.
-    pub(super) fn connected(&mut self, id: u32) {
-        match self.connections[id as usize].connected(self.seen) {
+    pub(super) fn on_connect(&mut self, id: u32) {
+        match self.connections[id as usize].finish_connect(self.seen) {
             Ok(took) => {
-                self.recorder.connected(took);
+                self.recorder.record_connect(took);
                 if self.layering.is_some() {
                     self.begin_layers(id);
                 } else {
@@ -53,7 +53,7 @@ impl Worker {
     /// Requests may go over a connection from now on.
     pub(super) fn open(&mut self, id: u32) {
         self.connections[id as usize].open(self.seen);
-        self.recorder.opened();
+        self.recorder.record_open();
         self.shared.is_open(self.seen);
         self.send(id, usize::MAX);
     }
@@ -73,7 +73,12 @@ impl Worker {
     /// A session whose connection is gone may have to end.
     pub(super) fn session_lost(&mut self, id: u32, is_agreed: bool, now: u64) {
         if let Some(sessions) = &mut self.sessions {
-            sessions.lost(id, is_agreed, now, (&mut self.pace, &mut self.recorder));
+            sessions.handle_lost_connection(
+                id,
+                is_agreed,
+                now,
+                (&mut self.pace, &mut self.recorder),
+            );
         }
     }
 
@@ -89,7 +94,7 @@ impl Worker {
     pub(super) fn end(&mut self, id: u32, ending: Ending, now: u64) {
         self.recorder.advance(now);
         self.connections[id as usize].close();
-        self.recorder.disconnected();
+        self.recorder.record_disconnect();
         self.fail_flights(id, ending, now);
         self.session_lost(id, ending == Ending::Agreed, now);
         let connection = &mut self.connections[id as usize];

@@ -135,7 +135,7 @@ impl Worker {
                 .lag(now.saturating_sub(possible(connection, due, self.recorder.due())));
             requests += 1;
         }
-        self.recorder.sent(requests as u64, now);
+        self.recorder.record_sent(requests as u64, now);
         if self.sent >= self.account_at_most {
             self.shared.account_is_full();
             self.finish(now);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{
-    OK, Reply, Server, closed, count_failures, expect, get, job, requests, run, run_until,
+    OK, Reply, Server, closed_model, count_failures, expect, get, job, requests, run, run_until,
 };
 use waggle_load::{Account, BodyCheck, Expect, Failure, Job, Prepared, State};
 use waggle_testkit::free_port;
@@ -19,7 +19,7 @@ fn check(
         let reply = reply.clone();
         move |_| reply.clone()
     });
-    let mut job = job(server.address, closed(1, 1));
+    let mut job = job(server.address, closed_model(1, 1));
     job.requests_at_most = Some(10);
     job.account_at_most = Some(1_000);
     let is_awaited = failures.iter().any(|(kind, _)| *kind == Failure::TimedOut);
@@ -45,7 +45,7 @@ fn answer(text: &str) -> Reply {
 }
 
 fn states(account: &Account) -> Vec<State> {
-    (0..account.sent())
+    (0..account.sent_count())
         .filter_map(|index| account.state(index))
         .collect()
 }
@@ -181,7 +181,7 @@ fn answers_that_are_none_end_the_connection() {
 #[test]
 fn bytes_that_nobody_asked_for_end_the_connection() {
     let server = Server::start(|_| answer("HTTP/1.1 204 No Content\r\n\r\nmore"));
-    let mut job = job(server.address, closed(1, 1));
+    let mut job = job(server.address, closed_model(1, 1));
     job.requests_at_most = Some(1);
     let ended = run(job);
     let counts = ended.counts();
@@ -193,7 +193,7 @@ fn bytes_that_nobody_asked_for_end_the_connection() {
 fn behind_the_last_answer_of_a_pipeline_everything_is_reset_and_unknown() {
     let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let server = Server::start(|_| Reply::Last(last.to_vec()));
-    let mut job = job(server.address, closed(1, 4));
+    let mut job = job(server.address, closed_model(1, 4));
     job.requests_at_most = Some(4);
     job.account_at_most = Some(4);
     let ended = run(job);
@@ -212,7 +212,7 @@ fn a_timeout_counts_apart_from_what_it_took_along() {
         0 => Reply::After(Duration::from_secs(2), OK.to_vec()),
         _ => Reply::Silence,
     });
-    let mut job = job(server.address, closed(1, 2));
+    let mut job = job(server.address, closed_model(1, 2));
     job.requests_at_most = Some(3);
     job.limits.request_timeout = Duration::from_secs(4);
     let ended = run(job);
@@ -226,7 +226,7 @@ fn a_timeout_counts_apart_from_what_it_took_along() {
 
 #[test]
 fn connections_that_cannot_be_opened_are_no_requests() {
-    let mut job = job(([127, 0, 0, 1], free_port()).into(), closed(2, 1));
+    let mut job = job(([127, 0, 0, 1], free_port()).into(), closed_model(2, 1));
     job.limits.reconnect_first = Duration::from_millis(5);
     let ended = run_until(job, |counts| count_failures(counts) >= 6);
     ended.check_sums();
@@ -243,7 +243,7 @@ fn connections_that_cannot_be_opened_are_no_requests() {
 #[test]
 fn requests_without_an_answer_at_the_end_are_in_flight() {
     let server = Server::start(|_| Reply::Silence);
-    let mut job = job(server.address, closed(3, 2));
+    let mut job = job(server.address, closed_model(3, 2));
     job.at_most = Duration::from_millis(50);
     job.limits.finish = Duration::from_millis(50);
     let ended = run(job);

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use crate::support::job;
 use waggle_load::{Model, calibrate};
 
-fn closed(pipelining: usize) -> Model {
+fn closed_model(pipelining: usize) -> Model {
     Model::Closed {
         connections: 10,
         pipelining,
@@ -18,7 +18,7 @@ fn a_job_is_calibrated_without_its_targets() {
     target.set_nonblocking(true).unwrap();
     let mut costs = Vec::new();
     for pipelining in [1, 50] {
-        let job = job(target.local_addr().unwrap(), closed(pipelining));
+        let job = job(target.local_addr().unwrap(), closed_model(pipelining));
         let capacity = calibrate(&job, &[]).unwrap();
         let product = capacity.cpu_us_per_request * capacity.requests_per_s;
         // One worker that is pinned nowhere has one CPU.
@@ -32,7 +32,7 @@ fn a_job_is_calibrated_without_its_targets() {
 
 #[test]
 fn what_cannot_start_is_said() {
-    let mut job = job("127.0.0.1:1".parse().unwrap(), closed(1));
+    let mut job = job("127.0.0.1:1".parse().unwrap(), closed_model(1));
     job.workers = Vec::new();
     assert!(calibrate(&job, &[]).is_err());
 }

@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{OK, Reply, Server, closed, job, requests, run, run_until, stamped::stamped};
+use crate::support::{
+    OK, Reply, Server, closed_model, job, requests, run, run_until, stamped::stamped_request,
+};
 use waggle_load::{Arrivals, Failure, KEY_DIGITS, Model, Rate, Stage, Think, UserStage};
 use waggle_testkit::wait_until;
 
@@ -21,9 +23,9 @@ fn models() -> Vec<Model> {
     };
     let pause = Duration::from_micros(200);
     vec![
-        closed(1, 1),
-        closed(7, 1),
-        closed(3, 16),
+        closed_model(1, 1),
+        closed_model(7, 1),
+        closed_model(3, 16),
         open(Arrivals::Uniform, 8, 1),
         open(Arrivals::Poisson, 8, 4),
         Model::Users {
@@ -68,8 +70,8 @@ fn every_request_is_sent_once_and_answered_in_every_model() {
             let found = (
                 counts.sent,
                 counts.succeeded,
-                server.received(),
-                server.answered(),
+                server.received_count(),
+                server.answered_count(),
             );
             assert_eq!(
                 found,
@@ -100,9 +102,9 @@ fn cut_connections_lose_no_count() {
         });
         let counts = ended.counts();
         assert_eq!(counts.sent, REQUESTS, "{model:?}");
-        assert_eq!(counts.succeeded, server.answered(), "{model:?}");
+        assert_eq!(counts.succeeded, server.answered_count(), "{model:?}");
         assert!(
-            server.received() <= counts.sent && server.received() >= counts.succeeded,
+            server.received_count() <= counts.sent && server.received_count() >= counts.succeeded,
             "{model:?}"
         );
         assert!(counts.failed > 0, "{model:?}: nothing was cut");
@@ -128,7 +130,7 @@ fn reset_connections_lose_no_count() {
         let counts = ended.counts();
         assert_eq!(counts.sent, REQUESTS, "{model:?}");
         assert!(
-            counts.failed > 0 && counts.succeeded <= server.answered(),
+            counts.failed > 0 && counts.succeeded <= server.answered_count(),
             "{model:?}: {counts:?}"
         );
         assert_eq!(
@@ -144,7 +146,7 @@ fn load_goes_evenly_to_every_target() {
     let servers: Vec<Server> = (0..3)
         .map(|_| Server::start(|_| Reply::Answer(OK.to_vec())))
         .collect();
-    let mut job = job(servers[0].address, closed(9, 1));
+    let mut job = job(servers[0].address, closed_model(9, 1));
     job.targets = servers
         .iter()
         .map(|server| waggle_load::Target {
@@ -201,7 +203,7 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
         let counts = ended.counts();
         let found = (counts.due, counts.succeeded, counts.skipped);
         assert_eq!(found, (due, due, 0), "{workers} workers");
-        assert_eq!(server.received(), due, "{workers} workers");
+        assert_eq!(server.received_count(), due, "{workers} workers");
         // Without a rest: what is due when the end has come is skipped.
         job.model = model(stages_of(rest(0)));
         let ended = run(job);
@@ -209,7 +211,7 @@ fn every_request_of_the_stages_is_sent_and_their_end_is_the_end() {
         let counts = ended.counts();
         assert_eq!(counts.due, due, "{workers} workers");
         assert_eq!(
-            server.received() - due,
+            server.received_count() - due,
             counts.succeeded,
             "{workers} workers"
         );
@@ -247,7 +249,7 @@ fn users_come_and_go_by_stages() {
             ],
         };
         let mut job = job(server.address, model);
-        *requests(&mut job) = vec![stamped()];
+        *requests(&mut job) = vec![stamped_request()];
         job.workers = vec![None; workers];
         let users = || -> BTreeSet<u64> {
             let sent = sent.lock().unwrap();

@@ -4,10 +4,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::support::{
-    Ended, closed,
+    Ended, closed_model,
     cutter::{Close, Cutter, Done},
     job, requests,
-    stamped::stamped,
+    stamped::stamped_request,
     take_all,
 };
 use waggle_load::{Arrivals, Failure, Interval, Model, Rate, State, Think, key_of, start};
@@ -31,8 +31,8 @@ fn models() -> Vec<Model> {
         pipelining,
     };
     vec![
-        closed(6, 1),
-        closed(3, 16),
+        closed_model(6, 1),
+        closed_model(3, 16),
         open(Arrivals::Uniform, 8, 1),
         open(Arrivals::Poisson, 3, 8),
         Model::Users {
@@ -49,7 +49,7 @@ fn has_failures(interval: &Interval) -> bool {
 
 fn run(server: &Cutter, model: Model, end: End) -> Ended {
     let mut job = job(server.address, model);
-    *requests(&mut job) = vec![stamped()];
+    *requests(&mut job) = vec![stamped_request()];
     job.workers = vec![None; WORKERS];
     job.limits.reconnect_first = Duration::from_micros(100);
     job.limits.reconnect_max = Duration::from_millis(2);
@@ -99,8 +99,8 @@ fn check_keys(ended: &Ended, done: &BTreeMap<u64, Done>, close: Close, what: &st
     );
     let (mut sent, mut accepted) = (0, 0);
     for (worker, account) in ended.outcome.accounts.iter().enumerate() {
-        sent += account.sent();
-        for index in 0..account.sent() {
+        sent += account.sent_count();
+        for index in 0..account.sent_count() {
             let key = key_of(worker, index);
             let theirs = done.get(&key);
             match account.state(index).unwrap() {
@@ -128,7 +128,7 @@ fn check_keys(ended: &Ended, done: &BTreeMap<u64, Done>, close: Close, what: &st
     );
     let is_ours = |key: &u64| {
         let (worker, index) = waggle_load::worker_and_sequence(*key).unwrap();
-        index < ended.outcome.accounts[worker].sent()
+        index < ended.outcome.accounts[worker].sent_count()
     };
     assert!(
         done.keys().all(is_ours),

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Ended, closed, expect, get, job, requests, run};
+use crate::support::{Ended, closed_model, expect, get, job, requests, run};
 use waggle_load::{BodyCheck, Job, Prepared, Protocol, Roots, Tls, TlsOptions};
 use waggle_testkit::tls::Authority;
 
@@ -61,7 +61,7 @@ impl Node {
     }
 
     fn job(&self, protocol: Protocol, is_tls: bool, connections: usize, pipelining: usize) -> Job {
-        let mut job = job(self.address, closed(connections, pipelining));
+        let mut job = job(self.address, closed_model(connections, pipelining));
         job.transport.protocol = protocol;
         job.transport.tls = is_tls.then(|| {
             Tls::new(TlsOptions {
@@ -77,7 +77,7 @@ impl Node {
     }
 
     /// Ends the server; what it has counted.
-    fn counted(mut self) -> Counted {
+    fn stop_and_count(mut self) -> Counted {
         drop(self.child.stdin.take());
         let mut line = String::new();
         self.says.read_line(&mut line).unwrap();
@@ -127,7 +127,7 @@ fn streams_in_the_clear_and_over_tls() {
             let mut job = node.job(Protocol::Http2, is_tls, connections, pipelining);
             *requests(&mut job) = vec![request("PUT /", &[b'x'; 3_000], "")];
             let ended = run(job);
-            let counted = node.counted();
+            let counted = node.stop_and_count();
             check_all(&ended, &counted, REQUESTS);
             assert_eq!(counted.body_bytes, 3_000 * REQUESTS);
             assert_eq!(counted.sessions, connections as u64);
@@ -149,7 +149,7 @@ fn large_bodies_both_ways() {
         job.limits.request_timeout = Duration::from_secs(110);
         job.at_most = Duration::from_secs(120);
         let ended = run(job);
-        let counted = node.counted();
+        let counted = node.stop_and_count();
         check_all(&ended, &counted, 4);
         assert_eq!(counted.body_bytes, 4 * body.len() as u64);
     }
@@ -160,7 +160,7 @@ fn sessions_that_close_in_mid_run_are_opened_again() {
     let node = Node::start("http2", 50);
     let ended = run(node.job(Protocol::Http2, false, 2, 5));
     ended.check_sums();
-    let counted = node.counted();
+    let counted = node.stop_and_count();
     let totals = ended.counts();
     assert_eq!(totals.sent, REQUESTS);
     assert!(
@@ -179,13 +179,13 @@ fn sessions_that_close_in_mid_run_are_opened_again() {
 fn http1_over_tls_with_pipelines_and_resumed_sessions() {
     let node = Node::start("http1-tls", 0);
     let ended = run(node.job(Protocol::Http1, true, 3, 4));
-    check_all(&ended, &node.counted(), REQUESTS);
+    check_all(&ended, &node.stop_and_count(), REQUESTS);
 
     let node = Node::start("http1-tls", 0);
     let mut job = node.job(Protocol::Http1, true, 3, 1);
     *requests(&mut job) = vec![request("PUT /", b"abc", "Connection: close\r\n")];
     let ended = run(job);
-    let counted = node.counted();
+    let counted = node.stop_and_count();
     check_all(&ended, &counted, REQUESTS);
     let totals = ended.counts();
     assert!(totals.handshakes >= REQUESTS);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::support::{Ended, closed, expect, get, job, requests, run, run_until};
+use crate::support::{Ended, closed_model, expect, get, job, requests, run, run_until};
 use bytes::Bytes;
 use h2::Reason;
 use waggle_load::{
@@ -71,9 +71,9 @@ fn every_request_is_answered_once_in_every_model() {
         stages: Vec::new(),
     };
     let models = [
-        closed(1, 1),
-        closed(3, 7),
-        closed(1, 100),
+        closed_model(1, 1),
+        closed_model(3, 7),
+        closed_model(1, 100),
         open(1),
         open(16),
         users,
@@ -102,7 +102,7 @@ fn streams_share_a_connection_up_to_the_lesser_of_both_limits() {
             ..Settings::default()
         };
         let server = StreamServer::start(settings, |_| ok());
-        let ended = run(http2_job(&server, closed(1, pipelining)));
+        let ended = run(http2_job(&server, closed_model(1, pipelining)));
         check_all_answered(&server, &ended, REQUESTS);
         let found = server.get(|counted| &counted.most_under_way);
         assert!(found <= most, "{found} streams at once, {most} allowed");
@@ -130,7 +130,7 @@ fn heads_are_sent_as_they_were_written() {
             body: Bytes::new(),
         }
     });
-    let mut job = http2_job(&server, closed(2, 2));
+    let mut job = http2_job(&server, closed_model(2, 2));
     *requests(&mut job) = vec![put(b"abc")];
     let ended = run(job);
     check_all_answered(&server, &ended, REQUESTS);
@@ -160,7 +160,7 @@ fn stamps_are_written_into_heads_and_bodies() {
         })
         .to_vec();
     request.records = 1;
-    let mut job = http2_job(&server, closed(2, 3));
+    let mut job = http2_job(&server, closed_model(2, 3));
     *requests(&mut job) = vec![request];
     check_all_answered(&server, &run(job), REQUESTS);
 }
@@ -174,7 +174,7 @@ fn check_tenth(reply: Reply, expected: Result<(), Failure>) -> (StreamServer, En
             ok()
         }
     });
-    let mut job = http2_job(&server, closed(2, 5));
+    let mut job = http2_job(&server, closed_model(2, 5));
     job.requests_at_most = Some(REQUESTS);
     job.limits.request_timeout = Duration::from_secs(60);
     job.limits.head_max_bytes = 4_000;
@@ -236,7 +236,7 @@ fn a_request_that_is_not_answered_times_out_alone() {
             ok()
         }
     });
-    let mut job = http2_job(&server, closed(1, 5));
+    let mut job = http2_job(&server, closed_model(1, 5));
     job.requests_at_most = None;
     job.limits.request_timeout = Duration::from_secs(8);
     let ended = run_until(job, |counts| !counts.failures.0.is_empty());
@@ -255,7 +255,7 @@ fn a_connection_that_says_nothing_is_opened_again() {
             ok()
         }
     });
-    let mut job = http2_job(&server, closed(1, 5));
+    let mut job = http2_job(&server, closed_model(1, 5));
     job.limits.request_timeout = Duration::from_secs(2);
     let ended = run(job);
     ended.check_sums();
@@ -293,7 +293,7 @@ fn connections_that_go_away_are_opened_again() {
                 ok()
             }
         });
-        let ended = run(http2_job(&server, closed(2, 8)));
+        let ended = run(http2_job(&server, closed_model(2, 8)));
         ended.check_sums();
         let counts = ended.counts();
         assert!(counts.connects > 2, "{counts:?}");
@@ -324,7 +324,7 @@ fn bodies_wait_for_the_window() {
             ..Settings::default()
         };
         let server = StreamServer::start(settings, |_| ok());
-        let mut job = http2_job(&server, closed(1, pipelining));
+        let mut job = http2_job(&server, closed_model(1, pipelining));
         *requests(&mut job) = vec![put(&vec![b'x'; length])];
         job.requests_at_most = Some(requests_at_most);
         check_all_answered(&server, &run(job), requests_at_most);
@@ -344,7 +344,7 @@ fn large_answers_come_whole() {
         status: 200,
         body: body.clone(),
     });
-    let mut job = http2_job(&server, closed(1, 3));
+    let mut job = http2_job(&server, closed_model(1, 3));
     expect(&mut job).body = BodyCheck::Equals(expected);
     job.requests_at_most = Some(6);
     check_all_answered(&server, &run(job), 6);
@@ -357,7 +357,7 @@ fn an_answer_before_the_whole_body_ends_the_request() {
         ..Settings::default()
     };
     let server = StreamServer::start(settings, |_| Reply::Early(Bytes::from_static(b"ok")));
-    let mut job = http2_job(&server, closed(1, 4));
+    let mut job = http2_job(&server, closed_model(1, 4));
     *requests(&mut job) = vec![put(&vec![b'x'; 1_000_000])];
     job.requests_at_most = Some(100);
     let ended = run(job);
@@ -374,7 +374,7 @@ fn an_answer_to_head_has_no_body() {
             Reply::Reset(Reason::INTERNAL_ERROR)
         }
     });
-    let mut job = http2_job(&server, closed(1, 4));
+    let mut job = http2_job(&server, closed_model(1, 4));
     let mut head = get();
     head.bytes = b"HEAD / HTTP/1.1\r\nHost: test\r\n\r\n".to_vec();
     head.is_head = true;
@@ -392,7 +392,7 @@ fn http2_goes_over_tls_where_the_server_agrees() {
         ..Settings::default()
     };
     let server = StreamServer::start(settings, |_| ok());
-    let mut job = http2_job(&server, closed(2, 50));
+    let mut job = http2_job(&server, closed_model(2, 50));
     let options = TlsOptions {
         server_name: "localhost".to_owned(),
         roots: Roots::Pem(ours.pem.clone().into_bytes()),
@@ -408,7 +408,7 @@ fn http2_goes_over_tls_where_the_server_agrees() {
 #[test]
 fn a_server_that_does_not_speak_it_is_refused() {
     let server = Server::start(|_| panic!("no request of HTTP/1.1"));
-    let mut job = job(server.address, closed(1, 1));
+    let mut job = job(server.address, closed_model(1, 1));
     job.transport.protocol = Protocol::Http2;
     let ended = run_until(job, |counts| !counts.failures.0.is_empty());
     let kinds: Vec<Failure> = ended.failures().iter().map(|(kind, _)| *kind).collect();
@@ -418,7 +418,7 @@ fn a_server_that_does_not_speak_it_is_refused() {
 
 #[test]
 fn requests_that_cannot_go_by_it_are_refused_before_the_start() {
-    let mut job = job("127.0.0.1:9".parse().unwrap(), closed(1, 1));
+    let mut job = job("127.0.0.1:9".parse().unwrap(), closed_model(1, 1));
     job.transport.protocol = Protocol::Http2;
     requests(&mut job)[0].bytes = b"GET / HTTP/1.1\r\n\r\n".to_vec();
     let found = start(job).map(|_| ()).unwrap_err().to_string();

@@ -16,7 +16,9 @@ use waggle_load::{
 };
 use waggle_testkit::{Listener, Socket, free_port, random::random};
 
-use crate::support::{OK, closed, count_failures, get, job, requests, run, run_until, take_all};
+use crate::support::{
+    OK, closed_model, count_failures, get, job, requests, run, run_until, take_all,
+};
 
 /// For requests whose end is another: no pause of the machine is as long.
 const NEVER_REACHED: Duration = Duration::from_secs(60);
@@ -41,8 +43,8 @@ fn large() -> Prepared {
     Prepared { bytes, ..get() }
 }
 
-fn few(address: SocketAddr, requests: u64) -> Job {
-    let mut job = job(address, closed(1, 1));
+fn small_job(address: SocketAddr, requests: u64) -> Job {
+    let mut job = job(address, closed_model(1, 1));
     job.requests_at_most = Some(requests);
     job.limits.request_timeout = NEVER_REACHED;
     job.limits.head_max_bytes = 2_000;
@@ -61,7 +63,7 @@ fn check_endless(first: &'static [u8], more: &'static [u8], pause: Duration, fai
             std::thread::sleep(pause);
         }
     });
-    let mut job = few(server.address, 3);
+    let mut job = small_job(server.address, 3);
     if failure == Failure::TimedOut {
         job.limits.request_timeout = Duration::from_millis(300);
     }
@@ -126,7 +128,7 @@ fn garbage_is_a_failure_and_never_an_answer() {
             .and_then(|()| stream.write_all(&bytes));
         stream.close_in_order();
     });
-    let ended = run(few(server.address, 300));
+    let ended = run(small_job(server.address, 300));
     ended.check_sums();
     let counts = ended.counts();
     assert_eq!(
@@ -147,7 +149,7 @@ fn an_answer_before_the_request_was_sent_whole_counts() {
             stream.write_all(refused.as_bytes()).unwrap();
         }
     });
-    let mut refused = few(server.address, 5);
+    let mut refused = small_job(server.address, 5);
     *requests(&mut refused) = vec![large()];
     let ended = run(refused);
     ended.check_sums();
@@ -165,7 +167,7 @@ fn an_answer_before_the_request_was_sent_whole_counts() {
             }
         }
     });
-    let mut early = few(server.address, 5);
+    let mut early = small_job(server.address, 5);
     *requests(&mut early) = vec![large()];
     let ended = run(early);
     ended.check_sums();
@@ -182,7 +184,7 @@ fn a_body_that_is_never_taken_does_not_hold_its_connection_for_ever() {
             kept.lock().unwrap().push(stream);
         }
     });
-    let mut job = few(server.address, 3);
+    let mut job = small_job(server.address, 3);
     job.limits.request_timeout = Duration::from_secs(5);
     *requests(&mut job) = vec![large()];
     let ended = run(job);
@@ -206,7 +208,7 @@ fn a_slow_reader_gets_its_body_or_its_request_times_out() {
             stream.write_all(OK).unwrap();
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         });
-        let mut job = few(server.address, 1);
+        let mut job = small_job(server.address, 1);
         *requests(&mut job) = vec![large()];
         job.limits.request_timeout = timeout;
         let ended = run(job);
@@ -229,7 +231,7 @@ fn a_listener_with_a_full_queue_is_a_connection_that_fails_in_its_time() {
         .unwrap();
     // A queue of none takes one. Nobody accepts.
     let _first = TcpStream::connect(address).unwrap();
-    let mut job = job(address, closed(2, 1));
+    let mut job = job(address, closed_model(2, 1));
     job.limits.connect_timeout = Duration::from_millis(100);
     let ended = run_until(job, |counts| count_failures(counts) >= 4);
     ended.check_sums();
@@ -333,7 +335,7 @@ fn check_gone_and_back(model: Model) {
 
 #[test]
 fn a_server_that_goes_and_comes_back_is_found_again() {
-    check_gone_and_back(closed(3, 1));
+    check_gone_and_back(closed_model(3, 1));
     check_gone_and_back(Model::Open {
         rate: Rate::Constant(2_000.0),
         arrivals: Arrivals::Poisson,
@@ -344,7 +346,7 @@ fn a_server_that_goes_and_comes_back_is_found_again() {
 
 #[test]
 fn a_count_that_can_never_be_reached_is_given_up() {
-    let mut job = job(([127, 0, 0, 1], free_port()).into(), closed(2, 1));
+    let mut job = job(([127, 0, 0, 1], free_port()).into(), closed_model(2, 1));
     job.workers = vec![None; 2];
     job.requests_at_most = Some(1_000);
     job.limits.request_timeout = Duration::from_millis(1);
@@ -370,7 +372,7 @@ fn a_server_that_only_sends_is_held_back_and_its_connection_ended() {
         }
         note.fetch_or(is_taken, Ordering::SeqCst);
     });
-    let mut job = job(server.address, closed(1, 1));
+    let mut job = job(server.address, closed_model(1, 1));
     job.transport.protocol = Protocol::Http2;
     job.limits.request_timeout = Duration::from_millis(100);
     job.limits.finish = Duration::ZERO;

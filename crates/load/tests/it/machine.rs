@@ -9,8 +9,8 @@ use std::{
 
 use crate::support::{
     Ended, OK,
-    child::{self, command, memory_peak, role, tell, told},
-    closed, job, run, run_until, stop_when,
+    child::{self, command, memory_peak, role, run_to_end, tell},
+    closed_model, job, run, run_until, stop_when,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use waggle_load::{Failure, NullServer, StartError, start};
@@ -57,7 +57,7 @@ fn ten_thousand_connections_are_opened_or_refused_with_a_reason() {
             limit_files(first, most);
             let mut job = job(
                 address.parse().unwrap(),
-                closed(usize::try_from(CONNECTIONS).unwrap(), 1),
+                closed_model(usize::try_from(CONNECTIONS).unwrap(), 1),
             );
             // Opened 64 at a time; the rest is room for a machine that has other things to do.
             job.at_most = Duration::from_secs(50);
@@ -74,7 +74,7 @@ fn ten_thousand_connections_are_opened_or_refused_with_a_reason() {
         None => {
             let mut server = child::Server::start(command(TEST, "server", &[]));
             let address = server.hear("address");
-            let told = told(command(TEST, &address, &[]));
+            let told = run_to_end(command(TEST, &address, &[]));
             if most < CONNECTIONS + 100 {
                 assert!(
                     told["error"].contains("open files and the limit is"),
@@ -96,7 +96,7 @@ fn ten_thousand_connections_are_opened_or_refused_with_a_reason() {
 fn more_connections_than_files_are_refused_before_anything_is_sent() {
     const TEST: &str = "machine::more_connections_than_files_are_refused_before_anything_is_sent";
     if role().is_none() {
-        let told = told(command(TEST, "client", &[]));
+        let told = run_to_end(command(TEST, "client", &[]));
         assert_eq!((&*told["open"], &*told["failures"]), ("200", "[]"));
         let error = &told["many"];
         // Files that are open already count: the server may not have closed all of its 200 connections yet.
@@ -114,14 +114,14 @@ fn more_connections_than_files_are_refused_before_anything_is_sent() {
     let server = null_server();
     limit_files(100, 500);
     // The server is in this process too, and needs a file for each connection. The limit of now is raised for these.
-    let ended = run_until_open(200, job(server.address(), closed(200, 1))).unwrap();
+    let ended = run_until_open(200, job(server.address(), closed_model(200, 1))).unwrap();
     ended.check_sums();
     tell("open", ended.counts().connections_open);
     tell("succeeded", ended.counts().succeeded);
     tell("failures", format!("{:?}", ended.failures()));
     tell(
         "many",
-        run_until_open(500, job(server.address(), closed(500, 1)))
+        run_until_open(500, job(server.address(), closed_model(500, 1)))
             .err()
             .unwrap(),
     );
@@ -134,7 +134,7 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
     const PORTS: u64 = 10;
     if role().is_some() {
         let server = null_server();
-        let job = job(server.address(), closed(30, 1));
+        let job = job(server.address(), closed_model(30, 1));
         // Until those that find no port have failed, and those that are open work on.
         let ended = run_until(job, |counts| {
             let no_port = counts.failures.0.iter();
@@ -168,7 +168,7 @@ fn ports_that_run_out_are_a_failure_of_their_own_kind() {
     let way = way.expect("a network of its own: user namespaces must be allowed to this user");
     let script = format!("{set_up} && exec \"$0\" \"$@\"");
     let before = [way, &["sh", "-c", &*script][..]].concat();
-    let told = told(command(TEST, "client", &before));
+    let told = run_to_end(command(TEST, "client", &before));
     let told = |name: &str| told.get(name).map_or(0, |value| value.parse().unwrap());
     // The listener has one of the ten.
     assert!(
@@ -190,7 +190,7 @@ fn memory_does_not_grow_with_requests() {
     const FEW: u64 = 200_000;
     if let Some(requests) = role() {
         let server = null_server();
-        let mut job = job(server.address(), closed(20, 50));
+        let mut job = job(server.address(), closed_model(20, 50));
         job.requests_at_most = Some(requests.parse().unwrap());
         job.at_most = Duration::from_secs(120);
         job.interval = ONE_INTERVAL;
@@ -203,7 +203,7 @@ fn memory_does_not_grow_with_requests() {
         return;
     }
     let peak = |requests: u64| {
-        let told = told(command(TEST, &requests.to_string(), &[]));
+        let told = run_to_end(command(TEST, &requests.to_string(), &[]));
         assert_eq!(told["succeeded"], requests.to_string());
         told["memory"].parse::<u64>().unwrap()
     };
@@ -242,7 +242,7 @@ fn a_body_of_a_gigabyte_passes_through_and_is_not_kept() {
     const TEST: &str = "machine::a_body_of_a_gigabyte_passes_through_and_is_not_kept";
     const GB: u64 = 1_000_000_000;
     if let Some(address) = role() {
-        let mut job = job(address.parse().unwrap(), closed(1, 1));
+        let mut job = job(address.parse().unwrap(), closed_model(1, 1));
         job.requests_at_most = Some(2);
         job.limits.request_timeout = Duration::from_secs(100);
         job.at_most = Duration::from_secs(200);
@@ -268,7 +268,7 @@ fn a_body_of_a_gigabyte_passes_through_and_is_not_kept() {
         let head = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
         let told = std::thread::scope(|threads| {
             threads.spawn(|| send_body(&listener, 2, head.as_bytes(), 1_000, piece, end));
-            told(command(TEST, &address, &[]))
+            run_to_end(command(TEST, &address, &[]))
         });
         assert_eq!(told["succeeded"], "2", "{framing}");
         assert!(

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::support::{OK, Reply, Server, closed, expect, get, job, requests, run_until, take_all};
+use crate::support::{
+    OK, Reply, Server, closed_model, expect, get, job, requests, run_until, take_all,
+};
 use waggle_load::{
     Arrivals, Job, Model, NullServer, Prepared, Rate, Slot, Stage, Stamp, Think, UserStage, start,
 };
@@ -10,7 +12,7 @@ use waggle_testkit::{DEADLINE, wait_until};
 
 /// A job that is possible but for one change, and what is said of it.
 fn check(change: impl Fn(&mut Job), expected: &str) {
-    let mut job = job("127.0.0.1:9".parse().unwrap(), closed(1, 1));
+    let mut job = job("127.0.0.1:9".parse().unwrap(), closed_model(1, 1));
     change(&mut job);
     let found = start(job).map(|_| ()).unwrap_err().to_string();
     assert!(found.contains(expected), "{found}\ninstead of {expected}");
@@ -34,11 +36,11 @@ fn impossible_jobs_are_refused() {
         "the load needs between 1 and 900 workers, not 901",
     );
     check(
-        |job| job.model = closed(0, 1),
+        |job| job.model = closed_model(0, 1),
         "the load needs at least one connection",
     );
     check(
-        |job| job.model = closed(1, 0),
+        |job| job.model = closed_model(1, 0),
         "pipelining must be at least 1",
     );
     check(
@@ -62,7 +64,7 @@ fn impossible_jobs_are_refused() {
         "pinning a worker to cpu 100000: Invalid argument",
     );
     check(
-        |job| job.model = closed(1_000_000_000, 1),
+        |job| job.model = closed_model(1_000_000_000, 1),
         "open files and the limit is",
     );
     let think = Think::Uniform {
@@ -197,7 +199,7 @@ fn impossible_requests_are_refused() {
 #[test]
 fn a_run_stops_when_told_and_awaits_its_answers() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-    let running = start(job(server.address, closed(3, 2))).unwrap();
+    let running = start(job(server.address, closed_model(3, 2))).unwrap();
     let stop = running.stop_handle();
     let first = running.next_interval(DEADLINE).unwrap();
     assert_eq!(
@@ -209,18 +211,18 @@ fn a_run_stops_when_told_and_awaits_its_answers() {
     ended.intervals.insert(0, first);
     ended.check_sums();
     assert_eq!(ended.counts().in_flight, 0);
-    assert_eq!(ended.counts().sent, server.received());
+    assert_eq!(ended.counts().sent, server.received_count());
 }
 
 #[test]
 fn intervals_that_nobody_takes_are_put_together_and_not_lost() {
     let server = Server::start(|_| Reply::After(Duration::from_millis(1), OK.to_vec()));
-    let mut job = job(server.address, closed(2, 1));
+    let mut job = job(server.address, closed_model(2, 1));
     job.workers = vec![None; 2];
     job.interval = Duration::from_millis(10);
     let running = start(job).unwrap();
     // Nothing is taken until there were more intervals than find a place; the server's count says when.
-    wait_until("600 requests have come", || server.received() >= 600);
+    wait_until("600 requests have come", || server.received_count() >= 600);
     running.stop();
     let ended = take_all(running);
     ended.check_sums();
@@ -240,7 +242,7 @@ fn intervals_that_nobody_takes_are_put_together_and_not_lost() {
 #[test]
 fn totals_need_no_listener() {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
-    let mut job = job(server.address(), closed(4, 10));
+    let mut job = job(server.address(), closed_model(4, 10));
     job.interval = Duration::from_millis(10);
     job.at_most = Duration::from_millis(500);
     let outcome = start(job).unwrap().join();
@@ -256,7 +258,7 @@ fn large_requests_and_answers_go_through_small_buffers() {
         body.len()
     );
     let server = Server::start(move |_| Reply::Answer(whole.clone().into_bytes()));
-    let mut job = job(server.address, closed(2, 3));
+    let mut job = job(server.address, closed_model(2, 3));
     let mut request = get();
     request.bytes = format!(
         "POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}",
@@ -268,13 +270,16 @@ fn large_requests_and_answers_go_through_small_buffers() {
     job.requests_at_most = Some(20);
     let ended = crate::support::run(job);
     ended.check_sums();
-    assert_eq!((ended.counts().succeeded, server.received()), (20, 20));
+    assert_eq!(
+        (ended.counts().succeeded, server.received_count()),
+        (20, 20)
+    );
 }
 
 #[test]
 fn a_thousand_connections_are_all_opened() {
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
-    let job = job(server.address(), closed(1_000, 1));
+    let job = job(server.address(), closed_model(1_000, 1));
     let ended = run_until(job, |counts| counts.connections_open == 1_000);
     ended.check_sums();
     assert_eq!(

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::support::{
-    Ended, Reply, closed, run,
+    Ended, Reply, closed_model, run,
     scenarios::{
-        capture, check_of, feed, flow, job, json, plain, request, scenario, shopping, step, text,
+        capture, check_of, feed, flow, job, json, plain, request, scenario, shopping_scenario,
+        step, text,
     },
     shop::Shop,
 };
@@ -21,7 +22,7 @@ fn run_two(reply: Reply, first: StepRequest) -> (Shop, Ended) {
     let shop = Shop::start(move |request| request.head.contains("/first").then(|| reply.clone()));
     let actions = vec![request(first), plain(1, "GET /open/second")];
     let scenario = scenario(2, vec![flow("one", 1, actions)], Vec::new());
-    let mut job = job(shop.server.address, closed(1, 1), scenario);
+    let mut job = job(shop.server.address, closed_model(1, 1), scenario);
     job.requests_at_most = Some(6);
     job.limits.body_kept_max_bytes = 20;
     job.limits.reconnect_first = Duration::from_micros(100);
@@ -30,7 +31,7 @@ fn run_two(reply: Reply, first: StepRequest) -> (Shop, Ended) {
     (shop, ended)
 }
 
-fn first() -> StepRequest {
+fn first_step() -> StepRequest {
     step(0, "GET /first")
 }
 
@@ -70,14 +71,14 @@ fn ok() -> Reply {
 #[test]
 fn a_request_that_fails_ends_its_session() {
     let bad = Reply::Answer(b"HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n".to_vec());
-    check_failure(bad, first(), Failure::Status(500));
-    check_failure(Reply::Cut(OK[..30].to_vec()), first(), Failure::Reset);
+    check_failure(bad, first_step(), Failure::Status(500));
+    check_failure(Reply::Cut(OK[..30].to_vec()), first_step(), Failure::Reset);
     let hasty = StepRequest {
         timeout: Some(Duration::from_millis(20)),
-        ..first()
+        ..first_step()
     };
     check_failure(Reply::Silence, hasty, Failure::TimedOut);
-    let mut expecting = first();
+    let mut expecting = first_step();
     expecting.expect.body = waggle_load::BodyCheck::Contains(b"x".to_vec());
     check_failure(ok(), expecting, Failure::WrongBody);
 }
@@ -87,7 +88,7 @@ fn a_capture_that_finds_nothing_fails() {
     let check = |from: Source, failure| {
         let capturing = StepRequest {
             captures: vec![capture("x", from)],
-            ..first()
+            ..first_step()
         };
         check_failure(ok(), capturing, failure);
     };
@@ -97,7 +98,7 @@ fn a_capture_that_finds_nothing_fails() {
     let long = b"HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"id\": \"012345678901\"}".to_vec();
     let capturing = StepRequest {
         captures: vec![capture("x", json("$.id"))],
-        ..first()
+        ..first_step()
     };
     check_failure(Reply::Answer(long), capturing, Failure::BodyNotKept);
 }
@@ -109,17 +110,17 @@ fn a_captured_link_leads_to_the_same_host_or_fails() {
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: sid=7; Path=/open\r\nLink: {link}\r\n\r\n"
         );
         let shop = Shop::start(move |_| Some(Reply::Answer(answer.clone().into_bytes())));
-        let mut capturing = first();
+        let mut capturing = first_step();
         capturing.captures = vec![capture("next", Source::Header("link".to_owned()))];
         let host = host.map(|host| ("host".to_owned(), text(host)));
         capturing.headers.extend(host);
         let actions = vec![request(capturing), plain(1, "GET {{next}}")];
         let scenario = scenario(2, vec![flow("one", 1, actions)], Vec::new());
-        let mut job = job(shop.server.address, closed(1, 1), scenario);
+        let mut job = job(shop.server.address, closed_model(1, 1), scenario);
         job.requests_at_most = Some(2);
         let ended = run(job);
         ended.check_sums();
-        let asked = shop.asked();
+        let asked = shop.received_requests();
         match expected {
             Some(path) => {
                 let cookie = path.starts_with("/open").then(|| "7".to_owned());
@@ -152,7 +153,7 @@ fn a_link_in_a_feed_leads_to_the_same_host() {
 fn check_check(of: Subject, holds: Condition, expected: bool) {
     let checking = StepRequest {
         checks: vec![check_of(of, holds)],
-        ..first()
+        ..first_step()
     };
     if expected {
         let (_, ended) = run_two(ok(), checking.clone());
@@ -187,7 +188,7 @@ fn checks_hold_or_fail() {
 #[test]
 fn a_connection_that_ends_in_order_does_not_end_the_session() {
     let closing = String::from_utf8_lossy(OK).replace("ETag", "Connection: close\r\nETag");
-    let (shop, ended) = run_two(Reply::Last(closing.into_bytes()), first());
+    let (shop, ended) = run_two(Reply::Last(closing.into_bytes()), first_step());
     let sessions = ended.counts().sessions;
     assert_eq!((sessions.completed, sessions.failed), (3, 0));
     assert_eq!(ended.failures(), []);
@@ -196,7 +197,7 @@ fn a_connection_that_ends_in_order_does_not_end_the_session() {
 
 fn models() -> Vec<Model> {
     vec![
-        closed(5, 1),
+        closed_model(5, 1),
         Model::Users {
             users: 5,
             think: Think::Exponential(Duration::from_micros(200)),
@@ -227,7 +228,7 @@ fn counts_are_the_servers_counts_whatever_is_cut() {
                     _ => None,
                 },
             );
-        let mut scenario = shopping();
+        let mut scenario = shopping_scenario();
         let pause = Think::Uniform {
             from: Duration::ZERO,
             to: Duration::from_micros(300),
@@ -242,13 +243,13 @@ fn counts_are_the_servers_counts_whatever_is_cut() {
         ended.check_sums();
         let counts = ended.counts();
         assert_eq!(counts.sent, 1_000, "{model:?}");
-        let asked = shop.asked();
+        let asked = shop.received_requests();
         let good = asked.iter().filter(|asked| asked.status == 200).count() as u64;
         assert!(
-            counts.succeeded >= good && counts.succeeded <= shop.server.answered(),
+            counts.succeeded >= good && counts.succeeded <= shop.server.answered_count(),
             "{model:?}"
         );
-        assert!(shop.server.received() <= counts.sent, "{model:?}");
+        assert!(shop.server.received_count() <= counts.sent, "{model:?}");
         for (step, method) in ["POST", "GET", "PUT"].into_iter().enumerate() {
             let seen = asked.iter().filter(|asked| asked.method == method).count() as u64;
             let sent = ended.outcome.steps[step].sent;
@@ -276,17 +277,17 @@ fn what_was_not_cut_is_counted_exactly() {
         .flat_map(|model| [(model.clone(), 1), (model, 2)])
     {
         let shop = Shop::start(|_| None);
-        let mut job = job(shop.server.address, model.clone(), shopping());
+        let mut job = job(shop.server.address, model.clone(), shopping_scenario());
         job.workers = vec![None; workers];
         job.requests_at_most = Some(900);
         let ended = run(job);
         ended.check_sums();
         assert_eq!(
-            (ended.counts().succeeded, shop.server.answered()),
+            (ended.counts().succeeded, shop.server.answered_count()),
             (900, 900),
             "{model:?}"
         );
-        let asked = shop.asked();
+        let asked = shop.received_requests();
         for (step, method) in ["POST", "GET", "PUT"].into_iter().enumerate() {
             let seen = asked.iter().filter(|asked| asked.method == method).count() as u64;
             assert_eq!(
@@ -309,7 +310,7 @@ fn what_was_not_cut_is_counted_exactly() {
 
 /// A job that is possible but for its model and its protocol, and what is said of it.
 fn check_refused(model: Model, protocol: Protocol, expected: &str) {
-    let mut scenario = shopping();
+    let mut scenario = shopping_scenario();
     scenario.feeds = vec![feed("rows", 2, FeedOrder::PerUser)];
     let mut job = job(([127, 0, 0, 1], 9).into(), model, scenario);
     job.transport.protocol = protocol;
@@ -320,17 +321,17 @@ fn check_refused(model: Model, protocol: Protocol, expected: &str) {
 #[test]
 fn impossible_scenarios_are_refused() {
     check_refused(
-        closed(2, 2),
+        closed_model(2, 2),
         Protocol::Http1,
         "sessions of a scenario send one request at a time: pipelining must be 1, not 2",
     );
     check_refused(
-        closed(3, 1),
+        closed_model(3, 1),
         Protocol::Http1,
         "feed 'rows' has 2 rows, and each of 3 users needs one of its own",
     );
     check_refused(
-        closed(2, 1),
+        closed_model(2, 1),
         Protocol::Http2,
         "a scenario goes over HTTP/1.1, not over HTTP/2",
     );

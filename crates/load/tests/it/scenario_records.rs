@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::support::{
-    Ended, Reply, Request, Server, closed, run,
+    Ended, Reply, Request, Server, closed_model, run,
     scenarios::{capture, check_of, flow, job, json, plain, request, scenario, step, text},
 };
 use waggle_load::{
@@ -21,7 +21,7 @@ const REQUESTS: u64 = 2_000;
 const WAYS: u64 = 7;
 
 /// Orders with a record, which are answered with its key, and then looks at something without one.
-fn ordering() -> Scenario {
+fn ordering_scenario() -> Scenario {
     let mut order = StepRequest {
         headers: vec![("X-Order".to_owned(), text("{{record.run}}-{{record.key}}"))],
         body: text("{{record.key}} {{record.time}} {{record.run}}"),
@@ -71,7 +71,7 @@ fn reply(request: &Request) -> Reply {
     way(sequence, key).0
 }
 
-fn accounted(mut job: Job, requests: u64) -> Ended {
+fn run_and_account(mut job: Job, requests: u64) -> Ended {
     job.requests_at_most = Some(requests);
     job.account_at_most = Some(10_000);
     job.limits.reconnect_first = Duration::from_micros(100);
@@ -83,16 +83,16 @@ fn accounted(mut job: Job, requests: u64) -> Ended {
 /// The states of a worker's account.
 fn states(ended: &Ended, worker: usize) -> Vec<State> {
     let account = &ended.outcome.accounts[worker];
-    (0..account.sent())
+    (0..account.sent_count())
         .map(|index| account.state(index).unwrap())
         .collect()
 }
 
 fn check_model(model: Model) {
     let server = Server::start(reply);
-    let mut job = job(server.address, model.clone(), ordering());
+    let mut job = job(server.address, model.clone(), ordering_scenario());
     job.workers = vec![None; WORKERS];
-    let ended = accounted(job, REQUESTS);
+    let ended = run_and_account(job, REQUESTS);
     let mut keys: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
     let mut times = BTreeSet::new();
     for body in server.bodies() {
@@ -139,7 +139,7 @@ fn check_model(model: Model) {
 
 #[test]
 fn each_record_has_a_key_of_its_own_and_the_fate_that_it_was_told() {
-    check_model(closed(4, 1));
+    check_model(closed_model(4, 1));
     check_model(Model::Users {
         users: 4,
         think: Think::Exponential(Duration::from_micros(200)),
@@ -155,7 +155,7 @@ fn an_answer_that_does_not_come_leaves_the_fate_unknown() {
         ..step(0, "PUT /{{record.key}}")
     };
     let scenario = scenario(1, vec![flow("one", 1, vec![request(hasty)])], Vec::new());
-    let ended = accounted(job(server.address, closed(1, 1), scenario), 3);
+    let ended = run_and_account(job(server.address, closed_model(1, 1), scenario), 3);
     assert_eq!(ended.failures(), [(Failure::TimedOut, 3)]);
     assert_eq!(states(&ended, 0), [State::Unknown; 3]);
 }
@@ -168,9 +168,9 @@ fn a_body_that_was_not_kept_was_accepted() {
         ..step(0, "PUT /{{record.key}}")
     };
     let scenario = scenario(1, vec![flow("one", 1, vec![request(checking)])], Vec::new());
-    let mut job = job(server.address, closed(1, 1), scenario);
+    let mut job = job(server.address, closed_model(1, 1), scenario);
     job.limits.body_kept_max_bytes = 10;
-    let ended = accounted(job, 3);
+    let ended = run_and_account(job, 3);
     assert_eq!(ended.failures(), [(Failure::BodyNotKept, 3)]);
     assert_eq!(states(&ended, 0), [State::Accepted; 3]);
 }
@@ -189,7 +189,7 @@ fn over_tls_it_is_the_same() {
         vec![flow("one", 1, vec![plain(0, "PUT /{{record.key}}")])],
         Vec::new(),
     );
-    let mut job = job(server.address, closed(1, 1), scenario);
+    let mut job = job(server.address, closed_model(1, 1), scenario);
     let options = TlsOptions {
         server_name: "localhost".to_owned(),
         roots: Roots::Pem(authority.pem.clone().into_bytes()),
@@ -199,7 +199,7 @@ fn over_tls_it_is_the_same() {
         protocol: Protocol::Http1,
         tls: Some(Tls::new(options).unwrap()),
     };
-    let ended = accounted(job, 9);
+    let ended = run_and_account(job, 9);
     let expected = [State::Accepted, State::Rejected, State::Unknown].repeat(3);
     assert_eq!(states(&ended, 0), expected);
 }
@@ -219,7 +219,7 @@ fn without_an_account_the_stamps_are_the_same() {
         )],
         Vec::new(),
     );
-    let mut job = job(server.address, closed(1, 1), scenario);
+    let mut job = job(server.address, closed_model(1, 1), scenario);
     job.requests_at_most = Some(3);
     let ended = run(job);
     assert!(ended.outcome.accounts.is_empty());

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::support::{
-    Ended, Reply, closed, run,
-    scenarios::{feed, flow, job, plain, repeat, scenario, shopping},
+    Ended, Reply, closed_model, run,
+    scenarios::{feed, flow, job, plain, repeat, scenario, shopping_scenario},
     shop::{Asked, Shop},
 };
 use waggle_load::{Action, Arrivals, FeedOrder, Job, Model, Rate, Scenario, SessionCounts, Think};
@@ -23,7 +23,7 @@ fn run_one(shop: &Shop, scenario: Scenario, requests: u64) -> Ended {
 }
 
 fn run_changed(shop: &Shop, scenario: Scenario, change: impl Fn(&mut Job)) -> Ended {
-    let mut job = job(shop.server.address, closed(1, 1), scenario);
+    let mut job = job(shop.server.address, closed_model(1, 1), scenario);
     change(&mut job);
     let ended = run(job);
     ended.check_sums();
@@ -52,8 +52,8 @@ fn sessions(started: u64, completed: u64, failed: u64) -> SessionCounts {
 #[test]
 fn what_is_captured_goes_into_later_requests() {
     let shop = shop();
-    let ended = run_one(&shop, shopping(), 6);
-    let asked = shop.asked();
+    let ended = run_one(&shop, shopping_scenario(), 6);
+    let asked = shop.received_requests();
     let expected = ["1", "2"].map(|sid| {
         [
             "POST /login".to_owned(),
@@ -86,7 +86,7 @@ fn cookies_belong_to_their_session() {
     ];
     run_one(&shop, one_flow(3, actions), 8);
     let cookies: Vec<Option<String>> = shop
-        .asked()
+        .received_requests()
         .iter()
         .map(|asked| field(&asked.head, "cookie").map(str::to_owned))
         .collect();
@@ -111,7 +111,11 @@ fn loops_go_round_as_often_as_they_say() {
         one_flow(2, vec![outer, plain(0, "GET /open/end")]),
         7,
     );
-    let paths: Vec<String> = shop.asked().into_iter().map(|asked| asked.path).collect();
+    let paths: Vec<String> = shop
+        .received_requests()
+        .into_iter()
+        .map(|asked| asked.path)
+        .collect();
     let round = |number| {
         [
             format!("/open/outer/{number}"),
@@ -154,7 +158,7 @@ fn rows_of_users(
     let feeds = vec![feed("rows", rows, order)];
     let mut job = job(
         shop.server.address,
-        closed(4, 1),
+        closed_model(4, 1),
         scenario(1, vec![flow("one", 1, actions)], feeds),
     );
     job.workers = vec![None; 2];
@@ -162,7 +166,7 @@ fn rows_of_users(
     let ended = run(job);
     ended.check_sums();
     let mut users: HashMap<String, Vec<String>> = HashMap::new();
-    for asked in shop.asked() {
+    for asked in shop.received_requests() {
         let (user, row) = asked.path["/open/".len()..]
             .split_once('/')
             .unwrap_or_default();
@@ -213,7 +217,7 @@ fn cycling_and_random_feeds_never_end() {
 
 fn max_us(ended: &Ended, step: usize) -> u64 {
     ended
-        .merged(|interval| &interval.steps[step].response_time)
+        .merge(|interval| &interval.steps[step].response_time)
         .max()
 }
 
@@ -222,7 +226,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 #[test]
 fn a_pause_is_in_nobodys_response_time() {
     let models = [
-        closed(1, 1),
+        closed_model(1, 1),
         Model::Users {
             users: 1,
             think: Think::Fixed(Duration::ZERO),
@@ -239,7 +243,7 @@ fn a_pause_is_in_nobodys_response_time() {
             job.requests_at_most = Some(2);
         });
         assert_eq!(
-            lines(&shop.asked()),
+            lines(&shop.received_requests()),
             ["GET /open/a", "GET /open/b"],
             "{model:?}"
         );
@@ -279,7 +283,7 @@ fn sessions_of_an_open_load_are_due_by_the_clock_and_their_steps_by_each_other()
     assert!(u128::from(max_us(&ended, 0)) >= waited);
     // Second steps are due when their first ones are answered, so that no two of them run at once: they are within the run
     // together, which they would not be if they were due by the clock.
-    let second = ended.merged(|interval| &interval.steps[1].response_time);
+    let second = ended.merge(|interval| &interval.steps[1].response_time);
     let together = second.mean() * second.len() as f64 / 1e6;
     let ran_for = ended.outcome.ran_for.as_secs_f64();
     assert!(together <= ran_for * 1.001, "{together} s of {ran_for} s");
@@ -291,7 +295,7 @@ fn sessions_of_an_open_load_are_due_by_the_clock_and_their_steps_by_each_other()
 fn a_session_that_has_begun_sends_what_it_has_to_send() {
     let pause = || Action::Pause(Think::Fixed(Duration::from_millis(50)));
     let actions = vec![pause(), plain(0, "GET /open"), pause()];
-    for model in [closed(1, 1), open(500.0)] {
+    for model in [closed_model(1, 1), open(500.0)] {
         let shop = shop();
         let ended = run_changed(&shop, one_flow(1, actions.clone()), |job| {
             job.model = model.clone();
@@ -303,6 +307,6 @@ fn a_session_that_has_begun_sends_what_it_has_to_send() {
             (3, 3, 0),
             "{model:?}"
         );
-        assert_eq!(shop.server.answered(), 3, "{model:?}");
+        assert_eq!(shop.server.answered_count(), 3, "{model:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::{OK, Reply, Server, closed, job, requests, run};
+use crate::support::{OK, Reply, Server, closed_model, job, requests, run};
 use waggle_load::{KEY_DIGITS, Prepared, Slot, Stamp, State, TIME_DIGITS, worker_and_sequence};
 
 const RECORDS: u32 = 3;
@@ -48,7 +48,7 @@ fn no_two_records_share_a_key_or_a_time() {
             _ => Reply::Answer(OK.to_vec()),
         }
     });
-    let mut job = job(server.address, closed(4, 8));
+    let mut job = job(server.address, closed_model(4, 8));
     *requests(&mut job) = vec![request(), request()];
     job.workers = vec![None; WORKERS];
     job.requests_at_most = Some(3_000);
@@ -74,10 +74,10 @@ fn no_two_records_share_a_key_or_a_time() {
         );
     }
     for (worker, account) in ended.outcome.accounts.iter().enumerate() {
-        assert_eq!(account.sent(), 1_500);
-        let all: BTreeSet<u64> = (0..account.sent() * u64::from(RECORDS)).collect();
+        assert_eq!(account.sent_count(), 1_500);
+        let all: BTreeSet<u64> = (0..account.sent_count() * u64::from(RECORDS)).collect();
         assert_eq!(keys[&worker], all, "worker {worker}");
-        for index in 0..account.sent() {
+        for index in 0..account.sent_count() {
             let expected = if index.is_multiple_of(3) {
                 State::Rejected
             } else {
@@ -91,7 +91,7 @@ fn no_two_records_share_a_key_or_a_time() {
 #[test]
 fn a_full_account_ends_the_run() {
     let server = Server::start(|_| Reply::Answer(OK.to_vec()));
-    let mut job = job(server.address, closed(2, 4));
+    let mut job = job(server.address, closed_model(2, 4));
     job.workers = vec![None; WORKERS];
     job.account_at_most = Some(100);
     let ended = run(job);
@@ -102,14 +102,14 @@ fn a_full_account_ends_the_run() {
             .outcome
             .accounts
             .iter()
-            .all(|account| account.sent() <= 100)
+            .all(|account| account.sent_count() <= 100)
     );
     assert!(
         ended
             .outcome
             .accounts
             .iter()
-            .any(|account| account.sent() == 100)
+            .any(|account| account.sent_count() == 100)
     );
     assert_eq!(ended.counts().succeeded, ended.counts().sent);
 }

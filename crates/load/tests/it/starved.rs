@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{OK, closed, job, run};
+use crate::support::{OK, closed_model, job, run};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use waggle_load::NullServer;
 
@@ -20,7 +20,7 @@ struct Hogs {
 }
 
 impl Hogs {
-    fn on(cpu: usize) -> Self {
+    fn start(cpu: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let hog = |stop: Arc<AtomicBool>| {
             move || {
@@ -55,10 +55,10 @@ fn what_a_worker_waits_for_its_cpu_is_told_beside_what_it_had() {
         .find(|cpu| allowed.is_set(*cpu))
         .unwrap();
     let server = NullServer::start("127.0.0.1:0".parse().unwrap(), OK).unwrap();
-    let mut job = job(server.address(), closed(10, 1));
+    let mut job = job(server.address(), closed_model(10, 1));
     job.workers = vec![Some(cpu)];
     job.at_most = Duration::from_secs(1);
-    let hogs = Hogs::on(cpu);
+    let hogs = Hogs::start(cpu);
     let ended = run(job);
     drop(hogs);
     ended.check_sums();

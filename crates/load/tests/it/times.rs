@@ -13,7 +13,7 @@ use hdrhistogram::Histogram;
 use waggle_load::{Arrivals, Interval, Model, Rate, Think, start};
 use waggle_testkit::{DEADLINE, random::fraction, wait_until};
 
-use crate::support::{Ended, OK, Reply, Server, closed, job, run, take_all};
+use crate::support::{Ended, OK, Reply, Server, closed_model, job, run, take_all};
 
 /// A thousand requests a second, evenly: number n is due n milliseconds after the start.
 fn thousand_per_s(connections: usize, pipelining: usize) -> Model {
@@ -26,11 +26,11 @@ fn thousand_per_s(connections: usize, pipelining: usize) -> Model {
 }
 
 fn service_time(ended: &Ended) -> Histogram<u64> {
-    ended.merged(|interval| &interval.service_time)
+    ended.merge(|interval| &interval.service_time)
 }
 
 fn response_time(ended: &Ended) -> Histogram<u64> {
-    ended.merged(|interval| &interval.response_time)
+    ended.merge(|interval| &interval.response_time)
 }
 
 /// Each of these histograms has one value for each request; none of `larger` is below that of the same rank of `smaller`.
@@ -90,8 +90,8 @@ fn check_times(model: Model) {
 
 #[test]
 fn no_time_is_below_what_the_server_took() {
-    check_times(closed(4, 1));
-    check_times(closed(2, 3));
+    check_times(closed_model(4, 1));
+    check_times(closed_model(2, 3));
     check_times(thousand_per_s(4, 1));
     check_times(Model::Users {
         users: 4,
@@ -167,7 +167,7 @@ fn nothing_is_sent_after_the_end() {
         connections: 4,
         pipelining: 1,
     };
-    for model in [closed(4, 2), users, open] {
+    for model in [closed_model(4, 2), users, open] {
         let mut job = job(server.address, model.clone());
         job.at_most = Duration::from_millis(205);
         job.interval = Duration::from_millis(205);
@@ -198,7 +198,7 @@ fn too_many_waiting_are_given_up_and_counted() {
     let counts = ended.counts();
     assert_eq!(counts.due, 400);
     assert!(counts.skipped > 300, "{counts:?}");
-    assert_eq!(server.received(), counts.sent);
+    assert_eq!(server.received_count(), counts.sent);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn each_request_of_a_pipeline_has_its_own_times() {
         }
         Reply::Answer(OK.to_vec())
     });
-    let mut job = job(server.address, closed(1, 3));
+    let mut job = job(server.address, closed_model(1, 3));
     job.requests_at_most = Some(3);
     let running = start(job).unwrap();
     let mut intervals = Vec::new();
@@ -256,7 +256,7 @@ fn a_closed_load_has_a_request_on_its_way_on_each_connection_all_the_time() {
         });
         Reply::Answer(OK.to_vec())
     });
-    let mut job = job(server.address, closed(4, 1));
+    let mut job = job(server.address, closed_model(4, 1));
     job.requests_at_most = Some(REQUESTS);
     let ended = run(job);
     ended.check_sums();

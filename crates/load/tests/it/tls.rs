@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{OK, Reply, Server, closed, job, run, run_until};
+use crate::support::{OK, Reply, Server, closed_model, job, run, run_until};
 use waggle_load::{
     BodyCheck, Failure, HandshakeFailure, Job, Protocol, Roots, Tls, TlsError, TlsOptions,
     Transport,
@@ -27,7 +27,7 @@ fn options(authority: &Authority) -> TlsOptions {
 }
 
 fn tls_job(server: &Server, (connections, pipelining): (usize, usize), options: TlsOptions) -> Job {
-    let mut job = job(server.address, closed(connections, pipelining));
+    let mut job = job(server.address, closed_model(connections, pipelining));
     job.transport = Transport {
         protocol: Protocol::Http1,
         tls: Some(Tls::new(options).unwrap()),
@@ -59,7 +59,7 @@ fn requests_go_over_tls_and_every_one_is_counted() {
         let mut config = authority.server();
         // One version of TLS only.
         let signed = authority.sign("localhost", 2090);
-        config = only(version, &authority, &signed, config);
+        config = server_config_for_version(version, &authority, &signed, config);
         let server = Server::start_secure(config, |_| Reply::Answer(OK.to_vec()));
         let mut job = tls_job(&server, (3, 4), options(&authority));
         crate::support::expect(&mut job).body = BodyCheck::Equals(b"ok".to_vec());
@@ -67,7 +67,11 @@ fn requests_go_over_tls_and_every_one_is_counted() {
         ended.check_sums();
         let counts = ended.counts();
         assert_eq!(
-            (counts.succeeded, server.received(), server.answered()),
+            (
+                counts.succeeded,
+                server.received_count(),
+                server.answered_count()
+            ),
             (REQUESTS, REQUESTS, REQUESTS)
         );
         // On a busy machine all requests may have gone before the last connection's handshake is over.
@@ -75,14 +79,14 @@ fn requests_go_over_tls_and_every_one_is_counted() {
         assert!((1..=3).contains(&handshakes), "{version:?}: {handshakes}");
         assert_eq!(counts.connects, 3);
         assert_eq!(counts.bytes_received, REQUESTS * OK.len() as u64);
-        assert_eq!(ended.merged(|interval| &interval.connect_time).len(), 3);
-        let timed = ended.merged(|interval| &interval.handshake_time).len();
+        assert_eq!(ended.merge(|interval| &interval.connect_time).len(), 3);
+        let timed = ended.merge(|interval| &interval.handshake_time).len();
         assert_eq!(timed, handshakes, "{version:?}");
         assert_eq!(server.closed_in_order(), handshakes, "{version:?}");
     }
 }
 
-fn only(
+fn server_config_for_version(
     version: &'static rustls::SupportedProtocolVersion,
     authority: &Authority,
     signed: &Signed,
@@ -167,7 +171,7 @@ fn a_server_of_another_protocol_is_refused() {
 fn check_resumed(resumes: bool, version: &'static rustls::SupportedProtocolVersion) {
     let ours = Authority::new("ours");
     let signed = ours.sign("localhost", 2090);
-    let config = only(version, &ours, &signed, ours.server());
+    let config = server_config_for_version(version, &ours, &signed, ours.server());
     let last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
     let server = Server::start_secure(config, |_| Reply::Last(last.to_vec()));
     let options = TlsOptions {
@@ -182,9 +186,9 @@ fn check_resumed(resumes: bool, version: &'static rustls::SupportedProtocolVersi
     assert!(counts.handshakes >= REQUESTS && counts.handshakes <= counts.connects);
     // The server counts one when its own thread has seen it.
     wait_until("the server has counted them", || {
-        server.resumed() >= counts.handshakes_resumed
+        server.resumed_count() >= counts.handshakes_resumed
     });
-    let given_up = server.resumed() - counts.handshakes_resumed;
+    let given_up = server.resumed_count() - counts.handshakes_resumed;
     assert!(given_up <= 4, "{given_up} were given up");
     if resumes {
         // All but the first of each connection, which had nothing to go on with.
@@ -244,7 +248,7 @@ fn check_raw(
 ) {
     let ours = Authority::new("ours");
     let server = Listener::start(move |socket, _| serve(socket));
-    let mut job = job(server.address, closed(1, 1));
+    let mut job = job(server.address, closed_model(1, 1));
     job.transport.tls = Some(Tls::new(options(&ours)).unwrap());
     job.limits.connect_timeout = within;
     assert_eq!(kinds_of_failures(job), [Failure::Handshake(expected)]);
@@ -292,7 +296,7 @@ fn large_bodies_go_over_tls_both_ways() {
     job.requests_at_most = Some(8);
     let ended = run(job);
     ended.check_sums();
-    assert_eq!((ended.counts().succeeded, server.received()), (8, 8));
+    assert_eq!((ended.counts().succeeded, server.received_count()), (8, 8));
 }
 
 #[test]

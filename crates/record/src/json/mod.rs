@@ -20,7 +20,7 @@ use crate::{
 
 /// Every record of an object or an array of objects, or the mistakes.
 pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistake>> {
-    let place = Place::whole(text)?;
+    let place = Place::parse_utf8(text)?;
     let whole = parse(place).map_err(|mistake| vec![mistake])?;
     let mut mistakes = Mistakes::default();
     let mut records = Vec::new();
@@ -35,7 +35,7 @@ pub fn read(text: &[u8], precision: Precision) -> Result<Vec<Record>, Vec<Mistak
             break;
         }
     }
-    mistakes.or(records)
+    mistakes.into_result(records)
 }
 
 /// The text as one JSON value, or where it is none.

@@ -136,7 +136,7 @@ impl Reader<'_, '_> {
     /// The members of an object, keys checked to be unique.
     fn pairs<'r>(&mut self, raw: &'r RawValue, wanted: &str) -> Option<Vec<Pair<'r>>> {
         let Ok(Members(members)) = serde_json::from_str(raw.get()) else {
-            self.wrong(raw, format!("expected {wanted}, found {}", shown(raw)));
+            self.wrong(raw, format!("expected {wanted}, found {}", excerpt(raw)));
             return None;
         };
         let mut seen = HashSet::with_capacity(members.len());
@@ -158,7 +158,7 @@ impl Reader<'_, '_> {
         match serde_json::from_str::<Text<'r>>(raw.get()) {
             Ok(Text(text)) => Some(text),
             Err(_) => {
-                self.wrong(raw, format!("expected {wanted}, found {}", shown(raw)));
+                self.wrong(raw, format!("expected {wanted}, found {}", excerpt(raw)));
                 None
             }
         }
@@ -194,7 +194,7 @@ impl Reader<'_, '_> {
     /// A tag of a flat object may also be a number or a boolean: its text is taken as written.
     fn flat_tag(&mut self, raw: &RawValue) -> Option<String> {
         if raw.get().starts_with(['[', '{']) {
-            self.wrong(raw, format!("expected a tag value, found {}", shown(raw)));
+            self.wrong(raw, format!("expected a tag value, found {}", excerpt(raw)));
             return None;
         }
         if !raw.get().starts_with('"') {
@@ -231,14 +231,14 @@ impl Reader<'_, '_> {
                 if number.is_none() {
                     self.wrong(
                         raw,
-                        format!("expected a number of 64 bits, found {}", shown(raw)),
+                        format!("expected a number of 64 bits, found {}", excerpt(raw)),
                     );
                 }
                 number
             }
             _ => {
                 let wanted = "expected a number, a boolean or a text";
-                self.wrong(raw, format!("{wanted}, found {}", shown(raw)));
+                self.wrong(raw, format!("{wanted}, found {}", excerpt(raw)));
                 None
             }
         }
@@ -250,7 +250,7 @@ impl Reader<'_, '_> {
             b'-' | b'0'..=b'9' => time::from_integer(raw.get(), precision),
             _ => Err(format!(
                 "expected a time, an integer or a text, found {}",
-                shown(raw)
+                excerpt(raw)
             )),
         };
         match time {
@@ -278,7 +278,7 @@ fn number(json: &str) -> Option<FieldValue> {
 /// Longest piece of the text that a message repeats, in characters.
 const SHOWN_CHARS: usize = 32;
 
-fn shown(raw: &RawValue) -> String {
+fn excerpt(raw: &RawValue) -> String {
     let text = raw.get();
     match text.char_indices().nth(SHOWN_CHARS) {
         None => text.to_owned(),

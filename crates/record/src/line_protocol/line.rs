@@ -130,7 +130,7 @@ impl<'a> Lines<'a> {
     fn mistake(&self, fault: Fault) -> Mistake {
         let problem = match fault.problem {
             Problem::Plain(problem) => problem,
-            Problem::Expected(wanted) => format!("{wanted}, found {}", self.found(fault.at)),
+            Problem::Expected(wanted) => format!("{wanted}, found {}", self.excerpt(fault.at)),
         };
         let before = &self.text[self.at..fault.at];
         let line = self.number + memchr::memchr_iter(b'\n', before).count();
@@ -143,7 +143,7 @@ impl<'a> Lines<'a> {
     }
 
     /// What stands at `at`, for a message: up to the next comma, space or line break.
-    fn found(&self, at: usize) -> String {
+    fn excerpt(&self, at: usize) -> String {
         if scan::line_end(self.text, at).is_some() {
             return "the end of the line".into();
         }

@@ -13,7 +13,7 @@ pub(super) fn check_value(value: &[u8]) -> Result<(), &'static str> {
     match last {
         b'0'..=b'9' | b'.' => check_float(value),
         b'i' => integer(digits).map(drop),
-        b'u' => unsigned(digits).map(drop),
+        b'u' => parse_unsigned(digits).map(drop),
         _ => boolean(value).map(drop).ok_or(NOT_A_VALUE),
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn value(raw: &str) -> RawValue<'_> {
     let digits = &bytes[..bytes.len().saturating_sub(1)];
     let found = match bytes.last() {
         Some(b'i') => integer(digits).ok().map(RawValue::Integer),
-        Some(b'u') => unsigned(digits).ok().map(RawValue::Unsigned),
+        Some(b'u') => parse_unsigned(digits).ok().map(RawValue::Unsigned),
         Some(b'0'..=b'9' | b'.') => raw.parse().ok().map(RawValue::Float),
         _ => boolean(bytes).map(RawValue::Boolean),
     };
@@ -82,7 +82,7 @@ pub(super) fn integer(digits: &[u8]) -> Result<i64, &'static str> {
     }
 }
 
-fn unsigned(digits: &[u8]) -> Result<u64, &'static str> {
+fn parse_unsigned(digits: &[u8]) -> Result<u64, &'static str> {
     magnitude(
         digits,
         NOT_AN_UNSIGNED,

@@ -82,11 +82,11 @@ const CLASS: [u8; 256] = {
 pub(super) fn scan(text: &[u8], start: usize, keys: &mut Keys) -> Result<Parts, Fault> {
     let measurement_end = name_end::<MEASUREMENT>(text, start);
     if measurement_end == start {
-        return expected(start, "expected a measurement");
+        return expected_fault(start, "expected a measurement");
     }
     let series_end = tags(text, measurement_end, keys)?;
     if text.get(series_end) != Some(&b' ') {
-        return expected(series_end, "expected a space and fields");
+        return expected_fault(series_end, "expected a space and fields");
     }
     let fields_start = spaces_end(text, series_end);
     let mut breaks = 0;
@@ -100,7 +100,7 @@ pub(super) fn scan(text: &[u8], start: usize, keys: &mut Keys) -> Result<Parts, 
         at = spaces_end(text, end);
     }
     let Some(next) = line_end(text, at) else {
-        return expected(at, "expected the end of the line after the time");
+        return expected_fault(at, "expected the end of the line after the time");
     };
     if end - start > LINE_MAX_BYTES {
         let problem = format!(
@@ -132,18 +132,18 @@ fn tags(text: &[u8], mut at: usize, keys: &mut Keys) -> Result<usize, Fault> {
         let key = at + 1;
         let key_end = name_end::<NAME>(text, key);
         if key_end == key {
-            return expected(key, "expected a tag key");
+            return expected_fault(key, "expected a tag key");
         }
         if text.get(key_end) != Some(&b'=') {
-            return expected(key_end, "expected = and a value after the tag key");
+            return expected_fault(key_end, "expected = and a value after the tag key");
         }
         let value = key_end + 1;
         at = name_end::<NAME>(text, value);
         if at == value {
-            return expected(value, "expected a tag value");
+            return expected_fault(value, "expected a tag value");
         }
         if text.get(at) == Some(&b'=') {
-            return expected(at, "expected a comma, a space or \\= in the tag value");
+            return expected_fault(at, "expected a comma, a space or \\= in the tag value");
         }
         keys.note(text, (key, key_end), "tag")?;
         if keys.count > TAGS_MAX {
@@ -160,10 +160,10 @@ fn fields(text: &[u8], mut at: usize, keys: &mut Keys, breaks: &mut usize) -> Re
     loop {
         let key_end = name_end::<NAME>(text, at);
         if key_end == at {
-            return expected(at, "expected a field key");
+            return expected_fault(at, "expected a field key");
         }
         if text.get(key_end) != Some(&b'=') {
-            return expected(key_end, "expected = and a value after the field key");
+            return expected_fault(key_end, "expected = and a value after the field key");
         }
         keys.note(text, (at, key_end), "field")?;
         if keys.count > FIELDS_MAX {
@@ -177,7 +177,7 @@ fn fields(text: &[u8], mut at: usize, keys: &mut Keys, breaks: &mut usize) -> Re
         };
         if text.get(end) != Some(&b',') {
             if text.get(end) != Some(&b' ') && line_end(text, end).is_none() {
-                return expected(
+                return expected_fault(
                     end,
                     "expected a comma, a space or the end of the line after the value",
                 );
@@ -201,7 +201,7 @@ impl Keys {
             let bytes = &text[key.0..key.1];
             let same = |&(from, to): &Key| to - from == bytes.len() && text[from..to] == *bytes;
             if self.few[..self.count].iter().any(same) {
-                return twice(text, key, kind);
+                return duplicate_key(text, key, kind);
             }
         } else {
             if self.many.is_empty() {
@@ -222,13 +222,13 @@ impl Keys {
             .map(|pair| pair[1])
             .min_by_key(|key| key.0)
         {
-            Some(key) => twice(text, key, kind),
+            Some(key) => duplicate_key(text, key, kind),
             None => Ok(()),
         }
     }
 }
 
-fn twice<T>(text: &[u8], key: Key, kind: &str) -> Result<T, Fault> {
+fn duplicate_key<T>(text: &[u8], key: Key, kind: &str) -> Result<T, Fault> {
     let name = excerpt(&text[key.0..key.1]);
     Err(Fault {
         at: key.0,
@@ -243,7 +243,7 @@ fn too_many<T>(at: usize, most: usize, what: &str) -> Result<T, Fault> {
     })
 }
 
-fn expected<T>(at: usize, wanted: &'static str) -> Result<T, Fault> {
+fn expected_fault<T>(at: usize, wanted: &'static str) -> Result<T, Fault> {
     Err(Fault {
         at,
         problem: Problem::Expected(wanted),
@@ -284,7 +284,7 @@ fn bare_value(text: &[u8], at: usize) -> Result<usize, Fault> {
     let end = bare_end(text, at);
     match number::check_value(&text[at..end]) {
         Ok(()) => Ok(end),
-        Err(wanted) => expected(at, wanted),
+        Err(wanted) => expected_fault(at, wanted),
     }
 }
 
@@ -333,7 +333,8 @@ pub(super) fn name_end_in(text: &[u8]) -> usize {
 }
 
 fn time_value(text: &[u8], at: usize, end: usize) -> Result<i64, Fault> {
-    number::integer(&text[at..end]).or_else(|_| expected(at, "expected a time, a 64-bit integer"))
+    number::integer(&text[at..end])
+        .or_else(|_| expected_fault(at, "expected a time, a 64-bit integer"))
 }
 
 /// The first byte from `at` that is no space.

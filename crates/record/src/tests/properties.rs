@@ -55,7 +55,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     })
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
@@ -87,7 +87,7 @@ proptest! {
         let mut expected = Vec::new();
         for (text, float) in texts.iter().zip(floats) {
             let float = if float.is_finite() { float } else { 0.5 };
-            table += &format!("{},{float:?}\r\n", quoted(text));
+            table += &format!("{},{float:?}\r\n", quote(text));
             expected.push((FieldValue::Text(text.clone()), FieldValue::Float(float)));
         }
         let columns = Columns { measurement: "m".into(), time: None, tags: Vec::new() };

@@ -1,7 +1,7 @@
 //! Stamped bodies: the offsets point at the placeholders, and the body reads back with run, key and time.
 
 use super::{float, integer, record, text};
-use crate::{Format, KEY_PLACEHOLDER, Precision, TIME_PLACEHOLDER, Unwritable, body, stamped};
+use crate::{Format, KEY_PLACEHOLDER, Precision, TIME_PLACEHOLDER, Unwritable, body, stamp};
 
 #[test]
 fn stamps_stand_where_the_offsets_say() {
@@ -54,7 +54,7 @@ fn stamps_stand_where_the_offsets_say() {
 #[test]
 fn what_cannot_be_stamped() {
     let check_refused = |reading, format, expected: Unwritable| {
-        assert_eq!(stamped(&reading, "r", format), Err(expected));
+        assert_eq!(stamp(&reading, "r", format), Err(expected));
     };
     let one = [("f", integer(1))];
     let reserved = |key: &str| Unwritable::Reserved { key: key.into() };

@@ -64,7 +64,7 @@ fn point(
     found: &Found,
 ) -> Option<Point> {
     let [point, low, high] = ends(Some(found.number()?));
-    let ahead = match outcome.ahead(found) {
+    let ahead = match outcome.leader(found) {
         Ahead::First => Some(0),
         Ahead::Second => Some(1),
         Ahead::Unsure => Some(2),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::numbers::{ends, rounded};
+use super::numbers::{ends, round_to};
 use crate::{wording::findings, words};
 use waggle_analysis::{Curve, CurvePoint, CurvesModel, Over};
 
@@ -104,7 +104,7 @@ fn point(point: &CurvePoint) -> Point {
         middle,
         low,
         high,
-        point.published.map(rounded),
+        point.published.map(round_to),
         point.thin.as_ref().map(findings::thin),
     )
 }

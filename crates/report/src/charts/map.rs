@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::numbers::{estimate, rounded};
+use super::numbers::{estimate, round_to};
 use crate::{
     wording::{findings, metric},
     words,
@@ -184,7 +184,7 @@ pub(super) fn numbers(
     let number = |one: &Shown| {
         Some(match one.number? {
             Number::Estimate(of) => estimate(&of),
-            Number::Exact(value) => vec![rounded(value)],
+            Number::Exact(value) => vec![round_to(value)],
         })
     };
     (shown.iter().map(number).collect(), thin.collect())

@@ -52,7 +52,7 @@ impl<'a> Charts<'a> {
         let cells = model.cells.iter();
         let mapped = map::mapped(model);
         Self {
-            counted: words::counted(model.counted),
+            counted: words::counted_word(model.counted),
             factors: factors.collect(),
             map: map::is_map(model),
             metrics: mapped.iter().map(|one| one.heading(model)).collect(),

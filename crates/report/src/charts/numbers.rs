@@ -9,7 +9,7 @@ const DIGITS: i32 = 6;
 const EXACT_POWERS: i32 = 22;
 
 /// A number with six digits that count, however small it is.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(super) fn round_to(value: f64) -> f64 {
     significant(value, DIGITS)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn estimate(estimate: &Estimate) -> Vec<f64> {
     [estimate.point]
         .into_iter()
         .chain(ends.into_iter().flatten())
-        .map(rounded)
+        .map(round_to)
         .collect()
 }
 
@@ -48,25 +48,25 @@ pub(super) fn estimate(estimate: &Estimate) -> Vec<f64> {
 pub(super) fn ends(estimate: Option<&Estimate>) -> [Option<f64>; 3] {
     let (low, high) = estimate.and_then(|estimate| estimate.interval).unzip();
     let point = estimate.map(|estimate| estimate.point);
-    [point, low, high].map(|value| value.map(rounded))
+    [point, low, high].map(|value| value.map(round_to))
 }
 
 /// A line as points of (seconds, number).
 pub(super) fn line(points: &[(f64, f64)]) -> Vec<[f64; 2]> {
     points
         .iter()
-        .map(|(at, value)| [instant(*at), rounded(*value)])
+        .map(|(at, value)| [instant(*at), round_to(*value)])
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{instant, rounded};
+    use super::{instant, round_to};
 
     #[test]
     fn no_number_becomes_nothing() {
         let check = |value: f64, expected: f64| {
-            assert_eq!(rounded(value).to_string(), expected.to_string());
+            assert_eq!(round_to(value).to_string(), expected.to_string());
         };
         check(0.0, 0.0);
         check(0.000_03, 0.000_03);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::numbers::rounded;
+use super::numbers::round_to;
 use crate::{text, words};
 use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
 
@@ -59,5 +59,5 @@ impl<'a> Published<'a> {
 fn value(value: &PublishedValue) -> [Option<f64>; 4] {
     let interval = value.estimate.and_then(|estimate| estimate.interval);
     let (low, high) = interval.unzip();
-    [value.published, value.point, low, high].map(|one| one.map(rounded))
+    [value.published, value.point, low, high].map(|one| one.map(round_to))
 }

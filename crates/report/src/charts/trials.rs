@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::numbers::{instant, line, rounded};
+use super::numbers::{instant, line, round_to};
 use crate::words;
 use waggle_analysis::{NamedSeries, SeriesPoint, TrialDisturbed, TrialModel};
 
@@ -54,8 +54,8 @@ impl<'a> Trial<'a> {
                 .map(|one| (one.component.as_str(), line(&one.points)))
                 .collect(),
             backlog: line(&series.backlog),
-            before: named(&series.on_the_way),
-            watches: named(&series.watches),
+            before: named_lines(&series.on_the_way),
+            watches: named_lines(&series.watches),
             disturbed: trial.disturbed.as_ref().map(marks),
         }
     }
@@ -65,15 +65,15 @@ fn point(point: &SeriesPoint) -> Point {
     (
         instant(point.start_s),
         instant(point.end_s),
-        rounded(point.succeeded_per_s),
-        rounded(point.failed_per_s),
+        round_to(point.succeeded_per_s),
+        round_to(point.failed_per_s),
         point.p50_us,
         point.p99_us,
         point.in_flight,
     )
 }
 
-fn named(all: &[NamedSeries]) -> Vec<Line<'_>> {
+fn named_lines(all: &[NamedSeries]) -> Vec<Line<'_>> {
     all.iter()
         .map(|one| (one.name.as_str(), line(&one.points)))
         .collect()

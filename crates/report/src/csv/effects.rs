@@ -3,7 +3,7 @@
 
 use waggle_stats::{Estimate, Source};
 
-use super::{number, written::written};
+use super::{number, written::to_csv};
 use crate::table::{Column, Field, Table};
 use waggle_analysis::{EffectsModel, OutcomeEffects};
 
@@ -18,7 +18,7 @@ pub fn effects(effects: &EffectsModel) -> String {
         rows.map(move |row| (outcome, row))
     });
     let caption = "Shares of the variation, levels and comparisons, in full";
-    written(&Table::new("effects", caption, columns(), rows))
+    to_csv(&Table::new("effects", caption, columns(), rows))
 }
 
 /// A row with the outcome that it is about.

@@ -116,7 +116,7 @@ const PLACE: [&str; 17] = [
 const WATCH: [&str; 3] = ["mean", "max", "end"];
 
 /// The columns that stand first in the table of this run.
-pub(super) fn first(model: &Model) -> Vec<First<'_>> {
+pub(super) fn leading_columns(model: &Model) -> Vec<First<'_>> {
     let mut all: Vec<First<'_>> = texts(&text::PLAN).collect();
     // A factor may be called like a column of ours.
     all.extend(model.factors.iter().map(|factor| {
@@ -131,7 +131,7 @@ pub(super) fn first(model: &Model) -> Vec<First<'_>> {
     );
     all.extend(texts(&text::TOLD));
     all.extend(scenario(model));
-    if any(model, |numbers| numbers.arrival.is_some()) {
+    if any_trial(model, |numbers| numbers.arrival.is_some()) {
         all.extend(numbers(&ARRIVAL));
     }
     let places = model.info.on_the_way.iter();
@@ -140,7 +140,7 @@ pub(super) fn first(model: &Model) -> Vec<First<'_>> {
     all.extend(
         watches.flat_map(|watch| WATCH.map(|head| (format!("watch_{}_{head}", watch.name), None))),
     );
-    if any(model, |numbers| busiest_of_trial(numbers).is_some()) {
+    if any_trial(model, |numbers| busiest_of_trial(numbers).is_some()) {
         all.extend(texts(&text::BUSIEST));
     }
     if !model.disturbed.is_empty() {
@@ -185,7 +185,7 @@ fn texts<'a>(all: &'static [text::Named]) -> impl Iterator<Item = First<'a>> {
         .map(|(head, text)| ((*head).to_owned(), Some(Text::Of(*text))))
 }
 
-fn any(model: &Model, has: impl Fn(&TrialNumbers) -> bool) -> bool {
+fn any_trial(model: &Model, has: impl Fn(&TrialNumbers) -> bool) -> bool {
     let mut all = model
         .trials
         .iter()

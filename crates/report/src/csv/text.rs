@@ -93,13 +93,13 @@ fn busiest(trial: &TrialModel) -> Option<(String, f64)> {
 /// What was killed on purpose, and when.
 pub(super) const KILLED: [Named; 2] = [
     ("killed", |_, trial| {
-        killed(trial, |disturbed| {
+        faults_text(trial, |disturbed| {
             let names = disturbed.disturbances.iter().map(|of| of.name());
             names.collect::<Vec<_>>().join(" ")
         })
     }),
     ("killed_s", |_, trial| {
-        killed(trial, |disturbed| {
+        faults_text(trial, |disturbed| {
             let instants = disturbed.disturbances.iter();
             let instants = instants.map(|of| number(of.killed_s));
             instants.collect::<Vec<_>>().join(" ")
@@ -108,10 +108,10 @@ pub(super) const KILLED: [Named; 2] = [
 ];
 
 pub(super) const KILLED_FAILURES: [Named; 1] = [("failures_in_load", |_, trial| {
-    killed(trial, |disturbed| kinds(&disturbed.failures))
+    faults_text(trial, |disturbed| kinds(&disturbed.failures))
 })];
 
-fn killed(trial: &TrialModel, text: fn(&TrialDisturbed) -> String) -> String {
+fn faults_text(trial: &TrialModel, text: fn(&TrialDisturbed) -> String) -> String {
     trial.disturbed.as_ref().map(text).unwrap_or_default()
 }
 

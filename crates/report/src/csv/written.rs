@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::table::Table;
 
 /// The heads, then a line for each row.
-pub(super) fn written(table: &Table) -> String {
+pub(super) fn to_csv(table: &Table) -> String {
     let mut out = String::new();
     let heads = table.heads.iter().map(|head| head.text.as_str().into());
     line(&mut out, heads);
@@ -20,13 +20,13 @@ fn line<'a>(out: &mut String, fields: impl Iterator<Item = Cow<'a, str>>) {
         if place > 0 {
             out.push(',');
         }
-        out.push_str(&quoted(field));
+        out.push_str(&quote(field));
     }
     out.push('\n');
 }
 
 /// RFC 4180; and a leading sign that a spreadsheet would run as a formula is kept from it.
-fn quoted(field: Cow<'_, str>) -> Cow<'_, str> {
+fn quote(field: Cow<'_, str>) -> Cow<'_, str> {
     let formula =
         field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
     let field = if formula {

@@ -23,9 +23,9 @@ fn block(block: &Block) -> Markup {
         Block::Sentences(all) => sentences(all),
         Block::Caution(text) => warning(text),
         Block::Note(text) => html! { p class="lead" { (unbroken(text)) } },
-        Block::Drawn(drawn) => self::drawn(drawn),
+        Block::Drawn(drawn) => self::charts_markup(drawn),
         Block::Terms(all) => terms(all),
-        Block::Folded(folded) => self::folded(folded),
+        Block::Folded(folded) => self::folded_markup(folded),
         Block::PageOnly(blocks) => html! { @for one in blocks { (self::block(one)) } },
         Block::Failure(of) => failure(of),
         Block::File { label, text } => html! {
@@ -47,7 +47,7 @@ pub(super) fn warning(text: &str) -> Markup {
     html! { p class="warning" { strong { "Note." } " " (text) } }
 }
 
-fn drawn(drawn: &Drawn) -> Markup {
+fn charts_markup(drawn: &Drawn) -> Markup {
     match drawn {
         Drawn::Choice(id) => html! { div class="choose js-only" id=(id) {} },
         Drawn::Cells => html! {
@@ -90,7 +90,7 @@ fn terms(terms: &[Term]) -> Markup {
     }
 }
 
-fn folded(folded: &Folded) -> Markup {
+fn folded_markup(folded: &Folded) -> Markup {
     let class = match folded.what {
         Fold::Legend => Some("legend"),
         Fold::Same => Some("same"),

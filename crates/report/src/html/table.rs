@@ -66,7 +66,7 @@ impl Render for Field {
             },
         };
         marked.render_to(page);
-        if let Some(aside) = self.aside() {
+        if let Some(aside) = self.side_note() {
             html! { " " small class="range" { (aside) } }.render_to(page);
         }
     }

@@ -33,8 +33,8 @@ fn figures(model: &Model) -> Vec<Figure> {
         .cell
         .and_then(|number| model.cells.iter().find(|cell| cell.cell == number));
     let mut figures: Vec<Figure> = best.map(|cell| of_best(model, cell)).unwrap_or_default();
-    figures.extend(missing(model));
-    figures.push(believed(model));
+    figures.extend(missing_figure(model));
+    figures.push(reliable_figure(model));
     figures
 }
 
@@ -57,7 +57,7 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
             small,
         })
     };
-    let word = words::counted(model.counted);
+    let word = words::counted_word(model.counted);
     let goodput = figure(
         format!("{most}, {word}"),
         cell.goodput.as_ref(),
@@ -88,7 +88,7 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
     .collect()
 }
 
-fn missing(model: &Model) -> Option<Figure> {
+fn missing_figure(model: &Model) -> Option<Figure> {
     let account = model.account.as_ref()?;
     let of = match model.find {
         Some(_) => "at those levels",
@@ -101,7 +101,7 @@ fn missing(model: &Model) -> Option<Figure> {
     })
 }
 
-fn believed(model: &Model) -> Figure {
+fn reliable_figure(model: &Model) -> Figure {
     let believed = model.cells.iter().filter(|cell| cell.is_believed()).count();
     let counts: Vec<String> = model
         .verdict_counts()

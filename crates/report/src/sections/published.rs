@@ -17,7 +17,7 @@ pub(super) fn section(model: &Model) -> Option<Section> {
                 "beside",
                 "Published and measured here; hollow where a cell may not be believed",
             ),
-            Block::Table(tables::published(model)?),
+            Block::Table(tables::reference_table(model)?),
         ],
         ..Section::new(
             "published",

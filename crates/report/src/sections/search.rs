@@ -16,7 +16,7 @@ pub(super) fn section(model: &Model) -> Option<Section> {
             Block::Table(tables::answers(model)?),
             Block::choice("search-choice"),
             Block::wide("search", "Levels tried, against the number of a condition"),
-            Block::Table(tables::tried(model)?),
+            Block::Table(tables::levels_table(model)?),
         ],
         ..Section::new("searches", "Search", "The search")
     })

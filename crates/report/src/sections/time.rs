@@ -12,7 +12,10 @@ pub(super) fn section(model: &Model) -> Section {
         Block::choice("time-choice"),
         Block::wide(
             "time-rate",
-            format!("Goodput and failures, {}/s", words::counted(model.counted)),
+            format!(
+                "Goodput and failures, {}/s",
+                words::counted_word(model.counted)
+            ),
         ),
         Block::wide(
             "time-latency",
@@ -64,8 +67,8 @@ fn phases(trial: &TrialModel) -> String {
         format!(
             "{} {} to {} s",
             words::phase(phase.phase),
-            text::three(phase.start_s),
-            text::three(phase.end_s)
+            text::three_digits(phase.start_s),
+            text::three_digits(phase.end_s)
         )
     });
     spans.collect::<Vec<_>>().join(" · ")

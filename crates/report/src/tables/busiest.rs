@@ -15,37 +15,43 @@ pub(crate) fn busiest(model: &Model) -> Option<Table> {
         1 => "of the 1 CPU it could use".to_owned(),
         more => format!("of the {more} CPUs it could use"),
     };
-    let next = |of: &Busiest| Field::maybe(of.next.as_ref().map(|(name, _)| name.clone()));
+    let next = |of: &Busiest| Field::optional(of.next.as_ref().map(|(name, _)| name.clone()));
     let its_cores = |of: &Busiest| {
         let cores = of.next.as_ref().map(|(_, cores)| cores);
         Field::estimate(cores, Unit::Plain)
     };
     let mut columns = place_of_cell(model);
     columns.extend([
-        Column::words("used most CPU", known(|of| Field::plain(&of.component))),
+        Column::words(
+            "used most CPU",
+            busiest_field(|of| Field::plain(&of.component)),
+        ),
         Column::numbers(
             "cores",
-            known(|of| Field::estimate(Some(&of.cores), Unit::Plain)),
+            busiest_field(|of| Field::estimate(Some(&of.cores), Unit::Plain)),
         ),
-        Column::numbers(of_cpus, known(|of| Field::plain(text::share(of.share)))),
+        Column::numbers(
+            of_cpus,
+            busiest_field(|of| Field::plain(text::share(of.share))),
+        ),
         Column::numbers(
             "of the CPU of all components",
-            known(|of| Field::plain(text::share(of.of_all))),
+            busiest_field(|of| Field::plain(text::share(of.of_all))),
         ),
         Column::numbers("in trials", |cell: &&CellModel| {
             let trials = |of: &Busiest| format!("{} of {}", of.trials, cell.counted);
-            Field::maybe(cell.busiest.as_ref().map(trials))
+            Field::optional(cell.busiest.as_ref().map(trials))
         }),
-        Column::words("next", known(next)),
-        Column::numbers("cores of that", known(its_cores)),
+        Column::words("next", busiest_field(next)),
+        Column::numbers("cores of that", busiest_field(its_cores)),
     ]);
     let caption = "The component that used most CPU while measured, all its replicas together, and the one that used most of the \
                    others; that it used most does not make it what limits";
     let table = Table::new("busiest", caption, columns, &model.cells);
-    Some(table.titled("Busiest component"))
+    Some(table.with_title("Busiest component"))
 }
 
 /// A field of a cell whose busiest component is known.
-fn known(field: impl Fn(&Busiest) -> Field) -> impl Fn(&&CellModel) -> Field {
-    move |cell| cell.busiest.as_ref().map_or_else(Field::none, &field)
+fn busiest_field(field: impl Fn(&Busiest) -> Field) -> impl Fn(&&CellModel) -> Field {
+    move |cell| cell.busiest.as_ref().map_or_else(Field::empty, &field)
 }

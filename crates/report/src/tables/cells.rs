@@ -15,17 +15,17 @@ use waggle_analysis::{CellModel, Model, as_f64, failure_kinds};
 pub(crate) fn cells(model: &Model) -> Table {
     let mut columns = place_of_cell(model);
     columns.push(verdict());
-    columns.extend(reached(model, &[P50, P90, P99, P999, MAX]));
+    columns.extend(outcome_columns(model, &[P50, P90, P99, P999, MAX]));
     Table::new("cells", caption(model), columns, &model.cells)
 }
 
 /// The same for a terminal, with the account of records in it.
 pub(crate) fn cells_in_short(model: &Model) -> Table {
     let of_ledger = |field: fn(&waggle_results::LedgerInfo) -> u64| {
-        move |cell: &&CellModel| Field::maybe(cell.ledger.as_ref().map(field).map(text::count))
+        move |cell: &&CellModel| Field::optional(cell.ledger.as_ref().map(field).map(text::count))
     };
     let mut columns = levels(model, |cell: &&CellModel| *cell);
-    columns.extend(reached(model, &[P50, P99, MAX]));
+    columns.extend(outcome_columns(model, &[P50, P99, MAX]));
     columns.extend([
         Column::numbers("delivered", of_ledger(|ledger| ledger.delivered)),
         Column::numbers("missing", of_ledger(|ledger| ledger.missing)),
@@ -43,7 +43,7 @@ fn caption(model: &Model) -> String {
 }
 
 /// Goodput, response time, errors.
-fn reached<'a>(model: &Model, quantiles: &[Quantile]) -> Vec<Column<'a, &'a CellModel>> {
+fn outcome_columns<'a>(model: &Model, quantiles: &[Quantile]) -> Vec<Column<'a, &'a CellModel>> {
     let mut columns = vec![Column::numbers(
         per_second(model.counted),
         |cell: &&CellModel| Field::estimate(cell.goodput.as_ref(), Unit::Plain),
@@ -70,15 +70,15 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
     let mut columns = place_of_cell(model);
     columns.extend(kinds.into_iter().map(|kind| {
         Column::numbers(kind.in_words(), move |cell: &&CellModel| {
-            failed(cell, &kind)
+            failure_field(cell, &kind)
         })
     }));
     let failing = model.cells.iter().filter(|cell| !cell.failures.is_empty());
     let table = Table::new("failures", caption, columns, failing);
-    Some(table.titled("Failed requests"))
+    Some(table.with_title("Failed requests"))
 }
 
-fn failed(cell: &CellModel, kind: &FailureKind) -> Field {
+fn failure_field(cell: &CellModel, kind: &FailureKind) -> Field {
     let found = cell.failures.iter().find(|(name, _)| name == kind);
     let count = found.map_or(0, |(_, count)| *count);
     if kind.is_connect_attempt() {

@@ -53,7 +53,7 @@ pub(super) fn verdict<'a>() -> Column<'a, &'a CellModel> {
 
 /// Records or requests per second.
 pub(super) fn per_second(counted: Counted) -> String {
-    format!("{}/s", words::counted(counted))
+    format!("{}/s", words::counted_word(counted))
 }
 
 /// A percentile of a distribution, with its name.

@@ -25,7 +25,7 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
         }
     }
     let mut columns = vec![
-        Column::words("compared", |at: &At<'_>| Field::plain(compared(at))),
+        Column::words("compared", |at: &At<'_>| Field::plain(levels_text(at))),
         Column::words("at", |at: &At<'_>| Field::plain(at_level(at))),
     ];
     columns.extend(names.into_iter().map(|(name, measure)| {
@@ -37,7 +37,7 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
             let mut outcomes = at.of.outcomes.iter();
             outcomes
                 .find(|outcome| outcome.name == name)
-                .map_or_else(Field::none, |outcome| field(outcome, at))
+                .map_or_else(Field::empty, |outcome| field(outcome, at))
         })
     }));
     columns.push(Column::words("not valid", |at: &At<'_>| {
@@ -52,11 +52,11 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
     });
     let caption = "One level against the other: ratios, and of failed requests differences in points of a hundred, with 95 % intervals";
     Table::new("comparisons", caption, columns, rows)
-        .titled("Compared, level by level")
+        .with_title("Compared, level by level")
         .unless_empty()
 }
 
-fn compared(at: &At<'_>) -> String {
+fn levels_text(at: &At<'_>) -> String {
     format!("{} against {}", at.of.levels[1], at.of.levels[0])
 }
 
@@ -88,21 +88,21 @@ fn field(outcome: &Compared, at: &At<'_>) -> Field {
                 Without::Both => "no success".to_owned(),
             });
         }
-        Found::Nothing => return Field::none(),
+        Found::Nothing => return Field::empty(),
     };
-    let shown = shown(outcome.measure, found);
-    match waggle_stats::side_of(found, outcome.measure.even()) {
+    let shown = estimate_field(outcome.measure, found);
+    match waggle_stats::side_of(found, outcome.measure.neutral_value()) {
         Some(_) => shown,
-        None => shown.marked(Mark::Even),
+        None => shown.with_mark(Mark::Even),
     }
 }
 
-fn shown(measure: Measure, found: &Estimate) -> Field {
+fn estimate_field(measure: Measure, found: &Estimate) -> Field {
     match measure {
         Measure::Ratio => {
             Field::plain(text::times(found.point)).with_aside(found.interval.map(text::ratio_ends))
         }
-        Measure::Difference => Field::plain(text::three(100.0 * found.point))
+        Measure::Difference => Field::plain(text::three_digits(100.0 * found.point))
             .with_aside(found.interval.map(text::point_ends)),
     }
 }

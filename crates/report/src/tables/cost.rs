@@ -31,7 +31,7 @@ pub(crate) fn cost(model: &Model) -> Table {
     if model.cells.iter().any(|cell| cell.stolen_share.is_some()) {
         columns.extend([
             Column::numbers("lag of the load, p99", |cell: &&CellModel| {
-                Field::maybe(cell.engine_lag_p99_us.map(|lag| Unit::Time.show(lag)))
+                Field::optional(cell.engine_lag_p99_us.map(|lag| Unit::Time.show(lag)))
             }),
             Column::numbers("CPU time taken by the host", |cell: &&CellModel| {
                 Field::share(cell.stolen_share)
@@ -50,7 +50,7 @@ pub(crate) fn cost(model: &Model) -> Table {
     }));
     let caption =
         "Cost: CPU time per request, memory, and CPU used by each component while measured";
-    Table::new("cost", caption, columns, &model.cells).titled("Cost")
+    Table::new("cost", caption, columns, &model.cells).with_title("Cost")
 }
 
 /// What was watched, a column for each; `None` where nothing was.
@@ -78,14 +78,14 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
             let mut watches = cell.watches.iter();
             watches
                 .find(|watch| watch.name == name)
-                .map_or_else(Field::none, watched)
+                .map_or_else(Field::empty, metric_field)
         })
     }));
     let table = Table::new("watches", caption, columns, &model.cells);
-    Some(table.titled("Watches"))
+    Some(table.with_title("Watches"))
 }
 
-fn watched(watch: &WatchModel) -> Field {
+fn metric_field(watch: &WatchModel) -> Field {
     let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), text::amount);
     Field::plain(shown(watch.mean.map(|mean| mean.point))).with_aside(format!(
         "most {}, at the end {}",

@@ -20,13 +20,13 @@ pub(crate) fn curves(curves: &CurvesModel) -> Table {
     }
     for chart in &curves.charts {
         columns.push(Column::numbers(&chart.name, |&at: &(usize, usize)| {
-            point(chart, at).map_or_else(Field::none, |point| own(point, chart))
+            point(chart, at).map_or_else(Field::empty, |point| measured_field(point, chart))
         }));
         if chart.has_published() {
             let head = format!("{}, published", chart.name);
             columns.push(Column::numbers(head, |&at: &(usize, usize)| {
                 let published = point(chart, at).and_then(|point| point.published);
-                Field::maybe(published.map(|value| text::in_unit(value, chart.unit)))
+                Field::optional(published.map(|value| text::in_unit(value, chart.unit)))
             }));
         }
     }
@@ -46,9 +46,9 @@ fn point(chart: &Curve, (level, line): (usize, usize)) -> Option<&CurvePoint> {
 }
 
 /// What was measured here.
-fn own(point: &CurvePoint, chart: &Curve) -> Field {
+fn measured_field(point: &CurvePoint, chart: &Curve) -> Field {
     let Some(estimate) = &point.estimate else {
-        return Field::none();
+        return Field::empty();
     };
     let ends = |ends: (f64, f64)| text::ends_in_unit(ends, chart.unit);
     let field = Field::plain(text::in_unit(estimate.point, chart.unit))

@@ -43,7 +43,7 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
         // It was asked for: an interval around it would only say how well waggle keeps time.
         Column::numbers("at", |row: &Row<'_>| {
             let at = row.kill.at_us.as_ref();
-            Field::maybe(at.map(|at| Unit::Time.show(at.point)))
+            Field::optional(at.map(|at| Unit::Time.show(at.point)))
         }),
         Column::numbers("ready again after", |row: &Row<'_>| {
             Field::estimate(row.kill.ready_after_us.as_ref(), Unit::Time)
@@ -60,7 +60,7 @@ fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
     let of = |field: fn(&LedgerInfo) -> Field| {
         move |row: &Row<'_>| {
             let ledger = row.cell.ledger.as_ref().filter(|_| row.of_cell.is_some());
-            ledger.map_or_else(Field::none, field)
+            ledger.map_or_else(Field::empty, field)
         }
     };
     [
@@ -89,7 +89,7 @@ fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
 }
 
 fn of_cell(field: fn(&CellDisturbed) -> Field) -> impl Fn(&Row<'_>) -> Field {
-    move |row| row.of_cell.map_or_else(Field::none, field)
+    move |row| row.of_cell.map_or_else(Field::empty, field)
 }
 
 fn silence(disturbed: &CellDisturbed) -> Field {
@@ -98,7 +98,7 @@ fn silence(disturbed: &CellDisturbed) -> Field {
         return silence;
     }
     // Nobody saw its end.
-    let ends = silence.aside().map(|ends| ends.into_owned());
+    let ends = silence.side_note().map(|ends| ends.into_owned());
     Field::plain(format!("≥ {}", silence.text())).with_aside(ends)
 }
 
@@ -127,13 +127,13 @@ fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) ->
 }
 
 /// What was down in a trial, and from when until when: `orders-0 5.00 s to 7.63 s`.
-pub(super) fn down(disturbed: Option<&TrialDisturbed>) -> Field {
+pub(super) fn fault_field(disturbed: Option<&TrialDisturbed>) -> Field {
     let one = |of: &waggle_results::DisturbanceInfo| {
         let at = |seconds: f64| Unit::Time.show(seconds * 1e6);
         let until = of.ready_s.map_or_else(|| NONE.to_owned(), at);
         format!("{} {} to {until}", of.name(), at(of.killed_s))
     };
-    disturbed.map_or_else(Field::none, |disturbed| {
+    disturbed.map_or_else(Field::empty, |disturbed| {
         let all: Vec<String> = disturbed.disturbances.iter().map(one).collect();
         Field::plain(all.join(", "))
     })

@@ -18,12 +18,12 @@ pub(crate) fn shares(effects: &EffectsModel) -> Option<Table> {
     })];
     columns.extend(effects.outcomes.iter().map(|outcome| {
         Column::numbers(&outcome.name, move |part: &&Variation| {
-            outcome.part(part.of).map_or_else(Field::none, share)
+            outcome.part(part.of).map_or_else(Field::empty, share)
         })
     }));
     let caption = "Share of the variation that goes with each factor, and with factors together beyond what each does alone";
     let table = Table::new("effects-shares", caption, columns, parts);
-    Some(table.titled("Effects: shares of the variation"))
+    Some(table.with_title("Effects: shares of the variation"))
 }
 
 /// Every level as a ratio to its factor's first one.
@@ -52,7 +52,7 @@ pub(crate) fn ratios(effects: &EffectsModel) -> Option<Table> {
         rows.flat_map(|(place, factor)| (0..factor.levels.len()).map(move |level| (place, level)));
     let caption = "Each level as a ratio to the first of its factor, with 95 % intervals";
     let table = Table::new("effects-ratios", caption, columns, rows);
-    Some(table.titled("Effects: levels"))
+    Some(table.with_title("Effects: levels"))
 }
 
 /// One level against the first, at one level of another factor.
@@ -96,7 +96,7 @@ pub(crate) fn dependences(effects: &EffectsModel, told: &[ComparisonModel]) -> O
     ];
     let caption = "One level against another at each level of a second factor";
     Table::new("effects-comparisons", caption, columns, rows)
-        .titled("Effects: comparisons")
+        .with_title("Effects: comparisons")
         .unless_empty()
 }
 
@@ -138,7 +138,7 @@ fn source(effects: &EffectsModel, of: Source) -> String {
 fn share(part: &Variation) -> Field {
     let field = Field::plain(text::share(part.share));
     match part.chance {
-        Some(chance) if !part.stands_out() => field.marked(Mark::Chance(format!(
+        Some(chance) if !part.stands_out() => field.with_mark(Mark::Chance(format!(
             "may be chance: trials that differ by nothing else show as much in {} of cases",
             text::share(chance)
         ))),

@@ -63,7 +63,7 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
         let row = figures.into_iter().chain(samples.until(point.end_s));
         rows.push(row.map(Field::plain).collect());
     }
-    for at in later(trial, load_end) {
+    for at in sample_times_after_load(trial, load_end) {
         let figures = [format!("{at:.2}")].into_iter();
         let none = std::iter::repeat_n(NONE.to_owned(), 5);
         let row = figures.chain(none).chain(samples.until(at));
@@ -73,7 +73,7 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
 }
 
 /// When something was sampled after the load.
-fn later(trial: &TrialModel, load_end: f64) -> Vec<f64> {
+fn sample_times_after_load(trial: &TrialModel, load_end: f64) -> Vec<f64> {
     let series = &trial.series;
     let named = series.on_the_way.iter().chain(&series.watches);
     let mut later: Vec<f64> = series

@@ -11,12 +11,12 @@ use waggle_metrics::Unit;
 type Row<'a> = (&'a [PublishedValue], &'a CellModel);
 
 /// `None` where the study names none.
-pub(crate) fn published(model: &Model) -> Option<Table> {
+pub(crate) fn reference_table(model: &Model) -> Option<Table> {
     let published = model.published.as_ref()?;
     let info = &published.info;
     let by = info.by.iter().map(|by| {
         Column::numbers(by, move |(_, cell): &Row<'_>| {
-            Field::maybe(published_level(cell, by).cloned())
+            Field::optional(published_level(cell, by).cloned())
         })
     });
     let mut columns: Vec<Column<'_, Row<'_>>> = by.collect();
@@ -24,11 +24,11 @@ pub(crate) fn published(model: &Model) -> Option<Table> {
         columns.extend([
             Column::numbers(
                 format!("{}, published", column.name),
-                move |(values, _): &Row<'_>| shown(values[place].published, unit),
+                move |(values, _): &Row<'_>| value_field(values[place].published, unit),
             ),
             Column::numbers(
                 format!("{}, here", column.name),
-                move |(values, _): &Row<'_>| own(&values[place], unit),
+                move |(values, _): &Row<'_>| own_value_field(&values[place], unit),
             ),
         ]);
     }
@@ -48,13 +48,13 @@ pub(crate) fn published(model: &Model) -> Option<Table> {
     Some(Table::new("published", caption, columns, rows))
 }
 
-fn shown(value: Option<f64>, unit: Unit) -> Field {
-    Field::maybe(value.map(|value| text::in_unit(value, unit)))
+fn value_field(value: Option<f64>, unit: Unit) -> Field {
+    Field::optional(value.map(|value| text::in_unit(value, unit)))
 }
 
 /// The study's own number, with its interval where it has one.
-fn own(value: &PublishedValue, unit: Unit) -> Field {
+fn own_value_field(value: &PublishedValue, unit: Unit) -> Field {
     let ends = |ends: (f64, f64)| text::ends_in_unit(ends, unit);
     let interval = value.estimate.and_then(|estimate| estimate.interval);
-    shown(value.point, unit).with_aside(interval.map(ends))
+    value_field(value.point, unit).with_aside(interval.map(ends))
 }

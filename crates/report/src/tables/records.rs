@@ -55,7 +55,7 @@ fn has_places(model: &Model) -> bool {
     model.cells.iter().any(|cell| !cell.on_the_way.is_empty())
 }
 
-fn all(model: &Model) -> impl Iterator<Item = AtPlace<'_>> {
+fn all_rows(model: &Model) -> impl Iterator<Item = AtPlace<'_>> {
     model.cells.iter().flat_map(|cell| places(model, cell))
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
         let is_known = account.is_told_apart || kind.name != "rejected_delivered";
         Column::numbers(kind.head, move |at: &AtPlace<'_>| {
             let ledger = at.ledger.filter(|_| is_known);
-            ledger.map_or_else(Field::none, kind.field)
+            ledger.map_or_else(Field::empty, kind.field)
         })
     }));
     let caption = format!(
@@ -167,13 +167,13 @@ pub(crate) fn ledger(model: &Model) -> Option<Table> {
          accepted = delivered + missing",
         summed_over(model)
     );
-    Some(Table::new("ledger", caption, columns, all(model)))
+    Some(Table::new("ledger", caption, columns, all_rows(model)))
 }
 
 /// From sent until visible; `None` where delivery was not followed.
 pub(crate) fn delay(model: &Model) -> Option<Table> {
     let is_known = |times: &Distribution| times.p50.estimate.is_some();
-    all(model).find(|at| is_known(at.delay))?;
+    all_rows(model).find(|at| is_known(at.delay))?;
     let mut caption = match has_places(model) {
         true => "Delivery delay, from sent until visible at each place".to_owned(),
         false => "Delivery delay, from sent until visible at the store".to_owned(),
@@ -183,15 +183,15 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
         at.delay
     }));
     columns.push(Column::numbers("known to within", |at: &AtPlace<'_>| {
-        Field::maybe(at.resolution_ms.map(|ms| Unit::Time.show(ms * 1000.0)))
+        Field::optional(at.resolution_ms.map(|ms| Unit::Time.show(ms * 1000.0)))
     }));
     // Most places do not say when they themselves had a record.
-    if all(model).any(|at| is_known(at.arrival)) {
+    if all_rows(model).any(|at| is_known(at.arrival)) {
         caption.push_str("; and until the place itself had it, to the end of its own millisecond");
         let arrival = |pick: fn(&Distribution) -> &Percentile| {
             move |at: &AtPlace<'_>| match is_known(at.arrival) {
                 true => Field::percentile(pick(at.arrival)),
-                false => Field::none(),
+                false => Field::empty(),
             }
         };
         columns.extend([
@@ -199,6 +199,6 @@ pub(crate) fn delay(model: &Model) -> Option<Table> {
             Column::numbers("had it, p99", arrival(P99.1)),
         ]);
     }
-    let table = Table::new("delay", caption, columns, all(model));
-    Some(table.titled("Delivery delay"))
+    let table = Table::new("delay", caption, columns, all_rows(model));
+    Some(table.with_title("Delivery delay"))
 }

@@ -25,18 +25,20 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
     columns.extend([
         Column::numbers(
             "load falls to",
-            asked(move |of| Field::plain(level(what, of.asked.level))),
+            recovery_field(move |of| Field::plain(level(what, of.asked.level))),
         ),
         Column::numbers(
             "good p99",
-            asked(|of| Field::plain(format!("≤ {}", text::set_time_s(of.asked.p99_us / 1e6)))),
+            recovery_field(|of| {
+                Field::plain(format!("≤ {}", text::set_time_s(of.asked.p99_us / 1e6)))
+            }),
         ),
-        Column::numbers("recovered", asked(recovered)),
-        Column::numbers("after", asked(after)),
+        Column::numbers("recovered", recovery_field(recovered)),
+        Column::numbers("after", recovery_field(recovery_time_field)),
         Column::numbers(
             "each trial",
-            asked(|of| {
-                let each: Vec<String> = of.trials.iter().copied().map(shown).collect();
+            recovery_field(|of| {
+                let each: Vec<String> = of.trials.iter().copied().map(recovery_text).collect();
                 Field::plain(each.join(", "))
             }),
         ),
@@ -49,11 +51,11 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
 }
 
 /// A field of a cell whose load falls.
-fn asked(field: impl Fn(&CellRecovery) -> Field) -> impl Fn(&&CellModel) -> Field {
-    move |cell| cell.recovery.as_ref().map_or_else(Field::none, &field)
+fn recovery_field(field: impl Fn(&CellRecovery) -> Field) -> impl Fn(&&CellModel) -> Field {
+    move |cell| cell.recovery.as_ref().map_or_else(Field::empty, &field)
 }
 
-fn after(recovery: &CellRecovery) -> Field {
+fn recovery_time_field(recovery: &CellRecovery) -> Field {
     match (&recovery.after, recovery.not_within_s()) {
         (None, Some(looked_s)) if recovery.recovered == 0 => Field::plain(longer_than(looked_s)),
         (None, Some(looked_s)) => Field::plain(format!("some {}", longer_than(looked_s))),
@@ -62,7 +64,7 @@ fn after(recovery: &CellRecovery) -> Field {
     }
 }
 
-fn shown(trial: Recovery) -> String {
+fn recovery_text(trial: Recovery) -> String {
     match trial {
         Recovery::After(after_s) if after_s <= 0.0 => AT_ONCE.to_owned(),
         Recovery::After(after_s) => text::set_time_s(after_s),

@@ -32,7 +32,7 @@ fn answers_at<'a>(
     mut columns: Vec<Column<'a, Row<'a>>>,
 ) -> Table {
     let what = find.info.what;
-    let at = move |of: Option<f64>| Field::maybe(of.map(|of| level(what, of)));
+    let at = move |of: Option<f64>| Field::optional(of.map(|of| level(what, of)));
     columns.extend([
         Column::numbers("holds at", move |(_, search): &Row<'_>| {
             at(search.answer.holds.map(|held| held.level))
@@ -63,7 +63,7 @@ fn searches<'a>(model: &'a Model, find: &'a FindModel) -> impl Iterator<Item = R
 type Tried<'a> = (&'a CellModel, &'a SearchStep);
 
 /// Every trial with its level, in the order they were made; `None` where nothing is searched for.
-pub(crate) fn tried(model: &Model) -> Option<Table> {
+pub(crate) fn levels_table(model: &Model) -> Option<Table> {
     let find = model.find.as_ref()?;
     let mut columns = place(model, |(cell, _): &Tried<'_>| *cell);
     columns.extend([
@@ -82,7 +82,7 @@ pub(crate) fn tried(model: &Model) -> Option<Table> {
         let unit = unit(&condition.number);
         Column::numbers(condition.number.join("."), move |(_, step): &Tried<'_>| {
             let number = step.numbers.get(place).copied().flatten();
-            Field::maybe(number.map(|number| in_unit(number, unit)))
+            Field::optional(number.map(|number| in_unit(number, unit)))
         })
     }));
     columns.push(Column::words("why not", |(_, step): &Tried<'_>| {
@@ -92,5 +92,5 @@ pub(crate) fn tried(model: &Model) -> Option<Table> {
     let rows = searches(model, find)
         .flat_map(|(cell, search)| search.steps.iter().map(move |step| (cell, step)));
     let caption = "Every level that was tried, in the order of the trials";
-    Some(Table::new("tried", caption, columns, rows).titled("Levels tried"))
+    Some(Table::new("tried", caption, columns, rows).with_title("Levels tried"))
 }

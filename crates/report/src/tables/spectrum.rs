@@ -25,5 +25,5 @@ pub(crate) fn spectrum(model: &Model) -> Table {
 }
 
 fn time(point: Option<&SpectrumPoint>) -> Field {
-    Field::maybe(point.map(|point| Unit::Time.show(point.us)))
+    Field::optional(point.map(|point| Unit::Time.show(point.us)))
 }

@@ -15,16 +15,16 @@ type Row<'a> = (&'a CellModel, &'a StepModel);
 /// Each step of each cell.
 pub(crate) fn steps(model: &Model) -> Option<Table> {
     let columns = place(model, |(cell, _): &Row<'_>| *cell);
-    reached(model, columns, &[P50, P90, P99, P999, MAX])
+    steps_table(model, columns, &[P50, P90, P99, P999, MAX])
 }
 
 /// The same for a terminal.
 pub(crate) fn steps_in_short(model: &Model) -> Option<Table> {
     let columns = levels(model, |(cell, _): &Row<'_>| *cell);
-    reached(model, columns, &[P50, P99, MAX])
+    steps_table(model, columns, &[P50, P99, MAX])
 }
 
-fn reached<'a>(
+fn steps_table<'a>(
     model: &'a Model,
     mut columns: Vec<Column<'a, Row<'a>>>,
     quantiles: &[Quantile],
@@ -40,7 +40,7 @@ fn reached<'a>(
         Field::errors(step.failed, step.error_share)
     }));
     let caption = "Goodput and response time of each step of the scenario";
-    Table::new("steps", caption, columns, all(model)).unless_empty()
+    Table::new("steps", caption, columns, all_rows(model)).unless_empty()
 }
 
 /// How sessions went.
@@ -65,7 +65,7 @@ pub(crate) fn sessions(model: &Model) -> Option<Table> {
     let rows = cells.filter_map(|cell| Some((cell, cell.sessions.as_ref()?)));
     let caption = "Sessions that came to the end of their flow, per second, and their counts summed over trials";
     Table::new("sessions", caption, columns, rows)
-        .titled("Sessions")
+        .with_title("Sessions")
         .unless_empty()
 }
 
@@ -84,14 +84,15 @@ pub(crate) fn step_failures(model: &Model) -> Option<Table> {
             Field::nothing_expected(*count)
         }),
     ]);
-    let rows = all(model).flat_map(|row| row.1.failures.iter().map(move |failed| (row, failed)));
+    let rows =
+        all_rows(model).flat_map(|row| row.1.failures.iter().map(move |failed| (row, failed)));
     let caption = "Failed requests by step and kind, summed over trials";
     Table::new("step-failures", caption, columns, rows)
-        .titled("Failed requests by step")
+        .with_title("Failed requests by step")
         .unless_empty()
 }
 
-fn all(model: &Model) -> impl Iterator<Item = Row<'_>> {
+fn all_rows(model: &Model) -> impl Iterator<Item = Row<'_>> {
     let cells = model.cells.iter();
     cells.flat_map(|cell| cell.steps.iter().map(move |step| (cell, step)))
 }

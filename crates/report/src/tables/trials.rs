@@ -27,7 +27,7 @@ pub(crate) fn trials(model: &Model) -> Table {
     }));
     if let Some(find) = &model.find {
         columns.push(Column::numbers("level", |(_, trial): &Row<'_>| {
-            Field::maybe(trial.level.map(|at| level(find.info.what, at)))
+            Field::optional(trial.level.map(|at| level(find.info.what, at)))
         }));
     }
     columns.extend([
@@ -59,7 +59,7 @@ pub(crate) fn trials(model: &Model) -> Table {
     ]);
     if !model.disturbed.is_empty() {
         columns.push(Column::words("down", |(_, trial): &Row<'_>| {
-            disturbed::down(trial.disturbed.as_ref())
+            disturbed::fault_field(trial.disturbed.as_ref())
         }));
     }
     let rows = model.trials.iter().filter_map(|trial| {
@@ -81,11 +81,11 @@ fn caption(model: &Model) -> String {
 }
 
 fn number(field: fn(&TrialNumbers) -> Field) -> impl Fn(&Row<'_>) -> Field {
-    move |(_, trial)| trial.numbers.as_ref().map_or_else(Field::none, field)
+    move |(_, trial)| trial.numbers.as_ref().map_or_else(Field::empty, field)
 }
 
 fn of_ledger(field: fn(&LedgerInfo) -> Field) -> impl Fn(&Row<'_>) -> Field {
-    move |(_, trial)| trial.ledger.as_ref().map_or_else(Field::none, field)
+    move |(_, trial)| trial.ledger.as_ref().map_or_else(Field::empty, field)
 }
 
 fn time(pick: fn(&TrialPercentiles) -> &TrialPercentile) -> impl Fn(&Row<'_>) -> Field {
@@ -99,6 +99,6 @@ fn time(pick: fn(&TrialPercentiles) -> &TrialPercentile) -> impl Fn(&Row<'_>) ->
     };
     move |(_, trial)| {
         let times = trial.numbers.as_ref().and_then(|of| of.response.as_ref());
-        times.map_or_else(Field::none, field)
+        times.map_or_else(Field::empty, field)
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn verdicts(model: &Model) -> Table {
         Column::words("reasons", |cell: &&CellModel| Field::plain(reasons(cell))),
     ]);
     let caption = "Whether each cell may be believed, and why not";
-    Table::new("verdicts", caption, columns, &model.cells).titled("Verdicts")
+    Table::new("verdicts", caption, columns, &model.cells).with_title("Verdicts")
 }
 
 fn reasons(cell: &CellModel) -> String {
@@ -40,10 +40,11 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
             Field::plain(&threshold.text)
         }),
         Column::words("holds", |threshold: &&ThresholdOutcome| {
-            Field::plain(holding(threshold)).bad_if(!threshold.holds)
+            Field::plain(holding_text(threshold)).bad_if(!threshold.holds)
         }),
         Column::words("where it does not", |threshold: &&ThresholdOutcome| {
-            let failing = failing(threshold).map(|cell| where_it_fails(model, threshold, cell));
+            let failing =
+                failing_cells(threshold).map(|cell| where_it_fails(model, threshold, cell));
             match failing.collect::<Vec<_>>() {
                 none if none.is_empty() => Field::plain(NONE),
                 failing => Field::plain(failing.join("\n")),
@@ -56,7 +57,7 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
         columns,
         &model.thresholds,
     )
-    .titled("Thresholds")
+    .with_title("Thresholds")
     .unless_empty()
 }
 
@@ -70,16 +71,16 @@ fn thresholds_caption(model: &Model) -> String {
     format!("The study's thresholds; they count on valid and noisy cells only{more}")
 }
 
-fn failing(threshold: &ThresholdOutcome) -> impl Iterator<Item = &ThresholdCell> {
+fn failing_cells(threshold: &ThresholdOutcome) -> impl Iterator<Item = &ThresholdCell> {
     threshold.cells.iter().filter(|cell| !cell.holds)
 }
 
-fn holding(threshold: &ThresholdOutcome) -> String {
+fn holding_text(threshold: &ThresholdOutcome) -> String {
     if threshold.holds {
         return "holds in every cell".to_owned();
     }
     let all = threshold.cells.len();
-    let holding = all - failing(threshold).count();
+    let holding = all - failing_cells(threshold).count();
     format!("fails: holds in {holding} of {all} cells")
 }
 

@@ -14,7 +14,7 @@ pub fn sentences(model: &Model) -> Vec<String> {
     let Some(account) = &model.account else {
         return Vec::new();
     };
-    let told = |spread: &Spread| told(model, account, spread);
+    let told = |spread: &Spread| spread_text(model, account, spread);
     let accepted = text::count(account.accepted);
     let lost = match told(&account.missing) {
         Some((count, place)) => format!("Lost: {count} of {accepted} accepted records{place}."),
@@ -67,7 +67,7 @@ fn rejected_records(rejected: &str, delivered: Option<(String, String)>) -> Stri
 }
 
 /// How many, and the cells with most of them, in parentheses; `None` for none.
-fn told(model: &Model, account: &Account, spread: &Spread) -> Option<(String, String)> {
+fn spread_text(model: &Model, account: &Account, spread: &Spread) -> Option<(String, String)> {
     if spread.cells.is_empty() {
         return None;
     }

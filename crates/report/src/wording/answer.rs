@@ -21,7 +21,7 @@ pub fn sentences(model: &Model) -> Vec<String> {
         AnswerOf::Nothing => {
             vec!["No trial came to its end, so there is no number to answer with.".to_owned()]
         }
-        AnswerOf::Highest(highest) => match numbered(model, model.answer.cell) {
+        AnswerOf::Highest(highest) => match find_cell(model, model.answer.cell) {
             Some(cell) => of_highest(model, highest, cell),
             None => Vec::new(),
         },
@@ -29,7 +29,7 @@ pub fn sentences(model: &Model) -> Vec<String> {
     }
 }
 
-fn numbered(model: &Model, cell: Option<u32>) -> Option<&CellModel> {
+fn find_cell(model: &Model, cell: Option<u32>) -> Option<&CellModel> {
     model.cells.iter().find(|one| Some(one.cell) == cell)
 }
 
@@ -42,7 +42,7 @@ fn of_highest(model: &Model, highest: &Highest, shown: &CellModel) -> Vec<String
     sentences.push(goodput(shown, model.counted, cells));
     let there = |sentence: String| match cells {
         0 | 1 => sentence,
-        _ => format!("There, {}", uncapitalised(&sentence)),
+        _ => format!("There, {}", uncapitalise(&sentence)),
     };
     let of_cell = [
         response(shown),
@@ -51,12 +51,12 @@ fn of_highest(model: &Model, highest: &Highest, shown: &CellModel) -> Vec<String
     ];
     sentences.extend(of_cell.into_iter().flatten().map(there));
     sentences.extend(model.account.as_ref().map(|all| completeness(all, cells)));
-    if let Some(more) = numbered(model, highest.more) {
+    if let Some(more) = find_cell(model, highest.more) {
         sentences.push(format!(
             "{} showed more, {} {} per second, but is {}.",
-            at(more),
+            cell_label(more),
             Unit::Plain.show(point(more.goodput.as_ref())),
-            words::counted(model.counted),
+            words::counted_word(model.counted),
             more.verdict.map_or("unfinished", words::verdict)
         ));
     }
@@ -73,13 +73,13 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         cells => cells,
     };
     let one = |number: &u32| {
-        let cell = numbered(model, Some(*number))?;
+        let cell = find_cell(model, Some(*number))?;
         let at = match cell.levels.as_slice() {
             [] => String::new(),
             levels => text::levels(levels),
         };
         let search = find.of_cell(*number)?;
-        let why = search.why().first().map(search::shortfall);
+        let why = search.shortfalls().first().map(search::shortfall);
         Some(search::sentence(
             find.info.what,
             &search.answer,
@@ -88,7 +88,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         ))
     };
     let mut sentences: Vec<String> = ranking[..told].iter().filter_map(one).collect();
-    if let Some(best) = numbered(model, model.answer.cell) {
+    if let Some(best) = find_cell(model, model.answer.cell) {
         let at = match model.cells.len() {
             0 | 1 => "At that level, ".to_owned(),
             _ => format!(
@@ -98,7 +98,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         };
         let there = [response(best), model.answer.limit.as_ref().map(limit)];
         let there = there.into_iter().flatten();
-        sentences.extend(there.map(|sentence| format!("{at}{}", uncapitalised(&sentence))));
+        sentences.extend(there.map(|sentence| format!("{at}{}", uncapitalise(&sentence))));
     }
     sentences
 }
@@ -107,7 +107,7 @@ fn point(estimate: Option<&Estimate>) -> f64 {
     estimate.map_or(f64::NEG_INFINITY, |estimate| estimate.point)
 }
 
-fn uncapitalised(sentence: &str) -> String {
+fn uncapitalise(sentence: &str) -> String {
     let mut rest = sentence.chars();
     let first = rest
         .next()
@@ -116,7 +116,7 @@ fn uncapitalised(sentence: &str) -> String {
     format!("{first}{}", rest.as_str())
 }
 
-fn at(cell: &CellModel) -> String {
+fn cell_label(cell: &CellModel) -> String {
     if cell.levels.is_empty() {
         "The cell".to_owned()
     } else {
@@ -149,7 +149,7 @@ fn goodput(cell: &CellModel, counted: Counted, cells: usize) -> String {
     format!(
         "{most} {} {} per second{place} ({certainty}{doubt}).",
         Unit::Plain.show(estimate.point),
-        words::counted(counted)
+        words::counted_word(counted)
     )
 }
 
@@ -211,7 +211,7 @@ fn beside_the_accepted(account: &Account) -> String {
 
 fn quickest(model: &Model, best: &CellModel, quickest: Option<u32>) -> Option<String> {
     let there = best.delay.p99.estimate?;
-    let quickest = numbered(model, quickest)?;
+    let quickest = find_cell(model, quickest)?;
     let resolution = best
         .delay_resolution_ms
         .map(|ms| format!(", known to within {}", Unit::Time.show(ms * 1000.0)))
@@ -222,7 +222,7 @@ fn quickest(model: &Model, best: &CellModel, quickest: Option<u32>) -> Option<St
             levels_of(model, quickest.cell),
             Unit::Time.show(quickest.delay.p99.estimate?.point),
             Unit::Plain.show(point(quickest.goodput.as_ref())),
-            words::counted(model.counted)
+            words::counted_word(model.counted)
         )
     } else if model.cells.len() > 1 {
         ", the shortest delay of all cells".to_owned()
@@ -237,12 +237,12 @@ fn quickest(model: &Model, best: &CellModel, quickest: Option<u32>) -> Option<St
 
 fn limit(limit: &Limit) -> String {
     let most = match &limit.most {
-        Some((busiest, cores)) => format!(", {busiest} most of it: {}", text::three(*cores)),
+        Some((busiest, cores)) => format!(", {busiest} most of it: {}", text::three_digits(*cores)),
         None => String::new(),
     };
     let used = format!(
         "the system used {} of the {} CPU{} it could use{most}",
-        text::three(limit.system_cores),
+        text::three_digits(limit.system_cores),
         limit.system_cpus,
         if limit.system_cpus == 1 { "" } else { "s" }
     );

@@ -12,14 +12,16 @@ const EVERY: &str = "at every level";
 pub fn sentences(comparison: &ComparisonModel) -> Vec<String> {
     let (even, others): (Vec<&Compared>, Vec<&Compared>) =
         comparison.outcomes.iter().partition(|one| one.is_even());
-    let told = others.into_iter().flat_map(|one| of(comparison, one));
+    let told = others
+        .into_iter()
+        .flat_map(|one| outcome_sentences(comparison, one));
     let even: Vec<&str> = even.iter().map(|one| one.name.as_str()).collect();
     told.chain(without_difference(&even)).collect()
 }
 
 /// A sentence on one outcome for each line.
 #[must_use]
-pub fn of(comparison: &ComparisonModel, compared: &Compared) -> Vec<String> {
+pub fn outcome_sentences(comparison: &ComparisonModel, compared: &Compared) -> Vec<String> {
     let lines = comparison.lines.iter().zip(&compared.at);
     let told = lines.map(|(line, at)| Told {
         compared,
@@ -94,7 +96,7 @@ fn without_success(told: &Told<'_>) -> Vec<String> {
             Without::Both => "had a success",
             Without::First | Without::Second => "had no success",
         };
-        (!places.is_empty()).then(|| format!("{subject} {none} {}", any(&place)))
+        (!places.is_empty()).then(|| format!("{subject} {none} {}", place_or_any(&place)))
     };
     subjects.into_iter().filter_map(part).collect()
 }
@@ -138,16 +140,16 @@ fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
     }
     let place = where_in(told.over, &places);
     if !matches!(who, Ahead::First | Ahead::Second) {
-        return Some(format!("{level} {}", any(&place)));
+        return Some(format!("{level} {}", place_or_any(&place)));
     }
     let phrase = better(told.compared.better);
-    let most = most(told, &places).unwrap_or_default();
+    let most = largest_ratio_text(told, &places).unwrap_or_default();
     Some(format!("{level} {phrase} {place}{most}"))
 }
 
 /// By how much where that is most: ` (most at 200: 1.93× (1.8 – 2.1))`; `None` where no level has a number.
-fn most(told: &Told<'_>, places: &[usize]) -> Option<String> {
-    let (at, found) = told.compared.furthest(told.at, places)?;
+fn largest_ratio_text(told: &Told<'_>, places: &[usize]) -> Option<String> {
+    let (at, found) = told.compared.largest_difference(told.at, places)?;
     let shown = strength(told.compared, &found);
     let level = &told.over.levels[at];
     let is_all = places.iter().all(|at| told.at[*at].number().is_some());
@@ -160,7 +162,7 @@ fn most(told: &Told<'_>, places: &[usize]) -> Option<String> {
 }
 
 /// Of what is nowhere one does not say `every`.
-fn any(place: &str) -> &str {
+fn place_or_any(place: &str) -> &str {
     if place == EVERY {
         "at any level"
     } else {
@@ -186,7 +188,7 @@ fn where_in(over: &Over, places: &[usize]) -> String {
     }
     if over.at.is_none() {
         let names: Vec<&str> = places.iter().map(|at| name(*at)).collect();
-        return format!("at {}", joined(&names));
+        return format!("at {}", join_with_and(&names));
     }
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for at in places {
@@ -204,11 +206,11 @@ fn where_in(over: &Over, places: &[usize]) -> String {
             (from, to) => format!("from {} to {}", name(from), name(to)),
         })
         .collect();
-    joined(&shown.iter().map(String::as_str).collect::<Vec<_>>())
+    join_with_and(&shown.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn joined(words: &[&str]) -> String {
+fn join_with_and(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [only] => (*only).to_owned(),
@@ -231,7 +233,7 @@ fn changes(over: &Over, changes: &[(usize, usize)]) -> String {
         [] => String::new(),
         all => format!(
             " The sign changes {}.",
-            joined(&all.iter().map(String::as_str).collect::<Vec<_>>())
+            join_with_and(&all.iter().map(String::as_str).collect::<Vec<_>>())
         ),
     }
 }
@@ -252,7 +254,7 @@ pub fn caution(comparison: &ComparisonModel) -> Option<String> {
                 format!("{which} at {name}{with} ({})", words::verdict(*verdict))
             }));
             let mut outcomes = comparison.outcomes.iter();
-            if outcomes.any(|one| one.ahead(&one.at[line][level]) == Ahead::Unsure) {
+            if outcomes.any(|one| one.leader(&one.at[line][level]) == Ahead::Unsure) {
                 unsure.push(format!("{name}{with}"));
             }
         }
@@ -267,7 +269,7 @@ pub fn caution(comparison: &ComparisonModel) -> Option<String> {
 const NAMED: usize = 6;
 
 /// The first few, and how many more.
-fn few(named: &[String]) -> String {
+fn first_names(named: &[String]) -> String {
     let (shown, rest) = named.split_at(named.len().min(NAMED));
     let more = match rest.len() {
         0 => String::new(),
@@ -281,7 +283,7 @@ fn not_valid(named: &[String]) -> Option<String> {
     (!named.is_empty()).then(|| {
         format!(
             "Cells that are not valid are compared all the same: {}.",
-            few(named)
+            first_names(named)
         )
     })
 }
@@ -292,7 +294,7 @@ fn without_interval(levels: &[String], is_sure: bool) -> Option<String> {
         true => format!(
             "There are numbers without an interval at {}, where a cell has one trial or its trials scatter too widely: such a level is on \
              neither side and says nothing of where the sign changes.",
-            few(levels)
+            first_names(levels)
         ),
         false => "No number has an interval, for a cell has one trial or its trials scatter too widely; so nothing is said of where the \
                   sign changes."

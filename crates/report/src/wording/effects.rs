@@ -45,7 +45,7 @@ fn sentence(factors: &[Factor], outcome: &OutcomeEffects, dependences_at_most: u
             let told = told.map(|at| dependence(factors, outcome, &outcome.comparisons[*at]));
             let mut all = vec![strongest(factors, outcome, &of)];
             all.extend(told);
-            all.extend(largest.as_ref().and_then(unexplained));
+            all.extend(largest.as_ref().and_then(residual_text));
             all.join(" ")
         }
     }
@@ -120,7 +120,7 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
         "What {} does depends on {} ({} of the variation together{more}): {} against {} is {}{}{unsure}.",
         factor.name,
         by.name,
-        text::share(outcome.together(one)),
+        text::share(outcome.joint_share(one)),
         factor.levels[one.level],
         factor.levels[0],
         at.join(", "),
@@ -129,7 +129,7 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
 }
 
 /// The largest part of the variation, where no factor or pair of factors explains it.
-fn unexplained(largest: &Variation) -> Option<String> {
+fn residual_text(largest: &Variation) -> Option<String> {
     let share = text::share(largest.share);
     match largest.of {
         Source::Trials => Some(format!(
@@ -185,11 +185,12 @@ pub fn notes(effects: &EffectsModel) -> Vec<String> {
         effects.trials, effects.cells,
     );
     let left_out = effects.left_out.iter();
-    let left_out = left_out.map(|(name, why)| format!("{name} is not shown: {}.", without(why)));
+    let left_out =
+        left_out.map(|(name, why)| format!("{name} is not shown: {}.", no_effects_text(why)));
     [method].into_iter().chain(left_out).collect()
 }
 
-fn without(why: &WithoutEffects) -> String {
+fn no_effects_text(why: &WithoutEffects) -> String {
     match why {
         WithoutEffects::NoGrid => "the cells form no grid".to_owned(),
         WithoutEffects::Empty(levels) => {

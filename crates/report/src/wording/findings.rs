@@ -7,7 +7,7 @@ use waggle_stats::{
     Stretch, SystemFinding, ThinTail,
 };
 
-use super::text::{self, amount, count, plain, set_share, signed, three, time_s, time_us};
+use super::text::{self, amount, count, plain, set_share, signed, three_digits, time_s, time_us};
 
 /// Below this share of a CPU a wait for it shows in no percentage.
 const WAIT_SHOWN: f64 = 0.01;
@@ -121,7 +121,7 @@ fn account(finding: &AccountFinding) -> String {
                 "{} of {} accepted records {what}{}",
                 count(*missing),
                 count(*accepted),
-                first(first_keys)
+                first_keys_text(first_keys)
             )
         }
     }
@@ -171,7 +171,7 @@ fn missing_as(unread: bool) -> &'static str {
     }
 }
 
-fn first(keys: &[u64]) -> String {
+fn first_keys_text(keys: &[u64]) -> String {
     let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
     match keys.as_slice() {
         [] => String::new(),
@@ -198,7 +198,7 @@ fn lateness(finding: &LatenessFinding) -> String {
     match finding {
         LatenessFinding::WorkerFull { busy, wanted } => format!(
             "the generator's busiest worker {}; it, not the system, was the limit",
-            had(*busy, *wanted)
+            cpu_shortage_text(*busy, *wanted)
         ),
         LatenessFinding::WorkerBusy {
             busy,
@@ -206,7 +206,7 @@ fn lateness(finding: &LatenessFinding) -> String {
             limit,
         } => format!(
             "the generator's busiest worker {}; from {} on the trial would not count",
-            had(*busy, *wanted),
+            cpu_shortage_text(*busy, *wanted),
             set_share(*limit)
         ),
         LatenessFinding::KeptOff {
@@ -223,12 +223,12 @@ fn lateness(finding: &LatenessFinding) -> String {
         ),
         LatenessFinding::Late { lag, allowed_us } => format!(
             "the generator was late: p99 of its lag is {} ({} allowed)",
-            late(lag),
+            lag_text(lag),
             time_us(*allowed_us),
         ),
         LatenessFinding::LateWithin { lag, because } => format!(
             "p99 of the generator's lag is {}: {}",
-            late(lag),
+            lag_text(lag),
             match because {
                 LagAllowed::Timers => "as fine as its timers go",
                 LagAllowed::BesideBound => "little beside the time that is asked about",
@@ -328,7 +328,7 @@ fn instrument(finding: &InstrumentFinding) -> String {
 const KEEP_AWAKE: &str = "; --keep-awake may help";
 
 /// What a worker had of its CPU.
-fn had(busy: f64, wanted: f64) -> String {
+fn cpu_shortage_text(busy: f64, wanted: f64) -> String {
     if wanted - busy >= WAIT_SHOWN {
         format!(
             "used {} of its CPU and waited for it another {} of the time",
@@ -340,7 +340,7 @@ fn had(busy: f64, wanted: f64) -> String {
     }
 }
 
-fn late(lag: &Lag) -> String {
+fn lag_text(lag: &Lag) -> String {
     format!(
         "{}, {} of the median response time of {}",
         time_us(lag.p99_us),
@@ -379,7 +379,7 @@ fn system(finding: &SystemFinding) -> String {
             plain(growth.asked_per_s),
         ),
         SystemFinding::NotJudged(killed) => {
-            let killed: Vec<String> = killed.iter().map(self::killed).collect();
+            let killed: Vec<String> = killed.iter().map(self::killed_text).collect();
             format!(
                 "steadiness and backlogs were not judged: {}",
                 killed.join(", ")
@@ -433,7 +433,7 @@ fn cell(finding: &CellFinding) -> String {
     }
 }
 
-fn killed(killed: &Killed) -> String {
+fn killed_text(killed: &Killed) -> String {
     format!(
         "{} was killed at {} of the measured phase",
         killed.name,
@@ -471,6 +471,6 @@ fn level(what: Series, value: f64) -> String {
     match what {
         Series::Throughput => format!("{}/s", plain(value)),
         Series::P50 | Series::P99 => time_us(value),
-        Series::Cpu => format!("{} cores", three(value)),
+        Series::Cpu => format!("{} cores", three_digits(value)),
     }
 }

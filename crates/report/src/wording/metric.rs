@@ -8,9 +8,11 @@ use super::words;
 /// With what it is counted in, where its numbers do not say so.
 pub(crate) fn label(metric: Metric, of: Option<&str>, name: &str, counted: Counted) -> String {
     match (metric, of) {
-        (Metric::Goodput, None) => format!("{name}, {}/s", words::counted(counted)),
+        (Metric::Goodput, None) => format!("{name}, {}/s", words::counted_word(counted)),
         // A step has no records of its own.
-        (Metric::Goodput, Some(_)) => format!("{name}, {}/s", words::counted(Counted::Requests)),
+        (Metric::Goodput, Some(_)) => {
+            format!("{name}, {}/s", words::counted_word(Counted::Requests))
+        }
         (Metric::ErrorShare, _) => format!("{name}, share of all answered"),
         _ => name.to_owned(),
     }

@@ -25,7 +25,7 @@ pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, at: &str) -
         .fails
         .map(|fails| format!(" and not at {}{why}", level(fails)))
         .unwrap_or_default();
-    let wavering = wavering(answer, &level);
+    let wavering = mixed_levels_text(answer, &level);
     let said = match answer.end {
         End::Found => format!(
             "the highest {} lies between {} and {}: {holds}{fails}{wavering}; {trials}",
@@ -86,7 +86,7 @@ fn without_level(
 }
 
 /// Levels at which some trials held and some did not.
-fn wavering(answer: &Answer, level: &dyn Fn(f64) -> String) -> String {
+fn mixed_levels_text(answer: &Answer, level: &dyn Fn(f64) -> String) -> String {
     answer
         .wavering()
         .map(|seen| {

@@ -63,7 +63,7 @@ impl Unit {
 const WHOLE_FROM: f64 = 99.95;
 
 /// Three significant digits, without trailing zeros behind the point being cut: `12.3`, `1.24`, `812`, `0`.
-pub fn three(value: f64) -> String {
+pub fn three_digits(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
         return NONE.to_owned();
@@ -92,10 +92,10 @@ fn with_sign(value: f64, size: &str) -> String {
 #[must_use]
 pub fn plain(value: f64) -> String {
     match value.abs() {
-        s if s >= 999.5e6 => format!("{}G", three(value / 1e9)),
-        s if s >= 999.5e3 => format!("{}M", three(value / 1e6)),
-        s if s >= 999.5 => format!("{}k", three(value / 1e3)),
-        _ => three(value),
+        s if s >= 999.5e6 => format!("{}G", three_digits(value / 1e9)),
+        s if s >= 999.5e3 => format!("{}M", three_digits(value / 1e6)),
+        s if s >= 999.5 => format!("{}k", three_digits(value / 1e3)),
+        _ => three_digits(value),
     }
 }
 
@@ -103,10 +103,10 @@ pub fn plain(value: f64) -> String {
 #[must_use]
 pub fn time_us(us: f64) -> String {
     match us.abs() {
-        s if s >= 600e6 => format!("{} min", three(us / 60e6)),
-        s if s >= 999.5e3 => format!("{} s", three(us / 1e6)),
-        s if s >= 999.5 => format!("{} ms", three(us / 1e3)),
-        _ => format!("{} µs", three(us)),
+        s if s >= 600e6 => format!("{} min", three_digits(us / 60e6)),
+        s if s >= 999.5e3 => format!("{} s", three_digits(us / 1e6)),
+        s if s >= 999.5 => format!("{} ms", three_digits(us / 1e3)),
+        _ => format!("{} µs", three_digits(us)),
     }
 }
 
@@ -133,7 +133,7 @@ pub fn bytes(value: f64) -> String {
         scaled /= 1024.0;
         unit += 1;
     }
-    format!("{} {}", three(scaled), UNITS[unit])
+    format!("{} {}", three_digits(scaled), UNITS[unit])
 }
 
 /// A count in full, in groups of three: `1,234,567`.
@@ -168,7 +168,7 @@ pub fn amount(value: f64) -> String {
         let whole = value.round_ties_even() as i128;
         signed(whole)
     } else {
-        three(value)
+        three_digits(value)
     }
 }
 
@@ -192,7 +192,7 @@ pub fn share(value: f64) -> String {
         percent if percent > 0.0 && percent < 0.001 => "< 0.001 %".to_owned(),
         percent if (99.995..100.0).contains(&percent) => "> 99.99 %".to_owned(),
         percent if (98.5..100.0).contains(&percent) => format!("{percent:.2} %"),
-        percent => format!("{} %", three(percent)),
+        percent => format!("{} %", three_digits(percent)),
     }
 }
 
@@ -225,14 +225,18 @@ pub fn points(difference: &Estimate) -> String {
         .map(|ends| format!(" ({})", point_ends(ends)));
     format!(
         "{} points{}",
-        three(100.0 * difference.point),
+        three_digits(100.0 * difference.point),
         range.unwrap_or_default()
     )
 }
 
 /// The ends of its interval: `25.1 – 30.9`.
 pub fn point_ends((low, high): (f64, f64)) -> String {
-    format!("{} – {}", three(100.0 * low), three(100.0 * high))
+    format!(
+        "{} – {}",
+        three_digits(100.0 * low),
+        three_digits(100.0 * high)
+    )
 }
 
 /// Two decimals around 1, two digits where it is small.
@@ -259,7 +263,7 @@ pub fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
     };
     let spread = (high - estimate.point).max(estimate.point - low) / estimate.point.abs();
     if spread.is_finite() && spread <= PLUS_MINUS_AT_MOST {
-        format!("{point} ± {} %", two(spread * 100.0))
+        format!("{point} ± {} %", two_digits(spread * 100.0))
     } else {
         format!("{point} ({})", ends(low, high, |value| unit.show(value)))
     }
@@ -304,7 +308,7 @@ fn ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
 }
 
 /// Two significant digits for a percentage of spread.
-fn two(percent: f64) -> String {
+fn two_digits(percent: f64) -> String {
     match percent {
         p if p >= 9.95 => format!("{p:.0}"),
         p if p >= 0.95 => format!("{p:.1}"),
@@ -340,7 +344,7 @@ mod tests {
         check(&set_share(0.9999), "99.99 %");
         check(&amount(10_250.0), "10,250");
         check(&count(u64::MAX), "18,446,744,073,709,551,615");
-        check(&three(f64::NAN), NONE);
+        check(&three_digits(f64::NAN), NONE);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn evidence(evidence: Evidence) -> &'static str {
 
 /// What goodput counts: `records` or `requests`.
 #[must_use]
-pub fn counted(counted: Counted) -> &'static str {
+pub fn counted_word(counted: Counted) -> &'static str {
     match counted {
         Counted::Records => "records",
         Counted::Requests => "requests",

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// What comes before the name in the path of a number, in the made-up studies.
-fn before(study: &Seeded, subject: Subject) -> &'static [&'static str] {
+fn path_prefix(study: &Seeded, subject: Subject) -> &'static [&'static str] {
     let has_steps = !study.steps.is_empty();
     match subject {
         Subject::Load if has_steps => &["shopping.", "login."],
@@ -34,7 +34,7 @@ fn before(study: &Seeded, subject: Subject) -> &'static [&'static str] {
 
 /// Every path that a row has in a study.
 fn paths(study: &Seeded, row: &'static Row) -> Vec<String> {
-    let befores = before(study, row.subject).iter();
+    let befores = path_prefix(study, row.subject).iter();
     let all = befores.flat_map(|before| {
         row.all_statistics().map(move |statistic| match statistic {
             Some(statistic) => format!("{before}{}.{}", row.name, statistic.name()),
@@ -95,7 +95,7 @@ fn parts() -> [Part; 4] {
             ],
         },
         Part {
-            study: Seeded::shopping(),
+            study: Seeded::shopping_study(),
             without: &[
                 "shopping.offered",
                 "delivery.sent",
@@ -124,7 +124,7 @@ fn parts() -> [Part; 4] {
 }
 
 /// The study, with every number of the catalogue in a condition and beside a published figure.
-fn asked(study: Seeded) -> Seeded {
+fn with_all_metrics(study: Seeded) -> Seeded {
     let thresholds: Vec<String> = CATALOGUE
         .iter()
         .flat_map(|row| paths(&study, row))
@@ -217,7 +217,7 @@ fn each_number_is_met_wherever_numbers_are() {
     });
     let mut left: HashSet<_> = all.collect();
     for Part { study, without } in parts() {
-        let study = asked(study);
+        let study = with_all_metrics(study);
         let model = seeded_model(&study);
         let table = csv(&model);
         for path in &study.thresholds {

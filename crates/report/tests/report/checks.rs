@@ -80,10 +80,13 @@ fn expect(facts: &TrialFacts<'_>, verdict: Verdict, reasons: &[&str], remark: Op
     let texts: Vec<String> = found.reasons.iter().map(findings::reason).collect();
     assert_eq!(texts, reasons);
     assert_eq!(verdict_of(&found.reasons), verdict);
-    assert_eq!(said(&found.remarks), remark.into_iter().collect::<Vec<_>>());
+    assert_eq!(
+        remark_texts(&found.remarks),
+        remark.into_iter().collect::<Vec<_>>()
+    );
 }
 
-fn said(remarks: &[Finding]) -> Vec<String> {
+fn remark_texts(remarks: &[Finding]) -> Vec<String> {
     remarks.iter().map(findings::sentence).collect()
 }
 
@@ -194,7 +197,10 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
             ..base
         };
         let found = check(&facts);
-        assert_eq!(said(&found.remarks), remark.into_iter().collect::<Vec<_>>());
+        assert_eq!(
+            remark_texts(&found.remarks),
+            remark.into_iter().collect::<Vec<_>>()
+        );
         assert_eq!(found.reasons.len(), usize::from(late));
         let advised = remark.is_some_and(|remark| remark.ends_with("; --keep-awake may help"));
         assert_eq!(found.awake_may_help, advised);
@@ -629,7 +635,7 @@ fn steadiness() {
 }
 
 /// Ten seconds by quarters, of which those in `silent` had no success.
-fn served(silent: &[(usize, usize)]) -> Vec<Served> {
+fn ten_seconds_served(silent: &[(usize, usize)]) -> Vec<Served> {
     let interval = |place: usize| Served {
         seconds: 0.25,
         succeeded: if silent
@@ -655,7 +661,7 @@ fn silences() {
         }
     };
     let check = |silent: &[(usize, usize)], verdict, text: Option<&str>| {
-        let served: &'static [Served] = served(silent).leak();
+        let served: &'static [Served] = ten_seconds_served(silent).leak();
         for model in [LoadModel::Closed, LoadModel::Open] {
             let facts = facts(served, model);
             match verdict {
@@ -697,7 +703,7 @@ fn silences() {
     );
 }
 
-fn killed(name: &str) -> Killed {
+fn test_killed(name: &str) -> Killed {
     Killed {
         name: name.to_owned(),
         at_s: 5.0,
@@ -706,11 +712,11 @@ fn killed(name: &str) -> Killed {
 
 #[test]
 fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
-    let killed = [killed("orders-0")];
+    let killed = [test_killed("orders-0")];
     let halved = [
         1e4, 1.01e4, 0.99e4, 1e4, 1e4, 0.51e4, 0.5e4, 0.49e4, 0.5e4, 0.5e4,
     ];
-    let served = served(&[(20, 28)]);
+    let served = ten_seconds_served(&[(20, 28)]);
     let mut facts = TrialFacts {
         bins: SteadyBins {
             throughput: &halved,
@@ -731,7 +737,7 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
         "steadiness and backlogs were not judged: orders-0 was killed at 5.00 s of the measured phase",
         "no request succeeded for 2.00 s of 10.0 s, from 5.00 s of the measured phase on, while answers were waited for",
     ];
-    assert_eq!(said(&found.remarks), remarks);
+    assert_eq!(remark_texts(&found.remarks), remarks);
     // What it lost is a finding as ever.
     let lost = TrialFacts {
         ledger: Some(Ledger {
@@ -762,7 +768,7 @@ fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
     assert_eq!(staged.reasons, []);
     assert_eq!(staged.steadiness, SteadinessTest::StagedLoad);
     assert_eq!(
-        said(&staged.remarks),
+        remark_texts(&staged.remarks),
         ["steadiness was not tested: the load changes by its stages"]
     );
     let constant = of(LoadCourse::Constant);
@@ -801,17 +807,17 @@ fn what_piles_up_while_something_is_down_is_no_overload() {
             .iter()
             .all(|reason| reason.verdict == Verdict::Overloaded)
     );
-    let killed = of(&[killed("store-0")]);
+    let killed = of(&[test_killed("store-0")]);
     assert_eq!(killed.reasons, []);
     let remark = "steadiness and backlogs were not judged: store-0 was killed at 5.00 s of the measured phase";
-    assert_eq!(said(&killed.remarks), [remark]);
+    assert_eq!(remark_texts(&killed.remarks), [remark]);
 }
 
 /// One connection and 400 ms an answer: gaps of a second and more are how it works.
 #[test]
 fn few_and_slow_answers_are_no_silence() {
     let slow = |silent: &[(usize, usize)]| {
-        let served: &'static [Served] = served(silent).leak();
+        let served: &'static [Served] = ten_seconds_served(silent).leak();
         let mut facts = with_engine(healthy(), |engine| {
             engine.in_flight_mean = 1.0;
             engine.connections_asked = 1;

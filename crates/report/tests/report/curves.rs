@@ -146,19 +146,19 @@ fn failures_go_by_kind() {
 
 /// Of an outcome along the only line.
 fn sentence(comparison: &ComparisonModel, outcome: &Compared) -> String {
-    let mut sentences = wording::comparisons::of(comparison, outcome);
+    let mut sentences = wording::comparisons::outcome_sentences(comparison, outcome);
     assert_eq!(sentences.len(), 1, "one line, one sentence");
     sentences.remove(0)
 }
 
-fn compared<'a>(one: &'a ComparisonModel, name: &str) -> &'a Compared {
+fn find_outcome<'a>(one: &'a ComparisonModel, name: &str) -> &'a Compared {
     let found = one.outcomes.iter().find(|outcome| outcome.name == name);
     found.unwrap_or_else(|| panic!("{name} is compared"))
 }
 
-fn ahead(outcome: &Compared) -> Vec<Ahead> {
+fn leaders(outcome: &Compared) -> Vec<Ahead> {
     let line = outcome.at.first().expect("there is a line");
-    line.iter().map(|found| outcome.ahead(found)).collect()
+    line.iter().map(|found| outcome.leader(found)).collect()
 }
 
 #[test]
@@ -170,9 +170,9 @@ fn who_is_ahead_changes_where_it_was_put_in() {
     };
     assert_eq!(one.levels, ["rest", "rabbitmq"]);
     for name in ["Goodput", "Response time p50", "Response time p99"] {
-        let outcome = compared(one, name);
+        let outcome = find_outcome(one, name);
         assert_eq!(
-            ahead(outcome),
+            leaders(outcome),
             [Neither, First, First, First, Second, Second],
             "{name}: {:?}",
             outcome.at
@@ -183,10 +183,10 @@ fn who_is_ahead_changes_where_it_was_put_in() {
             "{sentence}"
         );
     }
-    let errors = compared(one, "Failed requests");
+    let errors = find_outcome(one, "Failed requests");
     assert_eq!(errors.measure, Measure::Difference);
     assert_eq!(
-        ahead(errors),
+        leaders(errors),
         [Neither, Neither, Neither, Second, Second, Second]
     );
     let at_300 = errors.at[0][5].number().expect("both ran").point;
@@ -200,7 +200,7 @@ fn who_is_ahead_changes_where_it_was_put_in() {
         .find(|one| one.factor == 0)
         .expect("two levels are compared");
     // There in the order of the study: 100, 50, …
-    let own = &compared(one, "Goodput").at[0];
+    let own = &find_outcome(one, "Goodput").at[0];
     assert_eq!(Some(&same.ratios[0]), own[1].number());
     assert_eq!(Some(&same.ratios[1]), own[0].number());
 }
@@ -208,10 +208,10 @@ fn who_is_ahead_changes_where_it_was_put_in() {
 /// At 300 users no request of REST succeeds: nothing is divided by it.
 #[test]
 fn a_level_without_any_success_is_told_in_words() {
-    let model = seeded_model(&Seeded::refused());
+    let model = seeded_model(&Seeded::with_refusals());
     let one = &model.comparisons[0];
     for name in ["Goodput", "Response time p50", "Response time p99"] {
-        let outcome = compared(one, name);
+        let outcome = find_outcome(one, name);
         let last = &outcome.at[0][5];
         assert!(
             matches!(last, Found::NoSuccess(none) if none.of == Without::First && none.trials == 2),
@@ -223,10 +223,13 @@ fn a_level_without_any_success_is_told_in_words() {
             "{sentence}"
         );
     }
-    let goodput = compared(one, "Goodput");
-    assert_eq!(ahead(goodput)[4..], [Ahead::Second, Ahead::Second]);
-    assert_eq!(ahead(compared(one, "Response time p99"))[5], Ahead::Unknown);
-    let errors = compared(one, "Failed requests");
+    let goodput = find_outcome(one, "Goodput");
+    assert_eq!(leaders(goodput)[4..], [Ahead::Second, Ahead::Second]);
+    assert_eq!(
+        leaders(find_outcome(one, "Response time p99"))[5],
+        Ahead::Unknown
+    );
+    let errors = find_outcome(one, "Failed requests");
     let at_300 = errors.at[0][5].number().expect("all failed").point;
     assert!(at_300 < -0.98, "{at_300}");
     let text = markdown(&model);
@@ -240,9 +243,9 @@ fn a_level_without_any_success_is_told_in_words() {
 /// Of the two trials of REST at 200 users one failed, so there is no interval.
 #[test]
 fn a_level_without_an_interval_decides_nothing() {
-    let model = seeded_model(&Seeded::refused());
-    let goodput = compared(&model.comparisons[0], "Goodput");
-    assert_eq!(ahead(goodput)[3], Ahead::Unsure);
+    let model = seeded_model(&Seeded::with_refusals());
+    let goodput = find_outcome(&model.comparisons[0], "Goodput");
+    assert_eq!(leaders(goodput)[3], Ahead::Unsure);
     let sentence = sentence(&model.comparisons[0], goodput);
     assert!(
         sentence.contains("no interval at 200") && !sentence.contains("between 200"),
@@ -293,9 +296,9 @@ fn a_third_factor_makes_lines() {
         model.comparisons[1].levels,
         ["partitions 1", "partitions 8"]
     );
-    let delay = compared(&model.comparisons[0], "Delivery delay p99 at store");
+    let delay = find_outcome(&model.comparisons[0], "Delivery delay p99 at store");
     for line in &delay.at {
-        let ahead: Vec<Ahead> = line.iter().map(|found| delay.ahead(found)).collect();
+        let ahead: Vec<Ahead> = line.iter().map(|found| delay.leader(found)).collect();
         assert_eq!(ahead, [Ahead::First, Ahead::Second, Ahead::Second]);
     }
     // The sink at 100 ms failed once: it is named.
@@ -324,8 +327,8 @@ fn what_did_not_run_leaves_a_gap() {
     let chart = curve(&model, "Goodput");
     assert_eq!(point(&model, chart, "a", "10").estimate, None);
     assert!(point(&model, chart, "b", "10").estimate.is_some());
-    let goodput = compared(&model.comparisons[0], "Goodput");
-    assert_eq!(ahead(goodput)[0], Ahead::Unknown);
+    let goodput = find_outcome(&model.comparisons[0], "Goodput");
+    assert_eq!(leaders(goodput)[0], Ahead::Unknown);
     let sentence = sentence(&model.comparisons[0], goodput);
     assert!(
         sentence.contains("nothing to compare at 10") && sentence.contains("There is no interval"),
@@ -336,7 +339,7 @@ fn what_did_not_run_leaves_a_gap() {
 
 #[test]
 fn a_level_of_nothing_stands_at_zero() {
-    let model = seeded_model(&Seeded::zero());
+    let model = seeded_model(&Seeded::with_zero_level());
     let over = &curves(&model).over;
     assert_eq!(over.levels, ["0", "1ms", "100ms", "1s"]);
     assert_eq!(over.at.as_deref(), Some(&[0.0, 0.001, 0.1, 1.0][..]));

@@ -40,7 +40,7 @@ fn the_ingest_study() {
 
 #[test]
 fn a_scenario() {
-    let model = seeded_model(&Seeded::shopping());
+    let model = seeded_model(&Seeded::shopping_study());
     check(&csv(&model), "shopping.csv");
     check(&markdown(&model), "shopping.md");
     check(&format!("{}\n", terminal(&model)), "shopping.terminal.txt");
@@ -70,7 +70,7 @@ fn places_on_the_way_and_watches() {
 
 #[test]
 fn a_gateway_that_is_killed_on_purpose() {
-    let model = seeded_model(&Seeded::killed());
+    let model = seeded_model(&Seeded::with_kill());
     check(&csv(&model), "killed.csv");
     check(&markdown(&model), "killed.md");
     let [disturbed] = &model.disturbed[..] else {
@@ -130,7 +130,7 @@ fn a_kill_in_a_search_is_told_of_the_trials_at_the_answer() {
 fn kills_in_trials_that_failed_have_no_section() {
     let model = seeded_model(&Seeded {
         wrong: vec![(2, Wrong::DiesWhenKilled)],
-        ..Seeded::killed()
+        ..Seeded::with_kill()
     });
     assert_eq!(model.cells[1].verdict, Some(Verdict::Failed));
     assert_eq!(

@@ -13,7 +13,7 @@ use waggle_results::FailureKind;
 use waggle_stats::{Recovery, Verdict};
 
 /// One cell with something wrong in it.
-fn of(wrong: Option<Wrong>) -> Model {
+fn model_with_fault(wrong: Option<Wrong>) -> Model {
     let factors: &[(&str, &[&str])] = &[("connections", &["50"]), ("pipelining", &["10"])];
     seeded_model(&Seeded {
         wrong: wrong.map(|wrong| (1, wrong)).into_iter().collect(),
@@ -26,7 +26,7 @@ fn remarks(trial: &TrialModel) -> Vec<String> {
 }
 
 fn check(wrong: Option<Wrong>, verdict: Verdict, reason: &str) -> CellModel {
-    let model = of(wrong);
+    let model = model_with_fault(wrong);
     let cell = model.cells[0].clone();
     let reasons: Vec<String> = cell.reasons.iter().map(findings::cell_reason).collect();
     assert_eq!(cell.verdict, Some(verdict), "{wrong:?}: {reasons:?}");
@@ -97,7 +97,7 @@ fn what_is_counted_is_not_a_verdict() {
 
 #[test]
 fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
-    let model = of(Some(Wrong::Stolen));
+    let model = model_with_fault(Some(Wrong::Stolen));
     let cell = &model.cells[0];
     assert_eq!(cell.verdict, Some(Verdict::InstrumentLimited));
     assert_eq!(cell.stolen_share, Some(0.25));
@@ -149,7 +149,7 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
 #[test]
 fn a_threshold_counts_on_cells_that_may_be_believed_only() {
     let holds = |wrong| {
-        of(wrong)
+        model_with_fault(wrong)
             .thresholds
             .iter()
             .map(|threshold| threshold.holds)
@@ -162,7 +162,7 @@ fn a_threshold_counts_on_cells_that_may_be_believed_only() {
         [false, false],
         "not believed: even the one whose number is fine"
     );
-    let model = of(Some(Wrong::Starved));
+    let model = model_with_fault(Some(Wrong::Starved));
     let cell = &model.thresholds[1].cells[0];
     assert_eq!(
         cell.reason,
@@ -312,7 +312,7 @@ fn each_place_has_an_account_of_its_own() {
 /// Lost, doubled, done although refused, without an answer: each has its sentence and its place in a table that adds up.
 #[test]
 fn the_account_says_what_became_of_every_record() {
-    let model = seeded_model(&Seeded::killed());
+    let model = seeded_model(&Seeded::with_kill());
     let account = account::sentences(&model);
     assert_eq!(
         account,
@@ -353,7 +353,7 @@ fn the_account_says_what_became_of_every_record() {
     let account = account::sentences(&well);
     assert_eq!(account.len(), 2, "{accepted:?} {account:?}");
     assert!(account[0].starts_with("Lost: none of ") && account[1] == "Doubled: none.");
-    assert_eq!(seeded_model(&Seeded::shopping()).account, None);
+    assert_eq!(seeded_model(&Seeded::shopping_study()).account, None);
 }
 
 /// The study's check lets these names through; a condition on a number that the report does not know would fail
@@ -454,7 +454,7 @@ fn the_answer_rests_on_what_may_be_believed() {
         "a higher number under a worse verdict is told, not taken"
     );
     assert!(answer::sentences(&model).join(" ").contains("showed more"));
-    let overloaded = of(Some(Wrong::FallsBehind));
+    let overloaded = model_with_fault(Some(Wrong::FallsBehind));
     assert_eq!(overloaded.answer.verdict, Some(Verdict::Overloaded));
     assert!(
         answer::sentences(&overloaded)[0].starts_with("No cell gave a number that may be believed")

@@ -21,7 +21,11 @@ fn check(what: &str, damage: impl Fn(&RunFolder)) {
     let read = Run::read(path).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(keys(&read), [sample::key(2, 1)], "{what}");
     let run = RunFolder::open(path).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert_eq!(run.finished().unwrap(), [sample::key(2, 1)], "{what}");
+    assert_eq!(
+        run.finished_trials().unwrap(),
+        [sample::key(2, 1)],
+        "{what}"
+    );
     sample::write_trial(&run, sample::key(1, 1));
     let read = Run::read(path).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(

@@ -37,7 +37,7 @@ fn check_of(write: impl Fn(&Path), name: &str, damage: impl Fn(String) -> String
     );
 }
 
-fn replaced(from: &'static str, to: &'static str) -> impl Fn(String) -> String {
+fn replace(from: &'static str, to: &'static str) -> impl Fn(String) -> String {
     move |text| {
         assert!(text.contains(from), "{from} is not in the file");
         text.replacen(from, to, 1)
@@ -58,47 +58,47 @@ fn run_json() {
     );
     check(
         "run.json",
-        replaced("\"format\": 5", "\"format\": 6"),
+        replace("\"format\": 5", "\"format\": 6"),
         "written in format 6; this waggle reads formats up to 5",
     );
     check(
         "run.json",
-        replaced("\"format\": 5", "\"format\": 99, \"new\": {}"),
+        replace("\"format\": 5", "\"format\": 99, \"new\": {}"),
         "use a newer waggle",
     );
     check(
         "run.json",
-        replaced("\"format\": 5", "\"format\": 0"),
+        replace("\"format\": 5", "\"format\": 0"),
         "format 0 does not exist",
     );
     check(
         "run.json",
-        replaced("\"format\": 5", "\"format\": \"1\""),
+        replace("\"format\": 5", "\"format\": \"1\""),
         "invalid type: string",
     );
     check(
         "run.json",
-        replaced("\"seed\"", "\"sead\""),
+        replace("\"seed\"", "\"sead\""),
         "line 7, column 8: unknown field `sead`",
     );
     check(
         "run.json",
-        replaced("\"study\": \"ingest\"", "\"seed\": 1, \"seed\": 2"),
+        replace("\"study\": \"ingest\"", "\"seed\": 1, \"seed\": 2"),
         "duplicate field `seed`",
     );
     check(
         "run.json",
-        replaced("\"cell\": 1", "\"cell\": 2"),
+        replace("\"cell\": 1", "\"cell\": 2"),
         "cell 2 stands twice in `cells`",
     );
     check(
         "run.json",
-        replaced("\"cell\": 1", "\"cell\": 7"),
+        replace("\"cell\": 1", "\"cell\": 7"),
         "there is no such cell",
     );
     check(
         "run.json",
-        replaced("\"repetition\": 2", "\"repetition\": 1"),
+        replace("\"repetition\": 2", "\"repetition\": 1"),
         "stands twice in `order`",
     );
     check(
@@ -117,12 +117,12 @@ fn run_json() {
 fn words_of_closed_sets() {
     check(
         "run.json",
-        replaced("\"shuffled\"", "\"sorted\""),
+        replace("\"shuffled\"", "\"sorted\""),
         "unknown variant `sorted`, expected `shuffled` or `as-listed`",
     );
     check(
         "run.json",
-        replaced("\"==\"", "\"!=\""),
+        replace("\"==\"", "\"!=\""),
         "unknown variant `!=`, expected one of `<`, `<=`, `>`, `>=`, `==`",
     );
 }
@@ -133,42 +133,42 @@ fn trial_json() {
     check(file, |_| "{}".into(), "missing field `format`");
     check(
         file,
-        replaced("\"format\": 5", "\"format\": 6"),
+        replace("\"format\": 5", "\"format\": 6"),
         "written in format 6",
     );
     check(
         file,
-        replaced("\"status_503\"", "\"status_of_503\""),
+        replace("\"status_503\"", "\"status_of_503\""),
         "\"status_of_503\" is not a kind of failure",
     );
     check(
         file,
-        replaced("\"position\": 1", "\"position\": 2"),
+        replace("\"position\": 1", "\"position\": 2"),
         "is not in the order of run.json",
     );
     check(
         file,
-        replaced("\"repetition\": 1", "\"repetition\": 9"),
+        replace("\"repetition\": 1", "\"repetition\": 9"),
         "is not in the order of run.json",
     );
     check(
         file,
-        replaced("\"end\": \"completed\"", "\"end\": \"perhaps\""),
+        replace("\"end\": \"completed\"", "\"end\": \"perhaps\""),
         "unknown variant `perhaps`",
     );
     check(
         file,
-        replaced("\"start_s\": 0.5", "\"start_s\": 5.0"),
+        replace("\"start_s\": 0.5", "\"start_s\": 5.0"),
         "phase Measure ends before it starts",
     );
     check(
         file,
-        replaced("\"sent\": 900", "\"sent\": 1e400"),
+        replace("\"sent\": 900", "\"sent\": 1e400"),
         "number out of range",
     );
     check(
         file,
-        replaced("\"sent\": 900", "\"sent\": 9007199254740993"),
+        replace("\"sent\": 900", "\"sent\": 9007199254740993"),
         "9007199254740993 is no count: 9007199254740992 at most is read",
     );
 }
@@ -208,12 +208,12 @@ fn rows() {
     );
     check(
         "trials/0001-c02-r1/resources.ndjson",
-        replaced("\"threads\":4", "\"threads\":4,\"threads\":4"),
+        replace("\"threads\":4", "\"threads\":4,\"threads\":4"),
         "duplicate field `threads`",
     );
     check(
         "trials/0001-c02-r1/backlog.ndjson",
-        replaced("\"visible\":200", "\"visible\":null"),
+        replace("\"visible\":200", "\"visible\":null"),
         "invalid type: null",
     );
 }
@@ -239,22 +239,22 @@ fn logs() {
     check(file, |_| String::new(), "0 histograms, but 6 rows in");
     check(
         file,
-        replaced("Tag=", "Tug="),
+        replace("Tag=", "Tug="),
         "line 6, column 0: expected `Tag=…` first",
     );
     check(
         file,
-        replaced(",0.250000,0.250000", ",x,0.250000"),
+        replace(",0.250000,0.250000", ",x,0.250000"),
         "line 7, column 0: `x` is not a number from 0 to",
     );
     check(
         file,
-        replaced(",0.250000,0.250000", ",NaN,0.250000"),
+        replace(",0.250000,0.250000", ",NaN,0.250000"),
         "`NaN` is not a number from 0 to",
     );
     check(
         file,
-        replaced(",0.500000,0.250000", ",0.250000,0.250000"),
+        replace(",0.500000,0.250000", ",0.250000,0.250000"),
         "line 8, column 0: interval at 0.25 s is not after",
     );
     check(
@@ -274,7 +274,7 @@ fn logs() {
     );
     check(
         file,
-        replaced("#[StartTime: 1", "#[StartTime: x"),
+        replace("#[StartTime: 1", "#[StartTime: x"),
         "line 3, column 0: `x",
     );
 }
@@ -284,7 +284,7 @@ fn steps() {
     let trial = "trials/0001-c02-r1/trial.json";
     check_scenario(
         trial,
-        replaced("\"name\": \"login\"", "\"name\": \"logon\""),
+        replace("\"name\": \"login\"", "\"name\": \"logon\""),
         "0 histograms, but 6 rows in",
     );
     check_scenario(
@@ -298,7 +298,7 @@ fn steps() {
     );
     check_scenario(
         trial,
-        replaced("\"sent\": 400", "\"sent\": -1"),
+        replace("\"sent\": 400", "\"sent\": -1"),
         "invalid value: integer `-1`",
     );
     check_scenario(
@@ -312,7 +312,7 @@ fn steps() {
     );
     check_scenario(
         "trials/0001-c02-r1/steps/02-list_orders__all/failed_time.hlog",
-        replaced("Tag=", "Tug="),
+        replace("Tag=", "Tug="),
         "line 6, column 0: expected `Tag=…` first",
     );
     check_scenario(
@@ -322,7 +322,7 @@ fn steps() {
     );
     check_scenario(
         "run.json",
-        replaced("\"flows\"", "\"streams\""),
+        replace("\"flows\"", "\"streams\""),
         "unknown field `streams`",
     );
 }
@@ -331,7 +331,9 @@ fn steps() {
 #[test]
 fn a_flipped_letter_in_a_histogram() {
     let text = include_str!("../golden/trials/0001-c02-r1/response_time.hlog");
-    let whole = read_histograms(text.as_bytes()).unwrap().merged(0.0, 9.0);
+    let whole = read_histograms(text.as_bytes())
+        .unwrap()
+        .merge_range(0.0, 9.0);
     let first = text.find("HISTFAAA").unwrap();
     let length = text[first..].find('\n').unwrap();
     let mut refused = 0;
@@ -347,7 +349,7 @@ fn a_flipped_letter_in_a_histogram() {
                 assert!(error.to_string().starts_with("line 6, "), "{error}");
                 refused += 1;
             }
-            Ok(log) => assert_eq!(log.merged(0.0, 9.0), whole, "letter {}", at - first),
+            Ok(log) => assert_eq!(log.merge_range(0.0, 9.0), whole, "letter {}", at - first),
         }
     }
     assert!(refused > length * 9 / 10, "{refused} of {length}");

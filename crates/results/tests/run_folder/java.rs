@@ -27,7 +27,7 @@ fn jar() -> PathBuf {
 }
 
 /// What `HistogramLogProcessor` prints of a log, in milliseconds.
-fn processed(log: &Path, more: &[&str]) -> String {
+fn process_log(log: &Path, more: &[&str]) -> String {
     let output = Command::new("java")
         .arg("-cp")
         .arg(jar())
@@ -88,7 +88,7 @@ fn the_java_log_processor_prints_our_numbers() {
 }
 
 fn check(log: &Path, more: &[&str], expected: &hdrhistogram::Histogram<u64>) {
-    let text = processed(log, more);
+    let text = process_log(log, more);
     #[expect(clippy::cast_precision_loss, reason = "microseconds of the sample")]
     let ms = |us: u64| us as f64 / 1000.0;
     // The percentile distribution: value, percentile, count up to it, 1/(1-percentile).

@@ -54,9 +54,9 @@ fn a_trial_comes_back_whole() {
     for histogram in &written.response_time[3..] {
         expected.add(histogram).unwrap();
     }
-    assert_eq!(trial.measured().response_time, expected);
+    assert_eq!(trial.measured_histograms().response_time, expected);
     assert_eq!(trial.intervals_within(0.5, 1.5).count(), 4);
-    assert_eq!(trial.merged(9.0, 10.0).response_time.len(), 0);
+    assert_eq!(trial.merge_range(9.0, 10.0).response_time.len(), 0);
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn the_steps_of_a_scenario_come_back() {
         for interval in &written[3..] {
             measured.add(&interval[step]).unwrap();
         }
-        assert_eq!(logs.merged(0.5, 1.5).response_time, measured, "{name}");
+        assert_eq!(logs.merge_range(0.5, 1.5).response_time, measured, "{name}");
         assert_eq!(logs.failed_time.len(), logs.service_time.len());
     }
     assert_eq!(trial.intervals[1].steps[0].succeeded, 99);
-    assert_eq!(trial.connect_time.merged(0.0, 0.25).len(), 10);
+    assert_eq!(trial.connect_time.merge_range(0.0, 0.25).len(), 10);
     assert_eq!(trial.handshake_time.len(), 6);
 }
 
@@ -127,7 +127,7 @@ fn a_trial_that_never_saw_load_comes_back() {
     let read = Run::read(folder.path()).unwrap();
     assert_eq!(read.trials[0].info, info);
     assert!(read.trials[0].response_time.is_empty() && read.trials[0].delivery_delay.is_none());
-    assert_eq!(read.trials[0].measured().response_time.len(), 0);
+    assert_eq!(read.trials[0].measured_histograms().response_time.len(), 0);
 }
 
 #[test]
@@ -253,7 +253,7 @@ proptest! {
         let log = read_histograms(&text).unwrap();
         let middles = log.iter().map(|entry| entry.start_s + entry.length_s / 2.0);
         let within = middles.filter(|middle| (from..to).contains(middle)).count();
-        prop_assert_eq!(log.merged(from, to).len(), within as u64);
+        prop_assert_eq!(log.merge_range(from, to).len(), within as u64);
     }
 
     #[test]
@@ -274,7 +274,7 @@ proptest! {
             bytes[place] = byte;
         }
         if let Ok(log) = read_histograms(&bytes) {
-            prop_assert!(log.merged(0.0, f64::MAX).len() <= 6 << 40);
+            prop_assert!(log.merge_range(0.0, f64::MAX).len() <= 6 << 40);
         }
     }
 }

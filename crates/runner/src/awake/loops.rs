@@ -56,7 +56,7 @@ fn start(arguments: &[String]) -> Result<(), String> {
         thread::Builder::new()
             .name(format!("awake-{cpu}"))
             .stack_size(STACK_BYTES)
-            .spawn(move || match onto(cpu) {
+            .spawn(move || match pin_as_idle(cpu) {
                 Ok(()) => {
                     say.send(Ok(())).ok();
                     run()
@@ -84,7 +84,7 @@ fn yield_to_other_sessions() {
 }
 
 /// Puts the calling thread onto a CPU and into the idle class.
-fn onto(cpu: usize) -> Result<(), String> {
+fn pin_as_idle(cpu: usize) -> Result<(), String> {
     cpus::pin_this_thread(&[cpu]).map_err(|problem| format!("cannot stay on it: {problem}"))?;
     let here = Pid::current_thread();
     let priority = SchedulerParams { priority: 0 };

@@ -69,9 +69,9 @@ impl Awake {
     /// # Errors
     /// The CPU time of this process is limited, so that the loops would use it up; or the idle class cannot be had.
     pub(crate) fn start(program: &Path) -> Result<Self, AwakeError> {
-        let cpus = cpus::allowed();
+        let cpus = cpus::allowed_cpus();
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        if let Some(limit) = quota::least(&groups, Path::new(CGROUPS))
+        if let Some(limit) = quota::strictest_limit(&groups, Path::new(CGROUPS))
             && limit.is_below(cpus.len())
         {
             return Err(AwakeError::Limited {
@@ -80,16 +80,16 @@ impl Awake {
                 all: cpus.len(),
             });
         }
-        Self::started(program, &cpus)
+        Self::start_loops(program, &cpus)
     }
 
-    fn started(program: &Path, cpus: &[usize]) -> Result<Self, AwakeError> {
+    fn start_loops(program: &Path, cpus: &[usize]) -> Result<Self, AwakeError> {
         let not_started = |problem| AwakeError::NotStarted {
             program: program.to_path_buf(),
             problem,
         };
         let mut child = Command::new(program)
-            .args([KEEP_AWAKE, "--", &cpus::written(cpus)])
+            .args([KEEP_AWAKE, "--", &cpus::cpu_list(cpus)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -102,7 +102,7 @@ impl Awake {
         // From here on it is ended however this ends.
         let awake = Self { child };
         let line = first_line(told).map_err(not_started)?;
-        said(&line)?;
+        parse_report(&line)?;
         Ok(awake)
     }
 
@@ -140,7 +140,7 @@ fn first_line(from: ChildStdout) -> io::Result<String> {
 }
 
 /// What the loops' process says first.
-fn said(line: &str) -> Result<(), AwakeError> {
+fn parse_report(line: &str) -> Result<(), AwakeError> {
     match line.trim_end() {
         AWAKE => Ok(()),
         "" => Err(AwakeError::Refused(
@@ -157,12 +157,12 @@ fn said(line: &str) -> Result<(), AwakeError> {
 mod tests {
     use std::path::Path;
 
-    use super::{Awake, AwakeError, said};
+    use super::{Awake, AwakeError, parse_report};
 
     #[test]
     fn what_the_loops_say_is_understood() {
         let check = |line: &str, expected: Option<&str>| {
-            let found = said(line).err().map(|problem| problem.to_string());
+            let found = parse_report(line).err().map(|problem| problem.to_string());
             let expected = expected.map(|why| format!("cannot keep the CPUs awake: {why}"));
             assert_eq!(found, expected, "{line:?}");
         };
@@ -177,9 +177,9 @@ mod tests {
 
     #[test]
     fn a_program_without_loops_is_an_error_and_not_a_wait() {
-        let refused = Awake::started(Path::new("/bin/false"), &[0]).unwrap_err();
+        let refused = Awake::start_loops(Path::new("/bin/false"), &[0]).unwrap_err();
         assert!(matches!(refused, AwakeError::Refused(_)), "{refused}");
-        let missing = Awake::started(Path::new("/no/such/program"), &[0]).unwrap_err();
+        let missing = Awake::start_loops(Path::new("/no/such/program"), &[0]).unwrap_err();
         assert!(
             missing.to_string().contains("/no/such/program"),
             "{missing}"

@@ -27,7 +27,7 @@ impl Limit {
 /// `groups` is `/proc/self/cgroup`, a line a hierarchy: `ID:CONTROLLERS:PATH`, without controllers in version 2. `mounted` is where
 /// groups are shown. In a container a group's own folder may be what is mounted there, whatever its path; so every folder on
 /// the way up is looked at.
-pub(super) fn least(groups: &str, mounted: &Path) -> Option<Limit> {
+pub(super) fn strictest_limit(groups: &str, mounted: &Path) -> Option<Limit> {
     let limits = groups.lines().flat_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let controllers = parts.next().unwrap_or_default();
@@ -85,7 +85,7 @@ fn limit_v1(group: &Path) -> Option<Limit> {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::least;
+    use super::strictest_limit;
 
     /// `files`: paths below the folder of groups, with what they hold.
     fn check(groups: &str, files: &[(&str, &str)], expected: Option<(&str, f64)>) {
@@ -95,7 +95,7 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
-        let found = least(groups, mounted.path());
+        let found = strictest_limit(groups, mounted.path());
         let found = found.map(|limit| {
             let file = limit.file.strip_prefix(mounted.path()).unwrap();
             (file.to_path_buf(), limit.cpus)

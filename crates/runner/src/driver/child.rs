@@ -69,7 +69,7 @@ pub(super) struct Gone(watch::Receiver<bool>);
 
 impl Gone {
     /// False where it is still there after this time.
-    pub(super) async fn within(&mut self, at_most: Duration) -> bool {
+    pub(super) async fn wait_at_most(&mut self, at_most: Duration) -> bool {
         timeout(at_most, self.0.wait_for(|gone| *gone))
             .await
             .is_ok_and(|told| told.is_ok())
@@ -82,7 +82,7 @@ pub(super) struct Start(watch::Receiver<Option<Result<(), String>>>);
 
 impl Start {
     /// `Err`: why it was not.
-    pub(super) async fn told(&mut self) -> Result<(), String> {
+    pub(super) async fn wait_started(&mut self) -> Result<(), String> {
         let told = self.0.wait_for(Option::is_some).await;
         let told = told.map(|told| told.clone());
         told.ok()
@@ -98,7 +98,7 @@ impl Child {
         deaths: watch::Sender<Vec<Death>>,
     ) -> Result<Self, String> {
         let child = Self::begin(launch, deaths)?;
-        child.start_told().told().await?;
+        child.start_told().wait_started().await?;
         Ok(child)
     }
 
@@ -187,17 +187,20 @@ impl Child {
     }
 
     /// Waits until it is gone, at most `within` from when it was `asked`, then kills it; tells what was not in order.
-    pub(crate) async fn gone(mut self, asked: Instant, within: Duration) -> Option<String> {
+    pub(crate) async fn wait_or_kill(mut self, asked: Instant, within: Duration) -> Option<String> {
         let mut remark = None;
         let mut gone = Gone(self.gone.clone());
-        if !gone.within(within.saturating_sub(asked.elapsed())).await {
+        if !gone
+            .wait_at_most(within.saturating_sub(asked.elapsed()))
+            .await
+        {
             let seconds = within.as_secs_f64();
             remark = Some(format!(
                 "{} did not stop within {seconds} s and was killed",
                 self.replica
             ));
             self.order(ORDER_KILL).await;
-            if !gone.within(KILL_AT_MOST).await {
+            if !gone.wait_at_most(KILL_AT_MOST).await {
                 self.reaper.abort();
                 let seconds = KILL_AT_MOST.as_secs();
                 return Some(format!(
@@ -227,7 +230,7 @@ impl Life {
         mut told: Lines<BufReader<ChildStdout>>,
         mut child: tokio::process::Child,
     ) {
-        let pid = match self.started(&mut told).await {
+        let pid = match self.read_pid(&mut told).await {
             Ok(pid) => pid,
             Err(why) => {
                 self.tell_start.send_replace(Some(Err(why)));
@@ -248,10 +251,10 @@ impl Life {
     }
 
     /// The component's process id.
-    async fn started(&self, told: &mut Lines<BufReader<ChildStdout>>) -> Result<u32, String> {
+    async fn read_pid(&self, told: &mut Lines<BufReader<ChildStdout>>) -> Result<u32, String> {
         let shown = &self.supervisor;
         match timeout(START_AT_MOST, told.next_line()).await {
-            Ok(Ok(Some(line))) => started(&line),
+            Ok(Ok(Some(line))) => parse_pid(&line),
             Ok(_) => Err(format!(
                 "{shown} ended before it told of the component's start"
             )),
@@ -264,7 +267,7 @@ impl Life {
 }
 
 /// The component's process id, from the supervisor's first line.
-fn started(line: &str) -> Result<u32, String> {
+fn parse_pid(line: &str) -> Result<u32, String> {
     match line.split_once(' ') {
         Some((STARTED, pid)) => pid
             .parse()

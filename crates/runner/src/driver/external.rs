@@ -48,8 +48,8 @@ impl ExternalDriver {
     }
 
     /// The same on a machine whose CPUs are kept awake by a process with loops.
-    pub(crate) fn beside(self, loops: Option<u32>) -> Self {
-        let rest = Rest::beside(loops);
+    pub(crate) fn with_idle_loops(self, loops: Option<u32>) -> Self {
+        let rest = Rest::new(loops);
         Self { rest, ..self }
     }
 }
@@ -123,7 +123,7 @@ pub(super) async fn find_component(
 }
 
 impl Driver for ExternalDriver {
-    async fn up(&mut self, _: Setup<'_>) -> Result<(), Failure> {
+    async fn start_all(&mut self, _: Setup<'_>) -> Result<(), Failure> {
         self.address = None;
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Driver for ExternalDriver {
     }
 
     fn usage(&self) -> Vec<Usage> {
-        let own = proc::own().map(|used| used.of("waggle"));
+        let own = proc::self_usage().map(|used| used.into_usage("waggle"));
         own.into_iter().collect()
     }
 
@@ -166,7 +166,7 @@ impl Driver for ExternalDriver {
         Err(self.is_not_ours())
     }
 
-    async fn down(&mut self) -> Vec<String> {
+    async fn stop_all(&mut self) -> Vec<String> {
         self.rest.forget();
         Vec::new()
     }

@@ -70,7 +70,7 @@ pub(crate) struct Deaths(pub(crate) watch::Receiver<Vec<Death>>);
 
 impl Deaths {
     /// The first death; never returns while all live.
-    pub(crate) async fn first(&mut self) -> Death {
+    pub(crate) async fn next_death(&mut self) -> Death {
         if let Ok(deaths) = self.0.wait_for(|deaths| !deaths.is_empty()).await
             && let Some(death) = deaths.first()
         {
@@ -99,7 +99,7 @@ pub(crate) fn log_tail(log: &Path) -> Vec<String> {
 /// Brings a system up for one trial after another.
 pub(crate) trait Driver {
     /// Starts every component, those that need others after these are ready.
-    async fn up(&mut self, setup: Setup<'_>) -> Result<(), Failure>;
+    async fn start_all(&mut self, setup: Setup<'_>) -> Result<(), Failure>;
 
     /// Returns when every replica is ready.
     async fn ready(&mut self, setup: Setup<'_>) -> Result<(), Failure>;
@@ -129,7 +129,7 @@ pub(crate) trait Driver {
     ) -> Result<(), Failure>;
 
     /// Stops everything, however far it came up; tells what did not go as it should.
-    async fn down(&mut self) -> Vec<String>;
+    async fn stop_all(&mut self) -> Vec<String>;
 
     /// Whether the host is quiet enough for the next trial.
     fn at_rest(&mut self) -> bool;

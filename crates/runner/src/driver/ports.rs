@@ -88,7 +88,7 @@ impl Ports {
     }
 
     /// The same as others are told of it.
-    pub(crate) fn written(&self, component: &str, name: &str) -> Vec<String> {
+    pub(crate) fn addresses(&self, component: &str, name: &str) -> Vec<String> {
         let ports = self.all_of(component, name);
         ports.map(|port| port.written.clone()).collect()
     }
@@ -160,8 +160,8 @@ mod tests {
         );
         ports.note(("b", 0, "http"), first, "b.lab:80".to_owned());
         assert_eq!(ports.of_component("b", "http"), [first]);
-        assert_eq!(ports.written("b", "http"), ["b.lab:80"]);
-        assert_eq!(ports.written("a", "http")[1], second.to_string());
+        assert_eq!(ports.addresses("b", "http"), ["b.lab:80"]);
+        assert_eq!(ports.addresses("a", "http")[1], second.to_string());
         assert!(TcpListener::bind(first).is_err());
         ports.release("a", 0);
         assert!(!ports.is_taken("a", 0));

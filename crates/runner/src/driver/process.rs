@@ -127,15 +127,15 @@ impl ProcessDriver {
     }
 
     /// The same on a machine whose CPUs are kept awake by a process with loops.
-    pub(crate) fn beside(self, loops: Option<u32>) -> Self {
-        let rest = Rest::beside(loops);
+    pub(crate) fn with_idle_loops(self, loops: Option<u32>) -> Self {
+        let rest = Rest::new(loops);
         Self { rest, ..self }
     }
 
     /// Starts every component, and waits only for those that others need, or for all.
     async fn start(&mut self, setup: Setup<'_>, until_all_ready: bool) -> Result<(), NotUp> {
         if !self.is_started {
-            self.system = Arc::new(self.whole.configured(setup.parameters));
+            self.system = Arc::new(self.whole.configure(setup.parameters));
             self.hold_ports(setup)?;
             let system = Arc::clone(&self.system);
             let external = |component: &&Component| component.external.is_some();
@@ -171,7 +171,7 @@ impl ProcessDriver {
             match self.start(setup, until_all_ready).await {
                 Ok(()) => return Ok(()),
                 Err(NotUp::PortTaken { .. }) if start < STARTS_MAX => {
-                    self.down().await;
+                    self.stop_all().await;
                 }
                 Err(NotUp::Failed(failure) | NotUp::PortTaken { failure }) => return Err(failure),
             }
@@ -222,7 +222,7 @@ impl ProcessDriver {
             is_down: false,
             kept: Vec::new(),
         });
-        start.told().await.map_err(failed)
+        start.wait_started().await.map_err(failed)
     }
 
     fn wiring<'a>(&'a self, setup: Setup<'a>) -> Wiring<'a> {
@@ -266,7 +266,7 @@ impl ProcessDriver {
                 let (name, port) = (&component.name, &step.port);
                 return Err(Failure::new(format!("{name} has no port \"{port}\"")));
             };
-            let filled = |text: &str| wiring.filled(component, 0, text);
+            let filled = |text: &str| wiring.fill(component, 0, text);
             setup::carry_out(step, address, setup.deadline, filled)
                 .await
                 .map_err(|why| {
@@ -348,7 +348,7 @@ impl ProcessDriver {
 }
 
 impl Driver for ProcessDriver {
-    async fn up(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
+    async fn start_all(&mut self, setup: Setup<'_>) -> Result<(), Failure> {
         self.start_or_retry(setup, false).await
     }
 
@@ -375,9 +375,9 @@ impl Driver for ProcessDriver {
 
     fn usage(&self) -> Vec<Usage> {
         let running = self.running.borrow();
-        let replicas = running.iter().filter_map(Running::used);
+        let replicas = running.iter().filter_map(Running::usage);
         replicas
-            .chain(proc::own().map(|used| used.of("waggle")))
+            .chain(proc::self_usage().map(|used| used.into_usage("waggle")))
             .collect()
     }
 
@@ -394,7 +394,7 @@ impl Driver for ProcessDriver {
         self.start_one_again(component, replica, deadline).await
     }
 
-    async fn down(&mut self) -> Vec<String> {
+    async fn stop_all(&mut self) -> Vec<String> {
         let mut remarks = Vec::new();
         let mut running = std::mem::take(self.running.get_mut());
         // Those that need others stop before these do: components in the reverse order of their start.
@@ -417,7 +417,7 @@ impl Driver for ProcessDriver {
             let asked = Instant::now();
             let within = if is_asked { within } else { KILL_AT_MOST };
             for replica in replicas {
-                remarks.extend(replica.child.gone(asked, within).await);
+                remarks.extend(replica.child.wait_or_kill(asked, within).await);
             }
         }
         self.ports = Ports::default();

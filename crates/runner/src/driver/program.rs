@@ -55,7 +55,7 @@ pub(crate) struct Search<'a> {
 
 impl Search<'_> {
     /// The program's absolute path: components run in folders of their own.
-    pub(crate) fn installed(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn find_installed(&self, name: &str) -> Option<PathBuf> {
         let on_path = std::env::split_paths(self.path);
         look_for(name, self.folders.iter().cloned().chain(on_path))
     }
@@ -65,7 +65,7 @@ impl Search<'_> {
         let installed = || {
             let programs = server.programs.iter();
             programs
-                .map(|name| self.installed(name))
+                .map(|name| self.find_installed(name))
                 .collect::<Option<Vec<_>>>()
         };
         let fetched = || {
@@ -140,7 +140,7 @@ impl Programs {
             return Ok(());
         }
         let place = search
-            .installed(&name)
+            .find_installed(&name)
             .ok_or_else(|| ProgramError::NotFound {
                 name: name.clone(),
                 folders: search.folders.to_vec(),
@@ -253,7 +253,7 @@ pub(crate) fn distinct<'a>(
     let mut seen = BTreeSet::new();
     configurations
         .filter(|parameters| seen.insert(format!("{parameters:?}")))
-        .map(|parameters| system.configured(parameters))
+        .map(|parameters| system.configure(parameters))
         .collect()
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// On a machine whose CPUs are kept awake by a process with loops, which are no work.
-    pub(crate) fn beside(loops: Option<u32>) -> Self {
+    pub(crate) fn new(loops: Option<u32>) -> Self {
         let clocks = CpuClocks {
             cpus: Vec::new(),
             loops,
@@ -55,7 +55,7 @@ impl Rest {
 
 /// What was stolen counts as busy: the next trial would suffer from it.
 fn is_idle(before: Ticks, now: Ticks) -> bool {
-    let since = now.since(before);
+    let since = now.shares_since(before);
     since.is_some_and(|machine| 1.0 - machine.idle_share <= BUSY_AT_MOST)
 }
 

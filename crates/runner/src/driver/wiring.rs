@@ -60,7 +60,7 @@ impl Wiring<'_> {
             .create(&folder)
             .map_err(|why| Failure::new(format!("cannot create {}: {why}", folder.display())))?;
         let filled = |text: &String| {
-            self.filled(component, number, text)
+            self.fill(component, number, text)
                 .map_err(|why| Failure::new(why.to_string()))
         };
         for (name, text) in &component.files {
@@ -82,7 +82,7 @@ impl Wiring<'_> {
         Ok(Launch {
             log: self.setup.logs.join(format!("{replica}.log")),
             supervisor: PathBuf::from(supervisor),
-            cpus: cpus::written(cpus),
+            cpus: cpus::cpu_list(cpus),
             replica,
             command,
             environment,
@@ -91,7 +91,7 @@ impl Wiring<'_> {
     }
 
     /// A replica's text with every `${…}` replaced.
-    pub(super) fn filled(
+    pub(super) fn fill(
         &self,
         component: &Component,
         number: u32,
@@ -126,10 +126,10 @@ impl Wiring<'_> {
             return self.port(component, 0, port);
         }
         if let Some((component, port)) = name.split_once(".address.") {
-            return self.ports.written(component, port).into_iter().next();
+            return self.ports.addresses(component, port).into_iter().next();
         }
         let (component, port) = name.split_once(".addresses.")?;
-        let addresses = self.ports.written(component, port);
+        let addresses = self.ports.addresses(component, port);
         (!addresses.is_empty()).then(|| addresses.join(","))
     }
 

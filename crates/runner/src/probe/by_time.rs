@@ -132,7 +132,7 @@ impl ByTime {
         if let Reader::Csv(csv) = &mut self.reader {
             csv.begin();
         }
-        let filled = self.filled(stretch);
+        let filled = self.fill_times(stretch);
         let rows_before = self.pace.rows_read;
         let answer = line
             .ask(&filled.borrow(), &mut |chunk| self.take(chunk))
@@ -159,13 +159,13 @@ impl ByTime {
         self.notes.seen.look_ends();
         if let Some(problem) = refused {
             self.refusal = None;
-            self.pace.failed();
-            self.stretches.failed(stretch);
+            self.pace.note_failure();
+            self.stretches.handle_failure(stretch);
             return Err(problem);
         }
         let rows = self.pace.rows_read - rows_before;
         self.remember(stretch, now_ns, rows);
-        let has_more = self.stretches.answered(stretch, now_ns, rows);
+        let has_more = self.stretches.handle_rows(stretch, now_ns, rows);
         // How long a record may have been there is known for each; here it is only whether the end was reached.
         if has_more {
             self.pace.is_behind(start);
@@ -196,8 +196,8 @@ impl ByTime {
     }
 
     /// The question that brought the most rows.
-    pub(crate) fn again(&self) -> Filled {
-        self.filled(self.fullest.1)
+    pub(crate) fn largest_query(&self) -> Filled {
+        self.fill_times(self.fullest.1)
     }
 
     fn affordable(&self, depth: Depth) -> Depth {
@@ -223,7 +223,7 @@ impl ByTime {
         });
     }
 
-    fn filled(&self, (from, to): (u64, u64)) -> Filled {
+    fn fill_times(&self, (from, to): (u64, u64)) -> Filled {
         let value = |name: &str| match name {
             "from" => Some(from.to_string()),
             "to" => Some(to.to_string()),
@@ -352,7 +352,7 @@ mod tests {
             time_after: Some("time=".to_owned()),
         };
         let bench = Bench::new(kind, rows);
-        let following = bench.following();
+        let following = bench.start_probe();
         let since_ns = following.since_ns;
         let mut by_time = ByTime::new(&following, ask, limit);
         // The first one never comes, so that what lies behind it is gone back to.

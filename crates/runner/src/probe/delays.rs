@@ -63,7 +63,7 @@ impl Delays {
         }
     }
 
-    pub(crate) fn counted(&self) -> &Histogram<u64> {
+    pub(crate) fn histogram(&self) -> &Histogram<u64> {
         &self.counted
     }
 
@@ -97,7 +97,7 @@ mod tests {
             .for_each(|interval| delays.note(*interval, 10));
         delays.decide(window);
         after.iter().for_each(|interval| delays.note(*interval, 10));
-        assert_eq!(delays.counted().len(), counted);
+        assert_eq!(delays.histogram().len(), counted);
     }
 
     #[test]

@@ -172,7 +172,7 @@ impl Stretches {
     }
 
     /// A stretch up to `to` brought so many rows; true where the round goes on behind it.
-    pub(crate) fn answered(&mut self, (from, to): (u64, u64), now_ns: u64, rows: u64) -> bool {
+    pub(crate) fn handle_rows(&mut self, (from, to): (u64, u64), now_ns: u64, rows: u64) -> bool {
         if rows > self.limit {
             self.span_ns = ((to - from) / 2).max(SPAN_MIN_NS);
         } else if rows < self.limit / 4 {
@@ -183,7 +183,7 @@ impl Stretches {
     }
 
     /// A stretch could not be read; the next one is shorter, and the round begins anew.
-    pub(crate) fn failed(&mut self, (from, to): (u64, u64)) {
+    pub(crate) fn handle_failure(&mut self, (from, to): (u64, u64)) {
         self.span_ns = ((to - from) / 2).max(SPAN_MIN_NS);
         self.at = None;
     }
@@ -294,18 +294,18 @@ mod tests {
     fn stretches_grow_and_shrink_with_the_rows_they_bring() {
         let mut stretches = Stretches::new(100);
         assert_eq!(stretches.next(0, 80_000_000), (0, 80_000_000));
-        assert!(!stretches.answered((0, 80_000_000), 80_000_000, 1_000));
+        assert!(!stretches.handle_rows((0, 80_000_000), 80_000_000, 1_000));
         assert!(stretches.is_new_round());
         let first = stretches.next(0, 80_000_000);
         assert_eq!(first, (0, 40_000_000));
-        assert!(stretches.answered(first, 80_000_000, 500));
+        assert!(stretches.handle_rows(first, 80_000_000, 500));
         let second = stretches.next(7, 80_000_000);
         assert_eq!(second, (40_000_000, 60_000_000));
-        assert!(stretches.answered(second, 80_000_000, 3));
+        assert!(stretches.handle_rows(second, 80_000_000, 3));
         let last = stretches.next(7, 80_000_000);
         assert_eq!(last, (60_000_000, 80_000_000));
-        assert!(!stretches.answered(last, 80_000_000, 50));
-        stretches.failed((0, 10));
+        assert!(!stretches.handle_rows(last, 80_000_000, 50));
+        stretches.handle_failure((0, 10));
         assert_eq!(stretches.next(0, 80_000_000), (0, 1_000_000));
     }
 }

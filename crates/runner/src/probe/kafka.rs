@@ -257,24 +257,24 @@ impl State {
         match message {
             Ok(message) => {
                 self.problem = None;
-                self.reached(message.partition(), false);
+                self.note_position(message.partition(), false);
                 self.message(&message)
             }
             Err(KafkaError::PartitionEOF(partition)) => {
                 self.problem = None;
-                self.reached(partition, true);
+                self.note_position(partition, true);
                 0
             }
             Err(problem) => {
                 self.problems += 1;
                 self.problem = Some(problem.to_string());
-                self.pace.failed();
+                self.pace.note_failure();
                 0
             }
         }
     }
 
-    fn reached(&mut self, partition: i32, end: bool) {
+    fn note_position(&mut self, partition: i32, end: bool) {
         let place = usize::try_from(partition).ok();
         if let Some(at_end) = place.and_then(|place| self.at_end.get_mut(place)) {
             *at_end = end;
@@ -308,7 +308,7 @@ impl State {
                 Some(stamp) => is_known &= self.notes.record(stamp, noticed) == Sight::StillThere,
                 None => {
                     is_known = false;
-                    self.notes.other();
+                    self.notes.note_foreign_record();
                 }
             }
         }

@@ -105,7 +105,7 @@ impl Markers {
             offset: self
                 .offset
                 .as_ref()
-                .and_then(|finder| number(after(line, finder)?)),
+                .and_then(|finder| number(text_after_marker(line, finder)?)),
             stamp: self.stamp(line, run),
         }
     }
@@ -113,27 +113,27 @@ impl Markers {
     /// What the line says of its record, if that is of this run.
     pub(crate) fn stamp(&self, line: &[u8], run: &[u8]) -> Option<RowStamp> {
         if let Some(finder) = &self.run {
-            let rest = after(line, finder)?.strip_prefix(run)?;
+            let rest = text_after_marker(line, finder)?.strip_prefix(run)?;
             // A longer mark that begins like ours is another run's.
             if rest.first().is_some_and(u8::is_ascii_alphanumeric) {
                 return None;
             }
         }
         let time = match &self.time {
-            Some(finder) => after(line, finder)?,
+            Some(finder) => text_after_marker(line, finder)?,
             None => {
                 let line = line.trim_ascii_end();
                 &line[memrchr(b' ', line)? + 1..]
             }
         };
         Some(RowStamp {
-            key: number(after(line, &self.key)?)?,
+            key: number(text_after_marker(line, &self.key)?)?,
             time_ns: number(time)?,
         })
     }
 }
 
-fn after<'a>(line: &'a [u8], marker: &Finder<'_>) -> Option<&'a [u8]> {
+fn text_after_marker<'a>(line: &'a [u8], marker: &Finder<'_>) -> Option<&'a [u8]> {
     let at = marker.find(line)?;
     Some(&line[at + marker.needle().len()..])
 }

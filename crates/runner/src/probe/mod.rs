@@ -176,7 +176,7 @@ impl<N: Line> Follower<N> {
                 Some(line.ask(&Ask::get(&path), &mut count).await)
             }
             Self::ByTime(by_time, line) => {
-                let ask = by_time.again();
+                let ask = by_time.largest_query();
                 Some(line.ask(&ask.borrow(), &mut count).await)
             }
             Self::Kafka(_) => None,

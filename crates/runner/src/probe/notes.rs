@@ -81,7 +81,7 @@ impl Notes {
     /// The place is read anew: what was seen there counts only where it is seen again. Its delays are known, and stay.
     pub(crate) fn begin_anew(&mut self) {
         // Of the order, too, what counts is how records came first: partitions that are read anew come one after the other.
-        let mut empty = self.seen.emptied();
+        let mut empty = self.seen.empty_copy();
         empty.out_of_order = self.seen.out_of_order;
         let seen = std::mem::replace(&mut self.seen, empty);
         match &mut self.before {
@@ -124,7 +124,7 @@ impl Notes {
     }
 
     /// A record was seen that has not this trial's mark.
-    pub(crate) fn other(&mut self) {
+    pub(crate) fn note_foreign_record(&mut self) {
         if !self.has_others {
             self.seen.note_foreign();
         }
@@ -139,12 +139,12 @@ impl Notes {
 
     /// Delays until visible of what was sent in the measured phase, in microseconds.
     pub(crate) fn visible(&self) -> &hdrhistogram::Histogram<u64> {
-        self.visible.counted()
+        self.visible.histogram()
     }
 
     /// Delays until the place had it; `None` where it does not say.
     pub(crate) fn arrival(&self) -> Option<&hdrhistogram::Histogram<u64>> {
-        self.arrivals_are_known.then(|| self.arrival.counted())
+        self.arrivals_are_known.then(|| self.arrival.histogram())
     }
 
     fn delays(&mut self, sent_ns: u64, noticed: Noticed) {

@@ -64,14 +64,14 @@ impl Offset {
             Ok(200) => {
                 let mut lines = std::mem::take(&mut self.lines);
                 lines.end(|line| self.row(line, self.notes.clock.unix_ns()));
-                Ok(self.looked(start, self.pace.rows_read - rows_before))
+                Ok(self.note_rows(start, self.pace.rows_read - rows_before))
             }
             Ok(status) => {
-                self.pace.failed();
+                self.pace.note_failure();
                 Err(WebError::Status { path, status })
             }
             Err(problem) => {
-                self.pace.failed();
+                self.pace.note_failure();
                 Err(problem)
             }
         }
@@ -90,7 +90,7 @@ impl Offset {
     }
 
     /// A look that was begun at `start` brought so many rows; true where there may be more.
-    fn looked(&mut self, start: Instant, rows: u64) -> bool {
+    fn note_rows(&mut self, start: Instant, rows: u64) -> bool {
         let has_more = rows >= u64::from(self.limit);
         if has_more {
             self.pace.is_behind(start);
@@ -127,7 +127,7 @@ impl Offset {
                 };
                 self.notes.record(stamp, noticed);
             }
-            None => self.notes.other(),
+            None => self.notes.note_foreign_record(),
         }
     }
 }

@@ -63,7 +63,7 @@ impl Pace {
     }
 
     /// A look failed. Nobody knows how long the place would have taken: that is no lateness of the probe.
-    pub(crate) fn failed(&mut self) {
+    pub(crate) fn note_failure(&mut self) {
         self.behind_since = None;
     }
 

@@ -91,7 +91,7 @@ impl Seen {
     }
 
     /// The same with nothing seen.
-    pub(crate) fn emptied(&self) -> Self {
+    pub(crate) fn empty_copy(&self) -> Self {
         Self::new(self.workers.len(), self.sequence_max)
     }
 
@@ -108,10 +108,10 @@ impl Seen {
 
     pub(crate) fn has_key(&self, key: u64) -> bool {
         let place = waggle_load::worker_and_sequence(key);
-        place.is_some_and(|(worker, sequence)| self.has(worker, sequence))
+        place.is_some_and(|(worker, sequence)| self.contains(worker, sequence))
     }
 
-    pub(crate) fn has(&self, worker: usize, sequence: u64) -> bool {
+    pub(crate) fn contains(&self, worker: usize, sequence: u64) -> bool {
         let word = |worker: &Worker| {
             worker
                 .words
@@ -187,7 +187,7 @@ mod tests {
     fn accounts_are_joined_record_by_record() {
         let mut before = Seen::new(2, 1000);
         before.note(waggle_load::key_of(0, 3));
-        let mut now = before.emptied();
+        let mut now = before.empty_copy();
         assert!(!now.has_key(waggle_load::key_of(0, 3)));
         assert_eq!(now.note(waggle_load::key_of(1, 700)), Fate::New);
         before.join(&now);
@@ -204,6 +204,11 @@ mod tests {
         assert_eq!(seen.note(waggle_load::key_of(2, 0)), Fate::Foreign);
         assert_eq!(seen.note(17), Fate::Foreign);
         assert_eq!(seen.note(waggle_load::key_of(0, 7)), Fate::New);
-        assert!(seen.has(0, 7) && !seen.has(0, 6) && !seen.has(1, 7) && !seen.has(9, 7));
+        assert!(
+            seen.contains(0, 7)
+                && !seen.contains(0, 6)
+                && !seen.contains(1, 7)
+                && !seen.contains(9, 7)
+        );
     }
 }

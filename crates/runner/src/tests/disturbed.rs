@@ -14,10 +14,10 @@ const ONCE: &str = "{ kill: fake, at: 600ms, again_after: 250ms }";
 
 /// A study of one cell and one trial that is disturbed.
 fn bench(disturb: &[&str]) -> Bench {
-    Bench::with(&disturbed(disturb))
+    Bench::new_with_study(&study_with_faults(disturb))
 }
 
-fn disturbed(disturb: &[&str]) -> String {
+fn study_with_faults(disturb: &[&str]) -> String {
     let entries: String = disturb
         .iter()
         .map(|entry| format!("  - {entry}\n"))
@@ -29,7 +29,7 @@ fn disturbed(disturb: &[&str]) -> String {
 }
 
 /// The one trial.
-async fn told(bench: &Bench, world: &Shared, then: Then) -> TrialInfo {
+async fn run_trial(bench: &Bench, world: &Shared, then: Then) -> TrialInfo {
     let (ended, _) = bench.run(world, then).await;
     assert_eq!(ended.unwrap(), Ended::Finished);
     bench.results().trials.remove(0).info
@@ -114,7 +114,7 @@ fn assert_read_anew(info: &TrialInfo) {
 #[tokio::test(start_paused = true)]
 async fn what_died_with_it_is_missing_and_what_came_after_is_found() {
     let bench = bench(&[ONCE]);
-    assert_read_anew(&told(&bench, &world(None), Then::Nothing).await);
+    assert_read_anew(&run_trial(&bench, &world(None), Then::Nothing).await);
     // What was seen before the kill has its delay; it is not noted twice, and nothing is left out.
     let trial = &bench.results().trials[0];
     let measured = 7 * PER_INTERVAL;
@@ -137,8 +137,8 @@ endpoints:
         "    component: fake\n    port: http\n    get",
         "    component: window\n    port: http\n    shows: [fake]\n    get",
     );
-    let bench = Bench::with_system(&system, &disturbed(&[ONCE]));
-    assert_read_anew(&told(&bench, &world(None), Then::Nothing).await);
+    let bench = Bench::with_system(&system, &study_with_faults(&[ONCE]));
+    assert_read_anew(&run_trial(&bench, &world(None), Then::Nothing).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,7 +147,7 @@ async fn several_kills_come_in_the_order_of_their_instants() {
         "{ kill: fake, at: 1400ms, again_after: 0s }",
         "{ kill: fake, at: 100ms, again_after: 1s }",
     ]);
-    let info = told(&bench, &world(None), Then::Nothing).await;
+    let info = run_trial(&bench, &world(None), Then::Nothing).await;
     let [first, second] = &info.disturbances[..] else {
         panic!("{:?}", info.disturbances);
     };
@@ -161,7 +161,7 @@ async fn several_kills_come_in_the_order_of_their_instants() {
 #[tokio::test(start_paused = true)]
 async fn a_trial_waits_for_what_is_up_again_only_after_its_load() {
     let bench = bench(&["{ kill: fake, at: 1900ms, again_after: 5s }"]);
-    let info = told(&bench, &world(None), Then::Nothing).await;
+    let info = run_trial(&bench, &world(None), Then::Nothing).await;
     assert_eq!(info.end, TrialEnd::Completed);
     assert_at(info.disturbances[0].ready_s, 6.91);
     let drain = info.phase(PhaseName::Drain).unwrap();
@@ -173,7 +173,7 @@ async fn a_trial_waits_for_what_is_up_again_only_after_its_load() {
 #[tokio::test(start_paused = true)]
 async fn what_does_not_come_up_again_fails_the_trial() {
     let dead = world(Some(Fault::StaysDead));
-    let info = told(&bench(&[ONCE]), &dead, Then::Nothing).await;
+    let info = run_trial(&bench(&[ONCE]), &dead, Then::Nothing).await;
     // It had until 3 s after its start, when the load was over already.
     assert_failed(&info, PhaseName::Finish, "fake-0 was not ready in time");
     assert_eq!(info.disturbances.len(), 1);
@@ -181,7 +181,7 @@ async fn what_does_not_come_up_again_fails_the_trial() {
     assert_eq!(info.disturbances[0].ready_s, None);
     // A driver that never tells meets the phase's own limit.
     let hangs = world(Some(Fault::HangsDead));
-    let info = told(&bench(&[ONCE]), &hangs, Then::Nothing).await;
+    let info = run_trial(&bench(&[ONCE]), &hangs, Then::Nothing).await;
     assert_failed(&info, PhaseName::Finish, "not done within 43 s");
     for world in [dead, hangs] {
         let done = &world.borrow().done;
@@ -196,7 +196,7 @@ async fn what_is_not_up_when_it_is_to_be_killed_again_fails_the_trial() {
         "{ kill: fake, at: 1s, again_after: 100ms }",
     ]);
     let slow = world(Some(Fault::RisesSlowly));
-    let info = told(&bench, &slow, Then::Nothing).await;
+    let info = run_trial(&bench, &slow, Then::Nothing).await;
     let why =
         "fake-0 was to be killed again 1 s into the measured phase, and was ready only 1.2 s later";
     assert_failed(&info, PhaseName::Finish, why);
@@ -204,7 +204,7 @@ async fn what_is_not_up_when_it_is_to_be_killed_again_fails_the_trial() {
 
 #[tokio::test(start_paused = true)]
 async fn another_death_fails_the_trial_as_ever() {
-    let info = told(&bench(&[ONCE]), &world(None), Then::DieWhenKilled).await;
+    let info = run_trial(&bench(&[ONCE]), &world(None), Then::DieWhenKilled).await;
     let why = "fake-0 ended with exit code 7";
     assert_failed(&info, PhaseName::Measure, why);
 }
@@ -228,7 +228,7 @@ async fn a_system_that_was_disturbed_is_started_anew_for_the_cells_next_trial() 
         .replace("connections: [1, 2]", "connections: [1]")
         .replace("repeat: 2", "repeat: 2\n  fresh: cell")
         .replace("measure:\n", &format!("disturb:\n  - {ONCE}\nmeasure:\n"));
-    let bench = Bench::with(&study);
+    let bench = Bench::new_with_study(&study);
     let remembers = world(Some(Fault::Remembers));
     let (ended, events) = bench.run(&remembers, Then::Nothing).await;
     assert_eq!(ended.unwrap(), Ended::Finished);

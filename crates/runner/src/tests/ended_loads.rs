@@ -9,7 +9,10 @@ use crate::Ended;
 async fn only_trial(then: Then, fault: Option<Fault>) -> TrialInfo {
     let delivery = "  delivery: { at: store, poll: 100ms }\n";
     assert!(STUDY.contains(delivery));
-    let (bench, fake) = (Bench::with(&STUDY.replace(delivery, "")), world(fault));
+    let (bench, fake) = (
+        Bench::new_with_study(&STUDY.replace(delivery, "")),
+        world(fault),
+    );
     let (ended, _) = bench.run(&fake, then).await;
     assert_eq!(ended.unwrap(), Ended::Interrupted);
     let trials = bench.results().trials;

@@ -12,13 +12,13 @@ const WARM_UP: &str = "  warm_up: { until: time, at_most: 1s }\n";
 const MEASURE: &str = "  measure: 2s\n";
 
 /// Runs the study with these changes; gives its trials and what the load was.
-async fn ran(changes: &[(&str, &str)]) -> (Vec<Trial>, Vec<Model>) {
+async fn run_study(changes: &[(&str, &str)]) -> (Vec<Trial>, Vec<Model>) {
     let mut study = STUDY.to_owned();
     for (old, new) in changes {
         assert!(study.contains(old), "{old}");
         study = study.replace(old, new);
     }
-    let (bench, fake) = (Bench::with(&study), world(None));
+    let (bench, fake) = (Bench::new_with_study(&study), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     let trials = bench.results().trials;
     for trial in &trials {
@@ -31,7 +31,7 @@ async fn ran(changes: &[(&str, &str)]) -> (Vec<Trial>, Vec<Model>) {
     (trials, models)
 }
 
-fn measured(trial: &Trial) -> (f64, f64, u64) {
+fn measured_phase(trial: &Trial) -> (f64, f64, u64) {
     let phase = trial.info.phase(PhaseName::Measure).unwrap();
     (phase.start_s, phase.end_s, trial.info.measured.sent)
 }
@@ -40,7 +40,7 @@ fn measured(trial: &Trial) -> (f64, f64, u64) {
 async fn a_rate_that_goes_through_stages_is_measured_from_beginning_to_end() {
     let load = "  model: open\n  connections: ${connections}\n  stages: [{ duration: 1s, target: 400/s }, \
                 { duration: 0s, target: 800/s }, { duration: 500ms, target: 0/s }]\n";
-    let (trials, models) = ran(&[(CLOSED, load), (WARM_UP, ""), (MEASURE, "")]).await;
+    let (trials, models) = run_study(&[(CLOSED, load), (WARM_UP, ""), (MEASURE, "")]).await;
     let stage = |to_per_s, ms| Stage {
         to_per_s,
         over: Duration::from_millis(ms),
@@ -54,7 +54,7 @@ async fn a_rate_that_goes_through_stages_is_measured_from_beginning_to_end() {
     }
     let info = |duration_s, target| StageInfo { duration_s, target };
     for trial in &trials {
-        assert_eq!(measured(trial), (0.0, 1.5, 600));
+        assert_eq!(measured_phase(trial), (0.0, 1.5, 600));
         assert_eq!(
             trial.info.stages,
             [info(1.0, 400.0), info(0.0, 800.0), info(0.5, 0.0)]
@@ -67,7 +67,7 @@ async fn a_rate_that_goes_through_stages_is_measured_from_beginning_to_end() {
 async fn the_first_stages_can_be_left_out_as_a_warm_up() {
     let load = "  model: users\n  think: 1s\n  stages: [{ duration: 1s, target: 40 }, { duration: 1s, target: 40 }]\n  \
                 workers: ${connections}\n";
-    let (trials, models) = ran(&[(CLOSED, load), (MEASURE, "")]).await;
+    let (trials, models) = run_study(&[(CLOSED, load), (MEASURE, "")]).await;
     let over = Duration::from_secs(1);
     let expected = [UserStage { to: 40, over }; 2];
     for model in &models {
@@ -77,17 +77,18 @@ async fn the_first_stages_can_be_left_out_as_a_warm_up() {
         );
     }
     for trial in &trials {
-        assert_eq!(measured(trial), (1.0, 2.0, 400));
+        assert_eq!(measured_phase(trial), (1.0, 2.0, 400));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_a_warm_up_exactly_as_many_requests_are_sent_as_the_study_says() {
-    let (trials, _) = ran(&[(WARM_UP, ""), (MEASURE, "  measure: { requests: 350 }\n")]).await;
+    let (trials, _) =
+        run_study(&[(WARM_UP, ""), (MEASURE, "  measure: { requests: 350 }\n")]).await;
     for trial in &trials {
         assert_eq!(trial.info.totals.sent, 350);
         // The last interval ends with the last answer.
-        assert_eq!(measured(trial), (0.0, 0.875, 350));
+        assert_eq!(measured_phase(trial), (0.0, 0.875, 350));
         assert_eq!(trial.info.measured.seconds, 0.875);
     }
 }
@@ -97,23 +98,23 @@ async fn a_warm_up_and_a_measured_phase_end_with_the_interval_that_has_the_last_
 {
     let warm_up = "  warm_up: { requests: 250, at_most: 5s }\n";
     let measure = "  measure: { requests: 201, at_most: 5s }\n";
-    let (trials, _) = ran(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
+    let (trials, _) = run_study(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
     for trial in &trials {
-        assert_eq!(measured(trial), (0.75, 1.5, 300));
+        assert_eq!(measured_phase(trial), (0.75, 1.5, 300));
     }
     // Or when their time is up.
     let warm_up = "  warm_up: { requests: 250, at_most: 500ms }\n";
     let measure = "  measure: { requests: 2000, at_most: 1s }\n";
-    let (trials, _) = ran(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
+    let (trials, _) = run_study(&[(WARM_UP, warm_up), (MEASURE, measure)]).await;
     for trial in &trials {
-        assert_eq!(measured(trial), (0.5, 1.5, 400));
+        assert_eq!(measured_phase(trial), (0.5, 1.5, 400));
     }
 }
 
 /// Runs the study with these phases; how long the engine is told to go on at most, in its first trial.
 async fn told_at_most(warm_up: &str, measure: &str) -> Duration {
     let study = STUDY.replace(WARM_UP, warm_up).replace(MEASURE, measure);
-    let (bench, fake) = (Bench::with(&study), world(None));
+    let (bench, fake) = (Bench::new_with_study(&study), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     fake.borrow().at_most[0]
 }

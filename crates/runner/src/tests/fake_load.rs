@@ -72,7 +72,7 @@ pub(super) struct LoadEnd {
 }
 
 impl LoadEnd {
-    pub(super) fn of(job: &Job) -> Self {
+    pub(super) fn from_job(job: &Job) -> Self {
         let at: Option<Duration> = match &job.model {
             Model::Open {
                 rate: Rate::Stages(stages),

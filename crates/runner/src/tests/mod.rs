@@ -118,10 +118,10 @@ enum Then {
 
 impl Bench {
     fn new() -> Self {
-        Self::with(STUDY)
+        Self::new_with_study(STUDY)
     }
 
-    fn with(study: &str) -> Self {
+    fn new_with_study(study: &str) -> Self {
         Self::with_system(SYSTEM, study)
     }
 
@@ -180,7 +180,7 @@ impl Bench {
                         world.borrow().die()
                     }
                     (Event::Killed { .. }, Then::DieWhenKilled) => world.borrow().die(),
-                    _ => wishes.after(&event, then, (begun, measured)),
+                    _ => wishes.on_event(&event, then, (begun, measured)),
                 }
                 seen.borrow_mut().push(event);
             }
@@ -250,7 +250,7 @@ impl Wishes {
     }
 
     /// Asks for what belongs to an event, in the trial of this number and with so many measured intervals.
-    fn after(&self, event: &Event, then: Then, (begun, measured): (usize, usize)) {
+    fn on_event(&self, event: &Event, then: Then, (begun, measured): (usize, usize)) {
         let at = match event {
             Event::Phase { phase, .. } => Some(*phase),
             _ => None,

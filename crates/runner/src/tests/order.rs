@@ -92,7 +92,10 @@ async fn a_good_run_is_told_and_written() {
             trial.delivery_delay.as_ref().unwrap().len(),
             8 * PER_INTERVAL
         );
-        assert_eq!(trial.measured().response_time.len(), 8 * PER_INTERVAL);
+        assert_eq!(
+            trial.measured_histograms().response_time.len(),
+            8 * PER_INTERVAL
+        );
         assert!(!trial.resources.is_empty() && !trial.backlog.is_empty());
     }
 }
@@ -144,12 +147,12 @@ async fn lost_and_doubled_records_are_found() {
 
 /// Of three requests without an answer the records come one after the other, `each_ms` apart. Tells how many are found and how long
 /// the drain of at most 20 s takes.
-async fn unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
+async fn run_unanswered(each_ms: u64, drain: &str) -> (u64, f64) {
     let study = STUDY
         .replace("connections: [1, 2]", "connections: [1]")
         .replace("repeat: 2", "repeat: 1")
         .replace("drain: { at_most: 2s }", &format!("drain: {{ {drain} }}"));
-    let bench = Bench::with(&study);
+    let bench = Bench::new_with_study(&study);
     let fault = Fault::LeavesUnanswered(400, each_ms);
     bench
         .run(&world(Some(fault)), Then::Nothing)
@@ -174,14 +177,22 @@ async fn what_may_still_come_is_waited_for_until_nothing_comes_for_a_while() {
         assert!((seconds..seconds + 1.0).contains(&took), "{took}");
     };
     // They come closer to each other than it waits, and when all are there it ends.
-    check(unanswered(1_500, "at_most: 20s").await, 3, 4.5);
+    check(run_unanswered(1_500, "at_most: 20s").await, 3, 4.5);
     // None comes, which costs no more than that.
-    check(unanswered(60_000, "at_most: 20s").await, 0, 2.0);
-    check(unanswered(3_000, "at_most: 20s").await, 0, 2.0);
-    check(unanswered(3_000, "at_most: 20s, quiet: 4s").await, 3, 9.0);
+    check(run_unanswered(60_000, "at_most: 20s").await, 0, 2.0);
+    check(run_unanswered(3_000, "at_most: 20s").await, 0, 2.0);
+    check(
+        run_unanswered(3_000, "at_most: 20s, quiet: 4s").await,
+        3,
+        9.0,
+    );
     // Nor is it longer than the drain may be.
-    check(unanswered(3_000, "at_most: 7s, quiet: 4s").await, 2, 7.0);
-    check(unanswered(0, "at_most: 20s").await, 3, 0.0);
+    check(
+        run_unanswered(3_000, "at_most: 7s, quiet: 4s").await,
+        2,
+        7.0,
+    );
+    check(run_unanswered(0, "at_most: 20s").await, 3, 0.0);
 }
 
 /// A probe that cannot keep up: what it did not read counts as missing, and the result says whose fault that is.

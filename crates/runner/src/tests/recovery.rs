@@ -12,7 +12,7 @@ use super::{
 use crate::Ended;
 
 /// The study with another load, which falls to a level.
-fn falling(load: &str, level: &str) -> Bench {
+fn bench_with_recovery(load: &str, level: &str) -> Bench {
     falling_with(load, level, "")
 }
 
@@ -23,7 +23,7 @@ fn falling_with(load: &str, level: &str, more: &str) -> Bench {
     assert!(STUDY.contains(closed) && STUDY.contains(measure));
     let recovery = format!("  recovery: {{ {level}, p99: 250ms, at_most: 1500ms }}\n");
     let study = STUDY.replace(closed, load);
-    Bench::with(&study.replace(measure, &format!("{measure}{recovery}{more}")))
+    Bench::new_with_study(&study.replace(measure, &format!("{measure}{recovery}{more}")))
 }
 
 pub(super) fn open() -> Bench {
@@ -71,7 +71,7 @@ async fn the_engine_is_told_when_the_load_falls() {
         assert_eq!(told, stages([400.0, 100.0], rate));
     }
     let load = "  model: users\n  think: 1s\n  users: 40\n  workers: ${connections}\n";
-    let (bench, fake) = (falling(load, "users: 10"), world(None));
+    let (bench, fake) = (bench_with_recovery(load, "users: 10"), world(None));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     assert_eq!(fake.borrow().models.len(), 4);
     for model in &fake.borrow().models {
@@ -90,13 +90,13 @@ async fn the_engine_is_told_when_the_load_falls() {
 }
 
 /// The same study with a warm-up that begins at a level.
-fn rising(load: &str, level: &str) -> Bench {
+fn bench_with_ramp_up(load: &str, level: &str) -> Bench {
     let closed = "  model: closed\n  connections: ${connections}\n  pipelining: 1\n";
     let warm_up = "warm_up: { until: time, at_most: 1s }";
     assert!(STUDY.contains(closed) && STUDY.contains(warm_up));
     let first =
         format!("warm_up: {{ until: time, at_most: 1s, first: {{ {level}, for: 500ms }} }}");
-    Bench::with(&STUDY.replace(closed, load).replace(warm_up, &first))
+    Bench::new_with_study(&STUDY.replace(closed, load).replace(warm_up, &first))
 }
 
 /// What the engine is told of the rate: levels and milliseconds.
@@ -125,7 +125,7 @@ async fn rates_told(bench: &Bench) -> Vec<Vec<(f64, u128)>> {
 #[tokio::test(start_paused = true)]
 async fn the_engine_is_told_when_the_load_rises() {
     let load = "  model: open\n  rate: 400/s\n  connections: ${connections}\n";
-    let bench = rising(load, "rate: 100/s");
+    let bench = bench_with_ramp_up(load, "rate: 100/s");
     let all = rates_told(&bench).await;
     assert_eq!(all.len(), 4);
     for told in all {
@@ -140,7 +140,7 @@ async fn the_engine_is_told_when_the_load_rises() {
     assert_eq!(run.info.schedule.first, Some(first));
 
     // A load that is lower anyway stays as it is.
-    for told in rates_told(&rising(load, "rate: 400/s")).await {
+    for told in rates_told(&bench_with_ramp_up(load, "rate: 400/s")).await {
         assert_eq!(told, [(400.0, 0)]);
     }
 }
@@ -175,7 +175,10 @@ async fn nothing_of_what_comes_behind_it_is_in_the_measured_phase() {
         assert_eq!(of(PhaseName::Finish).0, 4.5);
         let at_s = 3.0;
         assert_eq!(info.fall, Some(FallInfo { at_s, recovery }));
-        assert_eq!(trial.measured().response_time.len(), 8 * PER_INTERVAL);
+        assert_eq!(
+            trial.measured_histograms().response_time.len(),
+            8 * PER_INTERVAL
+        );
         let delays = trial.delivery_delay.as_ref().unwrap();
         assert_eq!(delays.len(), 8 * PER_INTERVAL);
         // The account is of all that was sent.

@@ -16,7 +16,7 @@ fn bench() -> Bench {
         .replace("  pipelining: 1\n", "  pipelining: ${pipelining}\n")
         .replace("  repeat: 2\n", "");
     let find = "find: { connections: highest, from: 2, confirm: 2, trials_at_most: 9, where: [put.failed == 0] }\n";
-    Bench::with(&format!("{study}{find}"))
+    Bench::new_with_study(&format!("{study}{find}"))
 }
 
 /// The levels on disk, cell by cell, in the order of the trials.

@@ -9,7 +9,7 @@ async fn first_trial(stop_when: &str, fault: Option<Fault>) -> TrialInfo {
     let measure = "  measure: 2s\n";
     assert!(STUDY.contains(measure));
     let study = STUDY.replace(measure, &format!("{measure}  stop_when: {stop_when}\n"));
-    let (bench, fake) = (Bench::with(&study), world(fault));
+    let (bench, fake) = (Bench::new_with_study(&study), world(fault));
     bench.run(&fake, Then::Nothing).await.0.unwrap();
     let trials = bench.results().trials;
     assert_eq!(trials.len(), 4, "the next trials run all the same");
@@ -17,7 +17,7 @@ async fn first_trial(stop_when: &str, fault: Option<Fault>) -> TrialInfo {
 }
 
 /// The phase in which the trial ended early, and why.
-fn failed(trial: &TrialInfo) -> (PhaseName, &str) {
+fn failure(trial: &TrialInfo) -> (PhaseName, &str) {
     match &trial.end {
         TrialEnd::Failed { phase, reason, .. } => (*phase, reason),
         TrialEnd::Completed => panic!("{trial:?}"),
@@ -39,7 +39,7 @@ async fn errors_over_several_intervals_end_the_measured_phase() {
             at_s: 2.25,
         })
     );
-    let (phase, why) = failed(&trial);
+    let (phase, why) = failure(&trial);
     assert_eq!(phase, PhaseName::Measure);
     assert_eq!(
         why,
@@ -53,7 +53,7 @@ async fn errors_over_several_intervals_end_the_measured_phase() {
 #[tokio::test(start_paused = true)]
 async fn a_warm_up_ends_early_too() {
     let trial = first_trial("[{ p99: 500us, for: 500ms }]", None).await;
-    let (phase, why) = failed(&trial);
+    let (phase, why) = failure(&trial);
     assert_eq!(phase, PhaseName::WarmUp);
     assert!(
         why.starts_with("stopped by stop_when: p99 of response time was above 0.5 ms"),

@@ -32,11 +32,11 @@ fn bench(changes: &[(&str, &str)]) -> Bench {
         assert!(study.contains(old), "{old}");
         study = study.replace(old, new);
     }
-    Bench::with(&study)
+    Bench::new_with_study(&study)
 }
 
 /// What the judge says of the run.
-async fn judged(bench: &Bench, fault: Option<Fault>, course: Course) -> Model {
+async fn judge_run(bench: &Bench, fault: Option<Fault>, course: Course) -> Model {
     let world = world(fault);
     world.borrow_mut().course = course;
     bench.run(&world, Then::Nothing).await.0.unwrap();
@@ -64,7 +64,7 @@ async fn a_system_that_does_well_is_valid_and_thresholds_count() {
     let thresholds = "thresholds: [put.failed == 0, put.response_time.p99 < 2ms, put.response_time.p50 < 1us]\nmeasure:\n  interval";
     for load in [CLOSED, OPEN] {
         let bench = bench(&[("measure:\n  interval", thresholds), (CLOSED, load)]);
-        let model = judged(&bench, None, Course::default()).await;
+        let model = judge_run(&bench, None, Course::default()).await;
         assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
         let holds: Vec<bool> = model.thresholds.iter().map(|one| one.holds).collect();
         assert_eq!(holds, [true, true, false]);
@@ -76,7 +76,7 @@ async fn a_system_that_does_well_is_valid_and_thresholds_count() {
 #[tokio::test(start_paused = true)]
 async fn a_record_that_was_accepted_and_is_not_there_makes_a_trial_incomplete() {
     let nth = 12 * PER_INTERVAL;
-    let model = judged(&bench(&[]), Some(Fault::Loses(nth)), Course::default()).await;
+    let model = judge_run(&bench(&[]), Some(Fault::Loses(nth)), Course::default()).await;
     assert_eq!(ledger(&model.trials[0]), (nth, 1, 0));
     let key = model.trials[0].ledger.as_ref().unwrap().missing_keys[0];
     let missing = Finding::Account(AccountFinding::Missing {
@@ -90,7 +90,7 @@ async fn a_record_that_was_accepted_and_is_not_there_makes_a_trial_incomplete() 
         (Verdict::Incomplete, vec![(Verdict::Incomplete, &missing)])
     );
     // A record that is there twice is in the account, and no reason to doubt the rest.
-    let model = judged(&bench(&[]), Some(Fault::Doubles(nth)), Course::default()).await;
+    let model = judge_run(&bench(&[]), Some(Fault::Doubles(nth)), Course::default()).await;
     assert_eq!(ledger(&model.trials[0]), (nth, 0, 1));
     assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
 }
@@ -101,7 +101,7 @@ async fn a_system_slower_than_the_rate_is_overloaded() {
         answers_at_most: 60,
         ..Course::default()
     };
-    let model = judged(&bench(&[(CLOSED, OPEN)]), None, course).await;
+    let model = judge_run(&bench(&[(CLOSED, OPEN)]), None, course).await;
     let (verdict, reasons) = reasons(&model);
     assert_eq!(verdict, Verdict::Overloaded);
     let [least, grows, unsteady] = &reasons[..] else {
@@ -151,7 +151,7 @@ async fn a_system_that_slows_down_halfway_is_unsteady() {
         time: |interval| Duration::from_millis(if interval < 8 { 1 } else { 40 }),
         ..Course::default()
     };
-    let model = judged(&bench(&[]), None, course).await;
+    let model = judge_run(&bench(&[]), None, course).await;
     let (Verdict::Unsteady, reasons) = reasons(&model) else {
         panic!("{:?}", model.trials);
     };
@@ -179,7 +179,7 @@ async fn a_generator_that_is_late_was_the_limit_itself() {
         lag: Duration::from_millis(5),
         ..Course::default()
     };
-    let model = judged(&bench(&[(CLOSED, OPEN)]), None, course).await;
+    let model = judge_run(&bench(&[(CLOSED, OPEN)]), None, course).await;
     let (verdict, reasons) = reasons(&model);
     assert_eq!(verdict, Verdict::InstrumentLimited);
     let [(_, Finding::Lateness(LatenessFinding::Late { lag, allowed_us }))] = reasons[..] else {
@@ -192,7 +192,7 @@ async fn a_generator_that_is_late_was_the_limit_itself() {
 #[tokio::test(start_paused = true)]
 async fn a_trial_that_fails_has_no_other_verdict() {
     let fault = Some(Fault::Fails(waggle_results::PhaseName::Ready));
-    let model = judged(&bench(&[]), fault, Course::default()).await;
+    let model = judge_run(&bench(&[]), fault, Course::default()).await;
     assert_eq!(
         reasons(&model),
         (
@@ -206,7 +206,7 @@ async fn a_trial_that_fails_has_no_other_verdict() {
 async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
     let disturb = "disturb: [{ kill: fake, at: 500ms, again_after: 500ms }]\nmeasure:\n  interval";
     let bench = || bench(&[("measure:\n  interval", disturb)]);
-    let model = judged(&bench(), Some(Fault::Remembers), Course::default()).await;
+    let model = judge_run(&bench(), Some(Fault::Remembers), Course::default()).await;
     assert_eq!(reasons(&model), (Verdict::Valid, Vec::new()));
     let killed = Killed {
         name: "fake-0".to_owned(),
@@ -215,7 +215,7 @@ async fn what_a_kill_does_to_the_level_is_no_reason_but_what_is_lost_is() {
     let told = Finding::System(SystemFinding::NotJudged(vec![killed]));
     let last = model.trials[0].remarks.last();
     assert_eq!(last, Some(&TrialRemark::Found(told)));
-    let model = judged(&bench(), None, Course::default()).await;
+    let model = judge_run(&bench(), None, Course::default()).await;
     let (verdict, reasons) = reasons(&model);
     assert_eq!((verdict, reasons.len()), (Verdict::Incomplete, 1));
     // All that was stored before it died, and what it took with it as it did.
@@ -232,7 +232,7 @@ async fn recovery(at_most: &str) -> Recovery {
         answers_at_most: 60,
         ..Course::default()
     };
-    let model = judged(&bench, None, course).await;
+    let model = judge_run(&bench, None, course).await;
     assert_eq!(model.cells[0].verdict, Some(Verdict::Overloaded));
     model.trials[0].recovery.unwrap().outcome
 }
@@ -246,7 +246,7 @@ async fn a_system_has_recovered_when_what_had_piled_up_is_done() {
 }
 
 /// The answer of a search for connections.
-async fn found(
+async fn search_connections(
     condition: &str,
     fault: Option<Fault>,
     course: Course,
@@ -285,15 +285,15 @@ async fn found(
 async fn a_search_ends_as_its_trials_show() {
     let condition = "put.failed == 0";
     let (levels, end, held) =
-        found(condition, Some(Fault::HoldsAtMost(5)), Course::default()).await;
+        search_connections(condition, Some(Fault::HoldsAtMost(5)), Course::default()).await;
     assert_eq!((end, held), (End::Found, Some(5.0)));
     assert_eq!(levels[..2], [4.0, 8.0]);
-    let never = found("put.response_time.p99 < 1us", None, Course::default()).await;
+    let never = search_connections("put.response_time.p99 < 1us", None, Course::default()).await;
     assert_eq!(never, (vec![4.0, 2.0], End::NeverMet, None));
     let course = Course {
         lag: Duration::from_millis(5),
         ..Course::default()
     };
-    let (_, end, held) = found(condition, None, course).await;
+    let (_, end, held) = search_connections(condition, None, course).await;
     assert_eq!((end, held), (End::InstrumentLimited, None));
 }

@@ -169,7 +169,7 @@ impl Fake {
 }
 
 impl Driver for Fake {
-    async fn up(&mut self, _: Setup<'_>) -> Result<(), Failure> {
+    async fn start_all(&mut self, _: Setup<'_>) -> Result<(), Failure> {
         {
             let mut world = self.0.borrow_mut();
             assert!(!world.is_up, "two systems at once");
@@ -248,7 +248,7 @@ impl Driver for Fake {
         Ok(())
     }
 
-    async fn down(&mut self) -> Vec<String> {
+    async fn stop_all(&mut self) -> Vec<String> {
         self.0.borrow_mut().is_up = false;
         match self.step(PhaseName::Down, "down").await {
             Ok(()) => Vec::new(),
@@ -294,7 +294,7 @@ impl Load for Fake {
             waiting: 0,
             failed: 0,
             account: Account::default(),
-            end: LoadEnd::of(&job),
+            end: LoadEnd::from_job(&job),
             stop: watch::channel(false).0,
         })
     }
@@ -448,7 +448,7 @@ impl LoadRun for FakeRun {
         if self.fault() == Some(Fault::Fails(PhaseName::Finish)) {
             return Err(LoadError::Lost);
         }
-        let sent = self.account.sent();
+        let sent = self.account.sent_count();
         Ok(Outcome {
             totals: Counts {
                 due: self.due,

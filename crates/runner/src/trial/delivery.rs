@@ -12,7 +12,7 @@ use crate::{
     counts::{as_f64, share},
     driver::{Driver, Failure},
     events::Events,
-    ledger::{self, accepted, has_open, is_complete},
+    ledger::{self, count_accepted, has_open, is_complete},
     probe::{Depth, Follower, Following, Seen},
     trial::{disturbing::Restarts, phases::Cut},
     web::Line,
@@ -107,7 +107,7 @@ impl<'a, N: Line> Delivery<'a, N> {
         DrainTimes { at_most, quiet }: DrainTimes,
     ) -> Result<(), Cut> {
         let start = Instant::now();
-        let mut come = Come::new(accepted(sent.accounts, sent.records_per_request));
+        let mut come = Come::new(count_accepted(sent.accounts, sent.records_per_request));
         self.read_under_load = self.follower.pace().bytes_read;
         let mut live_at = start + LIVE_EVERY;
         loop {
@@ -313,7 +313,7 @@ impl<'a, N: Line> Delivery<'a, N> {
 
     /// A component that was killed may have lost what was shown of it.
     fn begin_anew_if_restarted(&mut self) {
-        let restarts = self.restarts.of(self.probe);
+        let restarts = self.restarts.restarts_behind(self.probe);
         if restarts.len() > self.begun_anew.len() {
             self.begun_anew = restarts;
             self.is_behind_itself = true;

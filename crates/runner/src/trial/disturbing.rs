@@ -31,7 +31,7 @@ pub(crate) struct Restarts(Rc<RefCell<Vec<String>>>);
 
 impl Restarts {
     /// Those whose data a probe shows, each as often as a replica of it was.
-    pub(crate) fn of(&self, probe: &Probe) -> Vec<String> {
+    pub(crate) fn restarts_behind(&self, probe: &Probe) -> Vec<String> {
         let names = self.0.borrow();
         let shown = |name: &&String| probe.sources().any(|source| source == name.as_str());
         names.iter().filter(shown).cloned().collect()
@@ -92,7 +92,7 @@ impl<'a> Disturbing<'a> {
     /// Carries out all of them; ends only where one fails.
     pub(crate) async fn carry_out<D: Driver>(&self, driver: &D) -> Cut {
         if !self.asked.is_empty() {
-            let measured = self.measured().await;
+            let measured = self.measured_start().await;
             let replicas = self.replicas().into_iter();
             let each = replicas.map(|name| self.of_replica(driver, name, measured));
             if let Err(cut) = try_join_all(each).await {
@@ -104,7 +104,7 @@ impl<'a> Disturbing<'a> {
     }
 
     /// Returns when the last one is ready again.
-    pub(crate) async fn over(&self) {
+    pub(crate) async fn wait_until_over(&self) {
         let mut is_over = self.is_over.subscribe();
         if is_over.wait_for(|over| *over).await.is_err() {
             unreachable!("its other end lives as long as this");
@@ -112,12 +112,12 @@ impl<'a> Disturbing<'a> {
     }
 
     /// What was carried out so far.
-    pub(crate) fn told(&self) -> Vec<DisturbanceInfo> {
+    pub(crate) fn fault_infos(&self) -> Vec<DisturbanceInfo> {
         self.carried_out.borrow().clone()
     }
 
     /// The first instant of the measured phase, as soon as it is known.
-    async fn measured(&self) -> Instant {
+    async fn measured_start(&self) -> Instant {
         let mut window = self.window.clone();
         let known = window.wait_for(Option::is_some).await;
         let from = known
@@ -157,12 +157,12 @@ impl<'a> Disturbing<'a> {
                 return Err(Failure::new(why).into());
             }
             sleep_until(measured + asked.at).await;
-            self.one(driver, asked, measured).await?;
+            self.kill_and_restart(driver, asked, measured).await?;
         }
         Ok(())
     }
 
-    async fn one<D: Driver>(
+    async fn kill_and_restart<D: Driver>(
         &self,
         driver: &D,
         asked: &Disturbance,

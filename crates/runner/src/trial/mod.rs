@@ -95,7 +95,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
     }
     match came {
         Ok(()) => {}
-        Err(Stop::Failed { phase, failure }) => report.failed(phase, failure),
+        Err(Stop::Failed { phase, failure }) => report.set_failure(phase, failure),
         Err(Stop::Broken(problem)) => return Err(problem),
         // Whoever wanted its result and then an end at once does not wait for answers.
         Err(Stop::Interrupted) if shutdown.load_is_to_end() && report.has_measured() => {
@@ -121,7 +121,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
             .ok();
     }
     report.redact(order.secrets);
-    let info = report.told(&phases);
+    let info = report.into_info(&phases);
     writer.into_inner().finish(&info)?;
     Ok((Ended::Told(Box::new(info)), stays_up))
 }

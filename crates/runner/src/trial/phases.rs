@@ -43,7 +43,7 @@ pub(crate) enum Cut {
 
 impl Cut {
     /// As the end of a phase.
-    pub(crate) fn at(self, phase: PhaseName) -> Stop {
+    pub(crate) fn into_stop(self, phase: PhaseName) -> Stop {
         match self {
             Self::Failed(failure) => Stop::Failed { phase, failure },
             Self::Broken(problem) => Stop::Broken(problem),
@@ -113,15 +113,15 @@ impl Phases {
         let mut shutdown = self.shutdown.clone();
         let death = async {
             match &mut deaths {
-                Some(deaths) => deaths.first().await,
+                Some(deaths) => deaths.next_death().await,
                 None => std::future::pending().await,
             }
         };
         let result = tokio::select! {
             biased;
-            () = shutdown.asked() => Err(Stop::Interrupted),
+            () = shutdown.wait_for_stop() => Err(Stop::Interrupted),
             death = death => Err(Stop::Died { phase, death }),
-            done = work => done.map_err(|cut| cut.at(phase)),
+            done = work => done.map_err(|cut| cut.into_stop(phase)),
             () = sleep_until(start + allowed.at_most) => {
                 let reason = format!("not done within {} s", allowed.at_most.as_secs_f64());
                 Err(Stop::Failed { phase, failure: Failure::new(reason) })
@@ -138,7 +138,7 @@ impl Phases {
     /// A failure is often no more than what a death leads to: then the death is the cause.
     async fn cause(&mut self, phase: PhaseName, failure: Failure) -> Stop {
         let told = match &mut self.deaths {
-            Some(deaths) => timeout(DEATH_TOLD_WITHIN, deaths.first()).await.ok(),
+            Some(deaths) => timeout(DEATH_TOLD_WITHIN, deaths.next_death()).await.ok(),
             None => None,
         };
         match told {
@@ -170,7 +170,7 @@ impl Phases {
 
     /// What ran when, in seconds since the start of the load. Where there was no load, the last phase that was to
     /// lead to it ends at 0.
-    pub(crate) fn told(&self, seconds: impl Fn(Instant) -> f64) -> Vec<PhaseInfo> {
+    pub(crate) fn phase_infos(&self, seconds: impl Fn(Instant) -> f64) -> Vec<PhaseInfo> {
         let told = |(phase, start, end): &(PhaseName, Instant, Instant)| PhaseInfo {
             phase: *phase,
             start_s: seconds(*start),

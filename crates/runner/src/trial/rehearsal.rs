@@ -26,7 +26,7 @@ pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Fail
     };
     let What::Scenario(scenario) = &job.what else {
         // One of the requests stands for all: they differ in their records only.
-        let outcome = once(load, job, 1, until).await?;
+        let outcome = send_once(load, job, 1, until).await?;
         return verdict(kinds(&outcome.totals.failures), outcome.totals.succeeded, 1);
     };
     let scenario = Arc::clone(scenario);
@@ -47,7 +47,7 @@ pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Fail
             seed: chance.wrapping_sub(number),
             ..job.clone()
         };
-        let outcome = once(load, job, requests, until).await?;
+        let outcome = send_once(load, job, requests, until).await?;
         let wrong = of_steps(&scenario.steps, &outcome.steps);
         let wrong = wrong.or_else(|| kinds(&outcome.totals.failures));
         verdict(wrong, outcome.totals.succeeded, requests)?;
@@ -56,7 +56,7 @@ pub(crate) async fn rehearse<L: Load>(load: &mut L, job: Job) -> Result<(), Fail
 }
 
 /// As many requests as are given, by one session after the other over one connection.
-async fn once<L: Load>(
+async fn send_once<L: Load>(
     load: &mut L,
     job: Job,
     requests: u64,
@@ -73,9 +73,9 @@ async fn once<L: Load>(
         at_most: until.saturating_duration_since(Instant::now()),
         ..job
     });
-    let mut run = run.map_err(tried)?;
+    let mut run = run.map_err(smoke_failure)?;
     while run.next_interval().await.is_some() {}
-    run.join().await.map_err(tried)
+    run.join().await.map_err(smoke_failure)
 }
 
 /// The requests of a flow in their order: no pause, each loop once.
@@ -93,8 +93,8 @@ fn straight(actions: &[Action]) -> Vec<Action> {
 
 fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Failure> {
     match wrong {
-        Some(why) => Err(tried(why)),
-        None if succeeded < asked => Err(tried(format!(
+        Some(why) => Err(smoke_failure(why)),
+        None if succeeded < asked => Err(smoke_failure(format!(
             "{succeeded} of {asked} were answered within {} s",
             AT_MOST.as_secs()
         ))),
@@ -102,7 +102,7 @@ fn verdict(wrong: Option<String>, succeeded: u64, asked: u64) -> Result<(), Fail
     }
 }
 
-fn tried(why: impl Display) -> Failure {
+fn smoke_failure(why: impl Display) -> Failure {
     Failure::new(format!("the load's requests, tried once: {why}"))
 }
 

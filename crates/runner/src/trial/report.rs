@@ -94,7 +94,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn started(
+    pub(crate) fn set_start(
         &mut self,
         clock: Clock,
         workers: usize,
@@ -129,12 +129,12 @@ impl Report {
             connections: cell.load.connections().into(),
             offered_per_s,
             possible_per_s,
-            carried: job::carried(cell),
+            carried: job::carrying_requests(cell),
         });
     }
 
     /// The measured phase and what came behind it under load, as far as they came.
-    pub(crate) fn measured(&mut self, progress: &Progress, cell: &Cell) {
+    pub(crate) fn set_measured(&mut self, progress: &Progress, cell: &Cell) {
         let measured = &progress.measured;
         self.measured = measured.counts();
         self.stopped = progress.stopped;
@@ -204,7 +204,7 @@ impl Report {
         self.machine = clocks
             .read()
             .zip(before)
-            .and_then(|(now, before)| now.since(before));
+            .and_then(|(now, before)| now.shares_since(before));
         if !clocks.loops_run() {
             self.remarks.push(
                 "the loops that were to keep the CPUs awake had ended: CPUs may have halted"
@@ -213,9 +213,10 @@ impl Report {
         }
     }
 
-    pub(crate) fn ended(&mut self, outcome: &Outcome) {
+    pub(crate) fn set_end(&mut self, outcome: &Outcome) {
         let accepted = self.load.as_ref().map_or(0, |load| {
-            load.carried.accepted(&outcome.totals, outcome.steps.iter())
+            load.carried
+                .accepted_records(&outcome.totals, outcome.steps.iter())
         });
         self.totals = crate::counts::row(&outcome.totals, outcome.ran_for, 0, accepted);
         for (step, counts) in self.steps.iter_mut().zip(&outcome.steps) {
@@ -240,7 +241,12 @@ impl Report {
     }
 
     /// What came to one place; places are told in their order.
-    pub(crate) fn delivered(&mut self, place: Place, found: PlaceInfo, remarks: Vec<String>) {
+    pub(crate) fn add_probe_result(
+        &mut self,
+        place: Place,
+        found: PlaceInfo,
+        remarks: Vec<String>,
+    ) {
         match place {
             Place::OnTheWay(_) => self.on_the_way.push(found),
             Place::Last => {
@@ -251,7 +257,7 @@ impl Report {
         self.remarks.extend(remarks);
     }
 
-    pub(crate) fn failed(&mut self, phase: PhaseName, failure: Failure) {
+    pub(crate) fn set_failure(&mut self, phase: PhaseName, failure: Failure) {
         self.end = TrialEnd::Failed {
             phase,
             reason: failure.reason,
@@ -273,7 +279,7 @@ impl Report {
 
     /// Takes the system's secrets out of what was noted in words.
     pub(crate) fn redact(&mut self, secrets: &Secrets) {
-        let in_place = |text: &mut String| *text = secrets.redacted(text);
+        let in_place = |text: &mut String| *text = secrets.redact(text);
         self.remarks.iter_mut().for_each(in_place);
         if let TrialEnd::Failed {
             reason, log_tail, ..
@@ -310,7 +316,7 @@ impl Report {
         phases
     }
 
-    pub(crate) fn told(&self, phases: &Phases) -> TrialInfo {
+    pub(crate) fn into_info(&self, phases: &Phases) -> TrialInfo {
         let last_end = phases.last_end().unwrap_or_else(Instant::now);
         let seconds = |instant: Instant| match &self.load {
             Some(load) => load.clock.seconds(instant),
@@ -323,7 +329,7 @@ impl Report {
             position: self.position,
             started_utc: self.started_utc.clone(),
             end: self.end.clone(),
-            phases: self.at_intervals(phases.told(seconds)),
+            phases: self.at_intervals(phases.phase_infos(seconds)),
             warm_up_steady: self.warm_up_steady,
             measured: self.measured.clone(),
             totals: self.totals.clone(),

@@ -38,7 +38,7 @@ impl Sampler {
         let row = |now: &Usage| ResourceRow {
             at_s,
             component: now.replica.clone(),
-            cpu_cores: share(self.since(now).as_secs_f64(), length),
+            cpu_cores: share(self.cpu_since(now).as_secs_f64(), length),
             rss_bytes: now.rss_bytes,
             threads: now.threads,
         };
@@ -49,7 +49,7 @@ impl Sampler {
         rows
     }
 
-    fn since(&self, now: &Usage) -> Duration {
+    fn cpu_since(&self, now: &Usage) -> Duration {
         let before = self
             .before
             .iter()

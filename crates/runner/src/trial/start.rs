@@ -126,7 +126,7 @@ fn under_load<'a, R>(
         run,
         writer: trial.writer,
         events: IntervalEvents::new(trial.events.clone()),
-        carried: job::carried(cell),
+        carried: job::carrying_requests(cell),
         interval: cell.measure.interval,
         window,
         clocks: trial.order.clocks,
@@ -180,7 +180,7 @@ pub(crate) fn job_of<D: Driver>(
     let parts = Parts {
         targets,
         tls: order.tls.cloned(),
-        what: what(order, run, &host)?,
+        what: load_content(order, run, &host)?,
         workers: order.shares.workers(order.cell.load_workers),
         seed: order.seed,
     };
@@ -199,7 +199,7 @@ fn given_host(order: Order<'_>) -> Option<String> {
 }
 
 /// What is sent; `run` marks its records, `host` goes into its heads.
-fn what(order: Order<'_>, run: &str, host: &str) -> Result<load::What, Failure> {
+fn load_content(order: Order<'_>, run: &str, host: &str) -> Result<load::What, Failure> {
     Ok(match &order.cell.what {
         study::What::Request(request) => load::What::Requests {
             requests: order

@@ -66,7 +66,7 @@ impl WarmUp {
             self.under_way = Some(bin);
             return false;
         }
-        self.bins.push_back(bin.closed());
+        self.bins.push_back(bin.close_bin());
         if self.bins.len() > BINS {
             self.bins.pop_front();
         }
@@ -90,7 +90,7 @@ impl WarmUp {
 }
 
 impl UnderWay {
-    fn closed(&self) -> Bin {
+    fn close_bin(&self) -> Bin {
         let seconds = self.length.as_secs_f64();
         Bin {
             throughput: share(as_f64(self.succeeded), seconds),

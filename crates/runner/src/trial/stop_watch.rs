@@ -21,7 +21,7 @@ impl StopWatch {
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<StoppedInfo> {
         let end = interval.start + interval.length;
         let stopped = self.0.iter_mut().map(|(stop, since)| {
-            let (observed, bound) = observed(stop.bound, interval)?;
+            let (observed, bound) = observed_value(stop.bound, interval)?;
             if observed <= bound {
                 *since = None;
                 return None;
@@ -48,7 +48,7 @@ impl StopWatch {
 }
 
 /// The number of an interval and its bound, in the same unit; `None`: nothing was answered.
-fn observed(bound: StopBound, interval: &Interval) -> Option<(f64, f64)> {
+fn observed_value(bound: StopBound, interval: &Interval) -> Option<(f64, f64)> {
     match bound {
         StopBound::ErrorRate(above) => {
             let counts = &interval.counts;

@@ -169,7 +169,7 @@ impl<R: LoadRun> UnderLoad<'_, R> {
             };
             let row = self.write(PhaseName::Measure, &interval)?;
             self.progress.measured.add(&interval, &row);
-            let machine = ticks.and_then(|before| self.clocks?.read()?.since(before));
+            let machine = ticks.and_then(|before| self.clocks?.read()?.shares_since(before));
             if let Some(machine) = machine {
                 self.events.tell_beside(Event::Machine(machine));
             }

@@ -38,7 +38,7 @@ pub(crate) async fn verify<D: Driver, W: Web>(
     let mut captured = BTreeMap::new();
     for check in &target.system.verify {
         let address = endpoint(target.system, driver, &check.endpoint)?;
-        let check = filled(check, target.secrets)?;
+        let check = fill(check, target.secrets)?;
         let check = with_captured(&check, &captured)?;
         captured.extend(step(&check, address, web).await?);
     }
@@ -50,7 +50,7 @@ pub(crate) fn at_most(system: &waggle_study::System) -> Duration {
     system.verify.iter().map(|check| check.within).sum()
 }
 
-fn filled(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
+fn fill(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
     let fill = |text: &str| {
         let filled = secrets.fill(text);
         filled.map_err(|why| Failure::new(format!("check \"{}\": {why}", check.name)))
@@ -68,7 +68,7 @@ fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<C
     let failed = |why: String| Failure::new(format!("check \"{}\": {why}", check.name));
     let fill = |text: &mut String, place: Place| -> Result<(), Failure> {
         let template = Template::parse(text).map_err(|problem| failed(problem.to_string()))?;
-        let filled = template.filled(place, |name| captured.get(name).cloned());
+        let filled = template.fill_with(place, |name| captured.get(name).cloned());
         *text = filled.map_err(|name| failed(format!("no step before it captured \"{name}\"")))?;
         Ok(())
     };
@@ -139,7 +139,7 @@ async fn holds(check: &Check, line: &mut impl Line) -> Result<Captured, String> 
         ));
     }
     let capture = |(name, path): &(String, String)| {
-        let value = found(&body, path)
+        let value = value_at_path(&body, path)
             .ok_or_else(|| format!("expected a value at {path} in the answer, got \"{shown}\""))?;
         Ok((name.clone(), value))
     };
@@ -147,7 +147,7 @@ async fn holds(check: &Check, line: &mut impl Line) -> Result<Captured, String> 
 }
 
 /// The text or number at a JSONPath.
-fn found(body: &str, path: &str) -> Option<String> {
+fn value_at_path(body: &str, path: &str) -> Option<String> {
     let json = serde_json::from_str(body).ok()?;
     let path = JsonPath::parse(path).ok()?;
     match path.query(&json).first()? {

@@ -59,7 +59,7 @@ impl Trial<'_> {
         cut_short: &mut Option<L::Run>,
     ) -> Result<(), Stop> {
         self.bring_up(means, phases).await?;
-        let started = start::start(self, means).map_err(|cut| cut.at(PhaseName::WarmUp))?;
+        let started = start::start(self, means).map_err(|cut| cut.into_stop(PhaseName::WarmUp))?;
         let Started {
             mut load,
             mut deliveries,
@@ -68,7 +68,7 @@ impl Trial<'_> {
             clock,
             workers,
         } = started;
-        report.started(clock, workers, self.order.cell, self.order.possible_per_s);
+        report.set_start(clock, workers, self.order.cell, self.order.possible_per_s);
         let mut sampler = Sampler::new(Instant::now(), clock, means.driver.usage());
         let came = {
             let observers = Observers {
@@ -91,8 +91,8 @@ impl Trial<'_> {
             self.under_load(loaded, phases, report, beside).await
         };
         self.write_missed_usage(&mut sampler, &means.driver)?;
-        report.disturbances = disturbing.told();
-        report.measured(&load.progress, self.order.cell);
+        report.disturbances = disturbing.fault_infos();
+        report.set_measured(&load.progress, self.order.cell);
         if let Err(stop) = came {
             *cut_short = Some(load.run);
             return Err(stop);
@@ -100,10 +100,10 @@ impl Trial<'_> {
         let outcome = timeout(ENGINE_END_AT_MOST, load.run.join()).await;
         let outcome = outcome.unwrap_or(Err(LoadError::NotEnded));
         let outcome = outcome
-            .map_err(|why| Cut::from(Failure::new(why.to_string())).at(PhaseName::Finish))?;
-        report.ended(&outcome);
-        if let Some(why) = self.unconnected(&outcome) {
-            return Err(Cut::from(Failure::new(why)).at(PhaseName::Measure));
+            .map_err(|why| Cut::from(Failure::new(why.to_string())).into_stop(PhaseName::Finish))?;
+        report.set_end(&outcome);
+        if let Some(why) = self.lost_server_reason(&outcome) {
+            return Err(Cut::from(Failure::new(why)).into_stop(PhaseName::Measure));
         }
         if !deliveries.is_empty() {
             let beside = (&mut sampler, &mut watches);
@@ -123,7 +123,7 @@ impl Trial<'_> {
     }
 
     /// Why a load that was to end by its count has ended before: its server has left it.
-    fn unconnected(&self, outcome: &Outcome) -> Option<String> {
+    fn lost_server_reason(&self, outcome: &Outcome) -> Option<String> {
         let seconds = outcome.unconnected_for?.as_secs_f64();
         let sent = outcome.totals.sent;
         let of = self.order.cell.schedule.requests_in_all();
@@ -162,7 +162,7 @@ impl Trial<'_> {
         if !self.order.is_up {
             phases
                 .run(PhaseName::Up, allowed, async {
-                    Ok(means.driver.up(setup).await?)
+                    Ok(means.driver.start_all(setup).await?)
                 })
                 .await?;
             phases
@@ -235,7 +235,7 @@ impl Trial<'_> {
             expected,
             at_most: schedule.warm_up_at_most + SPARE,
         };
-        let work = either(load.warm_up(schedule, driver), beside.as_mut());
+        let work = race_abort(load.warm_up(schedule, driver), beside.as_mut());
         report.warm_up_steady = phases.run(PhaseName::WarmUp, allowed, work).await?;
         let allowed = Allowed {
             expected: Some(schedule.measure),
@@ -246,7 +246,7 @@ impl Trial<'_> {
             .run(
                 PhaseName::Measure,
                 allowed,
-                either(load.measure(cell), beside.as_mut()),
+                race_abort(load.measure(cell), beside.as_mut()),
             )
             .await?;
         report.cpus_while_measured(self.order.clocks, before);
@@ -258,7 +258,7 @@ impl Trial<'_> {
                 expected: Some(recovery.at_most),
                 at_most: recovery.at_most + SPARE,
             };
-            let work = either(load.recover(cell, recovery), beside.as_mut());
+            let work = race_abort(load.recover(cell, recovery), beside.as_mut());
             phases.run(PhaseName::Recovery, allowed, work).await?;
         }
         let allowed = Allowed {
@@ -268,11 +268,15 @@ impl Trial<'_> {
         // What is to drain must be whole again.
         let finish = async {
             load.finish().await?;
-            disturbing.over().await;
+            disturbing.wait_until_over().await;
             Ok(())
         };
         phases
-            .run(PhaseName::Finish, allowed, either(finish, beside.as_mut()))
+            .run(
+                PhaseName::Finish,
+                allowed,
+                race_abort(finish, beside.as_mut()),
+            )
             .await
     }
 
@@ -319,7 +323,7 @@ impl Trial<'_> {
             return Ok(());
         }
         self.write_usage(sampler, driver)
-            .map_err(|cut| cut.at(PhaseName::Finish))
+            .map_err(|cut| cut.into_stop(PhaseName::Finish))
     }
 
     fn write_usage<D: Driver>(&self, sampler: &mut Sampler, driver: &D) -> Result<(), Cut> {
@@ -338,7 +342,7 @@ impl Trial<'_> {
         outcome: &Outcome,
     ) -> Result<(), Stop> {
         let cell = self.order.cell;
-        let sent = self.sent(outcome);
+        let sent = self.sent_records(outcome);
         let at_most = cell.schedule.drain_at_most;
         let times = DrainTimes {
             at_most,
@@ -365,7 +369,7 @@ impl Trial<'_> {
             }
         };
         phases
-            .run(PhaseName::Drain, allowed, either(work, beside))
+            .run(PhaseName::Drain, allowed, race_abort(work, beside))
             .await
     }
 
@@ -376,13 +380,13 @@ impl Trial<'_> {
         outcome: &Outcome,
     ) -> Result<(), Cut> {
         for delivery in deliveries {
-            let found = delivery.collect(self.sent(outcome), self.writer)?;
-            report.delivered(delivery.place, found, delivery.remarks());
+            let found = delivery.collect(self.sent_records(outcome), self.writer)?;
+            report.add_probe_result(delivery.place, found, delivery.remarks());
         }
         Ok(())
     }
 
-    fn sent<'o>(&self, outcome: &'o Outcome) -> Sent<'o> {
+    fn sent_records<'o>(&self, outcome: &'o Outcome) -> Sent<'o> {
         Sent {
             accounts: &outcome.accounts,
             records_per_request: job::records_per_request(self.order.cell),
@@ -403,7 +407,7 @@ impl Trial<'_> {
         phases.watch_no_more();
         let at_most = down_at_most(self.order.system);
         match phases
-            .run_to_its_end(PhaseName::Down, at_most, means.driver.down())
+            .run_to_its_end(PhaseName::Down, at_most, means.driver.stop_all())
             .await
         {
             Some(remarks) => report.remarks.extend(remarks),
@@ -419,7 +423,7 @@ impl Trial<'_> {
         let asked_again = async {
             match is_awaited {
                 true => pending().await,
-                false => shutdown.asked().await,
+                false => shutdown.wait_for_stop().await,
             }
         };
         let Some(run) = cut_short else {
@@ -430,7 +434,7 @@ impl Trial<'_> {
             () = asked_again => {}
             ended = timeout(ENGINE_END_AT_MOST, run.join()) => {
                 if let Ok(Ok(outcome)) = ended {
-                    report.ended(&outcome);
+                    report.set_end(&outcome);
                 }
             }
         }
@@ -452,7 +456,7 @@ struct Loaded<'t, 'l, R, D> {
 }
 
 /// `work`, while `beside` goes on; `beside` ends only to cut it short.
-async fn either<T>(
+async fn race_abort<T>(
     work: impl Future<Output = Result<T, Cut>>,
     beside: impl Future<Output = Cut>,
 ) -> Result<T, Cut> {

@@ -83,7 +83,7 @@ fn each_cpu_has_a_loop_of_the_idle_class_which_ends_with_a_killed_waggle() {
     let bench = bench("60s");
     let (mut child, _lines) = under_way(&bench);
     let loops = loops_of(&child);
-    let mut expected: Vec<_> = cpus::allowed()
+    let mut expected: Vec<_> = cpus::allowed_cpus()
         .into_iter()
         .map(|cpu| (format!("awake-{cpu}"), IDLE.to_owned(), cpu.to_string()))
         .collect();

@@ -31,7 +31,7 @@ impl Requests {
     }
 
     /// All of them, none of which may be without `expected`.
-    fn each(&self, expected: impl Fn(&Request) -> bool) -> usize {
+    fn count_matching(&self, expected: impl Fn(&Request) -> bool) -> usize {
         let requests = self.0.lock().unwrap();
         let wrong = requests.iter().find(|request| !expected(request));
         let wrong = wrong.map(|request| (&request.head, request.on_connection));
@@ -109,7 +109,7 @@ fn a_server_is_reached_with_certificates_and_secrets_where_it_is_said_to_be() {
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{told}");
     check(&Run::read(&bench.path("run")).unwrap());
-    let requests = seen.each(|request| {
+    let requests = seen.count_matching(|request| {
         request.header("authorization") == Some("Bearer hushhush")
             && request.header("host") == Some("localhost:1")
     });
@@ -136,7 +136,7 @@ fn secrets_come_from_files_too() {
     assert!(ran.status.success(), "{told}");
     check(&Run::read(&bench.path("run")).unwrap());
     let requests =
-        seen.each(|request| request.header("authorization") == Some("Bearer hush{{hush"));
+        seen.count_matching(|request| request.header("authorization") == Some("Bearer hush{{hush"));
     assert_eq!(requests, 41);
     assert!(!told.contains("hush{{hush"), "{told}");
     assert!(!text_in(&bench.path("run")).contains("hush{{hush"));
@@ -158,7 +158,7 @@ fn any_method_is_sent_and_any_request_may_have_a_body() {
         let server = Server::start(seen.reply());
         let system = format!("{{ url: 'http://{}' }}", server.address);
         check(&study(&system, "", request).results());
-        let requests = seen.each(|request| {
+        let requests = seen.count_matching(|request| {
             (
                 request.method.as_str(),
                 request.path.as_str(),
@@ -180,7 +180,7 @@ fn the_type_of_records_can_be_left_out() {
     let bench = study(&system, "", request);
     fs::write(bench.path("r.lp"), "m,a=b x=1 5\n").unwrap();
     check(&bench.results());
-    let requests = seen.each(|request| {
+    let requests = seen.count_matching(|request| {
         request.header("content-type").is_none() && request.text().starts_with("m,")
     });
     assert_eq!(requests, 41);
@@ -276,7 +276,7 @@ fn without_keep_alive_each_request_has_a_connection_of_its_own() {
     );
     check(&bench.results());
     let first = seen.0.lock().unwrap()[0].body.clone();
-    let requests = seen.each(|request| {
+    let requests = seen.count_matching(|request| {
         request.on_connection == 0
             && request.header("connection") == Some("close")
             && request.header("host") == Some("shop")
@@ -295,7 +295,7 @@ fn a_body_comes_from_a_file_as_it_is() {
     let body = [0, 159, 146, 150, b'\r', b'\n', 255];
     fs::write(bench.path("body.bin"), body).unwrap();
     check(&bench.results());
-    assert_eq!(seen.each(|request| request.body == body), 41);
+    assert_eq!(seen.count_matching(|request| request.body == body), 41);
     let bench = study(&system, "", "put: /, body_file: other.bin");
     let told = bench.run(&[]);
     assert_eq!(told.status.code(), Some(2));
@@ -371,7 +371,7 @@ fn the_load_runs_on_the_cpus_of_the_study() {
     let seen = Requests::default();
     let server = Server::start(seen.reply());
     let system = format!("{{ url: 'http://{}' }}", server.address);
-    let cpu = *waggle_runner::cpus::allowed().last().unwrap();
+    let cpu = *waggle_runner::cpus::allowed_cpus().last().unwrap();
     let load = format!("  workers: 2\n  cpus: [{cpu}]");
     let run = study(&system, &load, "get: /").results();
     check(&run);

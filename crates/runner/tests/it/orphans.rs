@@ -28,7 +28,7 @@ pub(super) fn started_until(bench: &Bench, event: &str) -> (Child, Lines) {
 }
 
 /// Processes whose current folder lies in the bench's: the components, their children, and no supervisor's shell.
-fn living(bench: &Bench) -> Vec<String> {
+fn living_processes(bench: &Bench) -> Vec<String> {
     let root = bench.folder.path().canonicalize().unwrap();
     let inside = |entry: &fs::DirEntry| {
         fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&root))
@@ -42,7 +42,9 @@ fn living(bench: &Bench) -> Vec<String> {
 
 #[track_caller]
 pub(super) fn assert_all_gone(bench: &Bench) {
-    wait_until("all processes are gone", || living(bench).is_empty());
+    wait_until("all processes are gone", || {
+        living_processes(bench).is_empty()
+    });
 }
 
 fn long_study() -> String {
@@ -59,7 +61,9 @@ pub(super) fn pid_of(child: &Child) -> Pid {
 fn a_killed_waggle_leaves_nothing_behind_and_can_be_resumed() {
     let bench = Bench::new(&one_store(FAMILY), &long_study());
     let (mut child, _lines) = under_way(&bench);
-    wait_until("the family is there", || living(&bench).len() >= 4);
+    wait_until("the family is there", || {
+        living_processes(&bench).len() >= 4
+    });
     kill_process(pid_of(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
     assert_all_gone(&bench);
@@ -97,7 +101,9 @@ fn a_killed_supervisor_takes_its_component_along() {
     kill_process(pid_of(&child), Signal::INT).unwrap();
     assert!(child.wait().unwrap().code().is_some());
     let is_store = |command: &String| command.contains("store");
-    wait_until("the store is gone", || !living(&bench).iter().any(is_store));
+    wait_until("the store is gone", || {
+        !living_processes(&bench).iter().any(is_store)
+    });
     kill_the_rest(&bench);
 }
 

@@ -11,7 +11,7 @@ use waggle_testkit::wait_until;
 use super::{Bench, example, log, read, study};
 
 /// A system whose one component is a shell script around the store; `$1` is its port.
-fn scripted(script: &str, ready: &str) -> String {
+fn script_system(script: &str, ready: &str) -> String {
     let store = example("store");
     let script = script.replace("STORE", &store.display().to_string());
     format!(
@@ -67,13 +67,17 @@ fn a_system_that_does_not_come_up_fails_with_its_last_words() {
         reason: "store-0 ended with exit code 3 before it was ready",
         last_words: "no disk",
     };
-    check(&scripted("echo no disk; exit 3", "/ready"), in_time, &ended);
+    check(
+        &script_system("echo no disk; exit 3", "/ready"),
+        in_time,
+        &ended,
+    );
     let no_program = Expected {
         reason: "store-0 ended with exit code 127",
         last_words: "",
     };
     check(
-        &scripted("exec /does/not/exist", "/ready"),
+        &script_system("exec /does/not/exist", "/ready"),
         in_time,
         &no_program,
     );
@@ -84,7 +88,7 @@ fn a_system_that_does_not_come_up_fails_with_its_last_words() {
     };
     let script = "echo still waking up; exec STORE $1";
     check(
-        &scripted(script, "/nowhere"),
+        &script_system(script, "/nowhere"),
         "ready: { at_most: 10s }",
         &never_ready,
     );
@@ -93,7 +97,7 @@ fn a_system_that_does_not_come_up_fails_with_its_last_words() {
 #[test]
 fn a_process_that_lost_its_parent_counts_for_its_component() {
     let most_threads = |script| {
-        let run = Bench::new(&scripted(script, "/ready"), &study("scripted", "")).results();
+        let run = Bench::new(&script_system(script, "/ready"), &study("scripted", "")).results();
         let rows = run.trials[0].resources.iter();
         let of_store = rows.filter(|row| row.component == "store-0");
         of_store.map(|row| row.threads).max().unwrap()
@@ -105,7 +109,7 @@ fn a_process_that_lost_its_parent_counts_for_its_component() {
 
 #[test]
 fn a_component_that_dies_under_load_fails_the_trial() {
-    let dies = scripted("STORE $1 & sleep 0.4; echo my end; kill -9 $$", "/ready");
+    let dies = script_system("STORE $1 & sleep 0.4; echo my end; kill -9 $$", "/ready");
     // Its death ends the trial.
     let study = study("scripted", "").replace("measure: 2s", "measure: 60s");
     let run = Bench::new(&dies, &study).results();
@@ -124,7 +128,7 @@ fn a_component_that_dies_under_load_fails_the_trial() {
 
 #[test]
 fn a_component_that_ignores_its_stop_is_killed_with_all_it_started() {
-    let stubborn = scripted(
+    let stubborn = script_system(
         "trap \"\" TERM; STORE $1 & while true; do sleep 1; done",
         "/ready",
     );
@@ -140,7 +144,7 @@ fn a_component_that_ignores_its_stop_is_killed_with_all_it_started() {
 
 #[test]
 fn a_component_that_nobody_waits_for_is_killed_without_a_word() {
-    let slow = scripted(
+    let slow = script_system(
         "trap \"\" TERM; STORE $1 & while true; do sleep 1; done",
         "/ready",
     )
@@ -156,7 +160,7 @@ fn a_component_that_nobody_waits_for_is_killed_without_a_word() {
 fn a_start_that_lost_its_port_is_made_anew_and_the_log_says_so() {
     let loses = "test -e tried || { echo no port; touch tried; echo $1 > told; mv told port; \
          until test -e taken; do sleep 0.05; done; exit 3; }; echo a port; exec STORE $1";
-    let bench = Bench::new(&scripted(loses, "/ready"), &study("scripted", ""));
+    let bench = Bench::new(&script_system(loses, "/ready"), &study("scripted", ""));
     let mut child = bench.start();
     let folder = bench.path("run/.system/store-0");
     wait_until("it has told its port", || folder.join("port").exists());
@@ -258,7 +262,7 @@ fn placeholders_replicas_and_needs_come_together() {
 
 #[test]
 fn what_is_wrong_before_the_first_trial_is_an_error() {
-    let missing = scripted("true", "/ready").replace("[sh, -c,", "[no-such-program, -c,");
+    let missing = script_system("true", "/ready").replace("[sh, -c,", "[no-such-program, -c,");
     let bench = Bench::new(&missing, &study("scripted", ""));
     let output = bench.run(&[]);
     assert_eq!(output.status.code(), Some(2));
@@ -267,7 +271,10 @@ fn what_is_wrong_before_the_first_trial_is_an_error() {
     );
     assert!(!bench.path("run").exists());
 
-    let bench = Bench::new(&scripted("exec STORE $1", "/ready"), &study("scripted", ""));
+    let bench = Bench::new(
+        &script_system("exec STORE $1", "/ready"),
+        &study("scripted", ""),
+    );
     std::fs::write(bench.path("records.lp"), "m value=1 1\nm value= 2\n").unwrap();
     let output = bench.run(&[]);
     assert_eq!(output.status.code(), Some(2));
@@ -277,7 +284,7 @@ fn what_is_wrong_before_the_first_trial_is_an_error() {
 
 #[test]
 fn a_folder_of_another_study_is_not_gone_on_with() {
-    let system = scripted("exec STORE $1", "/ready");
+    let system = script_system("exec STORE $1", "/ready");
     let bench = Bench::new(&system, &study("scripted", ""));
     bench.results();
     assert!(bench.run(&["resume"]).status.success());

@@ -53,7 +53,7 @@ fn check(topic: &str, decide: Decide, messages: &[String]) -> (Sink, Fake) {
     flags.push("--back-off-min=10ms".into());
     let sink = Sink::start(&flags, "token");
     wait_until("commit of all", || {
-        log.committed(&format!("group-of-{topic}"), topic, 1) == log.ends(topic, 1)
+        log.committed_offsets(&format!("group-of-{topic}"), topic, 1) == log.ends(topic, 1)
     });
     (sink, fake)
 }

@@ -19,7 +19,7 @@ fn everything_arrives_and_is_committed() {
     wait_for_keys(database, "all", 0..30_000);
     let ends = log.ends("all", 4);
     wait_until("commit of all", || {
-        log.committed("group-of-all", "all", 4) == ends
+        log.committed_offsets("group-of-all", "all", 4) == ends
     });
     assert_eq!(sink.metric("waggle_sink_records_written_total"), 30_000.0);
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
@@ -47,14 +47,20 @@ fn what_gathers_is_written_and_committed_before_it_ends() {
     wait_until("all read", || {
         sink.metric("waggle_sink_records_read_total") == 100.0
     });
-    assert_eq!(log.committed("group-of-drained", "drained", 2), [0, 0]);
+    assert_eq!(
+        log.committed_offsets("group-of-drained", "drained", 2),
+        [0, 0]
+    );
     sink.stop();
     wait_for_keys(database, "drained", 0..100);
-    assert_eq!(log.committed("group-of-drained", "drained", 2), [50, 50]);
+    assert_eq!(
+        log.committed_offsets("group-of-drained", "drained", 2),
+        [50, 50]
+    );
     assert!(
-        !sink.said().contains("not all that was read"),
+        !sink.stderr_text().contains("not all that was read"),
         "{}",
-        sink.said()
+        sink.stderr_text()
     );
 }
 
@@ -83,7 +89,7 @@ fn two_share_the_partitions_and_one_takes_over() {
     });
     let ends = log.ends("shared", 4);
     wait_until("commit of all", || {
-        log.committed("group-of-shared", "shared", 4) == ends
+        log.committed_offsets("group-of-shared", "shared", 4) == ends
     });
 }
 

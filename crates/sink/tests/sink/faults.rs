@@ -26,7 +26,7 @@ fn a_sink_that_is_killed_loses_nothing() {
     wait_for_keys(database, "killed", 0..60_000);
     let ends = log.ends("killed", 2);
     wait_until("commit of all", || {
-        log.committed("group-of-killed", "killed", 2) == ends
+        log.committed_offsets("group-of-killed", "killed", 2) == ends
     });
 }
 
@@ -41,7 +41,9 @@ fn a_sink_whose_name_another_takes_goes_on_without_it() {
     wait_for_keys(database, "named", 0..1_000);
     let second = Sink::start(&flags, database.token());
     wait_until("the first knows that its name is taken", || {
-        first.said().contains("without the name of --instance")
+        first
+            .stderr_text()
+            .contains("without the name of --instance")
     });
     log.put("named", 2, &messages("named", 1_000..2_000, 1));
     wait_for_keys(database, "named", 0..2_000);
@@ -53,7 +55,7 @@ fn a_sink_whose_name_another_takes_goes_on_without_it() {
     wait_for_keys(database, "named", 0..3_000);
     let ends = log.ends("named", 2);
     wait_until("commit of all", || {
-        log.committed("group-of-named", "named", 2) == ends
+        log.committed_offsets("group-of-named", "named", 2) == ends
     });
 }
 
@@ -69,7 +71,7 @@ fn a_database_that_dies_is_waited_for_with_bounded_memory() {
     wait_for_keys(&database, "waits", 0..1_000);
     // The database has them before the sink knows that it has.
     wait_until("commit of the first", || {
-        log.committed("group-of-waits", "waits", 2)
+        log.committed_offsets("group-of-waits", "waits", 2)
             .iter()
             .sum::<i64>()
             == 1_000
@@ -88,14 +90,17 @@ fn a_database_that_dies_is_waited_for_with_bounded_memory() {
     assert!(held < 2.0 * 65_536.0, "{held} bytes");
     assert!(sink.metric("waggle_sink_oldest_unwritten_seconds") > 0.0);
     // All that was sent before, and nothing of what was not.
-    let committed: i64 = log.committed("group-of-waits", "waits", 2).iter().sum();
+    let committed: i64 = log
+        .committed_offsets("group-of-waits", "waits", 2)
+        .iter()
+        .sum();
     assert_eq!(committed, 1_000);
     database.restart();
     wait_for_keys(&database, "waits", 0..41_000);
     sink.wait_for_readyz(200, "ready");
     let ends = log.ends("waits", 2);
     wait_until("commit of all", || {
-        log.committed("group-of-waits", "waits", 2) == ends
+        log.committed_offsets("group-of-waits", "waits", 2) == ends
     });
 }
 
@@ -115,11 +120,15 @@ fn a_wrong_token_commits_nothing_and_tells() {
     wait_until("a few retries", || {
         sink.metric("waggle_sink_retries_total") > 10.0
     });
-    assert_eq!(log.committed("group-of-token", "token", 1), [0]);
+    assert_eq!(log.committed_offsets("group-of-token", "token", 1), [0]);
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 0.0);
-    let refusals = sink.said().matches("refuses us").count();
-    assert!(refusals <= 3, "{}", sink.said());
-    assert!(!sink.said().contains("wrong-token"), "{}", sink.said());
+    let refusals = sink.stderr_text().matches("refuses us").count();
+    assert!(refusals <= 3, "{}", sink.stderr_text());
+    assert!(
+        !sink.stderr_text().contains("wrong-token"),
+        "{}",
+        sink.stderr_text()
+    );
     fs::write(&file, database.token()).unwrap();
     wait_for_keys(database, "token", 0..100);
     sink.wait_for_readyz(200, "ready");
@@ -143,6 +152,6 @@ fn a_broker_that_dies_is_waited_for() {
     sink.wait_for_readyz(200, "ready");
     let ends = log.ends("broker", 2);
     wait_until("commit of all", || {
-        log.committed("group-of-broker", "broker", 2) == ends
+        log.committed_offsets("group-of-broker", "broker", 2) == ends
     });
 }

@@ -82,7 +82,7 @@ impl Log {
     }
 
     /// The offset that the group has committed in each partition; 0 where none.
-    pub(crate) fn committed(&self, group: &str, topic: &str, partitions: i32) -> Vec<i64> {
+    pub(crate) fn committed_offsets(&self, group: &str, topic: &str, partitions: i32) -> Vec<i64> {
         let consumer = self.consumer(group);
         let mut asked = TopicPartitionList::new();
         asked.add_partition_range(topic, 0, partitions - 1);

@@ -64,7 +64,7 @@ fn lines_that_cannot_be_read_are_put_aside() {
         ],
     );
     wait_until("commit of all", || {
-        log.committed("group-of-unreadable", "unreadable", 1) == [5]
+        log.committed_offsets("group-of-unreadable", "unreadable", 1) == [5]
     });
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 3.0);
 }
@@ -110,7 +110,7 @@ fn lines_that_the_database_refuses_are_found_among_the_others() {
         ],
     );
     wait_until("commit of all", || {
-        log.committed("group-of-refused", "refused", 1) == log.ends("refused", 1)
+        log.committed_offsets("group-of-refused", "refused", 1) == log.ends("refused", 1)
     });
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 2.0);
 }
@@ -132,7 +132,7 @@ fn lines_older_than_the_database_keeps_take_one_write_more() {
     let flags = log.flags_to("old", &database.url(), "short");
     let sink = Sink::start(&flags, database.token());
     wait_until("commit of all", || {
-        log.committed("group-of-old", "old", 1) == [1]
+        log.committed_offsets("group-of-old", "old", 1) == [1]
     });
     assert_eq!(sink.metric("waggle_sink_records_dead_total"), 500.0);
     assert_eq!(sink.metric("waggle_sink_records_written_total"), 500.0);
@@ -159,7 +159,7 @@ fn many_large_lines_that_cannot_be_read_are_put_aside_once_each() {
     log.flush();
     let _sink = Sink::start(&log.flags("large", database), database.token());
     wait_until("commit of all", || {
-        log.committed("group-of-large", "large", 1) == [i64::try_from(LETTERS).unwrap()]
+        log.committed_offsets("group-of-large", "large", 1) == [i64::try_from(LETTERS).unwrap()]
     });
     assert_eq!(log.ends("large.dead", 1), [i64::try_from(LETTERS).unwrap()]);
 }

@@ -44,7 +44,7 @@ impl Sink {
     }
 
     /// All that it said to operators.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn stderr_text(&self) -> String {
         std::fs::read_to_string(self.log.path().join("sink.log")).unwrap()
     }
 
@@ -86,7 +86,7 @@ impl Sink {
         assert!(
             found.is_some(),
             "{last:?} and not {status} {reason:?}:\n{}",
-            self.said()
+            self.stderr_text()
         );
     }
 }

@@ -36,7 +36,7 @@ pub fn check(facts: &TrialFacts<'_>) -> Findings {
         instrument::rate(facts, &mut found),
     ];
     instrument::machine(facts, late.contains(&true), &mut found);
-    instrument::calibrated(facts, &mut found);
+    instrument::check_capacity(facts, &mut found);
     instrument::probe(facts, &mut found);
     system::keeping_up(facts, &mut found);
     system::steadiness(facts, &mut found);

@@ -140,7 +140,7 @@ impl Factorial {
         let side = |level: usize| {
             let cells = (0..self.cells.len())
                 .filter(|cell| among(*cell) && self.level(*cell, factor) == level);
-            Side::of(&cells.map(|cell| self.cells[cell]).collect::<Vec<_>>())
+            Side::from_cells(&cells.map(|cell| self.cells[cell]).collect::<Vec<_>>())
         };
         let (new, old) = (side(level), side(0));
         let log = new.mean - old.mean;
@@ -167,7 +167,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(cells: &[Cell]) -> Self {
+    fn from_cells(cells: &[Cell]) -> Self {
         let number = size(cells.len());
         let inverses: f64 = cells.iter().map(|cell| 1.0 / size(cell.count)).sum();
         Self {

@@ -12,7 +12,7 @@ fn of_logs(levels: &[usize], logs: &[&[f64]]) -> Factorial {
     Factorial::new(levels, &cells).unwrap()
 }
 
-fn near(found: f64, expected: f64) {
+fn assert_near(found: f64, expected: f64) {
     assert!(
         (found - expected).abs() <= 2e-3 * expected.abs().max(1e-3),
         "{found}, expected {expected}"
@@ -21,11 +21,11 @@ fn near(found: f64, expected: f64) {
 
 /// On the log scale: the point, and how far the interval's ends are from it.
 fn check_ratio(found: &Estimate, log: f64, off: Option<f64>) {
-    near(found.point.ln(), log);
+    assert_near(found.point.ln(), log);
     match (found.interval, off) {
         (Some((low, high)), Some(off)) => {
-            near(low.ln(), log - off);
-            near(high.ln(), log + off);
+            assert_near(low.ln(), log - off);
+            assert_near(high.ln(), log + off);
         }
         (None, None) => {}
         other => panic!("{other:?}"),
@@ -37,9 +37,9 @@ fn check_shares(design: &Factorial, expected: &[(Source, f64, usize)]) {
     assert_eq!(found.len(), expected.len(), "{found:?}");
     for (found, (of, share, degrees)) in found.iter().zip(expected) {
         assert_eq!((found.of, found.degrees), (*of, *degrees));
-        near(found.share, *share);
+        assert_near(found.share, *share);
     }
-    near(found.iter().map(|part| part.share).sum(), 1.0);
+    assert_near(found.iter().map(|part| part.share).sum(), 1.0);
 }
 
 /// The workstation of Jain's chapter 18: memory and cache at two levels, three trials. By hand: effects 21.5, 9.5 and 5;
@@ -107,8 +107,8 @@ fn two_by_three_with_two_trials() {
         ],
     );
     let (low, high) = design.span();
-    near(low.ln(), 2.0);
-    near(high.ln(), 12.0);
+    assert_near(low.ln(), 2.0);
+    assert_near(high.ln(), 12.0);
 }
 
 /// Cells of one and two trials: means 1, 3, 4, 8; each counts as 4/3 trials; s² = 2 with 2 degrees, t = 4.303.
@@ -145,7 +145,7 @@ fn single_trials_have_no_interval() {
     // By hand: sums of the seven contrasts 24, 16, 12, 8, 8, 8, 8; squares are an eighth of their squares.
     let expected = [576.0, 256.0, 144.0, 64.0, 64.0, 64.0, 64.0];
     for (part, squares) in parts.iter().zip(expected) {
-        near(part.share, squares / expected.iter().sum::<f64>());
+        assert_near(part.share, squares / expected.iter().sum::<f64>());
         assert_eq!((part.chance, part.degrees), (None, 1));
     }
     assert_eq!(parts[3].of, Source::Pair(0, 1));
@@ -221,8 +221,8 @@ fn sides_are_changed_where_both_are_clear() {
 
 /// A seeded 2 × 3 × 2 design: the second factor makes 1, 2 and 3 times as much, the third 1.5 times, the first only
 /// together with the third. Cells have two to four trials.
-fn seeded(seed: u64) -> Factorial {
-    let mut chance = Chance::seeded(seed);
+fn seeded_design(seed: u64) -> Factorial {
+    let mut chance = Chance::from_seed(seed);
     let mut cells = Vec::new();
     for first in 0..2 {
         for second in [1.0, 2.0, 3.0] {
@@ -248,7 +248,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
         (|design| design.ratios(2)[0], 1.5),
         (|design| design.ratios_by(0, 1, 2)[0], 1.0 / 1.44),
     ];
-    let designs: Vec<Factorial> = (0..SEEDS).map(seeded).collect();
+    let designs: Vec<Factorial> = (0..SEEDS).map(seeded_design).collect();
     for (pick, truth) in cases {
         let covered = designs.iter().filter(|design| {
             let (low, high) = pick(design).interval.unwrap();
@@ -264,7 +264,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
 fn nothing_seems_something_in_one_of_twenty() {
     let seems = |place: usize| {
         let beyond = (0..1_000).filter(|seed| {
-            let chance = seeded(*seed).variation()[place].chance.unwrap();
+            let chance = seeded_design(*seed).variation()[place].chance.unwrap();
             chance < 0.05
         });
         size(beyond.count()) / 1_000.0

@@ -48,7 +48,7 @@ pub enum End {
 
 impl End {
     /// Of a search that needs no more trials.
-    pub(super) fn of(ends: &Ends<'_>) -> Self {
+    pub(super) fn from_ends(ends: &Ends<'_>) -> Self {
         match (ends.stops.and_then(|stops| stops.stop), ends.holds) {
             (None, _) => Self::MetUpToMost,
             (Some(Stop::NotMet), Some(_)) => Self::Found,
@@ -101,8 +101,8 @@ impl Answer {
         })
     }
 
-    pub(super) fn of(standings: &[Standing], trials: usize, end: End) -> Self {
-        let Ends { holds, stops } = Ends::of(standings);
+    pub(super) fn new(standings: &[Standing], trials: usize, end: End) -> Self {
+        let Ends { holds, stops } = Ends::new(standings);
         Self {
             holds: holds.map(|seen| Held {
                 level: seen.level,

@@ -68,7 +68,7 @@ impl Evidence {
     /// What a trial of a verdict shows. An overloaded, incomplete or unsteady one shows that the system does not hold
     /// the level, whatever the conditions ask.
     #[must_use]
-    pub fn of(verdict: Verdict, conditions_hold: bool) -> Self {
+    pub fn from_verdict(verdict: Verdict, conditions_hold: bool) -> Self {
         match verdict {
             Verdict::Failed | Verdict::Inconsistent => Self::Nothing,
             Verdict::InstrumentLimited => Self::InstrumentLimited,
@@ -151,7 +151,7 @@ impl Search {
 
     /// In the order in which they were told.
     #[must_use]
-    pub fn tried(&self) -> &[Tried] {
+    pub fn trials(&self) -> &[Tried] {
         &self.tried
     }
 
@@ -162,9 +162,9 @@ impl Search {
     #[must_use]
     pub fn next(&self) -> Step {
         let standings = standings(&self.settings, &self.tried);
-        match self.plan(&Ends::of(&standings), &standings) {
+        match self.plan(&Ends::new(&standings), &standings) {
             Planned::Level(level) => self.step(level, &standings),
-            Planned::End(end) => Step::Done(Answer::of(&standings, self.tried.len(), end)),
+            Planned::End(end) => Step::Done(Answer::new(&standings, self.tried.len(), end)),
         }
     }
 
@@ -173,7 +173,7 @@ impl Search {
     pub fn answer(&self) -> Answer {
         match self.next() {
             Step::Done(answer) => answer,
-            _ => Answer::of(
+            _ => Answer::new(
                 &standings(&self.settings, &self.tried),
                 self.tried.len(),
                 End::Unfinished,
@@ -182,7 +182,10 @@ impl Search {
     }
 
     fn step(&self, level: f64, standings: &[Standing]) -> Step {
-        match standings.iter().find(|seen| same(seen.level, level)) {
+        match standings
+            .iter()
+            .find(|seen| is_same_level(seen.level, level))
+        {
             None => Step::Try(level),
             Some(seen) => Step::Confirm {
                 level: seen.level,
@@ -231,7 +234,7 @@ impl Search {
         Planned::End(if narrower.is_some() || !confirmed || !settled {
             End::TrialsSpent
         } else {
-            End::of(ends)
+            End::from_ends(ends)
         })
     }
 
@@ -299,7 +302,7 @@ impl Search {
     }
 }
 
-fn same(one: f64, other: f64) -> bool {
+fn is_same_level(one: f64, other: f64) -> bool {
     (one - other).abs() <= SAME * one.abs().max(other.abs())
 }
 

@@ -1,6 +1,6 @@
 //! How each level stands after its trials: it holds, it stops the search, or it wavers between the two.
 
-use super::{Evidence, SILENT_AT_MOST, Settings, Tried, same};
+use super::{Evidence, SILENT_AT_MOST, Settings, Tried, is_same_level};
 
 /// What stops the search at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Standing {
 
     /// Nothing is known of it yet: every trial so far said nothing.
     pub(super) fn is_open(&self) -> bool {
-        self.met + self.stopped() == 0 && self.stop.is_none()
+        self.met + self.inconclusive_trials() == 0 && self.stop.is_none()
     }
 
     /// The generator was the limit, in too few trials to turn away for that.
@@ -60,10 +60,10 @@ impl Standing {
     }
 
     pub(super) fn trials(&self) -> u32 {
-        self.met + self.stopped() + self.silent
+        self.met + self.inconclusive_trials() + self.silent
     }
 
-    fn stopped(&self) -> u32 {
+    fn inconclusive_trials(&self) -> u32 {
         self.not_met + self.limited
     }
 }
@@ -72,18 +72,18 @@ impl Standing {
 pub(super) fn standings(settings: &Settings, tried: &[Tried]) -> Vec<Standing> {
     let mut levels: Vec<f64> = Vec::new();
     for one in tried {
-        if !levels.iter().any(|level| same(*level, one.level)) {
+        if !levels.iter().any(|level| is_same_level(*level, one.level)) {
             levels.push(one.level);
         }
     }
     levels.sort_by(f64::total_cmp);
     levels
         .into_iter()
-        .map(|level| standing(settings, level, tried))
+        .map(|level| level_state(settings, level, tried))
         .collect()
 }
 
-fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
+fn level_state(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
     let mut seen = Standing {
         level,
         met: 0,
@@ -97,7 +97,7 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
     let mut held_first = None;
     let of_level = || {
         let all = tried.iter().enumerate();
-        all.filter(|(_, one)| same(one.level, level))
+        all.filter(|(_, one)| is_same_level(one.level, level))
     };
     for (_, one) in of_level() {
         match one.evidence {
@@ -110,14 +110,14 @@ fn standing(settings: &Settings, level: f64, tried: &[Tried]) -> Standing {
             held_first.get_or_insert(one.evidence == Evidence::Met);
         }
     }
-    let stopped = seen.stopped();
+    let stopped = seen.inconclusive_trials();
     // Stopped once and held twice: that one trial was no evidence of a limit. What the generator stopped says nothing of the
     // system and is forgotten; what the system did not hold is so only where it came first, for a level that fails at its
     // confirmation is no answer; and not at the highest level, above which there is nothing to go on with.
     let only_limited = seen.not_met == 0;
     let rescued = stopped == 1
         && seen.met >= 2
-        && (only_limited || (held_first == Some(false) && !same(level, settings.at_most)));
+        && (only_limited || (held_first == Some(false) && !is_same_level(level, settings.at_most)));
     seen.stop = match stopped {
         0 if seen.silent >= SILENT_AT_MOST => Some(Stop::Silent),
         0 => None,
@@ -146,7 +146,7 @@ pub(super) struct Ends<'a> {
 }
 
 impl<'a> Ends<'a> {
-    pub(super) fn of(standings: &'a [Standing]) -> Self {
+    pub(super) fn new(standings: &'a [Standing]) -> Self {
         let stops = standings.iter().position(|seen| seen.stop.is_some());
         let below = &standings[..stops.unwrap_or(standings.len())];
         Self {

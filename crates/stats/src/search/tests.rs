@@ -24,13 +24,13 @@ const USERS: Settings = Settings {
 };
 
 /// Searches to the end; `show` says what the trial of a level, counted from 0 over all, shows.
-fn searched(settings: Settings, mut show: impl FnMut(f64, usize) -> Evidence) -> Search {
+fn run_search(settings: Settings, mut show: impl FnMut(f64, usize) -> Evidence) -> Search {
     let mut search = Search::new(settings).unwrap();
     while let Some(level) = search.next().level() {
-        let evidence = show(level, search.tried().len());
+        let evidence = show(level, search.trials().len());
         search.tell(Tried { level, evidence });
         let most = usize::try_from(settings.trials_at_most).unwrap();
-        assert!(search.tried().len() <= most, "more trials than allowed");
+        assert!(search.trials().len() <= most, "more trials than allowed");
     }
     search
 }
@@ -47,7 +47,7 @@ fn up_to(threshold: f64) -> impl Fn(f64, usize) -> Evidence {
 
 /// The answer in a line, and the levels in the order they were tried.
 fn check(settings: Settings, show: impl FnMut(f64, usize) -> Evidence, expected: (&str, &[f64])) {
-    let search = searched(settings, show);
+    let search = run_search(settings, show);
     let answer = search.answer();
     let holds = answer.holds.map_or("nothing".to_owned(), |held| {
         format!("{} in {}", held.level, held.trials)
@@ -56,7 +56,7 @@ fn check(settings: Settings, show: impl FnMut(f64, usize) -> Evidence, expected:
         .fails
         .map_or("nothing".to_owned(), |level| level.to_string());
     let line = format!("{}: {holds}; not {fails}", answer.end.name());
-    let levels: Vec<f64> = search.tried().iter().map(|tried| tried.level).collect();
+    let levels: Vec<f64> = search.trials().iter().map(|tried| tried.level).collect();
     assert_eq!((line.as_str(), &levels[..]), expected);
 }
 
@@ -114,7 +114,11 @@ fn says_that_it_holds_at_the_most_or_not_even_at_the_least() {
 }
 
 /// Above `threshold`, and in the trials of these numbers, it is the other evidence.
-fn but(threshold: f64, trials: &[usize], other: Evidence) -> impl Fn(f64, usize) -> Evidence {
+fn threshold_except(
+    threshold: f64,
+    trials: &[usize],
+    other: Evidence,
+) -> impl Fn(f64, usize) -> Evidence {
     move |level, trial| match up_to(threshold)(level, trial) {
         _ if trials.contains(&trial) => other,
         evidence => evidence,
@@ -127,7 +131,7 @@ fn a_level_that_fails_at_confirmation_is_the_upper_end() {
         1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, // fails here
         3_100.0, 3_100.0,
     ];
-    let show = but(3_333.0, &[7], Evidence::NotMet);
+    let show = threshold_except(3_333.0, &[7], Evidence::NotMet);
     check(RATE, show, ("found: 3100 in 3; not 3250", &tried));
 }
 
@@ -142,7 +146,7 @@ fn one_bad_trial_does_not_cut_off_what_lies_above() {
     let tried = [
         1e3, 500.0, 700.0, 700.0, 700.0, 1e3, 1e3, 2e3, 4e3, 4e3, 4e3,
     ];
-    let show = but(1e9, &[0], Evidence::NotMet);
+    let show = threshold_except(1e9, &[0], Evidence::NotMet);
     check(
         small,
         show,
@@ -161,10 +165,10 @@ fn the_generator_may_be_the_limit() {
     ];
     let line = "instrument-limited: 3000 in 3; not nothing";
     check(RATE, show, (line, &tried));
-    let search = searched(RATE, show);
+    let search = run_search(RATE, show);
     let answer = search.answer();
     assert_eq!(answer.stopped_at, Some(3_100.0));
-    let by = answer.stopped_by.map(|place| search.tried()[place]);
+    let by = answer.stopped_by.map(|place| search.trials()[place]);
     assert_eq!(
         by,
         Some(Tried {
@@ -184,7 +188,7 @@ fn the_trial_that_says_why_showed_what_stopped_the_search() {
             trials_at_most: u32::try_from(shown.len()).unwrap(),
             ..RATE
         };
-        let answer = searched(settings, |_, trial| shown[trial]).answer();
+        let answer = run_search(settings, |_, trial| shown[trial]).answer();
         assert_eq!((answer.end, answer.stopped_by), expected, "{shown:?}");
     };
     // Tried again because one trial alone does not settle it, and that one says nothing.
@@ -204,9 +208,12 @@ fn a_generator_that_was_the_limit_once_is_forgotten() {
     };
     // At first, and at a confirmation: the level holds all the same.
     let tried = [1e3, 1e3, 1e3, 2e3, 4e3, 3e3, 3e3, 3e3, 4e3];
-    let show = but(3_333.0, &[0], Evidence::InstrumentLimited);
+    let show = threshold_except(3_333.0, &[0], Evidence::InstrumentLimited);
     check(coarse, show, ("found: 3000 in 3; not 4000", &tried));
-    let search = searched(coarse, but(3_333.0, &[4], Evidence::InstrumentLimited));
+    let search = run_search(
+        coarse,
+        threshold_except(3_333.0, &[4], Evidence::InstrumentLimited),
+    );
     let answer = search.answer();
     assert_eq!((answer.end, answer.fails), (End::Found, Some(4_000.0)));
     assert!(answer.holds.is_some_and(|held| held.level >= 2_000.0));
@@ -228,19 +235,19 @@ fn a_generator_that_is_the_limit_time_after_time_turns_the_search_down() {
     let tried = [1e3, 1e3, 1e3, 600.0, 600.0, 600.0];
     let line = "instrument-limited: 600 in 3; not nothing";
     check(least, limited(600.0), (line, &tried));
-    assert!(!searched(least, limited(600.0)).answer().says_nothing());
+    assert!(!run_search(least, limited(600.0)).answer().says_nothing());
     let line = "instrument-limited: nothing; not nothing";
     check(least, limited(0.0), (line, &tried));
-    assert!(searched(least, limited(0.0)).answer().says_nothing());
+    assert!(run_search(least, limited(0.0)).answer().says_nothing());
     // Spent before anything is known of the system.
     let few = Settings {
         trials_at_most: 2,
         ..least
     };
-    let answer = searched(few, limited(0.0)).answer();
+    let answer = run_search(few, limited(0.0)).answer();
     assert_eq!(answer.end, End::TrialsSpent);
     assert!(answer.says_nothing());
-    let answer = searched(few, |_, _| Evidence::NotMet).answer();
+    let answer = run_search(few, |_, _| Evidence::NotMet).answer();
     assert!(!answer.says_nothing());
 }
 
@@ -249,7 +256,7 @@ fn trials_that_say_nothing_are_made_again_and_then_given_up() {
     let tried = [
         1e3, 1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, 3_250.0, 3_400.0,
     ];
-    let show = but(3_333.0, &[0], Evidence::Nothing);
+    let show = threshold_except(3_333.0, &[0], Evidence::Nothing);
     check(RATE, show, ("found: 3250 in 3; not 3400", &tried));
     let coarse = Settings {
         precision: 1.0,
@@ -426,7 +433,7 @@ proptest! {
         exponent in -6.0..10.0_f64,
     ) {
         let threshold = 10_f64.powf(exponent);
-        let answer = searched(settings, up_to(threshold)).answer();
+        let answer = run_search(settings, up_to(threshold)).answer();
         let holds = answer.holds.map(|held| held.level);
         prop_assert!(holds.is_none_or(|level| level <= threshold));
         prop_assert!(answer.fails.is_none_or(|level| level > threshold));
@@ -450,11 +457,11 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let kinds = [Evidence::Met, Evidence::NotMet, Evidence::InstrumentLimited, Evidence::Nothing];
-        let mut chance = Chance::seeded(seed);
+        let mut chance = Chance::from_seed(seed);
         let settings = Settings { trials_at_most, ..settings };
-        let search = searched(settings, |_, _| kinds[chance.below(kinds.len())]);
+        let search = run_search(settings, |_, _| kinds[chance.next_below(kinds.len())]);
         let within = |level: f64| (settings.at_least..=settings.at_most).contains(&level);
-        prop_assert!(search.tried().iter().all(|tried| within(tried.level)));
+        prop_assert!(search.trials().iter().all(|tried| within(tried.level)));
         let answer = search.answer();
         if let (Some(held), Some(fails)) = (answer.holds, answer.fails) {
             prop_assert!(held.level < fails);
@@ -464,12 +471,12 @@ proptest! {
     /// What a search does next hangs on what it was told alone, which is what going on with it relies on.
     #[test]
     fn told_again_it_goes_on_where_it_stopped(threshold in 20.0..90_000.0_f64, cut in 0..12_usize) {
-        let whole = searched(RATE, up_to(threshold));
+        let whole = run_search(RATE, up_to(threshold));
         let mut again = Search::new(RATE).unwrap();
-        for tried in whole.tried().iter().take(cut) {
+        for tried in whole.trials().iter().take(cut) {
             again.tell(*tried);
         }
-        let next = whole.tried().get(cut).map(|tried| tried.level);
+        let next = whole.trials().get(cut).map(|tried| tried.level);
         prop_assert_eq!(again.next().level(), next);
     }
 }
@@ -480,9 +487,9 @@ proptest! {
 fn noise_moves_the_answer_little() {
     let mut far = 0;
     for seed in 0..200_u64 {
-        let mut chance = Chance::seeded(seed);
-        let search = searched(RATE, |level, _| {
-            let bad = chance.below(100) == 0;
+        let mut chance = Chance::from_seed(seed);
+        let search = run_search(RATE, |level, _| {
+            let bad = chance.next_below(100) == 0;
             if !bad && level <= chance.lognormal(3_000.0, 0.05) {
                 Evidence::Met
             } else {

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, time::Duration};
 use waggle_template::placeholder::single_name;
 use waggle_units::format_duration;
 
-use super::{Checker, shown, system::MAX_REPLICAS};
+use super::{Checker, path_text, system::MAX_REPLICAS};
 use crate::{
     Component, Disturbance, Level, Schedule, System,
     mistake::Finding,
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     raw,
-    tree::quoted,
+    tree::quote,
 };
 
 const KEY: &str = "disturb";
@@ -33,7 +33,7 @@ pub(crate) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    pub(crate) fn of(
+    pub(crate) fn new(
         system: Option<(&'a System, &'a System)>,
         parameters: Option<&'a BTreeMap<String, Level>>,
         schedule: Option<&Schedule>,
@@ -60,14 +60,15 @@ pub(crate) fn disturb(
         let what =
             "disturb kills what waggle has started, and system.url is a server that runs already";
         let place = checker.key(&[KEY]);
-        checker.report(Finding::new(place, what).expected("system.use, or no disturb"));
+        checker.report(Finding::new(place, what).with_expected("system.use, or no disturb"));
         return None;
     }
     refuse_recovery(checker, raw, given);
     if given.len() > MAX_DISTURBANCES {
         let what = format!("disturb has {} entries", given.len());
         let place = checker.key(&[KEY]);
-        checker.report(Finding::new(place, what).expected(format!("at most {MAX_DISTURBANCES}")));
+        checker
+            .report(Finding::new(place, what).with_expected(format!("at most {MAX_DISTURBANCES}")));
         return None;
     }
     let external = raw.system.as_ref().and_then(|raw| raw.external.as_ref());
@@ -77,7 +78,7 @@ pub(crate) fn disturb(
     for (index, raw) in given.iter().enumerate() {
         let number = index.to_string();
         let path = [KEY, number.as_str()];
-        match one(checker, raw, (&path, stage), &is_external) {
+        match check_fault(checker, raw, (&path, stage), &is_external) {
             Some(Some(disturbance)) => found.push((index, disturbance)),
             Some(None) => {}
             None => is_whole = false,
@@ -94,37 +95,38 @@ fn refuse_recovery(checker: &mut Checker<'_>, raw: &raw::Study, given: &[raw::Di
     if recovery.is_some() && !given.is_empty() {
         let what = "disturb and schedule.recovery stand in one study: nobody could say what the system recovers from, its overload or a death";
         let place = checker.key(&[KEY]);
-        checker.report(Finding::new(place, what).expected("one of the two"));
+        checker.report(Finding::new(place, what).with_expected("one of the two"));
     }
 }
 
 /// One entry; `Some(None)`: it kills nothing in this cell.
-fn one(
+fn check_fault(
     checker: &mut Checker<'_>,
     raw: &raw::Disturbance,
     (path, stage): (&[&str], Stage<'_>),
     is_external: &dyn Fn(&str) -> bool,
 ) -> Option<Option<Disturbance>> {
     let key = |key: &'static str| [path, &[key]].concat();
-    let at = at(checker, raw, &key("at"), stage.measure);
+    let at = kill_time(checker, raw, &key("at"), stage.measure);
     let again_after = raw.again_after.and_then(|raw::Span(time)| {
         let bounds = (Duration::ZERO, AGAIN_AFTER_MAX);
-        checker.within(time, &key("again_after"), bounds)
+        checker.check_bounds(time, &key("again_after"), bounds)
     });
     let name = raw.kill.as_deref()?;
     if name == NOTHING {
         return at.and(again_after).map(|_| None);
     }
-    let replica = checker.or(raw.replica, &key("replica"), 0);
+    let replica = checker.value_or_default(raw.replica, &key("replica"), 0);
     if let Some((whole, present)) = stage.system {
         let component = component(checker, name, &key("kill"), (whole, present))?;
         if is_external(name) {
             let what = format!(
                 "{} is {name:?}, which runs already and was not started by waggle",
-                shown(&key("kill"))
+                path_text(&key("kill"))
             );
-            let place = checker.at(&key("kill"));
-            checker.report(Finding::new(place, what).expected("a component that waggle starts"));
+            let place = checker.position_of(&key("kill"));
+            checker
+                .report(Finding::new(place, what).with_expected("a component that waggle starts"));
             return None;
         }
         let replicas = stage
@@ -135,16 +137,16 @@ fn one(
         {
             let what = format!(
                 "{} is {replica}, and component {name} has {}",
-                shown(&key("replica")),
-                many(replicas)
+                path_text(&key("replica")),
+                replicas_text(replicas)
             );
             let expected = match replicas {
                 1 => "0".to_owned(),
                 _ => format!("a number from 0 to {}", replicas - 1),
             };
             // By default it is the first, which every component has.
-            let place = checker.at(&key("replica"));
-            checker.report(Finding::new(place, what).expected(expected));
+            let place = checker.position_of(&key("replica"));
+            checker.report(Finding::new(place, what).with_expected(expected));
             return None;
         }
     }
@@ -157,7 +159,7 @@ fn one(
 }
 
 /// When, within the measured phase.
-fn at(
+fn kill_time(
     checker: &mut Checker<'_>,
     raw: &raw::Disturbance,
     path: &[&str],
@@ -167,12 +169,12 @@ fn at(
     if let Some(measure) = measure.filter(|measure| at >= *measure) {
         let what = format!(
             "{} is {}, and the measured phase lasts {}",
-            shown(path),
+            path_text(path),
             format_duration(at),
             format_duration(measure)
         );
         let expected = format!("less than schedule.measure, {}", format_duration(measure));
-        checker.report(Finding::new(checker.at(path), what).expected(expected));
+        checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
         return None;
     }
     Some(at)
@@ -189,7 +191,7 @@ fn component<'a>(
     if let Some(found) = of(present) {
         return Some(found);
     }
-    let place = checker.at(path);
+    let place = checker.position_of(path);
     let names = || {
         let components = present.components.iter();
         let names = components.map(|known| known.name.as_str());
@@ -199,22 +201,22 @@ fn component<'a>(
         Some(absent) => {
             let what = format!(
                 "{} is {name:?}, which exists only where {}",
-                shown(path),
+                path_text(path),
                 absent.when
             );
-            Finding::new(place, what).expected(list(names()))
+            Finding::new(place, what).with_expected(list(names()))
         }
         None => {
             let what = format!(
                 "{} is {}, which is no component of system {}",
-                shown(path),
-                quoted(name),
+                path_text(path),
+                quote(name),
                 whole.name
             );
-            let near = nearest(name, names());
+            let near = nearest_word(name, names());
             Finding::new(place, what)
-                .expected(list(names()))
-                .meant(near)
+                .with_expected(list(names()))
+                .with_suggestion(near)
         }
     };
     checker.report(finding);
@@ -235,7 +237,7 @@ fn replicas(component: &Component, parameters: &BTreeMap<String, Level>) -> Opti
         .filter(|_| (1..=MAX_REPLICAS).contains(&count))
 }
 
-fn many(replicas: u32) -> String {
+fn replicas_text(replicas: u32) -> String {
     match replicas {
         1 => "1 replica".to_owned(),
         count => format!("{count} replicas"),
@@ -260,7 +262,7 @@ fn refuse_overlaps(checker: &mut Checker<'_>, found: &[(usize, Disturbance)]) {
         let path = [KEY, number.as_str(), "at"];
         let what = format!(
             "{} is {}, and {} is down from {} to {} by {KEY}[{}]",
-            shown(&path),
+            path_text(&path),
             format_duration(disturbance.at),
             disturbance.name(),
             format_duration(before.at),
@@ -268,7 +270,7 @@ fn refuse_overlaps(checker: &mut Checker<'_>, found: &[(usize, Disturbance)]) {
             earlier + 1
         );
         let expected = format!("later than {}", format_duration(until));
-        let finding = Finding::new(checker.at(&path), what);
-        checker.report(finding.expected(expected));
+        let finding = Finding::new(checker.position_of(&path), what);
+        checker.report(finding.with_expected(expected));
     }
 }

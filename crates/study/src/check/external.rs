@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use super::{Checker, shown, system::MAX_REPLICAS};
+use super::{Checker, path_text, system::MAX_REPLICAS};
 use crate::{
     Address, Component, ExternalComponent, ExternalPort, GivenSecret, Level, System,
     external::address,
     mistake::Finding,
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     origin::Origin,
     raw,
-    tree::quoted,
+    tree::quote,
 };
 
 const PATH: [&str; 2] = ["system", "external"];
@@ -26,7 +26,7 @@ pub(crate) struct Outside {
 }
 
 /// `cells` are the parameters of each cell; `None` where one of the cells is wrong.
-pub(crate) fn outside(
+pub(crate) fn external_parts(
     checker: &mut Checker<'_>,
     raw: raw::UseSystem,
     system: &System,
@@ -59,8 +59,8 @@ fn component(
     let names = || system.components.iter().map(|known| known.name.as_str());
     let Some(known) = system.components.iter().find(|known| known.name == name) else {
         let what = format!("system {} has no component {name:?}", system.name);
-        let finding = Finding::new(checker.key(&path), what).expected(list(names()));
-        checker.report(finding.meant(nearest(&name, names())));
+        let finding = Finding::new(checker.key(&path), what).with_expected(list(names()));
+        checker.report(finding.with_suggestion(nearest_word(&name, names())));
         return None;
     };
     let mut found = Vec::new();
@@ -69,8 +69,8 @@ fn component(
         if !known.ports.contains(port) {
             let names = || known.ports.iter().map(String::as_str);
             let what = format!("component {name} has no port {port:?}");
-            let finding = Finding::new(checker.key(&here), what).expected(list(names()));
-            checker.report(finding.meant(nearest(port, names())));
+            let finding = Finding::new(checker.key(&here), what).with_expected(list(names()));
+            checker.report(finding.with_suggestion(nearest_word(port, names())));
             continue;
         }
         found.extend(addresses(checker, at, &here).map(|at| ExternalPort {
@@ -85,16 +85,17 @@ fn component(
         let what = format!(
             "{} has {} and {} {} of component {name}",
             first.name,
-            many(first.at.len()),
+            addresses_text(first.at.len()),
             other.name,
-            many(other.at.len())
+            addresses_text(other.at.len())
         );
-        checker.report(Finding::new(checker.key(&path), what).expected("one for each replica"));
+        checker
+            .report(Finding::new(checker.key(&path), what).with_expected("one for each replica"));
     }
     Some(ExternalComponent { name, ports: found })
 }
 
-fn many(addresses: usize) -> String {
+fn addresses_text(addresses: usize) -> String {
     match addresses {
         1 => "1 address".to_owned(),
         count => format!("{count} addresses"),
@@ -108,17 +109,19 @@ fn addresses(
 ) -> Option<Vec<Address>> {
     let texts = at.texts();
     if texts.len() > usize::try_from(MAX_REPLICAS).unwrap_or(usize::MAX) {
-        let what = format!("{} has {}", shown(path), many(texts.len()));
-        let finding = Finding::new(checker.at(path), what);
-        checker.report(finding.expected(format!("at most {MAX_REPLICAS}")));
+        let what = format!("{} has {}", path_text(path), addresses_text(texts.len()));
+        let finding = Finding::new(checker.position_of(path), what);
+        checker.report(finding.with_expected(format!("at most {MAX_REPLICAS}")));
         return None;
     }
     let mut found: Vec<Address> = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         let index = index.to_string();
         let place = match at {
-            raw::OneOrSeveral::One(_) => checker.at(path),
-            raw::OneOrSeveral::Several(_) => checker.at(&[path, &[index.as_str()]].concat()),
+            raw::OneOrSeveral::One(_) => checker.position_of(path),
+            raw::OneOrSeveral::Several(_) => {
+                checker.position_of(&[path, &[index.as_str()]].concat())
+            }
         };
         let why = match address(text, None) {
             Ok(address) if !found.contains(&address) => {
@@ -128,8 +131,8 @@ fn addresses(
             Ok(_) => "it stands there twice",
             Err(why) => why,
         };
-        let what = format!("{} is {}: {why}", shown(path), quoted(text));
-        checker.report(Finding::new(place, what).expected("HOST:PORT, e.g. 127.0.0.1:9092"));
+        let what = format!("{} is {}: {why}", path_text(path), quote(text));
+        checker.report(Finding::new(place, what).with_expected("HOST:PORT, e.g. 127.0.0.1:9092"));
     }
     (found.len() == texts.len()).then_some(found)
 }
@@ -149,16 +152,19 @@ fn secret(
             true => "a system with ${secret.NAME}".to_owned(),
             false => list(known.iter().copied()),
         };
-        let finding = Finding::new(checker.key(&path), what).expected(expected);
-        checker.report(finding.meant(nearest(name, known.iter().copied())));
+        let finding = Finding::new(checker.key(&path), what).with_expected(expected);
+        checker.report(finding.with_suggestion(nearest_word(name, known.iter().copied())));
     }
-    let place = checker.at(&path);
+    let place = checker.position_of(&path);
     let Some(origin) = Origin::parse_single(text) else {
         // The value is not shown: it may be the secret itself.
-        let what = format!("{} is no environment variable and no file", shown(&path));
+        let what = format!(
+            "{} is no environment variable and no file",
+            path_text(&path)
+        );
         checker.report(
             Finding::new(place, what)
-                .expected("${env.NAME} or ${file:PATH}, and nothing beside it"),
+                .with_expected("${env.NAME} or ${file:PATH}, and nothing beside it"),
         );
         return None;
     };
@@ -178,7 +184,7 @@ impl Outside {
         }
         let mut exist = BTreeSet::new();
         for parameters in cells {
-            let before = system.configured(parameters);
+            let before = system.configure(parameters);
             let system = before.clone().with_external(&self.external);
             for given in &self.external {
                 let is_it = |component: &&Component| component.name == given.name;
@@ -199,7 +205,9 @@ impl Outside {
                     .collect::<String>();
                 let what = format!("component {} exists in no cell of the study", given.name);
                 let place = checker.key(&[PATH[0], PATH[1], &given.name]);
-                checker.report(Finding::new(place, what).expected(format!("a cell where {when}")));
+                checker.report(
+                    Finding::new(place, what).with_expected(format!("a cell where {when}")),
+                );
             }
         }
     }
@@ -222,7 +230,7 @@ impl Outside {
                 );
                 let place = checker.key(&[PATH[0], PATH[1], &component.name]);
                 let expected = format!("system.secrets: {{ {name}: ${{env.NAME}} }}");
-                checker.report(Finding::new(place, what).expected(expected));
+                checker.report(Finding::new(place, what).with_expected(expected));
             }
         }
     }
@@ -236,10 +244,10 @@ fn has_every_port(checker: &mut Checker<'_>, system: &System, given: &ExternalCo
         if !is_given && !checker.is_wild(&[&path[..], &[port.as_str()]].concat()) {
             let what = format!(
                 "{} lacks the port {port}, which is used by {by}",
-                shown(&path)
+                path_text(&path)
             );
             let finding = Finding::new(checker.key(&path), what);
-            checker.report(finding.expected(format!("{port}: HOST:PORT")));
+            checker.report(finding.with_expected(format!("{port}: HOST:PORT")));
         }
     }
 }
@@ -300,10 +308,10 @@ fn has_host(checker: &mut Checker<'_>, system: &System, given: &ExternalComponen
                 "component {} names ${{{of}.port.{port}}} without a host, and {of} is at {at}",
                 component.name
             );
-            let place = checker.at(&[PATH[0], PATH[1], of, port]);
+            let place = checker.position_of(&[PATH[0], PATH[1], of, port]);
             let expected =
                 format!("127.0.0.1:PORT, or ${{{of}.address.{port}}} in the system's file");
-            checker.report(Finding::new(place, what).expected(expected));
+            checker.report(Finding::new(place, what).with_expected(expected));
         }
     }
 }

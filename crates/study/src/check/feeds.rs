@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::path::Path;
 use crate::{
     Feed, FeedOrder, FeedTable, LoadModel, check::Checker, feed_text::is_column, mistake::Finding,
-    nearest::list, raw, tree::quoted,
+    nearest::list, raw, tree::quote,
 };
 
 /// Most feeds of a load.
@@ -23,7 +23,7 @@ pub(crate) struct NamedFeed {
 }
 
 impl NamedFeed {
-    pub(crate) fn whole(self) -> Option<Feed> {
+    pub(crate) fn into_feed(self) -> Option<Feed> {
         Some(Feed {
             name: self.name,
             order: self.order?,
@@ -39,15 +39,15 @@ pub(crate) fn feeds(
     path: &Path,
     model: Option<&LoadModel>,
 ) -> Vec<NamedFeed> {
-    let path = path.to("feeds");
+    let path = path.child("feeds");
     if raw.len() > MAX_FEEDS {
-        let what = format!("{} has {} feeds", path.shown(""), raw.len());
+        let what = format!("{} has {} feeds", path.to_text(""), raw.len());
         let place = checker.key(&path.steps());
-        checker.report(Finding::new(place, what).expected(format!("at most {MAX_FEEDS}")));
+        checker.report(Finding::new(place, what).with_expected(format!("at most {MAX_FEEDS}")));
     }
     let mut feeds: Vec<NamedFeed> = Vec::new();
     for (place, raw) in raw.into_iter().take(MAX_FEEDS).enumerate() {
-        let here = path.at(place);
+        let here = path.entry(place);
         let feed = feed(checker, raw, &here, model);
         let twice = feeds.iter().any(|known| known.name == feed.name);
         let name = feed.name.as_str();
@@ -57,8 +57,8 @@ pub(crate) fn feeds(
             } else {
                 format!("{name:?} is no name for a feed: {{{{{name}.…}}}} is the load's own")
             };
-            let at = checker.at(&here.to("name").steps());
-            checker.report(Finding::new(at, what).expected("a name of its own"));
+            let at = checker.position_of(&here.child("name").steps());
+            checker.report(Finding::new(at, what).with_expected("a name of its own"));
         }
         feeds.extend((!twice || feed.name.is_empty()).then_some(feed));
     }
@@ -71,7 +71,11 @@ fn feed(
     path: &Path,
     model: Option<&LoadModel>,
 ) -> NamedFeed {
-    let order = checker.or(raw.order, &path.to("order").steps(), raw::FeedOrder::Cycle);
+    let order = checker.value_or_default(
+        raw.order,
+        &path.child("order").steps(),
+        raw::FeedOrder::Cycle,
+    );
     let order = order.map(|order| match order {
         raw::FeedOrder::Cycle => FeedOrder::Cycle,
         raw::FeedOrder::Random => FeedOrder::Random,
@@ -80,19 +84,19 @@ fn feed(
     });
     let table = match (&raw.file, raw.rows) {
         (Some(_), Some(_)) => {
-            let what = format!("{} has both file and rows", path.shown(""));
-            let at = checker.key(&path.to("rows").steps());
-            checker.report(Finding::new(at, what).expected("one of the two"));
+            let what = format!("{} has both file and rows", path.to_text(""));
+            let at = checker.key(&path.child("rows").steps());
+            checker.report(Finding::new(at, what).with_expected("one of the two"));
             None
         }
         (Some(file), None) => from_file(checker, file, path),
         (None, Some(rows)) => from_rows(checker, &rows, path),
         (None, None) => {
-            let wild = |key| checker.is_wild(&path.to(key).steps());
+            let wild = |key| checker.is_wild(&path.child(key).steps());
             if !wild("file") && !wild("rows") {
-                let what = format!("{} has no rows", path.shown(""));
-                let at = checker.at(&path.steps());
-                checker.report(Finding::new(at, what).expected("file or rows"));
+                let what = format!("{} has no rows", path.to_text(""));
+                let at = checker.position_of(&path.steps());
+                checker.report(Finding::new(at, what).with_expected("file or rows"));
             }
             None
         }
@@ -121,14 +125,14 @@ fn enough_for_users(checker: &mut Checker<'_>, table: &FeedTable, model: &LoadMo
             "a feed per user has {} rows for {users} {word}",
             table.rows.len()
         );
-        let at = checker.at(&path.to("order").steps());
+        let at = checker.position_of(&path.child("order").steps());
         let expected = format!("at least as many rows as {word}");
-        checker.report(Finding::new(at, what).expected(expected));
+        checker.report(Finding::new(at, what).with_expected(expected));
     }
 }
 
 fn from_file(checker: &mut Checker<'_>, file: &str, path: &Path) -> Option<Arc<FeedTable>> {
-    let named_at = checker.at(&path.to("file").steps());
+    let named_at = checker.position_of(&path.child("file").steps());
     match checker.shelf?.table(file, named_at) {
         Ok(table) => Some(table),
         Err(found) => {
@@ -145,19 +149,19 @@ fn from_rows(
     rows: &raw::FeedRows,
     path: &Path,
 ) -> Option<Arc<FeedTable>> {
-    let path = path.to("rows");
+    let path = path.child("rows");
     let columns: Vec<String> = rows.first()?.keys().cloned().collect();
     let mut fine = true;
     if columns.is_empty() {
         let what = "this row has no keys";
-        let at = checker.at(&path.at(0).steps());
-        checker.report(Finding::new(at, what).expected("at least one"));
+        let at = checker.position_of(&path.entry(0).steps());
+        checker.report(Finding::new(at, what).with_expected("at least one"));
         fine = false;
     }
     for column in columns.iter().filter(|column| !is_column(column)) {
-        let what = format!("{} is no name of a column", quoted(column));
-        let at = checker.key(&path.at(0).to(column).steps());
-        checker.report(Finding::new(at, what).expected("letters, digits, - and _"));
+        let what = format!("{} is no name of a column", quote(column));
+        let at = checker.key(&path.entry(0).child(column).steps());
+        checker.report(Finding::new(at, what).with_expected("letters, digits, - and _"));
         fine = false;
     }
     let mut table = FeedTable {
@@ -176,9 +180,9 @@ fn from_rows(
                 let keys = list(row.keys().map(String::as_str));
                 let what = format!("this row has the keys {keys}");
                 let first = list(table.columns.iter().map(String::as_str));
-                let at = checker.at(&path.at(place).steps());
+                let at = checker.position_of(&path.entry(place).steps());
                 let expected = format!("those of the first row: {first}");
-                checker.report(Finding::new(at, what).expected(expected));
+                checker.report(Finding::new(at, what).with_expected(expected));
             }
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn find(
     raw: &raw::Find,
     conditions: Vec<Threshold>,
 ) -> Option<Find> {
-    let what = sought(checker, raw);
+    let what = searched_level(checker, raw);
     let precision = precision(checker, raw);
     let (confirm, trials_at_most) = (
         raw.confirm.unwrap_or(CONFIRM),
@@ -34,7 +34,7 @@ pub(crate) fn find(
         let path = ["find", "trials_at_most"];
         let what = format!("find.trials_at_most is {trials_at_most}");
         let expected = format!("at least find.confirm, {confirm}");
-        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
     let what = what?;
     let [from, at_least, at_most] = levels(checker, raw, what)?;
@@ -72,16 +72,16 @@ pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Find, load: &mut
         );
         let expected = format!("find.{key}, or another model");
         let place = checker.key(&["find", what.name()]);
-        checker.report(Finding::new(place, text).expected(expected));
+        checker.report(Finding::new(place, text).with_expected(expected));
     } else if is_given {
         let text = format!("load.{key} is what find searches for");
         let place = checker.key(&["load", key]);
-        checker.report(Finding::new(place, text).expected("find.from alone"));
+        checker.report(Finding::new(place, text).with_expected("find.from alone"));
     }
     if load.stages.take().is_some() {
         let text = "load.stages belongs to studies without find, which changes the load from trial to trial";
         let place = checker.key(&["load", "stages"]);
-        checker.report(Finding::new(place, text).expected("one of the two"));
+        checker.report(Finding::new(place, text).with_expected("one of the two"));
     }
     // Where the search is wrong, that is said of the search; the load must not be blamed for lacking what it looks for.
     let [_, at_least, highest] = bounds(raw, fits);
@@ -96,8 +96,8 @@ pub(crate) fn put_highest(checker: &mut Checker<'_>, raw: &raw::Find, load: &mut
     {
         let text = format!("load.workers is {workers}, and find tries {at_least} {key}");
         let expected = format!("at most as many workers as {key}: find.at_least: {workers}");
-        let place = checker.at(&["load", "workers"]);
-        checker.report(Finding::new(place, text).expected(expected));
+        let place = checker.position_of(&["load", "workers"]);
+        checker.report(Finding::new(place, text).with_expected(expected));
     }
 }
 
@@ -126,7 +126,7 @@ fn keys(raw: &raw::Find) -> [(Sought, bool); 3] {
     ]
 }
 
-fn sought(checker: &mut Checker<'_>, raw: &raw::Find) -> Option<Sought> {
+fn searched_level(checker: &mut Checker<'_>, raw: &raw::Find) -> Option<Sought> {
     let expected = "one of rate: highest, users: highest, connections: highest";
     let found = sought_in(raw);
     let mut named = keys(raw).into_iter().filter(|(_, given)| *given);
@@ -136,12 +136,12 @@ fn sought(checker: &mut Checker<'_>, raw: &raw::Find) -> Option<Sought> {
     match (named.next(), named.next()) {
         (None, _) if !is_wild => {
             let what = "find does not say what is searched for";
-            checker.report(Finding::new(checker.key(&["find"]), what).expected(expected));
+            checker.report(Finding::new(checker.key(&["find"]), what).with_expected(expected));
         }
         (Some(_), Some((second, _))) => {
             let what = format!("find searches for a second thing: {}", second.name());
             let place = checker.key(&["find", second.name()]);
-            checker.report(Finding::new(place, what).expected(expected));
+            checker.report(Finding::new(place, what).with_expected(expected));
         }
         _ => {}
     }
@@ -151,13 +151,15 @@ fn sought(checker: &mut Checker<'_>, raw: &raw::Find) -> Option<Sought> {
 fn precision(checker: &mut Checker<'_>, raw: &raw::Find) -> Option<f64> {
     let path = ["find", "precision"];
     let given = raw.precision.map(|raw::Share(share)| share);
-    let precision = checker.or(given, &path, PRECISION)?;
+    let precision = checker.value_or_default(given, &path, PRECISION)?;
     let (least, most) = PRECISION_BOUNDS;
     if (least..=most).contains(&precision) {
         return Some(precision);
     }
     let what = format!("find.precision is {precision}");
-    checker.report(Finding::new(checker.at(&path), what).expected("a share from 0.1% to 100%"));
+    checker.report(
+        Finding::new(checker.position_of(&path), what).with_expected("a share from 0.1% to 100%"),
+    );
     None
 }
 
@@ -216,8 +218,8 @@ fn levels(checker: &mut Checker<'_>, raw: &raw::Find, what: Sought) -> Option<[f
         // One that was left out follows from the first one.
         if !fits && given {
             let text = format!("find.{key} is {level}");
-            let place = checker.at(&["find", key]);
-            checker.report(Finding::new(place, text).expected(expected));
+            let place = checker.position_of(&["find", key]);
+            checker.report(Finding::new(place, text).with_expected(expected));
         }
     }
     let [from, at_least, at_most] = levels;
@@ -228,7 +230,9 @@ fn levels(checker: &mut Checker<'_>, raw: &raw::Find, what: Sought) -> Option<[f
         if right && !fits {
             let text = format!("find.{key} is {level}");
             let expected = format!("at {bound} find.from, {from}");
-            checker.report(Finding::new(checker.at(&["find", key]), text).expected(expected));
+            checker.report(
+                Finding::new(checker.position_of(&["find", key]), text).with_expected(expected),
+            );
         }
     }
     Some(levels)

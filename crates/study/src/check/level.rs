@@ -1,6 +1,6 @@
 //! A level of the load beside its own: before it, or behind it.
 
-use super::{Checker, shown};
+use super::{Checker, path_text};
 use crate::{LoadModel, mistake::Finding, raw};
 
 /// A level as a part of the study asks for it.
@@ -19,12 +19,12 @@ impl Asked<'_> {
     pub(super) fn level(self, checker: &mut Checker<'_>, load: &LoadModel) -> Option<(f64, f64)> {
         let rate = self.rate.map(|raw::Rate(per_s)| per_s);
         let users = self.users.map(f64::from);
-        let path = shown(self.path);
+        let path = path_text(self.path);
         let (name, level, own, foreign, example) = match load {
             LoadModel::Closed { .. } => {
                 let what = format!("{path} {}, and a closed load has one level", self.does);
                 let place = checker.key(self.path);
-                checker.report(Finding::new(place, what).expected("load.model open or users"));
+                checker.report(Finding::new(place, what).with_expected("load.model open or users"));
                 return None;
             }
             LoadModel::Open { rate_per_s, .. } => {
@@ -39,19 +39,19 @@ impl Asked<'_> {
         if let Some(foreign) = foreign {
             let what = format!("{path}.{foreign} is of another load.model than this one");
             let place = checker.key(&self.key(foreign));
-            checker.report(Finding::new(place, what).expected(name));
+            checker.report(Finding::new(place, what).with_expected(name));
         }
         let Some(level) = level else {
             if !checker.is_wild(&self.key(name)) && foreign.is_none() {
                 let what = format!("{path} {} and does not say to where", self.does);
-                checker.report(Finding::new(checker.key(self.path), what).expected(example));
+                checker.report(Finding::new(checker.key(self.path), what).with_expected(example));
             }
             return None;
         };
         if level <= 0.0 {
             let what = format!("{path}.{name} is {level}");
-            let place = checker.at(&self.key(name));
-            checker.report(Finding::new(place, what).expected("more than 0"));
+            let place = checker.position_of(&self.key(name));
+            checker.report(Finding::new(place, what).with_expected("more than 0"));
             return None;
         }
         Some((level, own))
@@ -71,9 +71,11 @@ impl Asked<'_> {
             LoadModel::Open { .. } => ("rate", " per second"),
             LoadModel::Closed { .. } | LoadModel::Users { .. } => ("users", ""),
         };
-        let what = format!("{}.{name} is {level}{unit}", shown(self.path));
+        let what = format!("{}.{name} is {level}{unit}", path_text(self.path));
         let expected = format!("more than 0 and at most load.{name}, {highest}{unit}");
-        checker.report(Finding::new(checker.at(&self.key(name)), what).expected(expected));
+        checker.report(
+            Finding::new(checker.position_of(&self.key(name)), what).with_expected(expected),
+        );
     }
 
     fn key<'k>(&'k self, name: &'k str) -> Vec<&'k str> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use waggle_units::format_duration;
 
-use super::{Checker, request::TIMEOUT_BOUNDS, shown, stages::highest};
+use super::{Checker, path_text, request::TIMEOUT_BOUNDS, stages::highest};
 use crate::{Arrivals, LoadModel, Protocol, Think, What, mistake::Finding, nearest::list, raw};
 
 /// Connections of an open load that names none.
@@ -25,7 +25,7 @@ pub(crate) fn load(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadMod
     let model = raw.model?;
     refuse_foreign_keys(checker, raw, model);
     match model {
-        raw::Model::Closed => closed(checker, raw),
+        raw::Model::Closed => closed_model(checker, raw),
         raw::Model::Open => open(checker, raw),
         raw::Model::Users => users(checker, raw),
     }
@@ -46,7 +46,9 @@ pub(crate) fn load_workers(
     if workers > connections {
         let what = format!("load.workers is {workers} with {connections} {word}");
         let expected = format!("at most as many workers as {word}");
-        checker.report(Finding::new(checker.at(&["load", "workers"]), what).expected(expected));
+        checker.report(
+            Finding::new(checker.position_of(&["load", "workers"]), what).with_expected(expected),
+        );
     }
     Some(workers)
 }
@@ -93,12 +95,12 @@ fn refuse_foreign_keys(checker: &mut Checker<'_>, raw: &raw::Load, model: raw::M
             name(model)
         );
         let expected = list(keys(model).iter().copied());
-        checker.report(Finding::new(checker.key(&["load", key]), what).expected(expected));
+        checker.report(Finding::new(checker.key(&["load", key]), what).with_expected(expected));
     }
 }
 
 /// A key that the model cannot do without.
-fn needed<T>(
+fn require_key<T>(
     checker: &mut Checker<'_>,
     given: Option<T>,
     model: raw::Model,
@@ -110,20 +112,20 @@ fn needed<T>(
             "load lacks the key {key:?}, which load.model {} needs",
             name(model)
         );
-        checker.report(Finding::new(checker.key(&["load", "model"]), what).expected(example));
+        checker.report(Finding::new(checker.key(&["load", "model"]), what).with_expected(example));
     }
     given
 }
 
-fn closed(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
-    let connections = needed(
+fn closed_model(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
+    let connections = require_key(
         checker,
         raw.connections,
         raw::Model::Closed,
         "connections",
         "connections: 10",
     );
-    let pipelining = checker.or(raw.pipelining, &["load", "pipelining"], 1)?;
+    let pipelining = checker.value_or_default(raw.pipelining, &["load", "pipelining"], 1)?;
     let connections = connections?;
     limit_under_way(checker, connections, pipelining);
     Some(LoadModel::Closed {
@@ -136,17 +138,21 @@ fn open(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let rate = match &raw.stages {
         Some(stages) => highest(stages).map(raw::Rate),
         None if checker.is_wild(&STAGES) => None,
-        None => needed(checker, raw.rate, raw::Model::Open, "rate", "rate: 1000/s"),
+        None => require_key(checker, raw.rate, raw::Model::Open, "rate", "rate: 1000/s"),
     };
-    let arrivals = checker.or(raw.arrivals, &["load", "arrivals"], raw::Arrivals::Poisson)?;
-    let connections = checker.or(raw.connections, &["load", "connections"], OPEN_CONNECTIONS)?;
-    let pipelining = checker.or(raw.pipelining, &["load", "pipelining"], 1)?;
+    let arrivals =
+        checker.value_or_default(raw.arrivals, &["load", "arrivals"], raw::Arrivals::Poisson)?;
+    let connections =
+        checker.value_or_default(raw.connections, &["load", "connections"], OPEN_CONNECTIONS)?;
+    let pipelining = checker.value_or_default(raw.pipelining, &["load", "pipelining"], 1)?;
     limit_under_way(checker, connections, pipelining);
     let raw::Rate(rate_per_s) = rate?;
     if raw.stages.is_none() && !(rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S) {
         let what = format!("load.rate is {rate_per_s} per second");
         let expected = format!("more than 0 and at most {MAX_RATE_PER_S}");
-        checker.report(Finding::new(checker.at(&["load", "rate"]), what).expected(expected));
+        checker.report(
+            Finding::new(checker.position_of(&["load", "rate"]), what).with_expected(expected),
+        );
     }
     let arrivals = match arrivals {
         raw::Arrivals::Poisson => Arrivals::Poisson,
@@ -178,7 +184,10 @@ fn limit_under_way(checker: &mut Checker<'_>, connections: u32, pipelining: u32)
             "{connections} connections × {pipelining} pipelined are {total} requests under way"
         );
         let expected = format!("at most {MAX_UNDER_WAY}");
-        checker.report(Finding::new(checker.at(&["load", "pipelining"]), what).expected(expected));
+        checker.report(
+            Finding::new(checker.position_of(&["load", "pipelining"]), what)
+                .with_expected(expected),
+        );
     }
 }
 
@@ -186,7 +195,7 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
     let users = match &raw.stages {
         Some(stages) => raw.users.or_else(|| highest(stages).map(whole_level)),
         None if checker.is_wild(&STAGES) => None,
-        None => needed(checker, raw.users, raw::Model::Users, "users", "users: 50"),
+        None => require_key(checker, raw.users, raw::Model::Users, "users", "users: 50"),
     };
     // Between two sessions there need be no pause: a scenario has its own.
     let none = raw::Think::Fixed(raw::Span(Duration::ZERO));
@@ -196,7 +205,7 @@ fn users(checker: &mut Checker<'_>, raw: &raw::Load) -> Option<LoadModel> {
         .is_some_and(|load| load.child("scenario").is_some());
     let think = match &raw.think {
         None if is_scenario && !checker.is_wild(&["load", "think"]) => Some(&none),
-        given => needed(
+        given => require_key(
             checker,
             given.as_ref(),
             raw::Model::Users,
@@ -217,43 +226,44 @@ pub(crate) fn think(checker: &mut Checker<'_>, raw: &raw::Think, path: &[&str]) 
     let bounds = (Duration::ZERO, MAX_THINK);
     let random = match raw {
         raw::Think::Fixed(raw::Span(time)) => {
-            return checker.within(*time, path, bounds).map(Think::Fixed);
+            return checker.check_bounds(*time, path, bounds).map(Think::Fixed);
         }
         raw::Think::Random(random) => random,
     };
     match (&random.exponential, random.uniform.as_deref()) {
         (Some(raw::Span(mean)), None) => checker
-            .within(*mean, &here("exponential"), bounds)
+            .check_bounds(*mean, &here("exponential"), bounds)
             .map(Think::Exponential),
         (None, Some([raw::Span(from), raw::Span(to)])) => {
             let path = here("uniform");
             if from > to {
                 let what = format!(
                     "{} runs from {} to {}",
-                    shown(&path),
+                    path_text(&path),
                     format_duration(*from),
                     format_duration(*to)
                 );
                 checker.report(
-                    Finding::new(checker.at(&path), what).expected("the shorter time first"),
+                    Finding::new(checker.position_of(&path), what)
+                        .with_expected("the shorter time first"),
                 );
             }
             checker
-                .within(*to, &path, bounds)
+                .check_bounds(*to, &path, bounds)
                 .map(|to| Think::Uniform { from: *from, to })
         }
         (None, Some(_)) => None,
         (Some(_), Some(_)) => {
-            let what = format!("{} is both exponential and uniform", shown(path));
-            checker.report(Finding::new(checker.key(path), what).expected("one of the two"));
+            let what = format!("{} is both exponential and uniform", path_text(path));
+            checker.report(Finding::new(checker.key(path), what).with_expected("one of the two"));
             None
         }
         (None, None) => {
             if !checker.is_wild(&here("exponential")) && !checker.is_wild(&here("uniform")) {
-                let what = format!("{} is empty", shown(path));
+                let what = format!("{} is empty", path_text(path));
                 checker.report(
                     Finding::new(checker.key(path), what)
-                        .expected("1s, { exponential: 1s } or { uniform: [1s, 3s] }"),
+                        .with_expected("1s, { exponential: 1s } or { uniform: [1s, 3s] }"),
                 );
             }
             None
@@ -268,12 +278,13 @@ pub(crate) fn protocol(
     what: Option<&(What, String)>,
 ) -> Option<Protocol> {
     let path = ["load", "protocol"];
-    match checker.or(load.protocol, &path, raw::Protocol::Http1)? {
+    match checker.value_or_default(load.protocol, &path, raw::Protocol::Http1)? {
         raw::Protocol::Http1 => Some(Protocol::Http1),
         raw::Protocol::Http2 => {
             if matches!(what, Some((What::Scenario(_), _))) {
                 let what = "load.protocol is http2, and a scenario goes over HTTP/1.1";
-                checker.report(Finding::new(checker.at(&path), what).expected("http1"));
+                checker
+                    .report(Finding::new(checker.position_of(&path), what).with_expected("http1"));
             }
             Some(Protocol::Http2)
         }
@@ -284,8 +295,8 @@ pub(crate) fn protocol(
 pub(crate) fn connect_timeout(checker: &mut Checker<'_>, load: &raw::Load) -> Option<Duration> {
     let path = ["load", "connect_timeout"];
     let given = load.connect_timeout.map(|raw::Span(time)| time);
-    let time = checker.or(given, &path, CONNECT_TIMEOUT)?;
-    checker.within(time, &path, TIMEOUT_BOUNDS)
+    let time = checker.value_or_default(given, &path, CONNECT_TIMEOUT)?;
+    checker.check_bounds(time, &path, TIMEOUT_BOUNDS)
 }
 
 /// Makes each request ask for the end of its connection, if the study does not keep connections.
@@ -309,7 +320,7 @@ pub(crate) fn put_keep_alive(
     };
     let what = format!("load.keep_alive is false, which does not go with {refused}");
     let place = checker.key(&["load", "keep_alive"]);
-    checker.report(Finding::new(place, what).expected("one of the two"));
+    checker.report(Finding::new(place, what).with_expected("one of the two"));
 }
 
 /// A session sends its next request when it has the answer to the one before.
@@ -319,7 +330,7 @@ pub(crate) fn refuse_pipelining(checker: &mut Checker<'_>, model: Option<&LoadMo
     {
         let what =
             format!("load.pipelining is {pipelining}, and a session sends one request at a time");
-        let place = checker.at(&["load", "pipelining"]);
-        checker.report(Finding::new(place, what).expected("pipelining: 1"));
+        let place = checker.position_of(&["load", "pipelining"]);
+        checker.report(Finding::new(place, what).with_expected("pipelining: 1"));
     }
 }

@@ -65,8 +65,8 @@ pub(crate) fn measure(
 ) -> Found {
     let mut time = |given: Option<raw::Span>, key: &str| {
         let path = ["measure", key];
-        let given = checker.or(given.map(|raw::Span(time)| time), &path, SECOND)?;
-        checker.within(given, &path, INTERVAL)
+        let given = checker.value_or_default(given.map(|raw::Span(time)| time), &path, SECOND)?;
+        checker.check_bounds(given, &path, INTERVAL)
     };
     let interval = time(raw.and_then(|raw| raw.interval), "interval");
     let resources = time(raw.and_then(|raw| raw.resources), "resources");
@@ -85,8 +85,9 @@ pub(crate) fn measure(
                 "load.request.records, or {{record.key}} in its path, a header or the body",
             ),
         };
-        checker
-            .report(Finding::new(checker.key(&["measure", "delivery"]), what).expected(expected));
+        checker.report(
+            Finding::new(checker.key(&["measure", "delivery"]), what).with_expected(expected),
+        );
     }
     let complete = asked.is_none() || delivery.is_some();
     let whole = interval
@@ -114,22 +115,22 @@ fn delivery(
     for (index, at) in places.iter().enumerate() {
         let number = index.to_string();
         let path = ["measure", "delivery", "at", &number];
-        let place = checker.at(if is_list { &path } else { &path[..3] });
+        let place = checker.position_of(if is_list { &path } else { &path[..3] });
         if places[..index].contains(at) {
             let what = format!("measure.delivery.at has {at:?} twice");
-            checker.report(Finding::new(place, what).expected("each probe once"));
+            checker.report(Finding::new(place, what).with_expected("each probe once"));
         }
         if let Some(system) = system {
             exists(checker, place, at, system);
         }
     }
     let poll_path = ["measure", "delivery", "poll"];
-    let poll = checker.or(
+    let poll = checker.value_or_default(
         raw.poll.map(|raw::Span(time)| time),
         &poll_path,
         DEFAULT_POLL,
     )?;
-    let poll = checker.within(poll, &poll_path, POLL);
+    let poll = checker.check_bounds(poll, &poll_path, POLL);
     let late_after = late_after(checker, raw, poll);
     Some(Delivery {
         at: raw.at.as_ref()?.texts().to_vec(),
@@ -153,8 +154,12 @@ fn exists(checker: &mut Checker<'_>, place: Place, at: &str, system: &System) {
     } else {
         nearest::list(names())
     };
-    let near = nearest::nearest(at, names());
-    checker.report(Finding::new(place, what).expected(expected).meant(near));
+    let near = nearest::nearest_word(at, names());
+    checker.report(
+        Finding::new(place, what)
+            .with_expected(expected)
+            .with_suggestion(near),
+    );
 }
 
 fn late_after(
@@ -163,14 +168,14 @@ fn late_after(
     poll: Option<Duration>,
 ) -> Option<Duration> {
     let path = ["measure", "delivery", "late_after"];
-    let late = checker.within(raw.late_after?.0, &path, LATE)?;
+    let late = checker.check_bounds(raw.late_after?.0, &path, LATE)?;
     if let Some(poll) = poll.filter(|poll| late < *poll) {
         let what = format!(
             "measure.delivery.late_after is {}, less than the time between two looks",
             format_duration(late)
         );
         let expected = format!("at least measure.delivery.poll, {}", format_duration(poll));
-        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
     Some(late)
 }

@@ -28,7 +28,7 @@ mod verify;
 mod whole;
 
 pub(crate) use disturb::{Stage, disturb};
-pub(crate) use external::{Outside, outside};
+pub(crate) use external::{Outside, external_parts};
 pub(crate) use find::put_highest;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};
 pub(crate) use load::{
@@ -45,7 +45,7 @@ pub(crate) use set::{parameters, refusal};
 pub(crate) use stages::{length_of, stages};
 pub(crate) use system::system;
 pub use threshold::read_threshold;
-pub(crate) use whole::{system_at_most, whole};
+pub(crate) use whole::{study_without_cells, system_at_most};
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
     }
 
     /// One of the same tree and files that has found nothing yet.
-    pub(crate) fn anew(&self) -> Self {
+    pub(crate) fn without_findings(&self) -> Self {
         Self::with_files(self.root, self.shelf)
     }
 
@@ -103,7 +103,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The place of a value, or of the nearest thing around it that is there.
-    pub(crate) fn at(&self, path: &[&str]) -> Place {
+    pub(crate) fn position_of(&self, path: &[&str]) -> Place {
         match (self.node(path), path.split_last()) {
             (Some(node), _) => node.place,
             (None, Some((_, around))) => self.key(around),
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
         match self.node(around) {
             Some(node) => node
                 .entry(last)
-                .map_or_else(|| self.at(path), |entry| entry.place),
+                .map_or_else(|| self.position_of(path), |entry| entry.place),
             None => self.key(around),
         }
     }
@@ -131,12 +131,17 @@ impl<'a> Checker<'a> {
     }
 
     /// The value given, the default where none is, nothing where a wrong one is.
-    pub(crate) fn or<T>(&self, given: Option<T>, path: &[&str], default: T) -> Option<T> {
+    pub(crate) fn value_or_default<T>(
+        &self,
+        given: Option<T>,
+        path: &[&str],
+        default: T,
+    ) -> Option<T> {
         given.or_else(|| (!self.is_wild(path)).then_some(default))
     }
 
     /// Reports a duration that is out of bounds; passes on one that is not.
-    pub(crate) fn within(
+    pub(crate) fn check_bounds(
         &mut self,
         given: Duration,
         path: &[&str],
@@ -146,13 +151,13 @@ impl<'a> Checker<'a> {
         if (least..=most).contains(&given) {
             return Some(given);
         }
-        let what = format!("{} is {}", shown(path), format_duration(given));
+        let what = format!("{} is {}", path_text(path), format_duration(given));
         let expected = format!(
             "a duration from {} to {}",
             format_duration(least),
             format_duration(most)
         );
-        self.report(Finding::new(self.at(path), what).expected(expected));
+        self.report(Finding::new(self.position_of(path), what).with_expected(expected));
         None
     }
 
@@ -187,8 +192,8 @@ impl<'a> Checker<'a> {
             }
             ([("path", _)], None) if is_wild(self, "method") => None,
             ([("path", _)], None) => {
-                let what = format!("{} has a path and no method", shown(path));
-                self.report(Finding::new(self.key(path), what).expected(all));
+                let what = format!("{} has a path and no method", path_text(path));
+                self.report(Finding::new(self.key(path), what).with_expected(all));
                 None
             }
             (&[(key, target)], None) => Some(Called {
@@ -200,10 +205,10 @@ impl<'a> Checker<'a> {
                 let keys = raw::Method::KEYS.into_iter();
                 if !keys.chain(["method"]).any(|key| is_wild(self, key)) {
                     let what = match given.method {
-                        Some(_) => format!("{} has a method and no path", shown(path)),
-                        None => format!("{} has no method", shown(path)),
+                        Some(_) => format!("{} has a method and no path", path_text(path)),
+                        None => format!("{} has no method", path_text(path)),
                     };
-                    self.report(Finding::new(self.key(path), what).expected(all));
+                    self.report(Finding::new(self.key(path), what).with_expected(all));
                 }
                 None
             }
@@ -213,9 +218,9 @@ impl<'a> Checker<'a> {
     }
 
     fn second_method<T>(&mut self, key: &str, path: &[&str], expected: &str) -> Option<T> {
-        let what = format!("{} has a second method: {key}", shown(path));
+        let what = format!("{} has a second method: {key}", path_text(path));
         let place = self.key(&[path, &[key]].concat());
-        self.report(Finding::new(place, what).expected(expected));
+        self.report(Finding::new(place, what).with_expected(expected));
         None
     }
 
@@ -224,8 +229,10 @@ impl<'a> Checker<'a> {
         if !method.is_empty() && method.bytes().all(is_token) {
             return Some(method.to_owned());
         }
-        let what = format!("{} is {}", shown(path), crate::tree::quoted(method));
-        self.report(Finding::new(self.at(path), what).expected("a method such as PURGE"));
+        let what = format!("{} is {}", path_text(path), crate::tree::quote(method));
+        self.report(
+            Finding::new(self.position_of(path), what).with_expected("a method such as PURGE"),
+        );
         None
     }
 
@@ -242,10 +249,10 @@ impl<'a> Checker<'a> {
         if value.starts_with('/') && clean {
             return Some(value.to_owned());
         }
-        let what = format!("{} is {}", shown(path), crate::tree::quoted(value));
+        let what = format!("{} is {}", path_text(path), crate::tree::quote(value));
         let expected =
             "a path such as /items?limit=10: starting with /, in ASCII, without space and #";
-        self.report(Finding::new(self.at(path), what).expected(expected));
+        self.report(Finding::new(self.position_of(path), what).with_expected(expected));
         None
     }
 
@@ -270,16 +277,22 @@ impl<'a> Checker<'a> {
             let here = [path, &[name.as_str()]].concat();
             if own.contains(&name.to_lowercase().as_str()) {
                 let what = format!("the header {name} is written by waggle itself");
-                self.report(Finding::new(self.key(&here), what).expected("other header fields"));
+                self.report(
+                    Finding::new(self.key(&here), what).with_expected("other header fields"),
+                );
             } else if name.is_empty() || !name.bytes().all(is_token) {
-                let what = format!("{} is no name of a header", crate::tree::quoted(&name));
-                self.report(Finding::new(self.key(&here), what).expected("letters, digits and -"));
+                let what = format!("{} is no name of a header", crate::tree::quote(&name));
+                self.report(
+                    Finding::new(self.key(&here), what).with_expected("letters, digits and -"),
+                );
             } else if value
                 .bytes()
                 .any(|byte| byte.is_ascii_control() && byte != b'\t')
             {
                 let what = format!("the header {name} has a control character in its value");
-                self.report(Finding::new(self.at(&here), what).expected("text of one line"));
+                self.report(
+                    Finding::new(self.position_of(&here), what).with_expected("text of one line"),
+                );
             }
             fields.push((name, value));
         }
@@ -306,7 +319,7 @@ const OWN_HEADERS: [&str; 4] = ["content-length", "transfer-encoding", "connecti
 const OWN_HEADERS_BUT_HOST: &[&str] = OWN_HEADERS.split_at(3).0;
 
 /// A path as messages name it: `verify[1].get`, entries of lists counted from 1.
-fn shown(path: &[&str]) -> String {
+fn path_text(path: &[&str]) -> String {
     let mut shown = String::new();
     for step in path {
         match step.parse::<usize>() {

@@ -1,6 +1,6 @@
 //! The path from the root of a tree to a part of it, with its places in lists.
 
-use crate::check::shown;
+use crate::check::path_text;
 
 /// Keys, and places in lists from 0, in digits.
 #[derive(Debug, Clone)]
@@ -12,15 +12,15 @@ impl Path {
     }
 
     /// One key further.
-    pub(crate) fn to(&self, key: &str) -> Self {
+    pub(crate) fn child(&self, key: &str) -> Self {
         let mut longer = self.clone();
         longer.0.push(key.to_owned());
         longer
     }
 
     /// An entry of a list, counted from 0.
-    pub(crate) fn at(&self, place: usize) -> Self {
-        self.to(&place.to_string())
+    pub(crate) fn entry(&self, place: usize) -> Self {
+        self.child(&place.to_string())
     }
 
     pub(crate) fn steps(&self) -> Vec<&str> {
@@ -28,11 +28,11 @@ impl Path {
     }
 
     /// As messages name it; the root has the name given.
-    pub(crate) fn shown(&self, root: &str) -> String {
+    pub(crate) fn to_text(&self, root: &str) -> String {
         if self.0.is_empty() {
             root.to_owned()
         } else {
-            shown(&self.steps())
+            path_text(&self.steps())
         }
     }
 }

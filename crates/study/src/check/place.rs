@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind, mistake::Finding, raw,
-    texts::secret, tree::quoted,
+    texts::secret, tree::quote,
 };
 
 const PROBE_KINDS: [&str; 3] = ["get", "by_time", "kafka"];
@@ -82,9 +82,9 @@ pub(super) fn watch(
         keys.refuse("get", raw.get.is_some(), kind);
         None
     } else {
-        let get = keys.needed("get", raw.get, "a path such as /metrics");
+        let get = keys.require_key("get", raw.get, "a path such as /metrics");
         get.and_then(|get| {
-            let path = keys.to("get");
+            let path = keys.path("get");
             keys.known_in(&get, &path, &[]);
             keys.checker.target(&get, &path)
         })
@@ -121,14 +121,14 @@ struct Keys<'c, 'a, 'n> {
 }
 
 impl<'n> Keys<'_, '_, 'n> {
-    fn to<'k>(&self, key: &'k str) -> [&'k str; 3]
+    fn path<'k>(&self, key: &'k str) -> [&'k str; 3]
     where
         'n: 'k,
     {
         [self.path[0], self.path[1], key]
     }
 
-    fn shown(&self) -> String {
+    fn path_text(&self) -> String {
         self.path.join(".")
     }
 
@@ -138,23 +138,23 @@ impl<'n> Keys<'_, '_, 'n> {
         if let (Some((key, _)), None) = (found.next(), found.next()) {
             return Some(*key);
         }
-        if !keys.iter().any(|key| self.checker.is_wild(&self.to(key))) {
+        if !keys.iter().any(|key| self.checker.is_wild(&self.path(key))) {
             let count = given.iter().filter(|given| **given).count();
-            let what = format!("{} has {count} kinds", self.shown());
+            let what = format!("{} has {count} kinds", self.path_text());
             let expected = format!("exactly one of {}", keys.join(", "));
             self.checker
-                .report(Finding::new(self.checker.key(&self.path), what).expected(expected));
+                .report(Finding::new(self.checker.key(&self.path), what).with_expected(expected));
         }
         None
     }
 
     /// The value of a key that this kind needs.
-    fn needed<T>(&mut self, key: &str, given: Option<T>, expected: &str) -> Option<T> {
-        if given.is_none() && !self.checker.is_wild(&self.to(key)) {
-            let what = format!("{} lacks the key {key:?}", self.shown());
+    fn require_key<T>(&mut self, key: &str, given: Option<T>, expected: &str) -> Option<T> {
+        if given.is_none() && !self.checker.is_wild(&self.path(key)) {
+            let what = format!("{} lacks the key {key:?}", self.path_text());
             self.checker.report(
                 Finding::new(self.checker.key(&self.path), what)
-                    .expected(format!("{key}: {expected}")),
+                    .with_expected(format!("{key}: {expected}")),
             );
         }
         given
@@ -162,10 +162,10 @@ impl<'n> Keys<'_, '_, 'n> {
 
     fn refuse(&mut self, key: &str, is_given: bool, kind: &str) {
         if is_given {
-            let what = format!("{}.{key} means nothing beside {kind}", self.shown());
-            let place = self.checker.key(&self.to(key));
+            let what = format!("{}.{key} means nothing beside {kind}", self.path_text());
+            let place = self.checker.key(&self.path(key));
             self.checker
-                .report(Finding::new(place, what).expected("the key to be left out"));
+                .report(Finding::new(place, what).with_expected("the key to be left out"));
         }
     }
 
@@ -180,19 +180,21 @@ impl<'n> Keys<'_, '_, 'n> {
             .into_iter()
             .filter(|(_, mark)| mark.as_deref() == Some(""))
         {
-            let what = format!("{}.{key} is empty", self.shown());
-            let place = self.checker.at(&self.to(key));
+            let what = format!("{}.{key} is empty", self.path_text());
+            let place = self.checker.position_of(&self.path(key));
             self.checker
-                .report(Finding::new(place, what).expected("the text right before it"));
+                .report(Finding::new(place, what).with_expected("the text right before it"));
         }
     }
 
     /// The components whose data is shown, beside the one that is asked.
     fn shows(&mut self, names: &Names, given: &[String]) -> Vec<String> {
-        let path = self.to("shows");
+        let path = self.path("shows");
         for (index, name) in given.iter().enumerate() {
             let index = index.to_string();
-            let place = self.checker.at(&[&path[..], &[index.as_str()]].concat());
+            let place = self
+                .checker
+                .position_of(&[&path[..], &[index.as_str()]].concat());
             names.require_component(self.checker, place, name);
         }
         given.to_vec()
@@ -215,16 +217,16 @@ impl<'n> Keys<'_, '_, 'n> {
             });
         }
         self.refuse("csv", raw.csv.is_some(), kind);
-        let key_after = self.needed("key_after", raw.key_after.clone(), "text");
+        let key_after = self.require_key("key_after", raw.key_after.clone(), "text");
         let run_after = match kind {
             "by_time" => Some(raw.run_after.clone()),
             _ => self
-                .needed("run_after", raw.run_after.clone(), "text")
+                .require_key("run_after", raw.run_after.clone(), "text")
                 .map(Some),
         };
         let time_after = match kind {
             "get" => self
-                .needed("time_after", raw.time_after.clone(), "text")
+                .require_key("time_after", raw.time_after.clone(), "text")
                 .map(Some),
             _ => Some(raw.time_after.clone()),
         };
@@ -237,20 +239,21 @@ impl<'n> Keys<'_, '_, 'n> {
 
     fn offset(&mut self, raw: &raw::Probe) -> Option<ProbeKind> {
         let get = raw.get.clone()?;
-        let path = self.to("get");
+        let path = self.path("get");
         for needed in ["${offset}", "${limit}"]
             .into_iter()
             .filter(|needed| !get.contains(needed))
         {
-            let what = format!("{}.get lacks {needed}", self.shown());
-            let place = self.checker.at(&path);
-            self.checker
-                .report(Finding::new(place, what).expected("a path with ${offset} and ${limit}"));
+            let what = format!("{}.get lacks {needed}", self.path_text());
+            let place = self.checker.position_of(&path);
+            self.checker.report(
+                Finding::new(place, what).with_expected("a path with ${offset} and ${limit}"),
+            );
         }
         self.known_in(&get, &path, &["offset", "limit"]);
         self.checker.target(&get, &path);
-        let offset_after = self.needed("offset_after", raw.offset_after.clone(), "text");
-        let limit = self.needed("limit", raw.limit, "a whole number from 1 to 1000000");
+        let offset_after = self.require_key("offset_after", raw.offset_after.clone(), "text");
+        let limit = self.require_key("limit", raw.limit, "a whole number from 1 to 1000000");
         Some(ProbeKind::Offset {
             get,
             offset_after: offset_after?,
@@ -260,9 +263,9 @@ impl<'n> Keys<'_, '_, 'n> {
 
     fn by_time(&mut self, raw: &raw::Probe) -> Option<ProbeKind> {
         self.refuse("offset_after", raw.offset_after.is_some(), "by_time");
-        let limit = self.needed("limit", raw.limit, "a whole number from 1 to 1000000");
+        let limit = self.require_key("limit", raw.limit, "a whole number from 1 to 1000000");
         let asked = raw.by_time.as_ref()?;
-        let here = self.to("by_time");
+        let here = self.path("by_time");
         let method = self.checker.method_and_path(&asked.method, &here);
         let headers_path = [&here[..], &["headers"]].concat();
         let headers = self.checker.headers(asked.headers.clone(), &headers_path);
@@ -282,13 +285,13 @@ impl<'n> Keys<'_, '_, 'n> {
         let texts = [&ask.path, &ask.body]
             .into_iter()
             .chain(ask.headers.iter().map(|(_, value)| value));
-        let place = self.checker.at(&self.to("by_time"));
+        let place = self.checker.position_of(&self.path("by_time"));
         let mut named: Vec<String> = Vec::new();
         for text in texts {
             let Some(parts) = parts(text) else {
-                let what = format!("a ${{ without its }} in {}.by_time", self.shown());
+                let what = format!("a ${{ without its }} in {}.by_time", self.path_text());
                 self.checker
-                    .report(Finding::new(place, what).expected("${name}"));
+                    .report(Finding::new(place, what).with_expected("${name}"));
                 return;
             };
             named.extend(parts.iter().filter_map(|part| match part {
@@ -303,18 +306,19 @@ impl<'n> Keys<'_, '_, 'n> {
                 || parameters.contains(name)
         };
         for name in named.iter().filter(|name| !is_known(name)) {
-            let what = format!("${{{name}}} means nothing in {}.by_time", self.shown());
+            let what = format!("${{{name}}} means nothing in {}.by_time", self.path_text());
             let expected = "from, to, run, secret.NAME or a parameter";
             self.checker
-                .report(Finding::new(place, what).expected(expected));
+                .report(Finding::new(place, what).with_expected(expected));
         }
         for needed in ["from", "to"]
             .into_iter()
             .filter(|needed| !named.iter().any(|name| name == needed))
         {
-            let what = format!("{}.by_time lacks ${{{needed}}}", self.shown());
+            let what = format!("{}.by_time lacks ${{{needed}}}", self.path_text());
             self.checker.report(
-                Finding::new(place, what).expected("${from} and ${to} in its path or its body"),
+                Finding::new(place, what)
+                    .with_expected("${from} and ${to} in its path or its body"),
             );
         }
     }
@@ -323,14 +327,14 @@ impl<'n> Keys<'_, '_, 'n> {
         self.refuse("offset_after", raw.offset_after.is_some(), "kafka");
         self.refuse("limit", raw.limit.is_some(), "kafka");
         let topic = raw.kafka.as_ref()?.topic.clone()?;
-        let path = self.to("kafka");
+        let path = self.path("kafka");
         self.known_in(&topic, &[&path[..], &["topic"]].concat(), &[]);
         Some(ProbeKind::Kafka { topic })
     }
 
     fn kafka_lag(&mut self, lag: raw::KafkaLag) -> Option<WatchKind> {
         let (group, topic) = (lag.group?, lag.topic?);
-        let path = self.to("kafka_lag");
+        let path = self.path("kafka_lag");
         for (key, text) in [("group", &group), ("topic", &topic)] {
             self.known_in(text, &[&path[..], &[key]].concat(), &[]);
         }
@@ -339,7 +343,7 @@ impl<'n> Keys<'_, '_, 'n> {
 
     /// Every `${…}` of a text is a parameter or one of `own`.
     fn known_in(&mut self, text: &str, path: &[&str], own: &[&str]) {
-        let place = self.checker.at(path);
+        let place = self.checker.position_of(path);
         let parameters = self.parameters;
         refuse_unknown(self.checker, place, text, |name| {
             own.contains(&name) || parameters.iter().any(|known| known == name)
@@ -349,10 +353,10 @@ impl<'n> Keys<'_, '_, 'n> {
     fn metric(&mut self, text: &str) -> Option<Metric> {
         let metric = Metric::read(text);
         if metric.is_none() {
-            let what = format!("{}.metric is {}", self.shown(), quoted(text));
-            let place = self.checker.at(&self.to("metric"));
+            let what = format!("{}.metric is {}", self.path_text(), quote(text));
+            let place = self.checker.position_of(&self.path("metric"));
             self.checker
-                .report(Finding::new(place, what).expected("name or name{label=\"value\"}"));
+                .report(Finding::new(place, what).with_expected("name or name{label=\"value\"}"));
         }
         metric
     }
@@ -361,10 +365,11 @@ impl<'n> Keys<'_, '_, 'n> {
         match serde_json_path::JsonPath::parse(&text) {
             Ok(_) => Some(text),
             Err(problem) => {
-                let what = format!("{}.json is {}: {problem}", self.shown(), quoted(&text));
-                let place = self.checker.at(&self.to("json"));
-                self.checker
-                    .report(Finding::new(place, what).expected("a JSONPath such as $.queue.depth"));
+                let what = format!("{}.json is {}: {problem}", self.path_text(), quote(&text));
+                let place = self.checker.position_of(&self.path("json"));
+                self.checker.report(
+                    Finding::new(place, what).with_expected("a JSONPath such as $.queue.depth"),
+                );
                 None
             }
         }

@@ -7,15 +7,14 @@ use indexmap::IndexMap;
 use waggle_template::placeholder::{Part, parts};
 
 use super::{
-    Called, Checker,
+    Called, Checker, path_text,
     set::refusal,
-    shown,
     system_text::{Names, Secrets},
 };
 use crate::{
     Arguments, Parameter, Server, SetupStep, When,
     mistake::{Finding, Place},
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     raw,
     texts::secret,
 };
@@ -45,7 +44,7 @@ impl Conditions<'_> {
         for (name, raw::Levels(levels)) in raw.into_iter().flatten() {
             if !self.names.contains(name) {
                 let names = || self.names.iter().map(String::as_str);
-                let what = format!("{} names {name:?}, which is no parameter", shown(path));
+                let what = format!("{} names {name:?}, which is no parameter", path_text(path));
                 let place = checker.key(&[path, &[name]].concat());
                 let expected = if self.names.is_empty() {
                     "a system with parameters".to_owned()
@@ -54,8 +53,8 @@ impl Conditions<'_> {
                 };
                 checker.report(
                     Finding::new(place, what)
-                        .expected(expected)
-                        .meant(nearest(name, names())),
+                        .with_expected(expected)
+                        .with_suggestion(nearest_word(name, names())),
                 );
             }
             let parameter = self.known.iter().find(|known| known.name == *name);
@@ -63,9 +62,13 @@ impl Conditions<'_> {
                 if let Some((expected, near)) =
                     parameter.and_then(|parameter| refusal(parameter, level))
                 {
-                    let what = format!("{}.{name} is {level}", shown(path));
-                    let place = checker.at(&[path, &[name]].concat());
-                    checker.report(Finding::new(place, what).expected(expected).meant(near));
+                    let what = format!("{}.{name} is {level}", path_text(path));
+                    let place = checker.position_of(&[path, &[name]].concat());
+                    checker.report(
+                        Finding::new(place, what)
+                            .with_expected(expected)
+                            .with_suggestion(near),
+                    );
                 }
             }
             conditions.push((name.clone(), levels.clone()));
@@ -108,10 +111,10 @@ fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<S
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte));
         if !is_clean || version.is_empty() || version.len() > VERSION_MAX_BYTES {
-            let what = format!("servers.{name}.version is {}", crate::tree::quoted(version));
+            let what = format!("servers.{name}.version is {}", crate::tree::quote(version));
             checker.report(
-                Finding::new(checker.at(&path("version")), what)
-                    .expected("letters, digits and . - + _, for it names a folder"),
+                Finding::new(checker.position_of(&path("version")), what)
+                    .with_expected("letters, digits and . - + _, for it names a folder"),
             );
         }
     }
@@ -120,9 +123,9 @@ fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<S
     for (key, words) in [("programs", &programs), ("needs", &needs)] {
         for (index, word) in words.iter().enumerate() {
             if word.is_empty() || word.contains(['/', '$']) {
-                let place = checker.at(&[&path(key)[..], &[&index.to_string()]].concat());
-                let what = format!("servers.{name}.{key} has {}", crate::tree::quoted(word));
-                checker.report(Finding::new(place, what).expected("the name of a program"));
+                let place = checker.position_of(&[&path(key)[..], &[&index.to_string()]].concat());
+                let what = format!("servers.{name}.{key} has {}", crate::tree::quote(word));
+                checker.report(Finding::new(place, what).with_expected("the name of a program"));
             }
         }
     }
@@ -131,10 +134,10 @@ fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<S
         .split('/')
         .all(|step| !step.is_empty() && step != "..");
     if !stays_inside {
-        let what = format!("servers.{name}.fetch is {}", crate::tree::quoted(&fetch));
+        let what = format!("servers.{name}.fetch is {}", crate::tree::quote(&fetch));
         checker.report(
-            Finding::new(checker.at(&path("fetch")), what)
-                .expected("a script in the system's folder, e.g. fetch/NAME"),
+            Finding::new(checker.position_of(&path("fetch")), what)
+                .with_expected("a script in the system's folder, e.g. fetch/NAME"),
         );
     }
     Some(Server {
@@ -160,7 +163,8 @@ fn refuse_shared_programs(checker: &mut Checker<'_>, servers: &[Server]) {
                     "program {program:?} belongs to the servers {} and {}",
                     other.name, server.name
                 );
-                checker.report(Finding::new(place, what).expected("one server for each program"));
+                checker
+                    .report(Finding::new(place, what).with_expected("one server for each program"));
             }
         }
     }
@@ -180,20 +184,21 @@ pub(super) fn files(
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         if !is_clean || name.starts_with('.') || name.is_empty() {
-            let what = format!("{} is no name for a file", crate::tree::quoted(name));
+            let what = format!("{} is no name for a file", crate::tree::quote(name));
             checker.report(
                 Finding::new(checker.key(&path), what)
-                    .expected("letters, digits and . _ -, the first no dot"),
+                    .with_expected("letters, digits and . _ -, the first no dot"),
             );
         }
         if text.len() > FILE_MAX_BYTES {
-            let what = format!("{} has {} bytes", shown(&path), text.len());
+            let what = format!("{} has {} bytes", path_text(&path), text.len());
             checker.report(
-                Finding::new(checker.at(&path), what).expected(format!("at most {FILE_MAX_BYTES}")),
+                Finding::new(checker.position_of(&path), what)
+                    .with_expected(format!("at most {FILE_MAX_BYTES}")),
             );
         }
         let scope = names.of_component(component, Secrets::Allowed);
-        let place = checker.at(&path);
+        let place = checker.position_of(&path);
         names.check_text(checker, place, &scope, text);
     }
     files
@@ -213,10 +218,10 @@ pub(super) fn arguments(
         let when_path = [&path[..], &["when"]].concat();
         let when = conditions.read(checker, raw.when.as_ref(), &when_path);
         let mut scope = names.of_component(component, Secrets::Refused);
-        scope.when = scope.when.and(&when);
+        scope.when = scope.when.intersect(&when);
         let add = raw.add.unwrap_or_default();
         for (word, text) in add.iter().enumerate() {
-            let place = checker.at(&[&path[..], &["add", &word.to_string()]].concat());
+            let place = checker.position_of(&[&path[..], &["add", &word.to_string()]].concat());
             names.check_text(checker, place, &scope, text);
         }
         all.push(Arguments { when, add });
@@ -234,7 +239,7 @@ pub(super) fn check_path(
     let Some(called) = called else {
         return;
     };
-    let place = checker.at(&[path, &[called.key]].concat());
+    let place = checker.position_of(&[path, &[called.key]].concat());
     refuse_unknown(checker, place, &called.path, |name| {
         parameters.iter().any(|known| known == name)
     });
@@ -248,7 +253,7 @@ pub(super) fn refuse_unknown(
     is_known: impl Fn(&str) -> bool,
 ) {
     let Some(parts) = parts(text) else {
-        checker.report(Finding::new(place, "a ${ without its }").expected("${name}"));
+        checker.report(Finding::new(place, "a ${ without its }").with_expected("${name}"));
         return;
     };
     for part in parts {
@@ -256,7 +261,7 @@ pub(super) fn refuse_unknown(
             && !is_known(name)
         {
             let what = format!("${{{name}}} means nothing here");
-            checker.report(Finding::new(place, what).expected("one of the parameters"));
+            checker.report(Finding::new(place, what).with_expected("one of the parameters"));
         }
     }
 }
@@ -276,20 +281,20 @@ pub(super) fn setup_step(
     check_path(checker, conditions.names, &method, &path);
     let headers = checker.headers(raw.headers.clone(), &below("headers"));
     let mut scope = names.of_component(component, Secrets::Allowed);
-    scope.when = scope.when.and(&when);
+    scope.when = scope.when.intersect(&when);
     for (name, text) in &headers {
-        let place = checker.at(&[&below("headers")[..], &[name]].concat());
+        let place = checker.position_of(&[&below("headers")[..], &[name]].concat());
         names.check_text(checker, place, &scope, text);
     }
     let body = raw.body.clone().unwrap_or_default();
-    names.check_text(checker, checker.at(&below("body")), &scope, &body);
+    names.check_text(checker, checker.position_of(&below("body")), &scope, &body);
     let port = names.port_of(checker, &path, Some(component.to_owned()), raw.port);
-    let within = checker.or(
+    let within = checker.value_or_default(
         raw.within.map(|raw::Span(time)| time),
         &below("within"),
         SETUP_WITHIN,
     )?;
-    let within = checker.within(within, &below("within"), WITHIN);
+    let within = checker.check_bounds(within, &below("within"), WITHIN);
     let Called {
         method,
         path: target,
@@ -334,7 +339,7 @@ pub(super) fn check_request_texts(
                 _ => continue,
             },
         };
-        let place = checker.at(&path);
-        checker.report(Finding::new(place, what).expected("${secret.NAME} or a parameter"));
+        let place = checker.position_of(&path);
+        checker.report(Finding::new(place, what).with_expected("${secret.NAME} or a parameter"));
     }
 }

@@ -10,14 +10,14 @@ use crate::{
     mistake::{Finding, Place},
     nearest::list,
     raw,
-    tree::quoted,
+    tree::quote,
 };
 
 /// Most columns that are shown.
 const MAX_COLUMNS: usize = 20;
 
 /// `None`: none are shown, or something is wrong with them. Without `known`, what is wrong with the load was reported.
-pub(super) fn published(
+pub(super) fn check_reference(
     checker: &mut Checker<'_>,
     raw: &raw::Published,
     cells: &[Levels],
@@ -25,7 +25,7 @@ pub(super) fn published(
 ) -> Option<Published> {
     let by = by_factors(checker, raw, cells);
     let file = raw.from.as_deref()?;
-    let named_at = checker.at(&["published", "from"]);
+    let named_at = checker.position_of(&["published", "from"]);
     let table = match checker.shelf?.table(file, named_at) {
         Ok(table) => table,
         Err(found) => {
@@ -49,8 +49,8 @@ pub(super) fn published(
         }
         let levels: Vec<String> = keys.iter().map(|(_, place)| row[*place].clone()).collect();
         if rows.iter().any(|earlier| earlier.levels == levels) {
-            let what = format!("{file} has two rows of {}", named(&keys, &levels));
-            checker.report(Finding::new(named_at, what).expected("one row for each"));
+            let what = format!("{file} has two rows of {}", row_text(&keys, &levels));
+            checker.report(Finding::new(named_at, what).with_expected("one row for each"));
             return None;
         }
         let values = columns
@@ -67,7 +67,8 @@ pub(super) fn published(
         };
         let by = list(by.iter().map(String::as_str));
         let what = format!("no row of {file} has {many} {by} in its {their} {by}");
-        checker.report(Finding::new(named_at, what).expected("the levels as the study has them"));
+        checker
+            .report(Finding::new(named_at, what).with_expected("the levels as the study has them"));
         return None;
     }
     Some(Published {
@@ -104,18 +105,22 @@ fn by_factors(
     for (index, name) in by.iter().enumerate() {
         let place = by_place(checker, raw, index);
         if by[..index].contains(name) {
-            let what = format!("published.by has {} twice", quoted(name));
-            checker.report(Finding::new(place, what).expected("each factor once"));
+            let what = format!("published.by has {} twice", quote(name));
+            checker.report(Finding::new(place, what).with_expected("each factor once"));
         } else if factors().any(|factor| factor == name) {
             found.push(name.clone());
         } else {
-            let what = format!("published.by is {}, which is no factor", quoted(name));
+            let what = format!("published.by is {}, which is no factor", quote(name));
             let expected = match factors().next() {
                 Some(_) => list(factors()),
                 None => "a study with factors or cells".to_owned(),
             };
-            let near = crate::nearest::nearest(name, factors());
-            checker.report(Finding::new(place, what).expected(expected).meant(near));
+            let near = crate::nearest::nearest_word(name, factors());
+            checker.report(
+                Finding::new(place, what)
+                    .with_expected(expected)
+                    .with_suggestion(near),
+            );
         }
     }
     (found.len() == by.len() && !by.is_empty()).then_some(found)
@@ -125,8 +130,8 @@ fn by_factors(
 fn by_place(checker: &Checker<'_>, raw: &raw::Published, index: usize) -> Place {
     let index = index.to_string();
     match raw.by {
-        Some(raw::OneOrSeveral::Several(_)) => checker.at(&["published", "by", &index]),
-        _ => checker.at(&["published", "by"]),
+        Some(raw::OneOrSeveral::Several(_)) => checker.position_of(&["published", "by", &index]),
+        _ => checker.position_of(&["published", "by"]),
     }
 }
 
@@ -149,7 +154,7 @@ fn key_columns(
 }
 
 /// `transport=rest, users=50`.
-fn named(keys: &[(String, usize)], levels: &[String]) -> String {
+fn row_text(keys: &[(String, usize)], levels: &[String]) -> String {
     let pairs = keys.iter().zip(levels);
     let named: Vec<String> = pairs
         .map(|((factor, _), level)| format!("{factor}={level}"))
@@ -162,10 +167,10 @@ fn has_column(checker: &mut Checker<'_>, table: &FeedTable, name: &str, at: Plac
     if names().any(|column| column == name) {
         return true;
     }
-    let what = format!("the table of published.from has no column {}", quoted(name));
-    let near = crate::nearest::nearest(name, names());
+    let what = format!("the table of published.from has no column {}", quote(name));
+    let near = crate::nearest::nearest_word(name, names());
     let finding = Finding::new(at, what);
-    checker.report(finding.expected(list(names())).meant(near));
+    checker.report(finding.with_expected(list(names())).with_suggestion(near));
     false
 }
 
@@ -188,8 +193,8 @@ fn columns(
     let given = raw.columns.as_ref()?;
     if given.len() > MAX_COLUMNS {
         let what = format!("published.columns has {} columns", given.len());
-        let at = checker.at(&["published", "columns"]);
-        checker.report(Finding::new(at, what).expected(format!("at most {MAX_COLUMNS}")));
+        let at = checker.position_of(&["published", "columns"]);
+        checker.report(Finding::new(at, what).with_expected(format!("at most {MAX_COLUMNS}")));
         return None;
     }
     let mut all = Vec::new();
@@ -209,10 +214,10 @@ fn column(
     let index = index.to_string();
     let path = |key: &'static str| ["published", "columns", index.as_str(), key];
     let name = raw.column.clone()?;
-    let column_at = checker.at(&path("column"));
+    let column_at = checker.position_of(&path("column"));
     let there = has_column(checker, table, &name, column_at);
     let number = raw.number.as_deref()?;
-    let unit = match find(number, checker.at(&path("number")), known) {
+    let unit = match find(number, checker.position_of(&path("number")), known) {
         Ok(unit) => unit,
         Err(finding) => {
             checker.report(finding);
@@ -222,11 +227,11 @@ fn column(
     let suffix = raw.unit.clone().unwrap_or_default();
     if in_unit(&format!("1{suffix}"), unit).is_none() {
         let what = match &raw.unit {
-            Some(unit) => format!("{} is no unit of {number}", quoted(unit)),
+            Some(unit) => format!("{} is no unit of {number}", quote(unit)),
             None => format!("the values of {number} have no unit"),
         };
-        let at = checker.at(&path("unit"));
-        checker.report(Finding::new(at, what).expected(suffix_expected(unit)));
+        let at = checker.position_of(&path("unit"));
+        checker.report(Finding::new(at, what).with_expected(suffix_expected(unit)));
         return None;
     }
     Some(Column {
@@ -255,9 +260,9 @@ impl Column {
         let value = in_unit(&format!("{text}{}", self.suffix), self.unit);
         if value.is_none() {
             let column = &table.columns[self.place];
-            let what = format!("{} in column {column} is no number", quoted(text));
+            let what = format!("{} in column {column} is no number", quote(text));
             let expected = format!("a number of {}, or nothing", self.number.join("."));
-            checker.report(Finding::new(at, what).expected(expected));
+            checker.report(Finding::new(at, what).with_expected(expected));
         }
         value.map(Some)
     }

@@ -34,7 +34,7 @@ pub(super) fn recovery(
     });
     let p99 = given
         .p99
-        .and_then(|raw::Span(time)| checker.within(time, &key("p99"), P99));
+        .and_then(|raw::Span(time)| checker.check_bounds(time, &key("p99"), P99));
     let at_most = given.at_most.and_then(|raw::Span(time)| {
         whole_intervals(checker, time, &key("at_most"), beside.interval)
     });
@@ -59,14 +59,14 @@ fn refuse_unknown_instant(checker: &mut Checker<'_>, schedule: &raw::Schedule) {
     if !is_timed && !checker.is_wild(&until) && !checker.is_wild(&until[..2]) {
         let what = "schedule.recovery needs a warm-up whose length is known, and this one ends when the system is steady";
         let place = match schedule.warm_up {
-            Some(_) => checker.at(&until),
+            Some(_) => checker.position_of(&until),
             None => checker.key(&PATH),
         };
-        checker.report(Finding::new(place, what).expected("schedule.warm_up.until: time"));
+        checker.report(Finding::new(place, what).with_expected("schedule.warm_up.until: time"));
     }
     if checker.root().child("find").is_some() {
         let what = "schedule.recovery belongs to studies without find, which changes the load from trial to trial";
         let place = checker.key(&PATH);
-        checker.report(Finding::new(place, what).expected("one of the two"));
+        checker.report(Finding::new(place, what).with_expected("one of the two"));
     }
 }

@@ -9,7 +9,7 @@ use super::{
     Checker, OWN_HEADERS_BUT_HOST,
     feeds::{self, NamedFeed},
     path::Path,
-    shown,
+    path_text,
     variables::{Known, Named, Variables, Written},
 };
 use crate::{
@@ -17,10 +17,10 @@ use crate::{
     Texts,
     check::load::MAX_UNDER_WAY,
     mistake::Finding,
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     raw,
     scenario::{RECORD_KEY, RECORD_TIME},
-    tree::quoted,
+    tree::quote,
 };
 
 const PATH: [&str; 2] = ["load", "request"];
@@ -57,7 +57,9 @@ pub(crate) fn request(
     {
         let what =
             format!("load.request.name is {name:?}, which has a meaning of its own in thresholds");
-        checker.report(Finding::new(checker.at(&path("name")), what).expected("another name"));
+        checker.report(
+            Finding::new(checker.position_of(&path("name")), what).with_expected("another name"),
+        );
     }
     let endpoint = endpoint(checker, raw.to.as_deref(), system, &PATH);
     refuse_two_bodies(checker, &raw);
@@ -76,12 +78,12 @@ pub(crate) fn request(
         method.as_ref().map(|called| called.method.as_str()),
         &path("expect"),
     );
-    let timeout = checker.or(
+    let timeout = checker.value_or_default(
         raw.timeout.map(|raw::Span(time)| time),
         &path("timeout"),
         TIMEOUT,
     )?;
-    let timeout = checker.within(timeout, &path("timeout"), TIMEOUT_BOUNDS);
+    let timeout = checker.check_bounds(timeout, &path("timeout"), TIMEOUT_BOUNDS);
     let headers = checker.headers_but(OWN_HEADERS_BUT_HOST, raw.headers, &path("headers"));
     let called = method?;
     let request = Request {
@@ -106,10 +108,10 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
     refuse_orders(checker, &feeds, &path);
     let mut variables = Variables::new(&feeds, Named::Nothing);
     let targets = raw.method.paths().into_iter();
-    let targets = targets.map(|(key, text)| (path.to(key), text));
+    let targets = targets.map(|(key, text)| (path.child(key), text));
     let headers = raw.headers.iter().flatten();
-    let headers = headers.map(|(name, value)| (path.to("headers").to(name), value));
-    let body = raw.body.iter().map(|text| (path.to("body"), text));
+    let headers = headers.map(|(name, value)| (path.child("headers").child(name), value));
+    let body = raw.body.iter().map(|text| (path.child("body"), text));
     let mut is_template = !feeds.is_empty();
     let mut fine = true;
     for (here, text) in targets.chain(headers).chain(body) {
@@ -120,7 +122,7 @@ fn texts(checker: &mut Checker<'_>, raw: &mut raw::Request) -> Option<Texts> {
     }
     variables.refuse_unused(checker, &path);
     refuse_stamps(checker, raw);
-    let feeds: Option<Vec<_>> = feeds.into_iter().map(NamedFeed::whole).collect();
+    let feeds: Option<Vec<_>> = feeds.into_iter().map(NamedFeed::into_feed).collect();
     let feeds = feeds.filter(|_| fine)?;
     Some(match is_template {
         true => Texts::Templates(feeds),
@@ -142,7 +144,7 @@ fn refuse_stamps(checker: &mut Checker<'_>, raw: &raw::Request) {
                 "{{{{{stamp}}}}} is of a request that is a record, and this one carries load.request.records"
             );
             let place = checker.key(&["load", "request", "records"]);
-            checker.report(Finding::new(place, what).expected("one of the two"));
+            checker.report(Finding::new(place, what).with_expected("one of the two"));
         }
     }
 }
@@ -155,10 +157,10 @@ fn refuse_orders(checker: &mut Checker<'_>, feeds: &[NamedFeed], path: &Path) {
             Some(FeedOrder::PerUser) => "per_user",
             Some(FeedOrder::Cycle | FeedOrder::Random) | None => continue,
         };
-        let here = path.to("feeds").at(place).to("order");
-        let what = format!("{} is {order}, which is for a scenario", here.shown(""));
-        let place = checker.at(&here.steps());
-        checker.report(Finding::new(place, what).expected("cycle or random"));
+        let here = path.child("feeds").entry(place).child("order");
+        let what = format!("{} is {order}, which is for a scenario", here.to_text(""));
+        let place = checker.position_of(&here.steps());
+        checker.report(Finding::new(place, what).with_expected("cycle or random"));
     }
 }
 
@@ -177,7 +179,7 @@ fn refuse_two_bodies(checker: &mut Checker<'_>, raw: &raw::Request) {
     if let [first, .., last] = given[..] {
         let what = format!("load.request has both {first} and {last}");
         let place = checker.key(&["load", "request", last]);
-        checker.report(Finding::new(place, what).expected("one of the two"));
+        checker.report(Finding::new(place, what).with_expected("one of the two"));
     }
 }
 
@@ -186,11 +188,12 @@ fn without_headers(checker: &mut Checker<'_>, given: Option<Vec<String>>) -> Opt
     let mut fine = true;
     for (place, name) in given.iter().flatten().enumerate() {
         if !name.eq_ignore_ascii_case("content-type") {
-            let what = format!("{} is no header that can be left out", quoted(name));
+            let what = format!("{} is no header that can be left out", quote(name));
             let number = place.to_string();
-            let at = checker.at(&[PATH[0], PATH[1], "without_headers", &number]);
+            let at = checker.position_of(&[PATH[0], PATH[1], "without_headers", &number]);
             checker.report(
-                Finding::new(at, what).expected("Content-Type, which requests with records have"),
+                Finding::new(at, what)
+                    .with_expected("Content-Type, which requests with records have"),
             );
             fine = false;
         }
@@ -204,8 +207,8 @@ fn random_body(checker: &mut Checker<'_>, bytes: u64) -> Option<Body> {
     }
     let what = format!("load.request.body_random is {}", format_size(bytes));
     let expected = format!("a size from 1B to {}", format_size(BODY_MAX_BYTES));
-    let place = checker.at(&["load", "request", "body_random"]);
-    checker.report(Finding::new(place, what).expected(expected));
+    let place = checker.position_of(&["load", "request", "body_random"]);
+    checker.report(Finding::new(place, what).with_expected(expected));
     None
 }
 
@@ -229,12 +232,12 @@ pub(crate) fn endpoint(
         Some(name) => {
             let what = format!(
                 "{} is {name:?}, which is no endpoint of system {}",
-                shown(&path),
+                path_text(&path),
                 system.name
             );
-            let finding = Finding::new(checker.at(&path), what)
-                .expected(list(names()))
-                .meant(nearest(name, names()));
+            let finding = Finding::new(checker.position_of(&path), what)
+                .with_expected(list(names()))
+                .with_suggestion(nearest_word(name, names()));
             checker.report(finding);
             None
         }
@@ -244,11 +247,11 @@ pub(crate) fn endpoint(
             _ => {
                 let what = format!(
                     "{} does not say where to: system {} has several endpoints",
-                    shown(around),
+                    path_text(around),
                     system.name
                 );
                 let expected = format!("to: one of {}", list(names()));
-                checker.report(Finding::new(checker.key(around), what).expected(expected));
+                checker.report(Finding::new(checker.key(around), what).with_expected(expected));
                 None
             }
         },
@@ -262,7 +265,7 @@ fn records(
 ) -> Option<RecordsBody> {
     let path = |key: &'static str| ["load", "request", "records", key];
     let format = format(checker, &raw);
-    let per_request = checker.or(raw.per_request, &path("per_request"), 1)?;
+    let per_request = checker.value_or_default(raw.per_request, &path("per_request"), 1)?;
     if let Some(
         LoadModel::Closed {
             connections,
@@ -281,14 +284,19 @@ fn records(
                 "{per_request} records a request × {connections} connections × {pipelining} pipelined are {under_way} records under way"
             );
             let expected = format!("at most {MAX_RECORDS_UNDER_WAY}");
-            checker.report(Finding::new(checker.at(&path("per_request")), what).expected(expected));
+            checker.report(
+                Finding::new(checker.position_of(&path("per_request")), what)
+                    .with_expected(expected),
+            );
         }
     }
-    let send_as = checker.or(raw.send_as, &path("as"), raw::RecordsFormat::LineProtocol)?;
+    let send_as =
+        checker.value_or_default(raw.send_as, &path("as"), raw::RecordsFormat::LineProtocol)?;
     if send_as == raw::RecordsFormat::Csv {
         let what = "load.request.records.as is csv, which records are not sent in";
         checker.report(
-            Finding::new(checker.at(&path("as")), what).expected("line-protocol, ndjson or json"),
+            Finding::new(checker.position_of(&path("as")), what)
+                .with_expected("line-protocol, ndjson or json"),
         );
     }
     needed_by_format(checker, &raw, format);
@@ -317,7 +325,8 @@ fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Optio
                 "load.request.records.{key} is for CSV and NDJSON; line protocol says it itself"
             );
             checker.report(
-                Finding::new(checker.key(&path), what).expected("from, format, as, per_request"),
+                Finding::new(checker.key(&path), what)
+                    .with_expected("from, format, as, per_request"),
             );
         }
         if !given && key != "tags" && format == Some(RecordsFormat::Csv) && !checker.is_wild(&path)
@@ -328,7 +337,7 @@ fn needed_by_format(checker: &mut Checker<'_>, raw: &raw::Records, format: Optio
             } else {
                 "measurement: a name"
             };
-            checker.report(Finding::new(checker.key(&path[..3]), what).expected(expected));
+            checker.report(Finding::new(checker.key(&path[..3]), what).with_expected(expected));
         }
     }
 }
@@ -356,8 +365,11 @@ fn format(checker: &mut Checker<'_>, raw: &raw::Records) -> Option<RecordsFormat
             let expected =
                 ".lp, .ndjson, .json, .csv, or format: line-protocol, ndjson, json or csv";
             checker.report(
-                Finding::new(checker.at(&["load", "request", "records", "from"]), what)
-                    .expected(expected),
+                Finding::new(
+                    checker.position_of(&["load", "request", "records", "from"]),
+                    what,
+                )
+                .with_expected(expected),
             );
             None
         }
@@ -392,9 +404,12 @@ pub(crate) fn expect(
     ];
     let path = |key: &'static str| [around, &[key]].concat();
     if given.iter().all(|(_, given)| *given) {
-        let what = format!("{} has both body_equals and body_contains", shown(around));
+        let what = format!(
+            "{} has both body_equals and body_contains",
+            path_text(around)
+        );
         checker.report(
-            Finding::new(checker.key(&path("body_contains")), what).expected("one of the two"),
+            Finding::new(checker.key(&path("body_contains")), what).with_expected("one of the two"),
         );
     }
     for (key, _) in given
@@ -402,7 +417,7 @@ pub(crate) fn expect(
         .filter(|(_, given)| *given && method == Some("HEAD"))
     {
         let what = "an answer to HEAD has no body";
-        checker.report(Finding::new(checker.key(&path(key)), what).expected("status only"));
+        checker.report(Finding::new(checker.key(&path(key)), what).with_expected("status only"));
     }
     let body = match (raw.body_equals, raw.body_contains) {
         (Some(text), _) => BodyExpect::Equals(text),

@@ -7,8 +7,8 @@ use waggle_units::format_duration;
 use super::{
     Checker,
     level::Asked,
+    path_text,
     recovery::recovery,
-    shown,
     stages::{refuse_longer, refuse_other_levels},
     stop_when::stop_when,
 };
@@ -58,26 +58,28 @@ pub(crate) fn schedule(
         .as_ref()
         .and_then(|warm_up| warm_up.first.as_ref())
     {
-        Some(given) => first(checker, given, beside, warm_up.map(|(_, at_most)| at_most)).map(Some),
-        None => checker.or(None, &FIRST, None),
+        Some(given) => {
+            ramp_up(checker, given, beside, warm_up.map(|(_, at_most)| at_most)).map(Some)
+        }
+        None => checker.value_or_default(None, &FIRST, None),
     };
-    let measure = warm_up.and_then(|(_, at_most)| measured(checker, raw, beside, at_most));
+    let measure = warm_up.and_then(|(_, at_most)| measure_phase(checker, raw, beside, at_most));
     if beside.stages.is_some() {
         refuse_other_levels(checker, raw);
     }
     let recovery = match &raw.recovery {
         Some(given) => recovery(checker, raw, given, beside).map(Some),
-        None => checker.or(None, &["schedule", "recovery"], None),
+        None => checker.value_or_default(None, &["schedule", "recovery"], None),
     };
     let stop_when = stop_when(checker, raw, beside.is_external);
     let drain = drain(checker, raw, beside.delivery);
     let ready = ready(checker, raw);
-    let cool_down = checker.or(
+    let cool_down = checker.value_or_default(
         raw.cool_down.map(|raw::Span(time)| time),
         &["schedule", "cool_down"],
         Duration::ZERO,
     )?;
-    let cool_down = checker.within(
+    let cool_down = checker.check_bounds(
         cool_down,
         &["schedule", "cool_down"],
         (Duration::ZERO, PHASE.1),
@@ -104,9 +106,9 @@ fn ready(checker: &mut Checker<'_>, raw: &raw::Schedule) -> Option<Duration> {
     match &raw.ready {
         Some(raw::Ready {
             at_most: Some(raw::Span(time)),
-        }) => checker.within(*time, &["schedule", "ready", "at_most"], PHASE),
+        }) => checker.check_bounds(*time, &["schedule", "ready", "at_most"], PHASE),
         Some(_) => None,
-        None => checker.or(None, &["schedule", "ready"], READY),
+        None => checker.value_or_default(None, &["schedule", "ready"], READY),
     }
 }
 
@@ -140,12 +142,12 @@ fn warm_up(
             true => (WarmUpUntil::Time, Duration::ZERO),
             false => (WarmUpUntil::Steady, WARM_UP),
         };
-        return checker.or(None, &["schedule", "warm_up"], default);
+        return checker.value_or_default(None, &["schedule", "warm_up"], default);
     };
     let at_most = given
         .at_most
-        .and_then(|raw::Span(time)| checker.within(time, &path, (Duration::ZERO, PHASE.1)));
-    let until = until(checker, given, beside.stages.is_some());
+        .and_then(|raw::Span(time)| checker.check_bounds(time, &path, (Duration::ZERO, PHASE.1)));
+    let until = warm_up_end(checker, given, beside.stages.is_some());
     let (until, at_most) = (until?, at_most?);
     let (intervals, why) = match until {
         WarmUpUntil::Steady => (
@@ -165,19 +167,24 @@ fn warm_up(
             format_duration(at_most)
         );
         let expected = format!("at least {}: {why}", format_duration(shortest));
-        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
     Some((until, at_most))
 }
 
 /// What ends a warm-up that the study describes.
-fn until(checker: &mut Checker<'_>, given: &raw::WarmUp, has_stages: bool) -> Option<WarmUpUntil> {
+fn warm_up_end(
+    checker: &mut Checker<'_>,
+    given: &raw::WarmUp,
+    has_stages: bool,
+) -> Option<WarmUpUntil> {
     let path = ["schedule", "warm_up", "until"];
     let requests = ["schedule", "warm_up", "requests"];
     if let Some(requests_given) = given.requests {
         if given.until.is_some() {
             let what = "schedule.warm_up has both until and requests";
-            checker.report(Finding::new(checker.key(&requests), what).expected("one of the two"));
+            checker
+                .report(Finding::new(checker.key(&requests), what).with_expected("one of the two"));
         }
         return Some(WarmUpUntil::Requests(requests_given));
     }
@@ -189,12 +196,13 @@ fn until(checker: &mut Checker<'_>, given: &raw::WarmUp, has_stages: bool) -> Op
         true => raw::WarmUpUntil::Time,
         false => raw::WarmUpUntil::Steady,
     };
-    match checker.or(given.until, &path, default)? {
+    match checker.value_or_default(given.until, &path, default)? {
         raw::WarmUpUntil::Time => Some(WarmUpUntil::Time),
         raw::WarmUpUntil::Steady => {
             if has_stages {
                 let what = "schedule.warm_up.until is steady, and a load with stages never is";
-                checker.report(Finding::new(checker.at(&path), what).expected("time"));
+                checker
+                    .report(Finding::new(checker.position_of(&path), what).with_expected("time"));
             }
             Some(WarmUpUntil::Steady)
         }
@@ -202,7 +210,7 @@ fn until(checker: &mut Checker<'_>, given: &raw::WarmUp, has_stages: bool) -> Op
 }
 
 /// How long is measured at most, behind a warm-up.
-fn measured(
+fn measure_phase(
     checker: &mut Checker<'_>,
     raw: &raw::Schedule,
     beside: &Beside<'_>,
@@ -225,7 +233,7 @@ fn measured(
                 let expected =
                     "measure: a duration such as 250ms, 10s, 2m or 1h, or { requests: 10000 }";
                 let place = checker.key(&["schedule"]);
-                checker.report(Finding::new(place, what).expected(expected));
+                checker.report(Finding::new(place, what).with_expected(expected));
                 return None;
             }
         },
@@ -261,7 +269,7 @@ fn at_most_of(
             interval * u32::try_from(intervals.max(1)).unwrap_or(u32::MAX)
         }
     };
-    checker.or(Some(time), &path, time)
+    checker.value_or_default(Some(time), &path, time)
 }
 
 /// What is told beforehand when to happen needs phases of known length.
@@ -277,12 +285,12 @@ fn refuse_unknown_length(checker: &mut Checker<'_>, raw: &raw::Schedule) {
             path.join(".")
         );
         let place = checker.key(path);
-        checker.report(Finding::new(place, what).expected("schedule.measure: a duration"));
+        checker.report(Finding::new(place, what).with_expected("schedule.measure: a duration"));
     }
 }
 
 /// The level with which the warm-up begins.
-fn first(
+fn ramp_up(
     checker: &mut Checker<'_>,
     given: &raw::First,
     beside: &Beside<'_>,
@@ -300,12 +308,12 @@ fn first(
         .time
         .and_then(|raw::Span(time)| whole_intervals(checker, time, &path, beside.interval))?;
     if let Some(at_most) = warm_up_at_most.filter(|at_most| time >= *at_most) {
-        let what = format!("{} is {}", shown(&path), format_duration(time));
+        let what = format!("{} is {}", path_text(&path), format_duration(time));
         let expected = format!(
             "less than schedule.warm_up.at_most, {}: the rest of it is at the load's own level",
             format_duration(at_most)
         );
-        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
     let (level, _) = level?;
     Some(First { level, time })
@@ -318,21 +326,21 @@ pub(super) fn whole_intervals(
     path: &[&str],
     interval: Option<Duration>,
 ) -> Option<Duration> {
-    let time = checker.within(time, path, PHASE)?;
+    let time = checker.check_bounds(time, path, PHASE)?;
     let interval = interval?;
-    let told = format!("{} is {}", shown(path), format_duration(time));
+    let told = format!("{} is {}", path_text(path), format_duration(time));
     if time < interval || !time.as_nanos().is_multiple_of(interval.as_nanos()) {
         let expected = format!(
             "a whole multiple of measure.interval, {}",
             format_duration(interval)
         );
-        checker.report(Finding::new(checker.at(path), told).expected(expected));
+        checker.report(Finding::new(checker.position_of(path), told).with_expected(expected));
     } else if time.as_nanos() / interval.as_nanos() > u128::from(MAX_INTERVALS) {
         let expected = format!(
             "at most {MAX_INTERVALS} intervals of {}",
             format_duration(interval)
         );
-        checker.report(Finding::new(checker.at(path), told).expected(expected));
+        checker.report(Finding::new(checker.position_of(path), told).with_expected(expected));
     }
     Some(time)
 }
@@ -350,8 +358,8 @@ fn drain(
         Duration::ZERO
     };
     let at_most = match &raw.drain {
-        Some(drain) => checker.within(drain.at_most?.0, &path, (Duration::ZERO, PHASE.1))?,
-        None => checker.or(None, &["schedule", "drain"], default)?,
+        Some(drain) => checker.check_bounds(drain.at_most?.0, &path, (Duration::ZERO, PHASE.1))?,
+        None => checker.value_or_default(None, &["schedule", "drain"], default)?,
     };
     if let Some(poll) = delivery
         .map(|delivery| delivery.poll)
@@ -365,13 +373,13 @@ fn drain(
             "at least {}, or the last records are never looked for",
             format_duration(poll)
         );
-        checker.report(Finding::new(checker.at(&path), what).expected(expected));
+        checker.report(Finding::new(checker.position_of(&path), what).with_expected(expected));
     }
     let path = ["schedule", "drain", "quiet"];
     let quiet = raw.drain.as_ref().and_then(|drain| drain.quiet);
     let quiet = match quiet {
-        Some(raw::Span(time)) => checker.within(time, &path, (Duration::ZERO, at_most))?,
-        None => checker.or(None, &path, QUIET.min(at_most))?,
+        Some(raw::Span(time)) => checker.check_bounds(time, &path, (Duration::ZERO, at_most))?,
+        None => checker.value_or_default(None, &path, QUIET.min(at_most))?,
     };
     Some((at_most, quiet))
 }

@@ -24,7 +24,7 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
             let what = "system lacks the key \"use\", or \"url\" in its place";
             checker.report(
                 Finding::new(checker.key(&["system"]), what)
-                    .expected("use: NAME of a system, or url: http://HOST:PORT"),
+                    .with_expected("use: NAME of a system, or url: http://HOST:PORT"),
             );
         }
         refuse_without_url(checker, raw);
@@ -43,7 +43,7 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
         let what = format!("system has both url and {key}");
         checker.report(
             Finding::new(checker.key(&["system", key]), what)
-                .expected("url for a server that runs already, or use for one of the systems"),
+                .with_expected("url for a server that runs already, or use for one of the systems"),
         );
         return None;
     }
@@ -58,8 +58,8 @@ pub(crate) fn server(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<
         Err(why) => {
             let what = format!("system.url is {url:?}: {why}");
             checker.report(
-                Finding::new(checker.at(&PATH), what)
-                    .expected("http://HOST:PORT or https://HOST:PORT"),
+                Finding::new(checker.position_of(&PATH), what)
+                    .with_expected("http://HOST:PORT or https://HOST:PORT"),
             );
             None
         }
@@ -77,7 +77,7 @@ fn refuse_without_url(checker: &mut Checker<'_>, raw: &raw::UseSystem) {
     for (key, _) in given.into_iter().filter(|(_, given)| *given) {
         let what = format!("system.{key} belongs to system.url");
         let place = checker.key(&["system", key]);
-        checker.report(Finding::new(place, what).expected("url: https://HOST"));
+        checker.report(Finding::new(place, what).with_expected("url: https://HOST"));
     }
 }
 
@@ -121,7 +121,7 @@ fn tls(checker: &mut Checker<'_>, raw: &raw::UseSystem, is_tls: bool) -> Externa
 }
 
 fn refuse(checker: &mut Checker<'_>, place: Place, what: &str, expected: &str) {
-    checker.report(Finding::new(place, what).expected(expected));
+    checker.report(Finding::new(place, what).with_expected(expected));
 }
 
 fn connect_to(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<Address> {
@@ -130,8 +130,9 @@ fn connect_to(checker: &mut Checker<'_>, raw: &raw::UseSystem) -> Option<Address
         Ok(address) => Some(address),
         Err(why) => {
             let what = format!("system.connect_to is {text:?}: {why}");
-            let place = checker.at(&["system", "connect_to"]);
-            checker.report(Finding::new(place, what).expected("HOST:PORT, e.g. 127.0.0.1:8080"));
+            let place = checker.position_of(&["system", "connect_to"]);
+            checker
+                .report(Finding::new(place, what).with_expected("HOST:PORT, e.g. 127.0.0.1:8080"));
             None
         }
     }

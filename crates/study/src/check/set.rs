@@ -10,7 +10,7 @@ use super::Checker;
 use crate::{
     Level, Parameter, ParameterKind, System,
     mistake::{Finding, Place},
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
 };
 
 /// Longest text of a parameter.
@@ -35,8 +35,8 @@ pub(crate) fn parameters(
             let place = checker.key(&["system", "set", name]);
             checker.report(
                 Finding::new(place, what)
-                    .expected(list(names()))
-                    .meant(nearest(name, names())),
+                    .with_expected(list(names()))
+                    .with_suggestion(nearest_word(name, names())),
             );
         }
     }
@@ -45,7 +45,7 @@ pub(crate) fn parameters(
         let path = ["system", "set", parameter.name.as_str()];
         let by_set = set
             .and_then(|set| set.get(&parameter.name))
-            .map(|level| (level, checker.at(&path)));
+            .map(|level| (level, checker.position_of(&path)));
         let by_factor = || {
             let (_, level, place) = factors.iter().find(|(name, ..)| *name == parameter.name)?;
             Some((level, *place))
@@ -62,9 +62,13 @@ pub(crate) fn parameters(
                 "parameter {} of system {} is {}",
                 parameter.name,
                 system.name,
-                shown(level)
+                level_text(level)
             );
-            checker.report(Finding::new(place, what).expected(expected).meant(near));
+            checker.report(
+                Finding::new(place, what)
+                    .with_expected(expected)
+                    .with_suggestion(near),
+            );
         }
         let level = given.map_or(&parameter.default, |(level, _)| level);
         values.insert(parameter.name.clone(), level.clone());
@@ -72,9 +76,9 @@ pub(crate) fn parameters(
     values
 }
 
-fn shown(level: &Level) -> String {
+fn level_text(level: &Level) -> String {
     if let Level::Text(text) = level {
-        crate::tree::quoted(text)
+        crate::tree::quote(text)
     } else {
         level.to_string()
     }
@@ -123,7 +127,7 @@ pub(crate) fn refusal<'a>(
         ),
     };
     let near = match &parameter.kind {
-        ParameterKind::OneOf(words) => nearest(&written, words.iter().map(String::as_str)),
+        ParameterKind::OneOf(words) => nearest_word(&written, words.iter().map(String::as_str)),
         _ => None,
     };
     (!fits).then_some((expected, near))

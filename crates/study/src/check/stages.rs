@@ -32,7 +32,7 @@ pub(crate) fn stages(
     };
     if raw.rate.is_some() {
         let what = "load has both rate and stages";
-        checker.report(Finding::new(checker.key(&PATH), what).expected("one of the two"));
+        checker.report(Finding::new(checker.key(&PATH), what).with_expected("one of the two"));
     }
     let mut found = Vec::new();
     for (index, stage) in given.iter().enumerate() {
@@ -45,7 +45,7 @@ pub(crate) fn stages(
     if brings_nothing || found.iter().all(|stage| stage.duration.is_zero()) {
         let what = "load.stages bring no requests";
         let expected = "a stage with a target above 0, and one that takes time";
-        checker.report(Finding::new(checker.key(&PATH), what).expected(expected));
+        checker.report(Finding::new(checker.key(&PATH), what).with_expected(expected));
         return None;
     }
     Some(found)
@@ -69,7 +69,7 @@ fn one_stage(
 ) -> Option<LoadStage> {
     let path = |key: &'static str| [PATH[0], PATH[1], index, key];
     let duration = raw.duration.and_then(|raw::Span(time)| {
-        checker.within(time, &path("duration"), (Duration::ZERO, PHASE.1))
+        checker.check_bounds(time, &path("duration"), (Duration::ZERO, PHASE.1))
     });
     let raw::LoadLevel(target) = raw.target?;
     let (fits, expected) = match model {
@@ -84,8 +84,8 @@ fn one_stage(
     };
     if !fits {
         let what = format!("load.stages[{}].target is {target}", number_of(index));
-        let place = checker.at(&path("target"));
-        checker.report(Finding::new(place, what).expected(expected));
+        let place = checker.position_of(&path("target"));
+        checker.report(Finding::new(place, what).with_expected(expected));
         return None;
     }
     Some(LoadStage {
@@ -114,7 +114,7 @@ pub(super) fn refuse_other_levels(checker: &mut Checker<'_>, raw: &raw::Schedule
             "{} sets a level, and load.stages say them all",
             path.join(".")
         );
-        checker.report(Finding::new(checker.key(path), what).expected("one more stage"));
+        checker.report(Finding::new(checker.key(path), what).with_expected("one more stage"));
     }
 }
 
@@ -127,6 +127,6 @@ pub(super) fn refuse_longer(checker: &mut Checker<'_>, phases: Duration, stages:
             format_duration(phases)
         );
         let expected = "warm-up and measured phase within the stages";
-        checker.report(Finding::new(checker.key(&PATH), what).expected(expected));
+        checker.report(Finding::new(checker.key(&PATH), what).with_expected(expected));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Checker, schedule::PHASE, shown};
+use super::{Checker, path_text, schedule::PHASE};
 use crate::{StopBound, StopWhen, mistake::Finding, raw};
 
 const PATH: [&str; 2] = ["schedule", "stop_when"];
@@ -26,7 +26,7 @@ pub(super) fn stop_when(
             Some(true) => vec![OF_EXTERNAL],
             Some(false) | None => Vec::new(),
         };
-        return checker.or(None, &PATH, default);
+        return checker.value_or_default(None, &PATH, default);
     };
     let entries = (0..).zip(given);
     let found: Vec<Option<StopWhen>> = entries
@@ -39,7 +39,7 @@ fn entry(checker: &mut Checker<'_>, raw: &raw::StopWhen, index: &str) -> Option<
     let around = [PATH[0], PATH[1], index];
     let path = |key: &'static str| [PATH[0], PATH[1], index, key];
     let time = raw.time.and_then(|raw::Span(time)| {
-        checker.within(time, &path("for"), (Duration::from_millis(10), PHASE.1))
+        checker.check_bounds(time, &path("for"), (Duration::from_millis(10), PHASE.1))
     });
     let times = [
         ("p50", 0.5, raw.p50),
@@ -56,7 +56,7 @@ fn entry(checker: &mut Checker<'_>, raw: &raw::StopWhen, index: &str) -> Option<
     }
     for (key, quantile, given) in times {
         if let Some(raw::Span(above)) = given {
-            let above = checker.within(above, &path(key), RESPONSE_TIME);
+            let above = checker.check_bounds(above, &path(key), RESPONSE_TIME);
             bounds.push(above.map(|above| StopBound::ResponseTime { quantile, above }));
         }
     }
@@ -68,10 +68,10 @@ fn entry(checker: &mut Checker<'_>, raw: &raw::StopWhen, index: &str) -> Option<
         [] if is_wild => None,
         _ => {
             let what = match bounds.len() {
-                0 => format!("{} names no number", shown(&around)),
-                count => format!("{} names {count} numbers", shown(&around)),
+                0 => format!("{} names no number", path_text(&around)),
+                count => format!("{} names {count} numbers", path_text(&around)),
             };
-            checker.report(Finding::new(checker.at(&around), what).expected(KEYS));
+            checker.report(Finding::new(checker.position_of(&around), what).with_expected(KEYS));
             None
         }
     }

@@ -36,7 +36,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
     if raw_components.is_empty() && !checker.is_wild(&["components"]) {
         let what = "a system has at least one component";
         checker.report(
-            Finding::new(checker.key(&["components"]), what).expected("components: a mapping"),
+            Finding::new(checker.key(&["components"]), what).with_expected("components: a mapping"),
         );
     }
     let conditions = Conditions {
@@ -126,7 +126,7 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
     ) {
         let what =
             format!("a parameter cannot be named {name:?}: ${{{name}}} has a meaning of its own");
-        checker.report(Finding::new(checker.key(&path), what).expected("another name"));
+        checker.report(Finding::new(checker.key(&path), what).with_expected("another name"));
     }
     let kind = kind(checker, &path, &raw)?;
     let parameter = Parameter {
@@ -137,8 +137,12 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
     };
     if let Some((expected, near)) = refusal(&parameter, &parameter.default) {
         let what = format!("the default of parameter {name} is {}", parameter.default);
-        let place = checker.at(&["parameters", &name, "default"]);
-        checker.report(Finding::new(place, what).expected(expected).meant(near));
+        let place = checker.position_of(&["parameters", &name, "default"]);
+        checker.report(
+            Finding::new(place, what)
+                .with_expected(expected)
+                .with_suggestion(near),
+        );
     }
     Some(parameter)
 }
@@ -184,7 +188,7 @@ fn kind(
         {
             let what = format!("parameter {} has {} kinds", path[1], given.len());
             let expected = "exactly one of integer, duration, size, boolean, text, one_of";
-            checker.report(Finding::new(checker.key(path), what).expected(expected));
+            checker.report(Finding::new(checker.key(path), what).with_expected(expected));
         }
         return None;
     }
@@ -197,7 +201,7 @@ fn kind(
     };
     if upside_down {
         let what = format!("parameter {}: min is greater than max", path[1]);
-        checker.report(Finding::new(checker.key(path), what).expected("min below max"));
+        checker.report(Finding::new(checker.key(path), what).with_expected("min below max"));
         return None;
     }
     Some(kind)
@@ -213,7 +217,7 @@ fn component(
     let path = ["components", name.as_str()];
     let needs = raw.needs.unwrap_or_default();
     for (index, needed) in needs.iter().enumerate() {
-        let place = checker.at(&["components", &name, "needs", &index.to_string()]);
+        let place = checker.position_of(&["components", &name, "needs", &index.to_string()]);
         names.require_component(checker, place, needed);
     }
     let ports: Vec<_> = raw
@@ -227,14 +231,15 @@ fn component(
         .enumerate()
         .filter(|(index, port)| ports[..*index].contains(port))
     {
-        let place = checker.at(&["components", &name, "ports", &index.to_string()]);
+        let place = checker.position_of(&["components", &name, "ports", &index.to_string()]);
         checker.report(
-            Finding::new(place, format!("port {port:?} is given twice")).expected("each port once"),
+            Finding::new(place, format!("port {port:?} is given twice"))
+                .with_expected("each port once"),
         );
     }
     let replicas = match raw.replicas {
         Some(raw::Replicas(text)) => names.replicas(checker, &[path[0], path[1], "replicas"], text),
-        None => checker.or(None, &[path[0], path[1], "replicas"], "1".to_owned()),
+        None => checker.value_or_default(None, &[path[0], path[1], "replicas"], "1".to_owned()),
     };
     let files = provision::files(checker, names, &name, raw.files);
     let process = raw
@@ -249,12 +254,12 @@ fn component(
         .collect();
     let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
     let stop_path = [path[0], path[1], "stop_within"];
-    let stop_within = checker.or(
+    let stop_within = checker.value_or_default(
         raw.stop_within.map(|raw::Span(time)| time),
         &stop_path,
         STOP_WITHIN,
     )?;
-    let stop_within = checker.within(stop_within, &stop_path, (Duration::ZERO, WITHIN.1));
+    let stop_within = checker.check_bounds(stop_within, &stop_path, (Duration::ZERO, WITHIN.1));
     Some(Component {
         replicas: replicas?,
         needs,
@@ -278,7 +283,7 @@ fn shared_environment(
 ) -> Vec<(String, String)> {
     let variables: Vec<_> = raw.into_iter().flatten().collect();
     for (name, text) in &variables {
-        let place = checker.at(&["environment", name]);
+        let place = checker.position_of(&["environment", name]);
         names.check_text(checker, place, &Names::of_all(), text);
     }
     variables
@@ -307,14 +312,14 @@ fn process(
     let command = raw.command?;
     let scope = names.of_component(component, Secrets::Refused);
     for (index, text) in command.iter().enumerate() {
-        let place = checker.at(&[&path("command")[..], &[&index.to_string()]].concat());
+        let place = checker.position_of(&[&path("command")[..], &[&index.to_string()]].concat());
         names.check_text(checker, place, &scope, text);
     }
     let arguments = provision::arguments(checker, context, component, raw.arguments);
     let environment: Vec<_> = raw.environment.into_iter().flatten().collect();
     let scope = names.of_component(component, Secrets::Allowed);
     for (name, text) in &environment {
-        let place = checker.at(&[&path("environment")[..], &[name]].concat());
+        let place = checker.position_of(&[&path("environment")[..], &[name]].concat());
         names.check_text(checker, place, &scope, text);
     }
     Some(ProcessDriver {
@@ -354,7 +359,8 @@ fn ready(
             {
                 let what = format!("components.{component}.ready is not one check");
                 checker.report(
-                    Finding::new(checker.key(&path), what).expected("exactly one of http, tcp"),
+                    Finding::new(checker.key(&path), what)
+                        .with_expected("exactly one of http, tcp"),
                 );
             }
             None
@@ -379,7 +385,7 @@ fn in_order_of_starting(checker: &mut Checker<'_>, mut waiting: Vec<Component>) 
         let names = list(waiting.iter().map(|component| component.name.as_str()));
         let what = format!("components need each other in a circle: {names}");
         let place = checker.key(&["components", &first.name, "needs"]);
-        checker.report(Finding::new(place, what).expected("needs without a circle"));
+        checker.report(Finding::new(place, what).with_expected("needs without a circle"));
     }
     ordered
 }

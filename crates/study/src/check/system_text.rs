@@ -5,13 +5,13 @@ use indexmap::IndexMap;
 use waggle_template::placeholder::{Part, parts, single_name};
 
 use super::{
-    Checker, shown,
+    Checker, path_text,
     system::{MAX_REPLICAS, counts_replicas},
 };
 use crate::{
     Parameter, When,
     mistake::{Finding, Place},
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     raw,
     texts::secret,
 };
@@ -110,8 +110,8 @@ impl Names {
             let what = format!("there is no component {name:?}");
             checker.report(
                 Finding::new(place, what)
-                    .expected(list(names()))
-                    .meant(nearest(name, names())),
+                    .with_expected(list(names()))
+                    .with_suggestion(nearest_word(name, names())),
             );
         }
         ports.map(Vec::as_slice)
@@ -126,14 +126,14 @@ impl Names {
         port: Option<String>,
     ) -> Option<(String, String)> {
         let (component, port) = (component?, port?);
-        let place = checker.at(&[path, &["component"]].concat());
+        let place = checker.position_of(&[path, &["component"]].concat());
         let ports = self.require_component(checker, place, &component)?;
         if ports.contains(&port) {
             return Some((component, port));
         }
         if !checker.is_wild(&["components", &component, "ports"]) {
             let names = || ports.iter().map(String::as_str);
-            let place = checker.at(&[path, &["port"]].concat());
+            let place = checker.position_of(&[path, &["port"]].concat());
             let what = format!("component {component} has no port {port:?}");
             let expected = if ports.is_empty() {
                 "a component with ports".to_owned()
@@ -142,8 +142,8 @@ impl Names {
             };
             checker.report(
                 Finding::new(place, what)
-                    .expected(expected)
-                    .meant(nearest(&port, names())),
+                    .with_expected(expected)
+                    .with_suggestion(nearest_word(&port, names())),
             );
         }
         None
@@ -164,11 +164,11 @@ impl Names {
         if number || counts {
             return Some(text);
         }
-        let what = format!("{} is {}", shown(path), crate::tree::quoted(&text));
+        let what = format!("{} is {}", path_text(path), crate::tree::quote(&text));
         let expected = format!(
             "a whole number from 1 to {MAX_REPLICAS}, or ${{…}} with a parameter that is one"
         );
-        checker.report(Finding::new(checker.at(path), what).expected(expected));
+        checker.report(Finding::new(checker.position_of(path), what).with_expected(expected));
         None
     }
 
@@ -181,7 +181,7 @@ impl Names {
         text: &str,
     ) {
         let Some(parts) = parts(text) else {
-            checker.report(Finding::new(place, "a ${ without its }").expected("${name}"));
+            checker.report(Finding::new(place, "a ${ without its }").with_expected("${name}"));
             return;
         };
         let names = parts.into_iter().filter_map(|part| match part {
@@ -209,7 +209,7 @@ impl Names {
                     "it in the environment of those that need it",
                 ),
             };
-            return Some(Finding::new(place, what).expected(expected));
+            return Some(Finding::new(place, what).with_expected(expected));
         }
         let is_program = name
             .strip_prefix("program.")
@@ -217,12 +217,16 @@ impl Names {
         if is_program {
             return None;
         }
-        let known = self.known(scope.component);
+        let known = self.known_names(scope.component);
         if !known.iter().any(|known| known == name) {
-            let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+            let near = nearest_word(name, known.iter().map(String::as_str)).map(str::to_owned);
             let what = format!("${{{name}}} means nothing here");
             let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));
-            return Some(Finding::new(place, what).expected(expected).meant(near));
+            return Some(
+                Finding::new(place, what)
+                    .with_expected(expected)
+                    .with_suggestion(near),
+            );
         }
         let (other, _) = [".port.", ".address.", ".addresses."]
             .iter()
@@ -230,12 +234,12 @@ impl Names {
         let when = self.when_of(other);
         (!when.follows_from(&scope.when)).then(|| {
             let what = format!("${{{name}}}: component {other} exists only where {when}");
-            Finding::new(place, what).expected("the same condition (when) around it")
+            Finding::new(place, what).with_expected("the same condition (when) around it")
         })
     }
 
     /// What may stand in `${…}` in a component's text, programs and secrets aside.
-    fn known(&self, component: &str) -> Vec<String> {
+    fn known_names(&self, component: &str) -> Vec<String> {
         let own = self
             .components
             .get(component)

@@ -7,8 +7,8 @@ use super::{Checker, request::RESERVED_NAMES};
 use crate::{
     Threshold, ThresholdOp,
     mistake::{Finding, Place},
-    nearest::{list, nearest},
-    tree::quoted,
+    nearest::{list, nearest_word},
+    tree::quote,
 };
 
 /// A number that can be named, and what it is measured in.
@@ -149,20 +149,20 @@ pub(crate) fn conditions(
 ) -> Vec<Threshold> {
     let mut checked: Vec<Threshold> = Vec::new();
     for (index, text) in raw.into_iter().flatten().enumerate() {
-        let place = checker.at(&[path, &[index.to_string().as_str()]].concat());
+        let place = checker.position_of(&[path, &[index.to_string().as_str()]].concat());
         match threshold(text, place, known) {
             Ok(threshold) if threshold.number[0] == "delivery" && !delivery => {
                 let what = format!(
                     "{} is not measured by this study",
                     threshold.number.join(".")
                 );
-                checker.report(Finding::new(place, what).expected("measure.delivery"));
+                checker.report(Finding::new(place, what).with_expected("measure.delivery"));
             }
             Ok(threshold) if path[0] == "find" && is_of_several_trials(&threshold.number) => {
                 let name = threshold.number.join(".");
                 let what =
                     format!("{name} is a number over trials, and a search judges each alone");
-                checker.report(Finding::new(place, what).expected("a number of one trial"));
+                checker.report(Finding::new(place, what).with_expected("a number of one trial"));
             }
             Ok(threshold) => checked.push(threshold),
             Err(finding) => checker.report(finding),
@@ -190,7 +190,7 @@ fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Fin
         "NUMBER OP VALUE, such as response_time.p99 < 50ms"
     };
     let (path, op, value) = parts(text).ok_or_else(|| {
-        Finding::new(place, format!("{} is no condition", quoted(text))).expected(shape)
+        Finding::new(place, format!("{} is no condition", quote(text))).with_expected(shape)
     })?;
     let unit = find(path, place, known)?;
     let op = match op {
@@ -200,14 +200,14 @@ fn threshold(text: &str, place: Place, known: &[Known]) -> Result<Threshold, Fin
         ">=" => ThresholdOp::GreaterOrEqual,
         "==" => ThresholdOp::Equal,
         _ => {
-            let finding = Finding::new(place, format!("{} compares nothing", quoted(op)))
-                .expected("<, <=, >, >= or ==");
-            return Err(finding.meant((op == "=").then_some("==")));
+            let finding = Finding::new(place, format!("{} compares nothing", quote(op)))
+                .with_expected("<, <=, >, >= or ==");
+            return Err(finding.with_suggestion((op == "=").then_some("==")));
         }
     };
     let value = in_unit(&value, unit).ok_or_else(|| {
-        let what = format!("{} is no value for {path}", quoted(&value));
-        Finding::new(place, what).expected(expects(unit))
+        let what = format!("{} is no value for {path}", quote(&value));
+        Finding::new(place, what).with_expected(expects(unit))
     })?;
     Ok(Threshold {
         text: text.to_owned(),
@@ -242,18 +242,18 @@ fn unknown(path: &str, place: Place, known: &[Known]) -> Finding {
         })
         .find(|(_, next)| !next.is_empty())
         .expect("every known number begins with the empty path");
-    let near = nearest(path, names()).map(str::to_owned).or_else(|| {
+    let near = nearest_word(path, names()).map(str::to_owned).or_else(|| {
         let wrong = steps.get(right.split('.').filter(|step| !step.is_empty()).count())?;
-        nearest(wrong, next.iter().copied()).map(str::to_owned)
+        nearest_word(wrong, next.iter().copied()).map(str::to_owned)
     });
     let expected = if right.is_empty() {
         format!("a number of {}", list(next))
     } else {
         format!("{right}.… with one of {}", list(next))
     };
-    Finding::new(place, format!("unknown number {}", quoted(path)))
-        .expected(expected)
-        .meant(near)
+    Finding::new(place, format!("unknown number {}", quote(path)))
+        .with_expected(expected)
+        .with_suggestion(near)
 }
 
 /// The words that can follow the beginning of a path.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     mistake::Finding,
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     scenario::{RECORD_KEY, RECORD_TIME},
 };
 
@@ -86,8 +86,10 @@ impl<'a> Variables<'a> {
                     .and_then(<[_]>::first)
                     .map_or("column", String::as_str);
                 let expected = format!("{{{{{}.{column}}}}} in {place}", feed.name);
-                let here = path.to("feeds").at(number).to("name");
-                checker.report(Finding::new(checker.at(&here.steps()), what).expected(expected));
+                let here = path.child("feeds").entry(number).child("name");
+                checker.report(
+                    Finding::new(checker.position_of(&here.steps()), what).with_expected(expected),
+                );
             }
         }
     }
@@ -116,8 +118,8 @@ impl<'a> Variables<'a> {
                         "letters, digits, - and _ between {{ and }}; {{{{ for two braces",
                     ),
                 };
-                let place = checker.at(&path.steps());
-                checker.report(Finding::new(place, what).expected(expected));
+                let place = checker.position_of(&path.steps());
+                checker.report(Finding::new(place, what).with_expected(expected));
                 None
             }
         }
@@ -130,7 +132,7 @@ impl<'a> Variables<'a> {
         Written { text: name, path }: Written<'_>,
         known: &Known,
     ) -> bool {
-        let place = checker.at(&path.steps());
+        let place = checker.position_of(&path.steps());
         let finding = match name.split_once('.') {
             _ if OWN.contains(&name) => None,
             Some((feed, column)) => {
@@ -148,7 +150,11 @@ impl<'a> Variables<'a> {
         let Some((what, expected, meant)) = finding else {
             return true;
         };
-        checker.report(Finding::new(place, what).expected(expected).meant(meant));
+        checker.report(
+            Finding::new(place, what)
+                .with_expected(expected)
+                .with_suggestion(meant),
+        );
         false
     }
 
@@ -173,7 +179,7 @@ impl<'a> Variables<'a> {
             word.split_once('.')
                 .is_some_and(|(_, column)| column == name)
         });
-        let meant = nearest(name, words()).or(of_feed).map(str::to_owned);
+        let meant = nearest_word(name, words()).or(of_feed).map(str::to_owned);
         let what = format!("there is no variable {name:?} here");
         (what, expected, meant)
     }
@@ -187,7 +193,7 @@ impl<'a> Variables<'a> {
                 return Some((
                     what,
                     list(like_it()),
-                    nearest(&format!("{feed}.{column}"), like_it()).map(str::to_owned),
+                    nearest_word(&format!("{feed}.{column}"), like_it()).map(str::to_owned),
                 ));
             }
             let names = || {
@@ -199,7 +205,7 @@ impl<'a> Variables<'a> {
             } else {
                 list(names())
             };
-            let meant = nearest(feed, names()).map(|feed| format!("{feed}.{column}"));
+            let meant = nearest_word(feed, names()).map(|feed| format!("{feed}.{column}"));
             return Some((format!("there is no feed {feed:?}"), expected, meant));
         };
         // One whose rows could not be read was reported.
@@ -213,7 +219,7 @@ impl<'a> Variables<'a> {
         if known.table.is_none() || columns().any(|known| known == column) {
             return None;
         }
-        let meant = nearest(column, columns()).map(|column| format!("{feed}.{column}"));
+        let meant = nearest_word(column, columns()).map(|column| format!("{feed}.{column}"));
         Some((
             format!("feed {feed} has no column {column:?}"),
             list(columns()),

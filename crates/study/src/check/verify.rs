@@ -14,9 +14,9 @@ use super::{
 use crate::{
     Check, CheckExpect, Endpoint, When,
     mistake::Finding,
-    nearest::{list, nearest},
+    nearest::{list, nearest_word},
     raw,
-    tree::quoted,
+    tree::quote,
 };
 
 const CHECK_WITHIN: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ pub(super) fn steps(
         let index = index.to_string();
         let own = &["verify", index.as_str(), "when"];
         let own = context.conditions.read(checker, raw.when.as_ref(), own);
-        let when = own.and(&context.existence(raw.endpoint.as_deref()));
+        let when = own.intersect(&context.existence(raw.endpoint.as_deref()));
         let names = raw.capture.iter().flatten().map(|one| Captured {
             name: one.0.clone(),
             when: when.clone(),
@@ -79,7 +79,7 @@ impl Context<'_> {
         let mut endpoints = self.endpoints.iter();
         let known = endpoints.find(|known| Some(known.name.as_str()) == endpoint);
         known.map_or_else(When::default, |known| {
-            known.when.and(&self.names.when_of(&known.component))
+            known.when.intersect(&self.names.when_of(&known.component))
         })
     }
 }
@@ -108,12 +108,12 @@ fn step(
         raw.endpoint.as_deref(),
         &path("endpoint"),
     );
-    let within = checker.or(
+    let within = checker.value_or_default(
         raw.within.map(|raw::Span(time)| time),
         &path("within"),
         CHECK_WITHIN,
     )?;
-    let within = checker.within(within, &path("within"), WITHIN);
+    let within = checker.check_bounds(within, &path("within"), WITHIN);
     let captures = captures(checker, raw.capture, &path("capture"));
     let Called {
         method,
@@ -160,9 +160,9 @@ fn endpoint(checker: &mut Checker<'_>, endpoints: &[Endpoint], name: Option<&str
     }
     let names = || endpoints.iter().map(|known| known.name.as_str());
     let what = format!("there is no endpoint {name:?}");
-    let finding = Finding::new(checker.at(path), what)
-        .expected(list(names()))
-        .meant(nearest(name, names()));
+    let finding = Finding::new(checker.position_of(path), what)
+        .with_expected(list(names()))
+        .with_suggestion(nearest_word(name, names()));
     checker.report(finding);
 }
 
@@ -180,9 +180,10 @@ fn captures(
         match serde_json_path::JsonPath::parse(&json) {
             Ok(_) => captures.push((name, json)),
             Err(problem) => {
-                let what = format!("{} is no JSONPath: {problem}", quoted(&json));
-                let place = checker.at(&[&here[..], &["json"]].concat());
-                checker.report(Finding::new(place, what).expected("a JSONPath such as $.token"));
+                let what = format!("{} is no JSONPath: {problem}", quote(&json));
+                let place = checker.position_of(&[&here[..], &["json"]].concat());
+                checker
+                    .report(Finding::new(place, what).with_expected("a JSONPath such as $.token"));
             }
         }
     }
@@ -197,9 +198,9 @@ fn names_are_known(
     path: &[&str],
 ) {
     let Ok(used) = variables(text) else {
-        let what = format!("{} has a {{{{ without a name and its }}}}", quoted(text));
-        let place = checker.at(path);
-        checker.report(Finding::new(place, what).expected("{{name}}; {{{{ for two braces"));
+        let what = format!("{} has a {{{{ without a name and its }}}}", quote(text));
+        let place = checker.position_of(path);
+        checker.report(Finding::new(place, what).with_expected("{{name}}; {{{{ for two braces"));
         return;
     };
     for variable in used {
@@ -207,23 +208,27 @@ fn names_are_known(
         if by().any(|one| one.when.follows_from(when)) {
             continue;
         }
-        let place = checker.at(path);
+        let place = checker.position_of(path);
         let only: Vec<String> = by().map(|one| one.when.to_string()).collect();
         if !only.is_empty() {
-            let name = quoted(variable);
+            let name = quote(variable);
             let what = format!("{name} is captured only where {}", only.join(", or where "));
             let expected = "the same condition (when) around it";
-            checker.report(Finding::new(place, what).expected(expected));
+            checker.report(Finding::new(place, what).with_expected(expected));
             continue;
         }
-        let what = format!("no earlier step captures {}", quoted(variable));
+        let what = format!("no earlier step captures {}", quote(variable));
         let names = || captured.iter().map(|one| one.name.as_str());
         let expected = if captured.is_empty() {
             "a step before it with capture".to_owned()
         } else {
             list(names())
         };
-        let near = nearest(variable, names()).map(str::to_owned);
-        checker.report(Finding::new(place, what).expected(expected).meant(near));
+        let near = nearest_word(variable, names()).map(str::to_owned);
+        checker.report(
+            Finding::new(place, what)
+                .with_expected(expected)
+                .with_suggestion(near),
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     Checker,
     find::find,
-    published::published,
+    published::check_reference,
     request::RESERVED_NAMES,
     schedule::{fresh, repeat_and_order},
     threshold::{Known, Sent, conditions, known_numbers},
@@ -25,14 +25,14 @@ const MAX_TRIALS: u64 = 100_000;
 const NOISY_ABOVE: f64 = 0.1;
 
 /// The study without its cells.
-pub(crate) fn whole(
+pub(crate) fn study_without_cells(
     checker: &mut Checker<'_>,
     raw: &raw::Study,
     system: Option<&System>,
     cells: &[Levels],
 ) -> Option<Study> {
     let tree = checker.root();
-    let sent = sent(tree, raw, system);
+    let sent = sent_names(tree, raw, system);
     let delivery = tree
         .child("measure")
         .is_some_and(|measure| measure.child("delivery").is_some());
@@ -54,7 +54,7 @@ pub(crate) fn whole(
         known.filter(|(name, _)| measured(name)).collect()
     });
     let published = match &raw.published {
-        Some(raw) => published(checker, raw, cells, known.as_deref()),
+        Some(raw) => check_reference(checker, raw, cells, known.as_deref()),
         None => None,
     };
     refuse_repeat(checker, raw);
@@ -70,10 +70,10 @@ pub(crate) fn whole(
     if trials > MAX_TRIALS {
         let what = format!("{} cells, each repeated, make {trials} trials", cells.len());
         let place = match &find {
-            Some(_) => checker.at(&["find", "trials_at_most"]),
-            None => checker.at(&["schedule", "repeat"]),
+            Some(_) => checker.position_of(&["find", "trials_at_most"]),
+            None => checker.position_of(&["schedule", "repeat"]),
         };
-        checker.report(Finding::new(place, what).expected(format!("at most {MAX_TRIALS}")));
+        checker.report(Finding::new(place, what).with_expected(format!("at most {MAX_TRIALS}")));
     }
     let system = system?;
     check_system(checker, raw, system);
@@ -117,7 +117,7 @@ fn load_cpus(checker: &mut Checker<'_>) -> Vec<usize> {
         let cpu = usize::try_from(cpu).expect("the schema has the bounds of a CPU's number");
         if cpus.contains(&cpu) {
             let what = format!("load.cpus has {cpu} twice");
-            checker.report(Finding::new(node.place, what).expected("each CPU once"));
+            checker.report(Finding::new(node.place, what).with_expected("each CPU once"));
         }
         cpus.push(cpu);
     }
@@ -133,7 +133,9 @@ fn refuse_repeat(checker: &mut Checker<'_>, raw: &raw::Study) {
     if raw.find.is_some() && repeats {
         let what = "schedule.repeat belongs to studies without find, which tries each level as often as it must";
         let place = checker.key(&["schedule", "repeat"]);
-        checker.report(Finding::new(place, what).expected("find.confirm and find.trials_at_most"));
+        checker.report(
+            Finding::new(place, what).with_expected("find.confirm and find.trials_at_most"),
+        );
     }
 }
 
@@ -145,18 +147,20 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
             "system.use is {name:?}, but the system's file calls itself {:?}",
             system.name
         );
-        checker
-            .report(Finding::new(checker.at(&["system", "use"]), what).expected("the same name"));
+        checker.report(
+            Finding::new(checker.position_of(&["system", "use"]), what)
+                .with_expected("the same name"),
+        );
     }
     let load = checker.root().child("load");
     // For a server that runs already, the load's own requests are tried first.
     let is_checked = !system.verify.is_empty() || system.external.is_some();
-    if let Some(place) = load.and_then(writing).filter(|_| !is_checked) {
+    if let Some(place) = load.and_then(first_write_method).filter(|_| !is_checked) {
         let what = format!(
             "system {} has no functional check, without which nothing is written to it",
             system.name
         );
-        checker.report(Finding::new(place, what).expected("verify in the system's file"));
+        checker.report(Finding::new(place, what).with_expected("verify in the system's file"));
     }
 }
 
@@ -164,14 +168,16 @@ fn check_system(checker: &mut Checker<'_>, raw: &raw::Study, system: &System) {
 const REQUESTS_IN: [&str; 4] = ["request", "scenario", "flows", "steps"];
 
 /// The first method in a load that changes something.
-fn writing(node: &Node) -> Option<Place> {
+fn first_write_method(node: &Node) -> Option<Place> {
     match &node.value {
-        Value::List(items) => items.iter().find_map(writing),
+        Value::List(items) => items.iter().find_map(first_write_method),
         Value::Map(entries) => entries.iter().find_map(|entry| {
             let method = ["put", "post", "delete", "patch"].contains(&entry.key.as_str());
             let below = || {
                 let has_requests = REQUESTS_IN.contains(&entry.key.as_str());
-                has_requests.then(|| writing(&entry.node)).flatten()
+                has_requests
+                    .then(|| first_write_method(&entry.node))
+                    .flatten()
             };
             if method { Some(entry.place) } else { below() }
         }),
@@ -180,7 +186,7 @@ fn writing(node: &Node) -> Option<Place> {
 }
 
 /// What thresholds can name.
-fn sent(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
+fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
     let load = tree.child("load").map(names_of_sent).unwrap_or_default();
     let delivery = raw.measure.as_ref();
     let delivery = delivery.and_then(|measure| measure.delivery.as_ref());

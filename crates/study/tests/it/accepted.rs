@@ -8,7 +8,7 @@ use waggle_study::{
     read_system, system_of,
 };
 
-use super::{STUDY, changed, read, root, source, system};
+use super::{STUDY, change_text, read, root, source, system};
 
 /// What a cell without a scenario sends.
 fn request(cell: &Cell) -> &Request {
@@ -18,8 +18,8 @@ fn request(cell: &Cell) -> &Request {
     }
 }
 
-fn accepted(changes: &[(&str, &str)]) -> Study {
-    let text = source("study.yaml", changed(STUDY, changes));
+fn read_valid_study(changes: &[(&str, &str)]) -> Study {
+    let text = source("study.yaml", change_text(STUDY, changes));
     read_study(&text, &system()).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
@@ -45,7 +45,7 @@ fn a_study_names_its_system() {
 
 #[test]
 fn every_value_arrives() {
-    let study = accepted(&[]);
+    let study = read_valid_study(&[]);
     assert_eq!(study.name, "shop");
     assert_eq!(study.factors, ["connections", "pipelining", "workers"]);
     assert_eq!(
@@ -89,7 +89,7 @@ fn every_value_arrives() {
 fn a_factor_with_a_parameters_name_sets_it() {
     let check = |changes: &[(&str, &str)], cell: usize, name: &str, expected: Level| {
         assert_eq!(
-            accepted(changes).cells[cell].parameters[name],
+            read_valid_study(changes).cells[cell].parameters[name],
             expected,
             "{changes:?}"
         );
@@ -119,7 +119,7 @@ fn models() {
             ),
             ("  connections: [2, 10]\n  pipelining: [1, 4]\n", ""),
         ];
-        assert_eq!(accepted(&changes).cells[0].load, expected, "{load}");
+        assert_eq!(read_valid_study(&changes).cells[0].load, expected, "{load}");
     };
     let second = Duration::from_secs(1);
     check(
@@ -176,7 +176,7 @@ fn models() {
 #[test]
 fn the_version_of_http() {
     let check = |change: &str, expected: Protocol| {
-        let study = accepted(&[("model: closed", change)]);
+        let study = read_valid_study(&[("model: closed", change)]);
         assert_eq!(study.cells[0].protocol, expected, "{change}");
     };
     check("model: closed", Protocol::Http1);
@@ -186,7 +186,7 @@ fn the_version_of_http() {
 
 #[test]
 fn factors_stand_wherever_a_scalar_stands() {
-    let study = accepted(&[
+    let study = read_valid_study(&[
         (
             "workers: [1, 2]",
             "n: [1, 2]\n  model: [closed]\n  t: [2s, 4s]\n  code: [204]",
@@ -209,7 +209,7 @@ fn factors_stand_wherever_a_scalar_stands() {
 
 #[test]
 fn two_dollars_stand_for_one() {
-    let study = accepted(&[(
+    let study = read_valid_study(&[(
         "expect: { status: [200, 204] }",
         "expect: { body_contains: \"$${workers}\" }",
     )]);
@@ -224,7 +224,7 @@ fn cells_row_by_row() {
     let factors = "factors:\n  connections: [2, 10]\n  pipelining: [1, 4]\n  workers: [1, 2]\n";
     let rows =
         "cells:\n  - { connections: 5, pipelining: 2 }\n  - { pipelining: 3, connections: 1 }\n";
-    let study = accepted(&[(factors, rows)]);
+    let study = read_valid_study(&[(factors, rows)]);
     assert_eq!(study.factors, ["connections", "pipelining"]);
     let loads: Vec<_> = study.cells.iter().map(|cell| cell.load.clone()).collect();
     assert_eq!(
@@ -244,7 +244,7 @@ fn cells_row_by_row() {
 
 #[test]
 fn a_study_without_factors_has_one_cell() {
-    let study = accepted(&[
+    let study = read_valid_study(&[
         (
             "factors:\n  connections: [2, 10]\n  pipelining: [1, 4]\n  workers: [1, 2]\n",
             "",
@@ -258,7 +258,7 @@ fn a_study_without_factors_has_one_cell() {
 #[test]
 fn records_in_other_formats() {
     let check = |records: &str, format: RecordsFormat, send_as: RecordsFormat| {
-        let study = accepted(&[("{ from: orders.lp, per_request: 1 }", records)]);
+        let study = read_valid_study(&[("{ from: orders.lp, per_request: 1 }", records)]);
         let Body::Records(body) = &request(&study.cells[0]).body else {
             panic!("no records")
         };
@@ -285,7 +285,7 @@ fn records_in_other_formats() {
 #[test]
 fn thresholds() {
     let check = |text: &str, op: ThresholdOp, value: f64| {
-        let study = accepted(&[("delivery.missing == 0", text)]);
+        let study = read_valid_study(&[("delivery.missing == 0", text)]);
         assert_eq!(
             (study.thresholds[0].op, study.thresholds[0].value),
             (op, value),
@@ -323,7 +323,7 @@ fn components_start_after_what_they_need() {
 #[test]
 fn headers_take_from_the_environment_what_the_study_says() {
     let check = |header: &str, expected: &str| {
-        let mut study = accepted(&[
+        let mut study = read_valid_study(&[
             ("X-Shop: one", &format!("X-Shop: '{header}'")),
             ("pipelining: [1, 4]", "pipelining: [1]\n  a: ['{env.B}']"),
         ]);
@@ -349,7 +349,7 @@ fn headers_take_from_the_environment_what_the_study_says() {
 fn a_search_begins_where_nothing_says() {
     let check = |find: &str, expected: [f64; 3]| {
         let find = format!("find: {{ {find}, where: [order.failed == 0] }}\nthresholds:");
-        let study = accepted(&[
+        let study = read_valid_study(&[
             ("model: closed", "model: open"),
             ("  repeat: 3\n", ""),
             ("thresholds:", &find),
@@ -368,7 +368,7 @@ fn a_search_begins_where_nothing_says() {
 #[test]
 fn a_search_has_its_levels_and_its_conditions() {
     let check = |load: (&str, &str), find: &str, expected: (&str, [f64; 3], LoadModel)| {
-        let study = accepted(&[
+        let study = read_valid_study(&[
             load,
             ("  repeat: 3\n", ""),
             (
@@ -416,7 +416,7 @@ fn a_search_has_its_levels_and_its_conditions() {
             },
         ),
     );
-    let found = accepted(&[
+    let found = read_valid_study(&[
         of_rate,
         ("  repeat: 3\n", ""),
         (
@@ -433,7 +433,7 @@ fn a_search_has_its_levels_and_its_conditions() {
 
 #[test]
 fn a_load_that_falls_has_a_level_in_each_cell() {
-    let study = accepted(&[
+    let study = read_valid_study(&[
         ("connections: [2, 10]", "after: [5/s, 50/s]"),
         ("model: closed", "model: open\n  rate: 100/s"),
         ("  connections: ${connections}\n", ""),
@@ -451,7 +451,7 @@ fn a_load_that_falls_has_a_level_in_each_cell() {
     assert_eq!(study.thresholds[1].number, ["recovery"]);
     assert_eq!(study.thresholds[1].value, 5e6);
 
-    let users = accepted(&[
+    let users = read_valid_study(&[
         (
             "connections: [2, 10]\n  pipelining: [1, 4]\n",
             "load: [10, 20]\n",

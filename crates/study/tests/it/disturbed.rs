@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use waggle_study::{Study, System, plan, read_study, read_system};
 
-use super::{STUDY, SYSTEM, changed, mistakes::answered_table, source};
+use super::{STUDY, SYSTEM, change_text, mistakes::answered_table, source};
 
 const DISTURB: &str = r#"disturb:
   - { kill: "${victim}", at: 2s, again_after: 1500ms }
@@ -23,7 +23,7 @@ endpoints:
 
 /// The fixture with a cache that does not exist in the study's configuration.
 fn system() -> System {
-    let text = changed(SYSTEM, &[("endpoints:\n", CACHE)]);
+    let text = change_text(SYSTEM, &[("endpoints:\n", CACHE)]);
     read_system(&source("system.yaml", text)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
@@ -32,11 +32,11 @@ fn text() -> String {
         ("workers: [1, 2]", "workers: [2]\n  victim: [none, store]"),
         ("measure:\n", DISTURB),
     ];
-    changed(STUDY, &changes)
+    change_text(STUDY, &changes)
 }
 
 fn study(changes: &[(&str, &str)]) -> Study {
-    let text = source("study.yaml", changed(&text(), changes));
+    let text = source("study.yaml", change_text(&text(), changes));
     read_study(&text, &system()).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 

@@ -7,7 +7,7 @@ use waggle_study::{
     read_system,
 };
 
-use super::{STUDY, SYSTEM, changed, mistakes::answered_table, source};
+use super::{STUDY, SYSTEM, change_text, mistakes::answered_table, source};
 
 const STORE: &str = "
       command: [\"${program.shop-store}\", \"--dir=${dir}\"]
@@ -49,7 +49,7 @@ verify:"#;
 /// The fixture with a store that has secrets and a setup, and a cache that exists in some configurations.
 fn system_text() -> String {
     let command = "\n      command: [\"${program.shop-store}\", \"--dir=${dir}\"]";
-    changed(
+    change_text(
         SYSTEM,
         &[
             (command, STORE),
@@ -81,7 +81,7 @@ fn study_text() -> String {
     store: { tcp: \"127.0.0.1:7001\" }
     cache: { tcp: [\"cache-0.lab:7002\", \"cache-1.lab:7002\"] }
   secrets: { door: \"${env.SHOP_DOOR}\" }";
-    changed(STUDY, &[(set, external)])
+    change_text(STUDY, &[(set, external)])
 }
 
 fn study() -> Study {
@@ -119,7 +119,7 @@ fn what_runs_already_has_addresses_and_nothing_to_start() {
 #[test]
 fn texts_to_components_have_the_parameters_of_the_cell() {
     let study = study();
-    let system = system().configured(&study.cells[0].parameters);
+    let system = system().configure(&study.cells[0].parameters);
     assert_eq!(system.verify[0].path, "/hello/lab-7");
     let probe = |name: &str| {
         let found = system.probes.iter().find(|probe| probe.name == name);
@@ -151,7 +151,7 @@ fn texts_to_components_have_the_parameters_of_the_cell() {
     let store = system.components.iter().find(|known| known.name == "store");
     assert_eq!(store.unwrap().setup[0].path, "/shelves/lab-7");
     let shelf = |text: &str| {
-        let text = changed(
+        let text = change_text(
             &study_text(),
             &[("shelf: lab-7", &format!("shelf: {text}"))],
         );
@@ -184,7 +184,7 @@ fn secrets_come_from_the_environment_and_are_not_shown() {
         missing.to_string(),
         "system.secrets.door is the value of the environment variable SHOP_DOOR, which is not set"
     );
-    assert_eq!(missing.at(), Some((9, 20)));
+    assert_eq!(missing.position(), Some((9, 20)));
     for value in [
         "",
         "with space",

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use waggle_metrics::{CATALOGUE, Subject, Unit};
 use waggle_study::{Mistakes, Study, read_study, read_study_and_files};
 
-use super::{STUDY, changed, places, scenarios, source};
+use super::{STUDY, change_text, places, scenarios, source};
 
 /// Subjects, each with what stands before the names of its numbers.
 type Subjects = [(Subject, &'static str)];
@@ -35,7 +35,7 @@ fn conditions(subjects: &Subjects) -> Vec<String> {
     let mut all = Vec::new();
     for (subject, before) in subjects {
         for row in CATALOGUE.iter().filter(|row| row.subject == *subject) {
-            let least = least(row.unit);
+            let least = smallest_value(row.unit);
             all.extend(row.all_statistics().map(|statistic| match statistic {
                 Some(statistic) => format!("{before}{}.{} > {least}", row.name, statistic.name()),
                 None => format!("{before}{} > {least}", row.name),
@@ -45,7 +45,7 @@ fn conditions(subjects: &Subjects) -> Vec<String> {
     all
 }
 
-fn least(unit: Unit) -> &'static str {
+fn smallest_value(unit: Unit) -> &'static str {
     match unit {
         Unit::Time => "1us",
         Unit::Rate => "1/s",
@@ -69,7 +69,7 @@ fn check(
         .iter()
         .map(|one| format!("  - {one}\n"))
         .collect();
-    let text = changed(before, changes) + "thresholds:\n" + &lines.concat();
+    let text = change_text(before, changes) + "thresholds:\n" + &lines.concat();
     let study = read(text).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let told: Vec<&String> = study.thresholds.iter().map(|one| &one.text).collect();
     assert_eq!(told, conditions.iter().collect::<Vec<_>>());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use waggle_study::{Mistakes, read_study, read_system, unknown_system};
 
-use super::{STUDY, SYSTEM, changed, check_golden, headlines, read, source, system};
+use super::{STUDY, SYSTEM, change_text, check_golden, headlines, read, source, system};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -12,7 +12,7 @@ fn golden(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     text.replace("\\\\", "\u{0}")
         .replace("\\n", "\n")
         .replace("\\t", "\t")
@@ -20,12 +20,16 @@ fn unescaped(text: &str) -> String {
 }
 
 /// A block of the table with its messages made anew.
-fn answered(block: &str, base: &str, mistakes: &dyn Fn(String) -> Option<Mistakes>) -> String {
+fn renew_messages(
+    block: &str,
+    base: &str,
+    mistakes: &dyn Fn(String) -> Option<Mistakes>,
+) -> String {
     let starting = |sign: char| {
         let after = block
             .lines()
             .filter_map(move |line| line.strip_prefix(sign));
-        after.map(|text| unescaped(text.strip_prefix(' ').unwrap_or(text)))
+        after.map(|text| unescape(text.strip_prefix(' ').unwrap_or(text)))
     };
     let pairs: Vec<_> = starting('-').zip(starting('+')).collect();
     let lines: Vec<_> = block
@@ -42,7 +46,7 @@ fn answered(block: &str, base: &str, mistakes: &dyn Fn(String) -> Option<Mistake
         .map(|(old, new)| (old.as_str(), new.as_str()))
         .collect();
     let found =
-        mistakes(changed(base, &changes)).unwrap_or_else(|| panic!("no mistake in\n{block}"));
+        mistakes(change_text(base, &changes)).unwrap_or_else(|| panic!("no mistake in\n{block}"));
     let messages = headlines(&found)
         .into_iter()
         .map(|line| format!("= {line}"));
@@ -66,7 +70,7 @@ pub(super) fn answered_table(
     let blocks: Vec<_> = read(path)
         .trim_end()
         .split("\n\n")
-        .map(|block| answered(block, base, mistakes))
+        .map(|block| renew_messages(block, base, mistakes))
         .collect();
     check_golden(path, &(blocks.join("\n\n") + "\n"));
 }
@@ -89,7 +93,7 @@ fn every_mistake_of_a_system() {
 #[test]
 fn mistakes_are_shown_with_their_lines() {
     let long = format!("question: {}${{x}}", "why ".repeat(60));
-    let text = changed(
+    let text = change_text(
         STUDY,
         &[
             ("question: How many orders per second?", &long),
@@ -113,7 +117,7 @@ fn writing_needs_a_functional_check() {
 
 #[test]
 fn an_unknown_system_is_named_with_all_else_that_is_wrong() {
-    let text = changed(
+    let text = change_text(
         STUDY,
         &[("use: shop", "use: shpo"), ("repeat: 3", "repeat: 0")],
     );

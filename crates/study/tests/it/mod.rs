@@ -33,7 +33,7 @@ fn system() -> System {
 }
 
 /// The text with every `(old, new)` replaced; each old text must be there exactly once.
-fn changed(text: &str, changes: &[(&str, &str)]) -> String {
+fn change_text(text: &str, changes: &[(&str, &str)]) -> String {
     changes.iter().fold(text.to_owned(), |text, (old, new)| {
         assert_eq!(text.matches(old).count(), 1, "{old:?} is not there once");
         text.replace(old, new)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use waggle_study::{Metric, Probe, ProbeKind, Rows, System, WatchKind, read_study, read_system};
 
-use super::{STUDY, SYSTEM, changed, headlines, mistakes::answered_table, source};
+use super::{STUDY, SYSTEM, change_text, headlines, mistakes::answered_table, source};
 
 const PLACES: &str = r#"  broker:
     component: store
@@ -44,7 +44,7 @@ verify:"#;
 
 /// The fixture with a place of each kind.
 fn text() -> String {
-    changed(SYSTEM, &[("verify:", PLACES)])
+    change_text(SYSTEM, &[("verify:", PLACES)])
 }
 
 pub(super) fn system() -> System {
@@ -117,7 +117,7 @@ fn every_kind_of_place_is_read() {
 fn delivery_is_followed_at_one_place_or_several() {
     let system = system();
     let read = |at: &str| {
-        let text = changed(STUDY, &[("at: store", &format!("at: {at}"))]);
+        let text = change_text(STUDY, &[("at: store", &format!("at: {at}"))]);
         read_study(&source("study.yaml", text), &system)
     };
     let places = |at: &str| {

@@ -4,11 +4,14 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use waggle_study::{Plan, Study, plan, read_study};
 
-use super::{STUDY, changed, check_golden, source, system};
+use super::{STUDY, change_text, check_golden, source, system};
 
 fn study(changes: &[(&str, &str)]) -> Study {
-    read_study(&source("study.yaml", changed(STUDY, changes)), &system())
-        .unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    read_study(
+        &source("study.yaml", change_text(STUDY, changes)),
+        &system(),
+    )
+    .unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
 fn listing(study: &Study, plan: &Plan) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waggle_study::{Level, System, parameter_levels, plan, read_study, read_system};
 
-use super::{STUDY, SYSTEM, changed, headlines, source};
+use super::{STUDY, SYSTEM, change_text, headlines, source};
 
 const BOTH: &str = r#"
 system: pair
@@ -53,17 +53,20 @@ verify:
   - { name: store, endpoint: store, get: /, expect: { status: 200 } }
 "#;
 
-fn both() -> System {
+fn two_backend_system() -> System {
     read_system(&source("system.yaml", BOTH)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
 fn backend(name: &str) -> BTreeMap<String, Level> {
-    parameter_levels(&both(), &[("backend".to_owned(), name.to_owned())])
-        .expect("levels of the system")
+    parameter_levels(
+        &two_backend_system(),
+        &[("backend".to_owned(), name.to_owned())],
+    )
+    .expect("levels of the system")
 }
 
 /// Names of components, endpoints, probes and checks, what the front needs, its command and the steps of its setup.
-fn shown(system: &System) -> Vec<String> {
+fn names_in_system(system: &System) -> Vec<String> {
     let front = &system.components[system.components.len() - 1];
     let names = |names: Vec<&String>| {
         let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
@@ -82,9 +85,9 @@ fn shown(system: &System) -> Vec<String> {
 
 #[test]
 fn a_configuration_has_what_belongs_to_it() {
-    let system = both();
+    let system = two_backend_system();
     assert_eq!(
-        shown(&system.configured(&backend("own"))),
+        names_in_system(&system.configure(&backend("own"))),
         [
             "front",
             "front",
@@ -96,7 +99,7 @@ fn a_configuration_has_what_belongs_to_it() {
         ]
     );
     assert_eq!(
-        shown(&system.configured(&backend("store"))),
+        names_in_system(&system.configure(&backend("store"))),
         [
             "store front",
             "front store",
@@ -129,7 +132,7 @@ fn a_capture_is_there_wherever_it_is_named() {
             ),
         ];
         let last = "  - { name: last, LAST, expect: { status: 200 } }\n";
-        changed(BOTH, &changes) + last
+        change_text(BOTH, &changes) + last
     };
     let check = |last: &str, expected: &[&str]| {
         let text = with("/", "'/{{front}}'").replace("LAST", last);
@@ -153,7 +156,7 @@ fn levels_of_a_command_line_are_checked() {
             .iter()
             .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
             .collect();
-        let levels = parameter_levels(&both(), &given).map(|levels| {
+        let levels = parameter_levels(&two_backend_system(), &given).map(|levels| {
             let shown = |(name, level): (&String, &Level)| format!("{name}={level}");
             levels.iter().map(shown).collect::<Vec<_>>()
         });
@@ -180,7 +183,7 @@ fn levels_of_a_command_line_are_checked() {
 #[test]
 fn a_study_cannot_ask_for_what_its_configuration_lacks() {
     let when = "  front: { when: { backend: sqlite }, component: front, port: http }";
-    let system = changed(
+    let system = change_text(
         SYSTEM,
         &[("  front: { component: front, port: http }", when)],
     );
@@ -192,7 +195,7 @@ fn a_study_cannot_ask_for_what_its_configuration_lacks() {
 
 #[test]
 fn a_system_that_is_kept_up_has_its_trials_cell_by_cell() {
-    let text = changed(STUDY, &[("  repeat: 3\n", "  repeat: 3\n  fresh: cell\n")]);
+    let text = change_text(STUDY, &[("  repeat: 3\n", "  repeat: 3\n  fresh: cell\n")]);
     let study = read_study(&source("study.yaml", text), &super::system()).unwrap();
     let cells: Vec<u32> = plan(&study).trials.iter().map(|trial| trial.cell).collect();
     let mut distinct = cells.clone();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use waggle_study::{Mistakes, Source, Study, read_study_and_files};
 
-use super::{STUDY, changed, mistakes::answered_table, source, system};
+use super::{STUDY, change_text, mistakes::answered_table, source, system};
 
 const TABLE: &str = "connections,per_s,late_s,cpu_percent,total
 2,10,0.81,40,100
@@ -31,7 +31,7 @@ const PUBLISHED: &str = r#"published:
 thresholds:"#;
 
 fn text() -> String {
-    changed(STUDY, &[("thresholds:", PUBLISHED)])
+    change_text(STUDY, &[("thresholds:", PUBLISHED)])
 }
 
 fn files(name: &str) -> Result<Source, String> {
@@ -88,7 +88,7 @@ fn several_factors_name_a_row() {
         ("by: connections", "by: [pipelining, connections]"),
         ("from: table.csv", "from: two.csv"),
     ];
-    let study = read(changed(&text(), &of_two)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let study = read(change_text(&text(), &of_two)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let published = study.published.unwrap();
     assert_eq!(published.by, ["pipelining", "connections"]);
     let rows: Vec<_> = published

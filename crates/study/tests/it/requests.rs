@@ -2,7 +2,7 @@
 
 use waggle_study::{Body, FeedOrder, Texts, What, read_study};
 
-use super::{STUDY, changed, source, system};
+use super::{STUDY, change_text, source, system};
 
 #[test]
 fn a_request_has_variables_or_is_taken_as_it_is() {
@@ -17,7 +17,10 @@ fn a_request_has_variables_or_is_taken_as_it_is() {
             ),
             ("  - delivery.missing == 0\n", ""),
         ];
-        let study = read_study(&source("study.yaml", changed(STUDY, &changes)), &system());
+        let study = read_study(
+            &source("study.yaml", change_text(STUDY, &changes)),
+            &system(),
+        );
         let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
         match &study.cells[0].what {
             What::Request(request) => (**request).clone(),

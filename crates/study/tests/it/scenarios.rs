@@ -7,13 +7,13 @@ use waggle_study::{
     Scenario, Source, Step, StepCheck, Study, Think, read_scenario, read_study_and_files,
 };
 
-use super::{changed, headlines, mistakes::answered_table, source, system};
+use super::{change_text, headlines, mistakes::answered_table, source, system};
 
 pub(super) const STUDY: &str = include_str!("../fixtures/shopping.yaml");
 const PEOPLE: &str = include_str!("../fixtures/people.csv");
 
 /// The scenario as a file of its own.
-fn alone() -> String {
+fn standalone_scenario() -> String {
     let (_, behind) = STUDY.split_once("  scenario:\n").expect("it is there");
     let (scenario, _) = behind.split_once("schedule:").expect("it ends there");
     let lines = scenario
@@ -35,12 +35,12 @@ pub(super) fn files(name: &str) -> Result<Source, String> {
     match name {
         "people.csv" => Ok(source("data/people.csv", PEOPLE)),
         "broken.csv" => Ok(source("data/broken.csv", "name\nann,2\n\"bo\n")),
-        "shop/scenario.yaml" => Ok(source("shop/scenario.yaml", alone())),
+        "shop/scenario.yaml" => Ok(source("shop/scenario.yaml", standalone_scenario())),
         "list.yaml" => Ok(source("list.yaml", "- 1\n")),
         "wrong.yaml" => Ok(source(
             "wrong.yaml",
-            changed(
-                &alone(),
+            change_text(
+                &standalone_scenario(),
                 &[("{{page}}", "{{pag}}"), ("weight: 3", "wight: 3")],
             ),
         )),
@@ -53,7 +53,7 @@ fn read(text: String) -> Result<Study, Mistakes> {
     read_study_and_files(&source("shopping.yaml", text), &system(), &files)
 }
 
-fn accepted(text: String) -> Study {
+fn read_valid_study(text: String) -> Study {
     read(text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
@@ -70,7 +70,7 @@ fn steps(actions: &[Action]) -> Vec<&Step> {
 
 #[test]
 fn every_value_arrives() {
-    let study = accepted(STUDY.to_owned());
+    let study = read_valid_study(STUDY.to_owned());
     let cell = &study.cells[1];
     assert_eq!((cell.endpoint.as_str(), cell.name()), ("front", "shopping"));
     let think = Think::Fixed(Duration::ZERO);
@@ -137,7 +137,7 @@ fn the_documented_example_is_right() {
     let text = super::read(&super::root().join("docs/scenarios.md"));
     let (_, behind) = text.split_once("```yaml\n").expect("an example");
     let (example, _) = behind.split_once("```").expect("its end");
-    let text = changed(
+    let text = change_text(
         example,
         &[("    name: shopping ", "    to: front\n    name: shopping ")],
     );
@@ -152,24 +152,24 @@ fn the_documented_example_is_right() {
 
 #[test]
 fn the_rows_of_a_file_are_shared_by_all_cells() {
-    let study = accepted(STUDY.to_owned());
+    let study = read_valid_study(STUDY.to_owned());
     let table = |cell: usize| &study.cells[cell].scenario().expect("one").feeds[0].table;
     assert!(std::sync::Arc::ptr_eq(table(0), table(3)));
 }
 
 #[test]
 fn a_scenario_in_a_file_is_the_same() {
-    let study = accepted(in_a_file());
+    let study = read_valid_study(in_a_file());
     let file = study.scenario_file.as_ref().expect("it has a file");
     assert_eq!(
         (file.name.as_str(), &file.text),
-        ("shop/scenario.yaml", &alone())
+        ("shop/scenario.yaml", &standalone_scenario())
     );
-    let own = read_scenario(&source("scenario.yaml", alone()), &files);
+    let own = read_scenario(&source("scenario.yaml", standalone_scenario()), &files);
     let own = own.unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let of_study: &Scenario = study.cells[0].scenario().expect("one");
     assert_eq!(*of_study, own);
-    let inline = accepted(STUDY.to_owned());
+    let inline = read_valid_study(STUDY.to_owned());
     assert_eq!(*inline.cells[0].scenario().expect("one"), own);
     assert_eq!(inline.scenario_file, None);
 }
@@ -177,7 +177,7 @@ fn a_scenario_in_a_file_is_the_same() {
 #[test]
 fn steps_that_name_the_key_of_a_record_carry_one() {
     let check = |changes: &[(&str, &str)], expected: &[usize]| {
-        let study = accepted(changed(STUDY, changes));
+        let study = read_valid_study(change_text(STUDY, changes));
         let scenario = study.cells[0].scenario().expect("one");
         assert_eq!(scenario.steps_with_record(), expected, "{changes:?}");
     };
@@ -199,7 +199,7 @@ fn steps_that_name_the_key_of_a_record_carry_one() {
         "thresholds:\n",
         "measure: { delivery: { at: store } }\nthresholds:\n",
     );
-    let study = accepted(changed(STUDY, &[body, delivery]));
+    let study = read_valid_study(change_text(STUDY, &[body, delivery]));
     assert!(study.cells[0].measure.delivery.is_some());
 }
 
@@ -212,7 +212,7 @@ fn every_mistake_of_a_scenario() {
 #[test]
 fn mistakes_in_files_name_their_file() {
     let check = |scenario: &str, expected: &[&str]| {
-        let text = changed(
+        let text = change_text(
             &in_a_file(),
             &[("{ file: shop/scenario.yaml, to: front }", scenario)],
         );
@@ -246,7 +246,7 @@ fn mistakes_in_files_name_their_file() {
             "shopping.yaml:11:21: load.scenario.file is the same in every cell; ${…} cannot stand in it; expected the name of a file",
         ],
     );
-    let nested = read(changed(
+    let nested = read(change_text(
         &in_a_file(),
         &[("shop/scenario.yaml", "nested.yaml")],
     ));
@@ -260,7 +260,7 @@ fn mistakes_in_files_name_their_file() {
 #[test]
 fn mistakes_of_a_scenario_alone() {
     let check = |changes: &[(&str, &str)], expected: &[&str]| {
-        let text = changed(&alone(), changes);
+        let text = change_text(&standalone_scenario(), changes);
         let mistakes = read_scenario(&source("shop.yaml", text), &files).expect_err("a mistake");
         assert_eq!(headlines(&mistakes), expected, "{changes:?}");
     };

@@ -7,14 +7,14 @@ use waggle_study::{scenario_schema, study_schema, system_schema};
 
 use super::{check_golden, read, root};
 
-fn published(name: &str) -> PathBuf {
+fn published_schema(name: &str) -> PathBuf {
     root()
         .join("docs/schema")
         .join(format!("{name}.schema.json"))
 }
 
 fn check(name: &str, schema: &Value) {
-    let path = published(name);
+    let path = published_schema(name);
     // Compared as values: the order of keys follows a feature that other crates may switch on.
     let same = path.exists()
         && serde_json::from_str::<Value>(&read(&path)).is_ok_and(|on_disk| on_disk == *schema);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use waggle_study::{plan, read_study, read_system, system_of, unknown_system};
 
-use super::{STUDY, SYSTEM, changed, headlines, source, system};
+use super::{STUDY, SYSTEM, change_text, headlines, source, system};
 
 /// Reads the text as a study and as a system; every refusal must say something with a place inside the text.
 fn check(text: &str) {
@@ -32,7 +32,7 @@ fn check(text: &str) {
 }
 
 /// A fixture with a stretch cut out and something else put there.
-fn mutated() -> impl Strategy<Value = String> {
+fn mutated_fixture() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just(String::new()),
         "[ -~\n]{0,6}",
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn slips_in_good_files(text in mutated()) {
+    fn slips_in_good_files(text in mutated_fixture()) {
         check(&text);
     }
 }
@@ -114,7 +114,7 @@ fn limits_hold() {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let many = changed(
+    let many = change_text(
         STUDY,
         &[("workers: [1, 2]", &format!("workers: [{}]", numbers(3000)))],
     );
@@ -124,17 +124,17 @@ fn limits_hold() {
     );
     let factors: String = (0..20).map(|n| format!("  f{n}: [1]\n")).collect();
     check_limit(
-        &changed(STUDY, &[("  workers: [1, 2]\n", &factors)]),
+        &change_text(STUDY, &[("  workers: [1, 2]\n", &factors)]),
         "factors; expected at most 16",
     );
     let long = format!("workers: [{}]", "x".repeat(300));
     check_limit(
-        &changed(STUDY, &[("workers: [1, 2]", &long)]),
+        &change_text(STUDY, &[("workers: [1, 2]", &long)]),
         "a level has 300 bytes; expected at most 256",
     );
     let body = format!("X-Shop: {}", "x".repeat(60_000));
     let levels = format!("workers: [{}]", numbers(400));
-    let large = changed(
+    let large = change_text(
         STUDY,
         &[("X-Shop: one", &body), ("workers: [1, 2]", &levels)],
     );
@@ -143,7 +143,7 @@ fn limits_hold() {
         "bytes over its 1600 cells; expected at most 67108864",
     );
     check_limit(
-        &changed(
+        &change_text(
             STUDY,
             &[
                 ("repeat: 3", "repeat: 1000"),

@@ -79,7 +79,7 @@ pub struct Outcome {
 pub fn run(plan: &Plan, mut tell: impl FnMut(&Killed)) -> Outcome {
     let mut bed = Bed::start(&plan.program);
     let writers = Writers::start(bed.load.clone());
-    back(&writers, &bed, WARM_UP_RECORDS);
+    wait_until_acknowledged(&writers, &bed, WARM_UP_RECORDS);
     let capacity = capacity(&writers);
     let rate = (capacity / 2).clamp(1, plan.rate_max);
     writers.pace(rate);
@@ -92,35 +92,37 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&Killed)) -> Outcome {
         let restart = Instant::now();
         bed.restart(kill.target);
         let up_after = restart.elapsed();
-        let back_after = back(&writers, &bed, BACK_RECORDS);
+        let back_after = wait_until_acknowledged(&writers, &bed, BACK_RECORDS);
         tell(&Killed {
             kill: *kill,
             at,
             up_after,
             back_after,
-            told: writers.told(),
+            told: writers.counts(),
         });
     }
-    let (told, epoch) = (writers.told(), writers.epoch);
+    let (told, epoch) = (writers.counts(), writers.epoch);
     let accounts = writers.stop();
     settle(&bed, plan, &accounts, epoch, (capacity, rate, told))
 }
 
 /// Waits until so many records are acknowledged.
-fn back(writers: &Writers, bed: &Bed, records: u64) -> Duration {
-    writers.more(records, BACK_WITHIN).unwrap_or_else(|| {
-        panic!(
-            "nothing is acknowledged within {BACK_WITHIN:?}:\n{}",
-            bed.log_ends()
-        )
-    })
+fn wait_until_acknowledged(writers: &Writers, bed: &Bed, records: u64) -> Duration {
+    writers
+        .wait_for_more(records, BACK_WITHIN)
+        .unwrap_or_else(|| {
+            panic!(
+                "nothing is acknowledged within {BACK_WITHIN:?}:\n{}",
+                bed.log_ends()
+            )
+        })
 }
 
 fn capacity(writers: &Writers) -> u64 {
-    let before = writers.told().acknowledged;
+    let before = writers.counts().acknowledged;
     let begun = Instant::now();
     thread::sleep(CAPACITY_FOR);
-    let acknowledged = writers.told().acknowledged - before;
+    let acknowledged = writers.counts().acknowledged - before;
     let millis = u64::try_from(begun.elapsed().as_millis()).expect("a few seconds");
     acknowledged * 1000 / millis.max(1)
 }

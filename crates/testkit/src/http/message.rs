@@ -44,7 +44,7 @@ pub fn ok(body: &str) -> Vec<u8> {
 }
 
 /// The text between `start` and the first of `ends`; empty if `start` is not there.
-pub fn between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
+pub fn text_between<'a>(text: &'a str, start: &str, ends: &[char]) -> &'a str {
     text.split_once(start)
         .and_then(|(_, rest)| rest.split(ends).next())
         .unwrap_or_default()

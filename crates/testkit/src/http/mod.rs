@@ -5,5 +5,5 @@ mod message;
 mod server;
 
 pub use client::{Answer, Connection, get, put};
-pub use message::{Request, answer, between, field, ok};
+pub use message::{Request, answer, field, ok, text_between};
 pub use server::{Reply, Server};

@@ -97,12 +97,12 @@ impl Server {
     }
 
     /// Requests that arrived completely.
-    pub fn received(&self) -> u64 {
+    pub fn received_count(&self) -> u64 {
         self.seen.received.load(Ordering::SeqCst)
     }
 
     /// Requests that were answered completely.
-    pub fn answered(&self) -> u64 {
+    pub fn answered_count(&self) -> u64 {
         self.seen.answered.load(Ordering::SeqCst)
     }
 
@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// TLS sessions that were resumed.
-    pub fn resumed(&self) -> u64 {
+    pub fn resumed_count(&self) -> u64 {
         self.seen.resumed.load(Ordering::SeqCst)
     }
 

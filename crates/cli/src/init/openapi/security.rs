@@ -35,7 +35,7 @@ impl Document {
     }
 
     fn scheme(&self, name: &str) -> Option<(String, String)> {
-        let scheme = self.resolved(&self.0["components"]["securitySchemes"][name]);
+        let scheme = self.resolve(&self.0["components"]["securitySchemes"][name]);
         let part = |key: &str| scheme[key].as_str().unwrap_or_default();
         let authorization =
             |kind: &str| Some(("Authorization".to_owned(), format!("{kind} {name}")));

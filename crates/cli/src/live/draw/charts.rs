@@ -10,7 +10,7 @@ use super::{
 use crate::{
     live::{
         history::{LATEST_S, Slice, Span},
-        spectrum::whole,
+        spectrum::floor_index,
     },
     trial::{gather::as_f64, phase::Phase, so_far::ratio},
 };
@@ -32,7 +32,7 @@ pub(super) struct TimeAxis {
 }
 
 impl TimeAxis {
-    pub(super) fn of(look: &Look<'_>) -> Self {
+    pub(super) fn new(look: &Look<'_>) -> Self {
         let seen = look.shown.seen_until.as_secs_f64();
         match look.span {
             Span::Latest => {
@@ -68,7 +68,7 @@ impl TimeAxis {
     /// The row of times below a chart.
     pub(super) fn marks(&self, room: &mut Room<'_>) {
         let mut room = room.bottom(1);
-        room.left(MARKS);
+        room.take_left(MARKS);
         let text = |seconds: f64| {
             crate::table::duration(std::time::Duration::from_secs_f64(seconds.max(0.0)))
         };
@@ -86,7 +86,7 @@ impl TimeAxis {
 }
 
 /// The slices that lie in a time, each with its overlap in seconds.
-pub(super) fn within<'a>(
+pub(super) fn slices_within<'a>(
     slices: &'a [&'a Slice],
     (from, to): (f64, f64),
 ) -> impl Iterator<Item = (&'a Slice, f64)> {
@@ -109,7 +109,7 @@ fn columns(look: &Look<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
     let slices: Vec<&Slice> = look.shown.history.slices(look.span).collect();
     let column = |place: u16| {
         let (mut seconds, mut succeeded, mut failed, mut is_warm_up) = (0.0, 0.0, 0.0, false);
-        for (slice, overlap) in within(&slices, axis.column(place, count)) {
+        for (slice, overlap) in slices_within(&slices, axis.column(place, count)) {
             let part = ratio(overlap, slice.seconds);
             seconds += overlap;
             succeeded += part * as_f64(slice.succeeded);
@@ -128,13 +128,13 @@ fn columns(look: &Look<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
 /// Requests per second: those that succeeded, and those that failed on top of them.
 pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
     let shown = look.shown;
-    let now = shown.history.last().map_or(0.0, Slice::rate_per_s);
+    let now = shown.history.latest_slice().map_or(0.0, Slice::rate_per_s);
     let mut beside = format!("{}/s now", plain(now));
     if shown.overall.seconds > 0.0 {
         beside += &format!(", {}/s overall", plain(shown.overall.rate_per_s));
     }
     room.title("rate", &beside);
-    let axis = TimeAxis::of(look);
+    let axis = TimeAxis::new(look);
     let columns = columns(look, axis, room.width().saturating_sub(MARKS));
     let highest = columns
         .iter()
@@ -143,8 +143,9 @@ pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
         .fold(0.0, f64::max);
     let top = round_up(highest);
     left_axis(room, top);
-    room.left(MARKS);
-    let eighths = |per_s: f64| whole((ratio(per_s, top) * 8.0 * f64::from(room.height())).round());
+    room.take_left(MARKS);
+    let eighths =
+        |per_s: f64| floor_index((ratio(per_s, top) * 8.0 * f64::from(room.height())).round());
     let bars: Vec<Option<(usize, usize, bool)>> = columns
         .iter()
         .map(|column| {
@@ -187,7 +188,7 @@ pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
 fn left_axis(room: &mut Room<'_>, top: f64) {
     let rows = room.height();
     let mut marks = Room::new(room.area, room.buffer);
-    let mut marks = marks.left(MARKS - 1);
+    let mut marks = marks.take_left(MARKS - 1);
     marks.put_right(0, &plain(top), DIM);
     if rows >= 5 {
         // The middle of a row's height is what its mark stands for.

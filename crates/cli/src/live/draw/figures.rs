@@ -7,7 +7,7 @@ use waggle_stats::Verdict;
 use super::{
     look::Look,
     palette::{BAD, BOLD, DIM, GOOD, PERCENTILE_COLOURS, RATE},
-    room::{Room, wrapped},
+    room::{Room, wrap},
     words::time,
 };
 use crate::{
@@ -23,7 +23,7 @@ const ALL_ROWS: u16 = 22;
 const LONG_NAME: usize = 28;
 
 /// The column beside the charts.
-pub(super) fn beside(look: &Look<'_>, room: &mut Room<'_>) {
+pub(super) fn draw_beside_charts(look: &Look<'_>, room: &mut Room<'_>) {
     let has_failures = !look.shown.failures.is_empty();
     requests(look, room);
     response_time(look, room);
@@ -40,13 +40,13 @@ pub(super) fn beside(look: &Look<'_>, room: &mut Room<'_>) {
 }
 
 /// Without charts.
-pub(super) fn all(look: &Look<'_>, room: &mut Room<'_>) {
+pub(super) fn draw_all(look: &Look<'_>, room: &mut Room<'_>) {
     if room.height() > ALL_ROWS {
         verdict(look, &mut room.bottom(3));
     } else if room.height() > 4 {
         verdict(look, &mut room.bottom(2));
     }
-    beside(look, room);
+    draw_beside_charts(look, room);
 }
 
 /// Two columns of everything.
@@ -228,7 +228,7 @@ fn failures(look: &Look<'_>, room: &mut Room<'_>) {
         );
         row.put_right(0, &value, look.ink.colour(BAD));
         let left = width.saturating_sub(u16::try_from(value.chars().count() + 1).unwrap_or(0));
-        row.left(left).put(0, 0, kind, Style::new());
+        row.take_left(left).put(0, 0, kind, Style::new());
     }
     if !all_fit {
         let rest = shown.failures.len() - listed;
@@ -296,7 +296,7 @@ pub(super) fn verdict(look: &Look<'_>, room: &mut Room<'_>) {
     } else {
         BAD
     });
-    room.titled("verdict so far", said.verdict.name(), colour.patch(BOLD));
+    room.draw_title("verdict so far", said.verdict.name(), colour.patch(BOLD));
     if said.reasons.is_empty() && said.remarks.is_empty() {
         let text = "no check finds fault with the load so far";
         room.top(1).put(0, 0, text, DIM);
@@ -304,7 +304,7 @@ pub(super) fn verdict(look: &Look<'_>, room: &mut Room<'_>) {
     let reasons = said.reasons.iter().map(|reason| (reason, Style::new()));
     let remarks = said.remarks.iter().map(|remark| (remark, DIM));
     for (text, style) in reasons.chain(remarks) {
-        for line in wrapped(text, usize::from(room.width())) {
+        for line in wrap(text, usize::from(room.width())) {
             if room.height() == 0 {
                 return;
             }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     live::{
         board::{CellBoard, Mark, StudyBoard},
-        spectrum::whole,
+        spectrum::floor_index,
     },
     trial::so_far::ratio,
 };
@@ -80,7 +80,7 @@ pub(super) fn grid(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
         let from = first + part * places;
         let columns_wide = u16::try_from(width).unwrap_or(u16::MAX);
         let mut half = if is_double {
-            room.left(columns_wide)
+            room.take_left(columns_wide)
         } else {
             Room::new(room.area, room.buffer)
         };
@@ -285,7 +285,7 @@ fn bars(
     };
     let most = study.cells.iter().filter_map(ends);
     let most = most.map(|(_, high)| high).fold(0.0, f64::max);
-    let columns = |value: f64| whole((ratio(value, most) * width as f64).round());
+    let columns = |value: f64| floor_index((ratio(value, most) * width as f64).round());
     for (cell, row) in cells.zip(1..) {
         let Some((point, high)) = ends(&study.cells[cell]) else {
             continue;

@@ -24,10 +24,10 @@ pub(super) fn head(look: &Look<'_>, room: &mut Room<'_>) {
     let mut first = room.top(1);
     first.put_right(0, &state, look.ink.colour(colour).patch(BOLD));
     first
-        .left(width.saturating_sub(state_width))
+        .take_left(width.saturating_sub(state_width))
         .put(0, 0, &shown.title.request, BOLD);
     room.top(1).put(0, 0, &shown.title.settings, DIM);
-    let done = shown.done(look.elapsed).unwrap_or(0.0);
+    let done = shown.progress_share(look.elapsed).unwrap_or(0.0);
     bar(look, &mut room.top(1), &progress(look), done);
 }
 
@@ -79,7 +79,7 @@ pub(super) fn bar(look: &Look<'_>, room: &mut Room<'_>, text: &str, done: f64) {
     room.put_right(0, text, Style::new());
     let width = room.width().saturating_sub(text_width + 2);
     // In halves of a letter.
-    let halves = crate::live::spectrum::whole(f64::from(width) * 2.0 * done);
+    let halves = crate::live::spectrum::floor_index(f64::from(width) * 2.0 * done);
     for column in 0..width {
         let (letter, style) = match halves.saturating_sub(2 * usize::from(column)) {
             0 => ("╌", DIM),

@@ -14,7 +14,7 @@ const STEPS: [f64; 3] = [0.0, LOG10_2, 1.0 - LOG10_2];
 
 impl LogAxis {
     /// From the mark before the smallest to the mark after the largest.
-    pub(super) fn around(least: f64, most: f64) -> Self {
+    pub(super) fn from_range(least: f64, most: f64) -> Self {
         let from = marks(least - 1.0, least + 1e-9).last();
         let to = marks(most - 1e-9, most + 1.0).next();
         let from = from.unwrap_or(least);
@@ -40,7 +40,7 @@ impl LogAxis {
         };
         wanted.sort_by(|one, other| rank(*one).cmp(&rank(*other)).then(one.total_cmp(other)));
         for log in wanted {
-            let place = self.at(log, places);
+            let place = self.position(log, places);
             if chosen
                 .iter()
                 .all(|(taken, _)| taken.abs_diff(place) >= apart)
@@ -58,7 +58,7 @@ impl LogAxis {
         clippy::cast_sign_loss,
         reason = "clamped to the places there are"
     )]
-    pub(super) fn at(&self, log: f64, places: u16) -> u16 {
+    pub(super) fn position(&self, log: f64, places: u16) -> u16 {
         let last = f64::from(places.saturating_sub(1));
         (self.place(log) * last).round().clamp(0.0, last) as u16
     }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn axes_go_from_mark_to_mark() {
         let check = |least: f64, most: f64, from: f64, to: f64| {
-            let axis = LogAxis::around(least.log10(), most.log10());
+            let axis = LogAxis::from_range(least.log10(), most.log10());
             let near = |found: f64, expected: f64| (found - expected.log10()).abs() < 1e-6;
             assert!(near(axis.from, from) && near(axis.to, to), "{axis:?}");
         };

@@ -69,7 +69,7 @@ fn cells(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
 fn trial(look: &Look<'_>, room: &mut Room<'_>) {
     let (width, height) = CHARTS_FROM;
     if room.width() < width || room.height() < height {
-        figures::all(look, room);
+        figures::draw_all(look, room);
         return;
     }
     match look.page {
@@ -88,7 +88,7 @@ fn overview(look: &Look<'_>, room: &mut Room<'_>) {
     figures::verdict(look, &mut room.bottom(verdict));
     let beside = (room.width() / 3).clamp(34, 46);
     let mut beside = room.right(beside);
-    figures::beside(look, &mut beside);
+    figures::draw_beside_charts(look, &mut beside);
     room.right(1);
     let height = room.height();
     let rate = (height * 2 / 9).max(5);

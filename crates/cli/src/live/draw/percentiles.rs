@@ -10,7 +10,7 @@ use ratatui::{
 };
 
 use super::{
-    charts::{MARKS, TimeAxis, within},
+    charts::{MARKS, TimeAxis, slices_within},
     log_axis::LogAxis,
     look::Look,
     palette::{DIM, PERCENTILE_COLOURS},
@@ -39,7 +39,7 @@ fn slices<'a>(look: &Look<'a>) -> Vec<&'a Slice> {
 /// p50, p90, p99 and the maximum of each slice.
 pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
     room.title("response time", "p50, p90, p99, max over time");
-    let time = TimeAxis::of(look);
+    let time = TimeAxis::new(look);
     let slices = slices(look);
     let values = || {
         slices
@@ -51,12 +51,12 @@ pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
     let most = values().copied().fold(0.0, f64::max);
     time.marks(room);
     if most <= 0.0 {
-        nothing(room);
+        draw_no_data(room);
         return;
     }
-    let axis = LogAxis::around(least.max(1.0).log10(), most.max(1.0).log10());
+    let axis = LogAxis::from_range(least.max(1.0).log10(), most.max(1.0).log10());
     left_marks(room, axis);
-    room.left(MARKS);
+    room.take_left(MARKS);
     names(look, room, axis);
     room.right(NAMES);
     let drawn = Canvas::default()
@@ -114,7 +114,7 @@ fn line(slices: &[&Slice], which: usize, color: Color) -> Vec<Line> {
 
 /// Each name where its line ends, or in the next row that is free.
 fn names(look: &Look<'_>, room: &mut Room<'_>, axis: LogAxis) {
-    let Some(last) = look.shown.history.last() else {
+    let Some(last) = look.shown.history.latest_slice() else {
         return;
     };
     let rows = room.height();
@@ -127,7 +127,7 @@ fn names(look: &Look<'_>, room: &mut Room<'_>, axis: LogAxis) {
         .zip(PERCENTILE_COLOURS)
     {
         let Some(us) = us else { continue };
-        let row = rows - 1 - axis.at(us.max(1.0).log10(), rows);
+        let row = rows - 1 - axis.position(us.max(1.0).log10(), rows);
         let row = row.min(free.saturating_sub(1));
         if free == 0 {
             return;
@@ -149,24 +149,25 @@ pub(super) fn heat(look: &Look<'_>, room: &mut Room<'_>) {
         all.add(&slice.response_time);
     }
     let Some((least, most)) = all.range() else {
-        nothing(room);
+        draw_no_data(room);
         return;
     };
-    let axis = LogAxis::around(least, most);
-    let time = TimeAxis::of(look);
+    let axis = LogAxis::from_range(least, most);
+    let time = TimeAxis::new(look);
     left_marks(room, axis);
-    room.left(MARKS);
+    room.take_left(MARKS);
     // As wide as the lines above, so that the same moment stands in the same column.
     room.right(NAMES);
     let (width, height) = (room.width(), room.height());
     let step = (axis.to - axis.from) / f64::from(height.max(1));
     for column in 0..width {
-        let parts: Vec<(&Slice, f64)> = within(&slices, time.column(column, width)).collect();
+        let parts: Vec<(&Slice, f64)> =
+            slices_within(&slices, time.column(column, width)).collect();
         let between = |from: f64, to: f64| -> f64 {
             parts
                 .iter()
                 .map(|(slice, overlap)| {
-                    ratio(*overlap, slice.seconds) * slice.response_time.between(from, to)
+                    ratio(*overlap, slice.seconds) * slice.response_time.count_between(from, to)
                 })
                 .sum()
         };
@@ -198,6 +199,6 @@ fn left_marks(room: &mut Room<'_>, axis: LogAxis) {
     }
 }
 
-pub(super) fn nothing(room: &mut Room<'_>) {
+pub(super) fn draw_no_data(room: &mut Room<'_>) {
     room.put(MARKS, 0, "no answer yet", DIM.patch(Style::new()));
 }

@@ -52,7 +52,7 @@ impl<'a> Room<'a> {
     }
 
     /// Cuts columns off the left.
-    pub(super) fn left(&mut self, columns: u16) -> Room<'_> {
+    pub(super) fn take_left(&mut self, columns: u16) -> Room<'_> {
         let columns = columns.min(self.area.width);
         let area = Rect {
             width: columns,
@@ -104,11 +104,11 @@ impl<'a> Room<'a> {
 
     /// Cuts off the first row for a title, with what is worth saying beside it: `─ rate  45.2k/s now ──────`.
     pub(super) fn title(&mut self, name: &str, beside: &str) {
-        self.titled(name, beside, Style::new());
+        self.draw_title(name, beside, Style::new());
     }
 
     /// The same, where what stands beside has a colour.
-    pub(super) fn titled(&mut self, name: &str, beside: &str, style: Style) {
+    pub(super) fn draw_title(&mut self, name: &str, beside: &str, style: Style) {
         let mut row = self.top(1);
         let width = row.width();
         row.put(0, 0, &"─".repeat(usize::from(width)), DIM);
@@ -122,7 +122,7 @@ impl<'a> Room<'a> {
 }
 
 /// Text in lines of this many letters at most, broken between words.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn words_stay_whole() {
         let check = |text: &str, width: usize, expected: &[&str]| {
-            assert_eq!(wrapped(text, width), expected, "{text:?} in {width}");
+            assert_eq!(wrap(text, width), expected, "{text:?} in {width}");
         };
         check("", 10, &[]);
         check("one two three", 7, &["one two", "three"]);

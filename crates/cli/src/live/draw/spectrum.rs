@@ -7,12 +7,12 @@ use super::{
     log_axis::LogAxis,
     look::Look,
     palette::{DIM, PERCENTILE_COLOURS},
-    percentiles::nothing,
+    percentiles::draw_no_data,
     room::Room,
     words::mark,
 };
 use crate::{
-    live::{history::PERCENTILES, spectrum::whole},
+    live::{history::PERCENTILES, spectrum::floor_index},
     trial::{gather::as_f64, so_far::ratio},
 };
 use waggle_report::wording::text::count;
@@ -26,12 +26,12 @@ pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
     let samples = look.shown.overall.succeeded;
     room.title("spectrum", &format!("{} answers", count(samples)));
     let Some((least, most)) = spectrum.range() else {
-        nothing(room);
+        draw_no_data(room);
         return;
     };
-    let axis = LogAxis::around(least, most);
+    let axis = LogAxis::from_range(least, most);
     let mut marks = room.bottom(1);
-    marks.left(MARKS);
+    marks.take_left(MARKS);
     let columns = marks.width();
     for (place, log) in axis.marks(columns, APART) {
         let text = mark(10f64.powf(log));
@@ -41,12 +41,12 @@ pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
             .min(columns.saturating_sub(width));
         marks.put(column, 0, &text, DIM);
     }
-    room.left(MARKS);
+    room.take_left(MARKS);
     let step = (axis.to - axis.from) / f64::from(columns.max(1));
     let counts: Vec<f64> = (0..columns)
         .map(|column| {
             let from = axis.from + step * f64::from(column);
-            spectrum.between(from, from + step)
+            spectrum.count_between(from, from + step)
         })
         .collect();
     let highest = counts.iter().copied().fold(0.0, f64::max);
@@ -58,7 +58,7 @@ pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
     let bar = |(found, column): (f64, u16)| {
         // A single answer is seen.
         let least = u64::from(found > 0.0);
-        let eighths = whole((ratio(found, highest) * as_f64(all)).round()) as u64;
+        let eighths = floor_index((ratio(found, highest) * as_f64(all)).round()) as u64;
         let from = axis.from + step * f64::from(column);
         let zone = up_to.iter().position(|log| from <= *log);
         let style = look.ink.colour(PERCENTILE_COLOURS[zone.unwrap_or(3)]);

@@ -30,7 +30,7 @@ pub(super) fn head(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     let width = room.width();
     let mut first = room.top(1);
     first.put_right(0, &state, look.ink.colour(colour).patch(BOLD));
-    let mut first = first.left(width.saturating_sub(state_width));
+    let mut first = first.take_left(width.saturating_sub(state_width));
     first.put(0, 0, &study.name, BOLD);
     let column = u16::try_from(study.name.chars().count() + 2).unwrap_or(u16::MAX);
     first.put(column, 0, &study.question, DIM);
@@ -39,7 +39,7 @@ pub(super) fn head(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
         study.done,
         study.trials,
         clock(look.elapsed.as_secs_f64()),
-        clock(study.left(look.elapsed).as_secs_f64())
+        clock(study.time_left(look.elapsed).as_secs_f64())
     );
     let done = ratio(as_f64(study.done.into()), as_f64(study.trials.into()));
     bar(look, &mut room.top(1), &text, done);
@@ -74,7 +74,7 @@ pub(super) fn trial(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     let mut first = room.top(1);
     let number = study.cells.get(now.cell).map_or(0, |cell| cell.number);
     let mut title = Room::new(first.area, first.buffer);
-    title.title(&format!("cell {number}"), &which(study, now));
+    title.title(&format!("cell {number}"), &trial_label(study, now));
     if !phase.is_empty() {
         let mut right = first.right(phase_width.min(width / 2));
         right.put(
@@ -89,11 +89,11 @@ pub(super) fn trial(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     let said_width = u16::try_from(said.chars().count()).unwrap_or(0);
     room.put_right(0, said, look.ink.colour(RATE));
     let room_of_load = width.saturating_sub(said_width + u16::from(said_width > 0) * 2);
-    room.left(room_of_load).put(0, 0, &load, Style::new());
+    room.take_left(room_of_load).put(0, 0, &load, Style::new());
 }
 
 /// `connections=10 pipelining=50 · repetition 2 of 3`.
-fn which(study: &StudyBoard, now: &TrialNow) -> String {
+fn trial_label(study: &StudyBoard, now: &TrialNow) -> String {
     let levels = study.cells.get(now.cell).map(|cell| {
         let named = study.factors.iter().zip(&cell.levels);
         named.map(|(factor, level)| format!("{factor}={level} "))

@@ -35,7 +35,7 @@ fn study(rest: &str) -> Study {
 
 fn following(study: &Study, judge: Judge) -> Following {
     let studied = Studied::new(study, Path::new("nowhere"), true);
-    Following::new(studied, Outline::of(study), judge)
+    Following::new(studied, Outline::from_study(study), judge)
 }
 
 /// Trials of cell 2 are overloaded.
@@ -121,7 +121,10 @@ fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
     assert_eq!((board.done, board.trials), (3, 4));
     // Three trials took seven seconds; the one that has just begun will take as long as they did.
     assert_eq!(
-        board.left(Duration::from_secs(8)).as_secs_f64().round(),
+        board
+            .time_left(Duration::from_secs(8))
+            .as_secs_f64()
+            .round(),
         1.0
     );
     assert_eq!(following.lasting.len(), 3);

@@ -38,7 +38,7 @@ impl Score {
 }
 
 /// A broker of a test's own; one at a time, because on a busy machine several would each be too slow for what is promised.
-fn alone() -> (MutexGuard<'static, ()>, Kafka) {
+fn exclusive_broker() -> (MutexGuard<'static, ()>, Kafka) {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     (alone, Kafka::start())
@@ -125,7 +125,7 @@ fn write_while(gateway: &Gateway, name: &str, score: &Score, meddle: impl FnOnce
 
 #[test]
 fn a_broker_that_is_killed_and_comes_back_has_every_record_that_was_acknowledged() {
-    let (_alone, mut kafka) = alone();
+    let (_alone, mut kafka) = exclusive_broker();
     let flags = ["--workers=2", "--kafka-partitions=3"];
     let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
     let score = Score::default();
@@ -156,7 +156,7 @@ fn a_broker_that_is_killed_and_comes_back_has_every_record_that_was_acknowledged
 
 #[test]
 fn while_the_broker_stands_still_requests_are_refused_soon() {
-    let (_alone, kafka) = alone();
+    let (_alone, kafka) = exclusive_broker();
     let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &[]));
     let score = Score::default();
     let acknowledged = write_while(&gateway, "f", &score, || {
@@ -174,7 +174,7 @@ fn while_the_broker_stands_still_requests_are_refused_soon() {
 
 #[test]
 fn a_gateway_that_is_killed_has_acknowledged_nothing_that_is_not_in_the_log() {
-    let (_alone, kafka) = alone();
+    let (_alone, kafka) = exclusive_broker();
     let mut acknowledged = Vec::new();
     for life in 0..5 {
         // Nothing here is about time.
@@ -192,7 +192,7 @@ fn a_gateway_that_is_killed_has_acknowledged_nothing_that_is_not_in_the_log() {
 
 #[test]
 fn at_sigterm_it_answers_what_it_took_in_and_ends() {
-    let (_alone, kafka) = alone();
+    let (_alone, kafka) = exclusive_broker();
     let mut gateway = Gateway::start_by(&mut kafka_command(
         &kafka.brokers(),
         &["--kafka-timeout=1m"],

@@ -1,31 +1,34 @@
 //! What is given back from memory: the latest reading of a series, of what the broker has acknowledged.
 
-use super::cluster::shared;
-use crate::last::last;
+use super::cluster::shared_broker;
+use crate::last::fetch_latest;
 use crate::support::{Gateway, kafka_command};
 
 #[test]
 fn the_latest_reading_is_there_as_soon_as_its_record_is_acknowledged() {
-    let kafka = shared();
+    let kafka = shared_broker();
     let flags = ["--workers=2", "--kafka-partitions=3", "--kafka-timeout=1m"];
     let gateway = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
-    assert_eq!(last(&gateway, "latest", "m,a=b"), "404");
+    assert_eq!(fetch_latest(&gateway, "latest", "m,a=b"), "404");
     for time in 0..20 {
         let body = format!("m,a=b f=\"a {time}\" {time}\nm,a=b f=1 -1\nn,s={time} f=1 {time}");
         assert_eq!(gateway.put("latest", &body).status, 204);
         assert_eq!(
-            last(&gateway, "latest", "m,a=b"),
+            fetch_latest(&gateway, "latest", "m,a=b"),
             format!("m,a=b f=\"a {time}\" {time}\n")
         );
     }
     assert_eq!(gateway.put("latest", "m,a=b f=9 99\nm,a=b f=").status, 400);
-    assert_eq!(last(&gateway, "latest", "m,a=b"), "m,a=b f=\"a 19\" 19\n");
+    assert_eq!(
+        fetch_latest(&gateway, "latest", "m,a=b"),
+        "m,a=b f=\"a 19\" 19\n"
+    );
     let all = gateway.get("/api/v1/topics/latest/last?limit=100");
     assert_eq!((all.status, all.body.lines().count()), (200, 21));
     assert_eq!(all.header("waggle-next"), None);
     // Another gateway knows what it wrote itself.
     let other = Gateway::start_by(&mut kafka_command(&kafka.brokers(), &flags));
-    assert_eq!(last(&other, "latest", "m,a=b"), "404");
+    assert_eq!(fetch_latest(&other, "latest", "m,a=b"), "404");
     assert_eq!(other.put("latest", "m,a=b f=2 2").status, 204);
-    assert_eq!(last(&other, "latest", "m,a=b"), "m,a=b f=2 2\n");
+    assert_eq!(fetch_latest(&other, "latest", "m,a=b"), "m,a=b f=2 2\n");
 }

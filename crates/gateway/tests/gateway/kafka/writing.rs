@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rdkafka::Timestamp;
 
-use super::cluster::{add_partitions, delete, lines, make, messages, partitions, shared};
+use super::cluster::{add_partitions, delete, lines, make, messages, partitions, shared_broker};
 use crate::support::{Gateway, command, kafka_command, put, store, wait_until};
 
 const PARTITIONS: u64 = 3;
@@ -27,7 +27,7 @@ fn partition_of(series: &str) -> i32 {
 
 #[test]
 fn what_is_accepted_is_in_the_topic_once_in_order_and_in_its_partition() {
-    let kafka = shared();
+    let kafka = shared_broker();
     let flags = [
         "--workers=2",
         "--kafka-partitions=3",
@@ -85,7 +85,7 @@ fn what_is_accepted_is_in_the_topic_once_in_order_and_in_its_partition() {
 
 #[test]
 fn what_is_refused_is_not_in_the_topic() {
-    let kafka = shared();
+    let kafka = shared_broker();
     let brokers = kafka.brokers();
     let gateway = gateway(&brokers, &["--kafka-partitions=2"]);
     // A topic comes with its first records.
@@ -114,7 +114,7 @@ fn what_is_refused_is_not_in_the_topic() {
 
 #[test]
 fn other_forms_become_lines_with_times_in_nanoseconds() {
-    let kafka = shared();
+    let kafka = shared_broker();
     let gateway = gateway(&kafka.brokers(), &["--kafka-topic-prefix=lab."]);
     let json = r#"[{"measurement":"m","tags":{"a":"x y"},"fields":{"f":1.5},"time":5}]"#;
     let answer = gateway.ask(&format!(
@@ -132,7 +132,7 @@ fn other_forms_become_lines_with_times_in_nanoseconds() {
 
 #[test]
 fn a_record_larger_than_the_topic_takes_is_refused_before_it_is_sent() {
-    let kafka = shared();
+    let kafka = shared_broker();
     let brokers = kafka.brokers();
     make(&brokers, "large", "max.message.bytes", "100000");
     let record = |bytes: usize| format!("m f=\"{}\" 1", "x".repeat(bytes));
@@ -162,7 +162,7 @@ fn a_record_larger_than_the_topic_takes_is_refused_before_it_is_sent() {
 
 #[test]
 fn a_topic_may_grow_and_may_be_made_anew() {
-    let kafka = shared();
+    let kafka = shared_broker();
     let brokers = kafka.brokers();
     // What goes to a topic that was just deleted is known to be lost only when this is over.
     let flags = [
@@ -200,7 +200,7 @@ fn a_topic_may_grow_and_may_be_made_anew() {
 
 #[test]
 fn what_only_the_embedded_store_can_do_is_said_so() {
-    let kafka = shared();
+    let kafka = shared_broker();
     let gateway = gateway(&kafka.brokers(), &[]);
     assert_eq!(gateway.put("told", "m f=1i 1\nm f=2i 2").status, 204);
     let read = gateway.get("/api/v1/topics/told/records");

@@ -24,7 +24,7 @@ impl<'a> Compiler<'a> {
         let Some(name) = self.scenario.steps.get(request.step) else {
             return self.refuse(&format!("there is no step number {}", request.step));
         };
-        let program = self.inside(format!("step '{name}'"), |inside| inside.parts(request))?;
+        let program = self.with_place(format!("step '{name}'"), |inside| inside.parts(request))?;
         self.requests.push(program);
         Ok(self.requests.len() - 1)
     }
@@ -33,22 +33,22 @@ impl<'a> Compiler<'a> {
         if !is_token(&request.method) {
             return self.refuse(&format!("'{}' is no method", request.method));
         }
-        let path = self.inside("path".to_owned(), |inside| inside.path(&request.path))?;
+        let path = self.with_place("path".to_owned(), |inside| inside.path(&request.path))?;
         let headers = self.headers(request)?;
-        let body = self.inside("body".to_owned(), |inside| inside.text(&request.body))?;
+        let body = self.with_place("body".to_owned(), |inside| inside.text(&request.body))?;
         let sent = [&path, &headers, &body];
         let mut checks = Vec::new();
         for check in &request.checks {
-            checks.push(self.inside("check".to_owned(), |inside| inside.check(check, sent))?);
+            checks.push(self.with_place("check".to_owned(), |inside| inside.check(check, sent))?);
         }
         let carries_record = names(&sent, &Piece::RecordKey);
         let mut captures = Vec::new();
         for capture in &request.captures {
             let place = format!("capture of '{}'", capture.variable);
-            captures.push(self.inside(place, |inside| {
+            captures.push(self.with_place(place, |inside| {
                 inside.source(&capture.from)?;
                 Ok(CaptureProgram {
-                    variable: inside.captured(capture)?,
+                    variable: inside.variable_index(capture)?,
                     from: capture.from.clone(),
                     is_link: false,
                 })
@@ -68,7 +68,7 @@ impl<'a> Compiler<'a> {
             method: request.method.clone(),
             path,
             headers,
-            sends_cookies: !has(request, "cookie"),
+            sends_cookies: !has_header(request, "cookie"),
             says_no_length: !WITH_BODY.contains(&request.method.as_str()),
             body,
             judge: Judge::new(&request.expect),
@@ -110,14 +110,14 @@ impl<'a> Compiler<'a> {
 
     fn headers(&mut self, request: &'a StepRequest) -> Result<Text, ScenarioError> {
         let mut lines = Text::default();
-        if !has(request, "host") {
+        if !has_header(request, "host") {
             push(&mut lines, format!("Host: {}\r\n", self.scenario.host));
         }
         for (name, value) in &request.headers {
             if let ("host", [Part::Text(host)]) = (&*name.to_ascii_lowercase(), value.parts()) {
                 self.hosts.push(host.clone());
             }
-            let value = self.inside(format!("header '{name}'"), |inside| {
+            let value = self.with_place(format!("header '{name}'"), |inside| {
                 inside.header(name, value)
             })?;
             push(&mut lines, format!("{name}: "));
@@ -152,15 +152,19 @@ impl<'a> Compiler<'a> {
             of: check.of.clone(),
             holds: match &check.holds {
                 Condition::Exists => ConditionProgram::Exists,
-                Condition::Equals(text) => ConditionProgram::Equals(self.wanted(text, sent)?),
-                Condition::Contains(text) => ConditionProgram::Contains(self.wanted(text, sent)?),
+                Condition::Equals(text) => {
+                    ConditionProgram::Equals(self.expected_text(text, sent)?)
+                }
+                Condition::Contains(text) => {
+                    ConditionProgram::Contains(self.expected_text(text, sent)?)
+                }
                 Condition::Matches(pattern) => ConditionProgram::Matches(pattern.clone()),
             },
         })
     }
 
     /// A text that an answer is held against; the stamps in it are those that were sent.
-    fn wanted(&mut self, text: &Template, sent: [&Text; 3]) -> Result<Text, ScenarioError> {
+    fn expected_text(&mut self, text: &Template, sent: [&Text; 3]) -> Result<Text, ScenarioError> {
         let wanted = self.text(text)?;
         for (stamp, name) in [
             (Piece::RecordKey, "record.key"),
@@ -204,7 +208,7 @@ fn push(text: &mut Text, part: String) {
     }
 }
 
-fn has(request: &StepRequest, header: &str) -> bool {
+fn has_header(request: &StepRequest, header: &str) -> bool {
     let is_it = |(name, _): &(String, Template)| name.eq_ignore_ascii_case(header);
     request.headers.iter().any(is_it)
 }

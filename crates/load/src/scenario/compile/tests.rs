@@ -36,7 +36,7 @@ fn request(path: &str) -> Action {
     Action::Request(Box::new(step(path)))
 }
 
-fn capturing(variable: &str, from: Source) -> Action {
+fn capture_action(variable: &str, from: Source) -> Action {
     Action::Request(Box::new(StepRequest {
         captures: vec![Capture {
             variable: variable.to_owned(),
@@ -47,7 +47,7 @@ fn capturing(variable: &str, from: Source) -> Action {
 }
 
 fn capture(variable: &str) -> Action {
-    capturing(variable, Source::Header("id".to_owned()))
+    capture_action(variable, Source::Header("id".to_owned()))
 }
 
 fn repeat(times: u32, actions: Vec<Action>) -> Action {
@@ -301,9 +301,9 @@ fn captures_must_be_possible() {
         pattern: pattern.clone(),
         group,
     };
-    check(vec![capturing("x", regex(1))], "");
+    check(vec![capture_action("x", regex(1))], "");
     check(
-        vec![capturing("x", regex(2))],
+        vec![capture_action("x", regex(2))],
         "flow 'one', step 'a', capture of 'x': there is no group 2; the pattern has 2, the whole match being 0",
     );
 }

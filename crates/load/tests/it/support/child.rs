@@ -44,7 +44,7 @@ pub(crate) fn command(test: &str, role: &str, before: &[&str]) -> Command {
 }
 
 /// Runs it to its end; gives what it told.
-pub(crate) fn told(mut command: Command) -> HashMap<String, String> {
+pub(crate) fn run_to_end(mut command: Command) -> HashMap<String, String> {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);

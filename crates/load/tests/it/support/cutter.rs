@@ -12,7 +12,7 @@ use rustix::net::sockopt::set_socket_linger;
 use waggle_load::{KEY_DIGITS, TIME_DIGITS};
 use waggle_testkit::{Listener, Socket, random::random};
 
-use super::{OK, stamped::stamped};
+use super::{OK, stamped::stamped_request};
 
 /// How a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Rules {
         if chance.is_multiple_of(8) {
             return self.close(stream, chance);
         }
-        let length = stamped().bytes.len();
+        let length = stamped_request().bytes.len();
         let mut request = vec![0; length];
         while stream.read_exact(&mut request).is_ok() {
             let key = &request[length - KEY_DIGITS - TIME_DIGITS..length - TIME_DIGITS];

@@ -66,7 +66,7 @@ pub(crate) fn expect(job: &mut Job) -> &mut Expect {
     }
 }
 
-pub(crate) fn closed(connections: usize, pipelining: usize) -> Model {
+pub(crate) fn closed_model(connections: usize, pipelining: usize) -> Model {
     Model::Closed {
         connections,
         pipelining,
@@ -132,10 +132,7 @@ impl Ended {
         self.outcome.totals.failures.0.clone()
     }
 
-    pub(crate) fn merged(
-        &self,
-        histogram: impl Fn(&Interval) -> &Histogram<u64>,
-    ) -> Histogram<u64> {
+    pub(crate) fn merge(&self, histogram: impl Fn(&Interval) -> &Histogram<u64>) -> Histogram<u64> {
         let mut sum = histogram(&self.intervals[0]).clone();
         for interval in &self.intervals[1..] {
             sum.add(histogram(interval)).unwrap();
@@ -165,14 +162,14 @@ impl Ended {
         sum.engine_wanted_busiest = totals.engine_wanted_busiest;
         assert_eq!(&sum, totals, "the intervals must add up to the totals");
         assert_eq!(
-            self.merged(|interval| &interval.response_time).len(),
+            self.merge(|interval| &interval.response_time).len(),
             totals.succeeded
         );
         assert_eq!(
-            self.merged(|interval| &interval.service_time).len(),
+            self.merge(|interval| &interval.service_time).len(),
             totals.succeeded
         );
-        assert_eq!(self.merged(|interval| &interval.lag).len(), totals.sent);
+        assert_eq!(self.merge(|interval| &interval.lag).len(), totals.sent);
         self.check_steps();
     }
 
@@ -187,8 +184,8 @@ impl Ended {
                 sum.join(&interval.steps[number].counts);
             }
             assert_eq!(&sum, step, "the intervals of step {number} must add up");
-            let response_time = self.merged(|interval| &interval.steps[number].response_time);
-            let service_time = self.merged(|interval| &interval.steps[number].service_time);
+            let response_time = self.merge(|interval| &interval.steps[number].response_time);
+            let service_time = self.merge(|interval| &interval.steps[number].service_time);
             assert_eq!(response_time.len(), step.succeeded, "step {number}");
             assert_eq!(service_time.len(), step.succeeded, "step {number}");
         }

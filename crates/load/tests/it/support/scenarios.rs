@@ -86,7 +86,7 @@ pub(crate) fn scenario(steps: usize, flows: Vec<Flow>, feeds: Vec<Feed>) -> Scen
 }
 
 /// Logs in, lists its orders and looks at the first of them.
-pub(crate) fn shopping() -> Scenario {
+pub(crate) fn shopping_scenario() -> Scenario {
     let login = StepRequest {
         body: text(r#"{"name": "u{{user}}", "session": {{session}}}"#),
         captures: vec![

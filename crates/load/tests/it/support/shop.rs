@@ -59,14 +59,14 @@ impl Shop {
         Self { server, asked }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn received_requests(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
     /// How often each path was asked for.
     pub(crate) fn paths(&self) -> HashMap<String, u64> {
         let mut paths = HashMap::new();
-        for asked in self.asked() {
+        for asked in self.received_requests() {
             *paths.entry(asked.path).or_default() += 1;
         }
         paths

@@ -5,7 +5,7 @@ use waggle_analysis::NoSuccess;
 
 const USERS: [&str; 6] = ["50", "100", "150", "200", "250", "300"];
 
-fn over(levels: &[&str]) -> Over {
+fn over_levels(levels: &[&str]) -> Over {
     let levels: Vec<String> = levels.iter().map(|level| (*level).to_owned()).collect();
     Over {
         factor: "users".to_owned(),
@@ -37,11 +37,11 @@ fn single(point: f64) -> Found {
     })
 }
 
-fn none(of: Without, trials: usize) -> Found {
+fn found_without_ratio(of: Without, trials: usize) -> Found {
     Found::NoSuccess(NoSuccess { of, trials })
 }
 
-fn compared(better: Better, measure: Measure) -> Compared {
+fn test_compared(better: Better, measure: Measure) -> Compared {
     Compared {
         name: "It".to_owned(),
         better,
@@ -62,8 +62,8 @@ fn check_of(compared: &Compared, over: &Over, at: &[Found], expected: &str) {
 }
 
 fn check(points: &[f64], expected: &str) {
-    let higher = compared(Better::Higher, Measure::Ratio);
-    check_of(&higher, &over(&USERS), &ratios(points), expected);
+    let higher = test_compared(Better::Higher, Measure::Ratio);
+    check_of(&higher, &over_levels(&USERS), &ratios(points), expected);
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn who_is_ahead_where() {
 
 #[test]
 fn less_is_better_for_times_and_errors() {
-    let quicker = compared(Better::Quicker, Measure::Ratio);
-    let two = over(&["50", "100"]);
+    let quicker = test_compared(Better::Quicker, Measure::Ratio);
+    let two = over_levels(&["50", "100"]);
     check_of(
         &quicker,
         &two,
@@ -101,7 +101,7 @@ fn less_is_better_for_times_and_errors() {
         "It over users: rest is quicker at 50 (2.00× (1.90 – 2.10)); rabbitmq is quicker at 100 (2.00× (1.90 – 2.11)). \
          The sign changes between 50 and 100.",
     );
-    let errors = compared(Better::FewerErrors, Measure::Difference);
+    let errors = test_compared(Better::FewerErrors, Measure::Difference);
     let difference = |point: f64, off: f64| {
         Found::Number(Estimate {
             point,
@@ -119,18 +119,18 @@ fn less_is_better_for_times_and_errors() {
 
 #[test]
 fn levels_without_an_order_and_numbers_without_intervals() {
-    let backends = over(&["files", "memory", "network"]);
+    let backends = over_levels(&["files", "memory", "network"]);
     check_of(
-        &compared(Better::Higher, Measure::Ratio),
+        &test_compared(Better::Higher, Measure::Ratio),
         &backends,
         &[0.5, 2.0, 2.0].map(single),
         "It over users: rest is higher at files (2.00×); rabbitmq is higher at memory and network (most at network: 2.00×). \
          There is no interval, so how sure that is nobody knows.",
     );
     check_of(
-        &compared(Better::Higher, Measure::Ratio),
-        &over(&["50", "100"]),
-        &[single(0.5), none(Without::First, 1)],
+        &test_compared(Better::Higher, Measure::Ratio),
+        &over_levels(&["50", "100"]),
+        &[single(0.5), found_without_ratio(Without::First, 1)],
         "It over users: rest is higher at 50 (2.00×); rabbitmq is higher at 100; rest had no success at 100. \
          There is no interval, so how sure that is nobody knows.",
     );
@@ -139,8 +139,8 @@ fn levels_without_an_order_and_numbers_without_intervals() {
 #[test]
 fn a_level_without_an_interval_is_on_neither_side() {
     let check = |at: &[Found], expected: &str| {
-        let higher = compared(Better::Higher, Measure::Ratio);
-        check_of(&higher, &over(&["50", "100", "150"]), at, expected);
+        let higher = test_compared(Better::Higher, Measure::Ratio);
+        check_of(&higher, &over_levels(&["50", "100", "150"]), at, expected);
     };
     check(
         &[ratio(0.5), single(2.0), ratio(0.5)],
@@ -169,9 +169,9 @@ fn a_level_without_an_interval_is_on_neither_side() {
 
 #[test]
 fn who_had_no_success_is_told_in_words() {
-    let higher = compared(Better::Higher, Measure::Ratio);
-    let users = over(&["50", "100", "150"]);
-    let rest = none(Without::First, 3);
+    let higher = test_compared(Better::Higher, Measure::Ratio);
+    let users = over_levels(&["50", "100", "150"]);
+    let rest = found_without_ratio(Without::First, 3);
     check_of(
         &higher,
         &users,
@@ -182,11 +182,14 @@ fn who_had_no_success_is_told_in_words() {
     check_of(
         &higher,
         &users,
-        &[ratio(0.5), rest, none(Without::Both, 3)],
+        &[ratio(0.5), rest, found_without_ratio(Without::Both, 3)],
         "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); rabbitmq is higher at 100; rest had no success at 100; \
          neither had a success at 150. The sign changes between 50 and 100.",
     );
-    let (once, none_of_second) = (none(Without::First, 1), none(Without::Second, 3));
+    let (once, none_of_second) = (
+        found_without_ratio(Without::First, 1),
+        found_without_ratio(Without::Second, 3),
+    );
     check_of(
         &higher,
         &users,
@@ -195,7 +198,7 @@ fn who_had_no_success_is_told_in_words() {
          rest had no success at 100; rabbitmq had no success at 150.",
     );
     check_of(
-        &compared(Better::Quicker, Measure::Ratio),
+        &test_compared(Better::Quicker, Measure::Ratio),
         &users,
         &[ratio(2.0), Found::Nothing, rest],
         "It over users: rest is quicker at 50 (2.00× (1.90 – 2.10)); nothing to compare at 100; rest had no success at 150.",

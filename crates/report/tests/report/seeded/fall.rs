@@ -44,7 +44,7 @@ pub(super) fn typical_us(key: TrialKey, interval: usize) -> f64 {
 }
 
 /// The phase after the measured one, and what the trial says of the fall.
-pub(super) fn told(fell_at_s: f64, end_s: f64) -> (PhaseInfo, FallInfo) {
+pub(super) fn fall_info(fell_at_s: f64, end_s: f64) -> (PhaseInfo, FallInfo) {
     let phase = PhaseInfo {
         phase: PhaseName::Recovery,
         start_s: fell_at_s,

@@ -22,7 +22,7 @@ impl Seeded {
     }
 
     /// A factor with a level of nothing.
-    pub(crate) fn zero() -> Self {
+    pub(crate) fn with_zero_level() -> Self {
         Self {
             question: "What does waiting for more cost?".to_owned(),
             ..Self::plain(&[("linger", &["1s", "0", "1ms", "100ms"])], 3)

@@ -127,13 +127,13 @@ impl Seeded {
             wrong: vec![(2, Wrong::FallsBehind)],
             has_broker: true,
             // The figures are of writers alone.
-            published: Some(published::published()),
+            published: Some(published::reference_info()),
             ..Self::plain(&[("writer", &["sink", "telegraf"])], 3)
         }
     }
 
     /// A gateway that is killed in mid-trial, and one that is not.
-    pub(crate) fn killed() -> Self {
+    pub(crate) fn with_kill() -> Self {
         Self {
             question: "What is lost when the gateway is killed?".to_owned(),
             wrong: vec![(2, Wrong::Killed)],
@@ -152,7 +152,7 @@ impl Seeded {
     }
 
     /// Sessions of three steps against a shop, at three numbers of connections.
-    pub(crate) fn shopping() -> Self {
+    pub(crate) fn shopping_study() -> Self {
         Self {
             question: "How many sessions per second does the shop take?".to_owned(),
             thresholds: [
@@ -231,7 +231,7 @@ impl Seeded {
             trial::write(
                 run.begin(*key).unwrap(),
                 self,
-                &trial::Made::of(cell, *key, place, wrong),
+                &trial::Made::new(cell, *key, place, wrong),
             );
         }
     }
@@ -251,16 +251,20 @@ impl Seeded {
             })
             .unwrap();
             while let Some(level) = search.next().level() {
-                let repetition = u32::try_from(search.tried().len() + 1).unwrap();
+                let repetition = u32::try_from(search.trials().len() + 1).unwrap();
                 let key = TrialKey {
                     cell: cell.cell,
                     repetition,
                 };
                 let place = usize::try_from(info.position(key).unwrap()).unwrap() - 1;
                 let wrong = self.wrong.iter().find(|(cell, _)| *cell == key.cell);
-                let made = trial::Made::of(cell, key, place, wrong.map(|(_, wrong)| *wrong));
+                let made = trial::Made::new(cell, key, place, wrong.map(|(_, wrong)| *wrong));
                 trial::write(run.begin(key).unwrap(), self, &made.at_level(level));
-                search.tell(waggle_analysis::evidence(folder, key).unwrap().tried());
+                search.tell(
+                    waggle_analysis::evidence(folder, key)
+                        .unwrap()
+                        .to_evidence(),
+                );
             }
         }
     }
@@ -499,7 +503,7 @@ impl Chance {
     }
 
     /// Around 1, give or take `spread`.
-    pub(crate) fn around(&mut self, spread: f64) -> f64 {
+    pub(crate) fn jitter(&mut self, spread: f64) -> f64 {
         1.0 + spread * (2.0 * self.share() - 1.0)
     }
 }

@@ -10,7 +10,7 @@ pub(crate) fn column(name: &str, number: &str) -> PublishedColumnInfo {
     }
 }
 
-pub(super) fn published() -> PublishedInfo {
+pub(super) fn reference_info() -> PublishedInfo {
     let row = |level: &str, values: [Option<f64>; 5]| PublishedRowInfo {
         levels: vec![level.to_owned()],
         values: values.to_vec(),

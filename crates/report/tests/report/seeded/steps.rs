@@ -14,7 +14,7 @@ pub(super) struct Steps {
 
 impl Steps {
     /// Each step has its share of the requests; what fails, fails in the last one.
-    pub(super) fn of(seeded: &Seeded, counts: &CountsRow, mean_us: f64) -> Self {
+    pub(super) fn new(seeded: &Seeded, counts: &CountsRow, mean_us: f64) -> Self {
         let last = seeded.steps.len().saturating_sub(1);
         let mut left = counts.succeeded;
         let mut steps = Self {

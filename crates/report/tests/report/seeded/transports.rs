@@ -12,7 +12,7 @@ impl Seeded {
         Self {
             question: "Is REST or RabbitMQ quicker between the services of a shop?".to_owned(),
             steps: vec![("browse", 0.5, 0.6), ("order", 0.5, 1.4)],
-            published: Some(published()),
+            published: Some(reference_info()),
             wrong: vec![(6, Wrong::Slows)],
             ..Self::plain(
                 &[
@@ -27,7 +27,7 @@ impl Seeded {
 
 impl Seeded {
     /// The same with two trials a cell, of which one of REST's failed at 200 users, and none of its requests succeeded at 300.
-    pub(crate) fn refused() -> Self {
+    pub(crate) fn with_refusals() -> Self {
         Self {
             wrong: vec![(4, Wrong::Fails), (6, Wrong::Refuses)],
             repeat: 2,
@@ -71,7 +71,7 @@ pub(super) fn failures(failed: u64) -> Vec<FailureCount> {
 }
 
 /// By both factors; one of the twelve was not published, and one figure of another.
-fn published() -> PublishedInfo {
+fn reference_info() -> PublishedInfo {
     let columns: [PublishedColumnInfo; 3] = [
         column("Responses/s", "shopping.goodput"),
         column("Errors", "shopping.error_share"),

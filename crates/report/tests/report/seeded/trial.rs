@@ -39,7 +39,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    pub(crate) fn of(cell: &CellInfo, key: TrialKey, place: usize, wrong: Option<Wrong>) -> Self {
+    pub(crate) fn new(cell: &CellInfo, key: TrialKey, place: usize, wrong: Option<Wrong>) -> Self {
         let level = |name: &str, other: f64| {
             let found = cell.levels.iter().find(|(factor, _)| factor == name);
             found
@@ -79,7 +79,7 @@ impl Made {
         }
     }
 
-    fn is(&self, wrong: Wrong) -> bool {
+    fn has_fault(&self, wrong: Wrong) -> bool {
         self.wrong == Some(wrong)
     }
 
@@ -125,9 +125,9 @@ impl Sums {
 
 pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     let mut chance = Chance::new(made.seed);
-    let fails = made.is(Wrong::Fails) && made.key.repetition == seeded.repeat;
-    if fails || made.is(Wrong::DiesWhenKilled) {
-        out.finish(&failed(seeded, made)).unwrap();
+    let fails = made.has_fault(Wrong::Fails) && made.key.repetition == seeded.repeat;
+    if fails || made.has_fault(Wrong::DiesWhenKilled) {
+        out.finish(&failed_trial(seeded, made)).unwrap();
         return;
     }
     out.load_started(&LoadStart {
@@ -137,12 +137,12 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         started_unix_ns: 1_768_210_200_000_000_000,
     })
     .unwrap();
-    let scatter = if made.is(Wrong::Scatters) {
+    let scatter = if made.has_fault(Wrong::Scatters) {
         [0.7, 1.0, 1.4][(made.key.repetition as usize - 1) % 3]
     } else {
         1.0
     };
-    let whole = scatter * chance.around(0.012);
+    let whole = scatter * chance.jitter(0.012);
     let mut sums = Sums::default();
     for place in 0..WARM_UP + MEASURED {
         let ramp = if place < 2 {
@@ -150,12 +150,12 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         } else {
             1.0
         };
-        let slow = if made.is(Wrong::Slows) && place >= WARM_UP + MEASURED / 2 {
+        let slow = if made.has_fault(Wrong::Slows) && place >= WARM_UP + MEASURED / 2 {
             0.5
         } else {
             1.0
         };
-        let rate = made.rate_per_s() * whole * ramp * slow * chance.around(0.02);
+        let rate = made.rate_per_s() * whole * ramp * slow * chance.jitter(0.02);
         interval(&mut out, seeded, made, (place, rate), &mut sums);
     }
     let fallen = if seeded.falls { fall::INTERVALS } else { 0 };
@@ -163,7 +163,7 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
         interval(&mut out, seeded, made, (place, fall::RATE_PER_S), &mut sums);
     }
     let load_end = (WARM_UP + MEASURED + fallen) as f64 * INTERVAL_S;
-    let drained = if made.is(Wrong::FallsBehind) {
+    let drained = if made.has_fault(Wrong::FallsBehind) {
         6.0
     } else {
         0.3
@@ -177,20 +177,20 @@ pub(crate) fn write(mut out: TrialWriter, seeded: &Seeded, made: &Made) {
     if seeded.has_broker {
         broker::write(&mut out, load_end);
     }
-    out.finish(&completed(seeded, made, sums, (load_end, drained)))
+    out.finish(&completed_trial(seeded, made, sums, (load_end, drained)))
         .unwrap();
 }
 
 fn is_away(made: &Made, place: usize) -> bool {
-    made.is(Wrong::Killed) && KILLED.contains(&place)
+    made.has_fault(Wrong::Killed) && KILLED.contains(&place)
 }
 
 /// Of so many requests those that fail.
 fn failures(made: &Made, place: usize, answered: u64) -> Vec<FailureCount> {
     let of = |kind, count| FailureCount { kind, count };
-    if made.is(Wrong::Errors) && place.is_multiple_of(3) {
+    if made.has_fault(Wrong::Errors) && place.is_multiple_of(3) {
         vec![of(FailureKind::Status(503), 4), of(FailureKind::Reset, 1)]
-    } else if made.is(Wrong::Refuses) {
+    } else if made.has_fault(Wrong::Refuses) {
         vec![of(FailureKind::Status(503), answered)]
     } else if is_away(made, place) {
         vec![of(FailureKind::Refused, 30), of(FailureKind::Reset, 10)]
@@ -225,7 +225,7 @@ fn interval(
         service.clone()
     };
     let failed_time = spread(failed, 900.0);
-    let lost_count = if made.is(Wrong::Miscounts) && place == WARM_UP + 1 {
+    let lost_count = if made.has_fault(Wrong::Miscounts) && place == WARM_UP + 1 {
         2
     } else {
         0
@@ -243,7 +243,7 @@ fn interval(
         bytes_received: succeeded * 90,
         failures,
     };
-    let steps = Steps::of(seeded, &counts, typical_us);
+    let steps = Steps::new(seeded, &counts, typical_us);
     let cpu = engine_cpu(made, rate);
     let row = IntervalRow {
         start_s: place as f64 * INTERVAL_S,
@@ -277,7 +277,7 @@ fn interval(
 }
 
 fn engine_cpu(made: &Made, rate: f64) -> f64 {
-    if made.is(Wrong::Starved) {
+    if made.has_fault(Wrong::Starved) {
         0.985
     } else {
         (rate * 2.4e-6).min(0.75)
@@ -328,7 +328,7 @@ fn resources(
     let mut at_s = INTERVAL_S;
     while at_s <= end_s {
         let busy = if at_s <= load_end { 1.0 } else { 0.08 };
-        let system = ((rate * 18e-6 + 0.02) * busy * chance.around(0.03)).min(1.0);
+        let system = ((rate * 18e-6 + 0.02) * busy * chance.jitter(0.03)).min(1.0);
         let load = engine_cpu(made, rate) * busy + 0.01;
         let mut rows = vec![
             ("gateway-0", system, 38u64 << 20),
@@ -364,18 +364,18 @@ fn backlog(out: &mut TrialWriter, made: &Made, sums: &Sums, load_end: f64, drain
     };
     let mut at_s = 0.1;
     while at_s < load_end + drained + 0.1 {
-        let behind_s = if made.is(Wrong::FallsBehind) {
+        let behind_s = if made.has_fault(Wrong::FallsBehind) {
             at_s * drained / (load_end + drained)
         } else {
             0.12
         };
-        let visible = (accepted_by(at_s - behind_s) as u64).saturating_sub(lost(made));
+        let visible = (accepted_by(at_s - behind_s) as u64).saturating_sub(lost_records(made));
         out.backlog(&BacklogRow { at_s, visible }).unwrap();
         at_s += 0.1;
     }
 }
 
-fn lost(made: &Made) -> u64 {
+fn lost_records(made: &Made) -> u64 {
     match made.wrong {
         Some(Wrong::Loses) if made.key.repetition == 2 => 3,
         // A search would end where something is missing.
@@ -385,18 +385,18 @@ fn lost(made: &Made) -> u64 {
 }
 
 fn delays(made: &Made, sums: &Sums, chance: &mut Chance) -> Histogram<u64> {
-    let typical = if made.is(Wrong::FallsBehind) {
+    let typical = if made.has_fault(Wrong::FallsBehind) {
         2.6e6
     } else {
         made.late_us + made.in_flight / made.rate_per_s() * 1e6
     };
     spread(
-        sums.totals.records_succeeded - lost(made),
-        typical * chance.around(0.04),
+        sums.totals.records_succeeded - lost_records(made),
+        typical * chance.jitter(0.04),
     )
 }
 
-fn completed(
+fn completed_trial(
     seeded: &Seeded,
     made: &Made,
     sums: Sums,
@@ -404,7 +404,7 @@ fn completed(
 ) -> TrialInfo {
     let mut whole = of_records(made, &sums, (load_end, drained));
     if seeded.falls {
-        fallen(&mut whole, load_end);
+        add_recovery_phase(&mut whole, load_end);
     }
     let steps: Vec<StepInfo> = seeded
         .step_names()
@@ -436,10 +436,10 @@ fn completed(
 }
 
 /// The load, which was open, went on after the measured phase.
-fn fallen(info: &mut TrialInfo, load_end: f64) {
+fn add_recovery_phase(info: &mut TrialInfo, load_end: f64) {
     info.engine.offered_per_s = Some(info.measured.due as f64 / info.measured.seconds);
     let fell_at_s = (WARM_UP + MEASURED) as f64 * INTERVAL_S;
-    let (phase, fall) = fall::told(fell_at_s, load_end);
+    let (phase, fall) = fall::fall_info(fell_at_s, load_end);
     let mut phases = info.phases.iter_mut();
     let measure = phases.find(|phase| phase.phase == PhaseName::Measure);
     measure.unwrap().end_s = fell_at_s;
@@ -454,7 +454,7 @@ fn fallen(info: &mut TrialInfo, load_end: f64) {
 fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> TrialInfo {
     let measure_start = WARM_UP as f64 * INTERVAL_S;
     let accepted = sums.totals.records_succeeded;
-    let missing = lost(made);
+    let missing = lost_records(made);
     let rate = made.rate_per_s();
     let phase = |phase, start_s, end_s| PhaseInfo {
         phase,
@@ -518,8 +518,8 @@ fn of_records(made: &Made, sums: &Sums, (load_end, drained): (f64, f64)) -> Tria
 
 /// What became of the records of the whole load.
 fn ledger(made: &Made, totals: &CountsRow) -> LedgerInfo {
-    let (accepted, missing) = (totals.records_succeeded, lost(made));
-    let is_killed = made.is(Wrong::Killed);
+    let (accepted, missing) = (totals.records_succeeded, lost_records(made));
+    let is_killed = made.has_fault(Wrong::Killed);
     LedgerInfo {
         sent: accepted + totals.failed,
         accepted,
@@ -527,7 +527,7 @@ fn ledger(made: &Made, totals: &CountsRow) -> LedgerInfo {
         unknown: totals.failed / 5,
         delivered: accepted - missing,
         missing,
-        duplicates: u64::from(is_killed || made.is(Wrong::Doubles)),
+        duplicates: u64::from(is_killed || made.has_fault(Wrong::Doubles)),
         // What was written and not answered any more, or answered with an error.
         unknown_delivered: if is_killed { 4 } else { 0 },
         rejected_delivered: if is_killed { 2 } else { 0 },
@@ -540,27 +540,27 @@ fn ledger(made: &Made, totals: &CountsRow) -> LedgerInfo {
 /// A gateway that is killed is away for three intervals, and every repetition a little longer.
 fn disturbances(made: &Made) -> Vec<DisturbanceInfo> {
     let late = f64::from(made.key.repetition) / 50.0;
-    let is_killed = made.is(Wrong::Killed) || made.is(Wrong::DiesWhenKilled);
+    let is_killed = made.has_fault(Wrong::Killed) || made.has_fault(Wrong::DiesWhenKilled);
     let killed = is_killed.then(|| DisturbanceInfo {
         component: "gateway".to_owned(),
         replica: 0,
         killed_s: 1.001,
         started_s: Some(1.502),
-        ready_s: made.is(Wrong::Killed).then_some(1.7 + late),
+        ready_s: made.has_fault(Wrong::Killed).then_some(1.7 + late),
     });
     killed.into_iter().collect()
 }
 
 /// Noted where the machine's host takes a part of it.
 fn machine(made: &Made) -> Option<MachineInfo> {
-    made.is(Wrong::Stolen).then_some(MachineInfo {
+    made.has_fault(Wrong::Stolen).then_some(MachineInfo {
         stolen_share: 0.25,
         idle_share: 0.5,
     })
 }
 
 fn engine(made: &Made, rate: f64) -> EngineInfo {
-    let present = if made.is(Wrong::Killed) {
+    let present = if made.has_fault(Wrong::Killed) {
         1.0 - KILLED.len() as f64 / MEASURED as f64
     } else {
         1.0
@@ -573,7 +573,7 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
         busy_share: engine_cpu(made, rate),
         wanted_share: engine_cpu(made, rate),
         turn_wait_mean_us: 0.0,
-        lag_p99_us: if made.is(Wrong::Stolen) {
+        lag_p99_us: if made.has_fault(Wrong::Stolen) {
             40_000.0
         } else {
             12.0
@@ -585,7 +585,7 @@ fn engine(made: &Made, rate: f64) -> EngineInfo {
     }
 }
 
-fn failed(seeded: &Seeded, made: &Made) -> TrialInfo {
+fn failed_trial(seeded: &Seeded, made: &Made) -> TrialInfo {
     TrialInfo {
         format: FORMAT,
         key: made.key,

@@ -14,11 +14,11 @@ use crate::{
 
 impl Running {
     /// What it has used in all its lives; a replica that is down uses nothing more.
-    pub(super) fn used(&self) -> Option<Usage> {
+    pub(super) fn usage(&self) -> Option<Usage> {
         let now = if self.is_down {
             None
         } else {
-            proc::below(self.child.supervisor?)
+            proc::descendants_usage(self.child.supervisor?)
         };
         let used = match self.earlier {
             None => now?,
@@ -30,7 +30,7 @@ impl Running {
                 }
             }
         };
-        Some(used.of(&self.child.replica))
+        Some(used.into_usage(&self.child.replica))
     }
 }
 
@@ -41,13 +41,13 @@ impl ProcessDriver {
             let mut running = self.running.borrow_mut();
             let running = find(&mut running, &name)?;
             // The last word on what it used; and what it uses from here on is as good as nothing.
-            running.earlier = running.used().map(|used| used.cpu).or(running.earlier);
+            running.earlier = running.usage().map(|used| used.cpu).or(running.earlier);
             running.earlier.get_or_insert_default();
             running.is_down = true;
             running.is_ready = false;
             running.child.kill()
         };
-        if !gone.within(KILL_AT_MOST).await {
+        if !gone.wait_at_most(KILL_AT_MOST).await {
             let seconds = KILL_AT_MOST.as_secs();
             let why = format!("{name} could not be killed within {seconds} s");
             return Err(self.blame(&name, why));
@@ -75,7 +75,10 @@ impl ProcessDriver {
             running.is_down = false;
             (running.child.start_told(), running.component)
         };
-        start.told().await.map_err(|why| not_started(&name, &why))?;
+        start
+            .wait_started()
+            .await
+            .map_err(|why| not_started(&name, &why))?;
         let component = &self.system.components[index];
         let ready = self.wait_for_one(component, number, deadline).await;
         ready.map_err(|not_up| match not_up {

@@ -126,7 +126,7 @@ async fn a_store_of_several_is_not_taken_for_all() {
     let bench = bench(&influxdb, influxdb.token(), influxdb.bucket());
     let line = |address| Network.line(address);
     let both = [influxdb.address(), influxdb.address()];
-    let failure = Follower::new(&bench.following(), &both, line).unwrap_err();
+    let failure = Follower::new(&bench.start_probe(), &both, line).unwrap_err();
     assert!(failure.reason.contains("2 replicas"), "{failure:?}");
 }
 

@@ -152,7 +152,7 @@ async fn a_trial_begins_where_the_topic_ends() {
     let following = super::Following {
         has_others: false,
         since_ns: bench.clock.start_unix_ns(),
-        ..bench.following()
+        ..bench.start_probe()
     };
     let line = |address| crate::web::Web::line(&crate::web::Network, address);
     let mut follower = super::Follower::new(&following, &[broker], line).unwrap();

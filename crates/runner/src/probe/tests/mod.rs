@@ -56,7 +56,7 @@ impl Bench {
         }
     }
 
-    pub(super) fn following(&self) -> Following<'_> {
+    pub(super) fn start_probe(&self) -> Following<'_> {
         Following {
             has_others: false,
             probe: &self.probe,
@@ -75,7 +75,7 @@ impl Bench {
 
     fn follower(&self, address: std::net::SocketAddr) -> Follower<HttpLine> {
         let line = |address| Network.line(address);
-        Follower::new(&self.following(), &[address], line).unwrap()
+        Follower::new(&self.start_probe(), &[address], line).unwrap()
     }
 
     /// A record as the load writes it, sent `ago_ns` before now.

@@ -6,7 +6,7 @@ use crate::{
     check::{Checker, path::Path, variables::Known},
     mistake::Finding,
     raw,
-    tree::quoted,
+    tree::quote,
 };
 
 /// The places in an answer that a file can name.
@@ -28,7 +28,7 @@ impl Flows<'_, '_> {
     ) -> Option<Vec<Capture>> {
         let mut checked = Vec::new();
         for (variable, found) in raw.into_iter().flatten() {
-            let here = path.to(&variable);
+            let here = path.child(&variable);
             self.refuse_own(&variable, &here);
             let places = Places {
                 json: found.json.as_ref(),
@@ -54,7 +54,7 @@ impl Flows<'_, '_> {
             .into_iter()
             .flatten()
             .enumerate()
-            .map(|(place, check)| self.check(&check, &path.at(place), known))
+            .map(|(place, check)| self.check(&check, &path.entry(place), known))
             .collect();
         checked.into_iter().collect()
     }
@@ -92,19 +92,19 @@ impl Flows<'_, '_> {
             .filter(|(_, given)| *given)
             .map(|(key, _)| *key);
         if let (Some(first), Some(second)) = (keys.next(), keys.next()) {
-            let what = format!("{} has both {first} and {second}", path.shown(""));
-            let at = self.checker.key(&path.to(second).steps());
+            let what = format!("{} has both {first} and {second}", path.to_text(""));
+            let at = self.checker.key(&path.child(second).steps());
             self.checker
-                .report(Finding::new(at, what).expected("one of the two"));
+                .report(Finding::new(at, what).with_expected("one of the two"));
             return None;
         }
         if let Some(pattern) = &raw.matches {
-            regex(self.checker, pattern, &path.to("matches"))?;
+            regex(self.checker, pattern, &path.child("matches"))?;
             return Some(Condition::Matches(pattern.clone()));
         }
         let mut text = |level: &crate::Level, key: &str| {
             let text = level.to_string();
-            self.template(&text, &path.to(key), known).map(|_| text)
+            self.template(&text, &path.child(key), known).map(|_| text)
         };
         match (&raw.equals, &raw.contains) {
             (Some(level), _) => text(level, "equals").map(Condition::Equals),
@@ -112,12 +112,13 @@ impl Flows<'_, '_> {
             (None, None) => {
                 let wild = given
                     .iter()
-                    .any(|(key, _)| self.checker.is_wild(&path.to(key).steps()));
+                    .any(|(key, _)| self.checker.is_wild(&path.child(key).steps()));
                 if raw.of.is_some() && !wild {
-                    let what = format!("{} asks nothing of it", path.shown(""));
-                    let at = self.checker.key(&path.to("of").steps());
-                    self.checker
-                        .report(Finding::new(at, what).expected("equals, contains or matches"));
+                    let what = format!("{} asks nothing of it", path.to_text(""));
+                    let at = self.checker.key(&path.child("of").steps());
+                    self.checker.report(
+                        Finding::new(at, what).with_expected("equals, contains or matches"),
+                    );
                     return None;
                 }
                 (!wild).then_some(Condition::Exists)
@@ -144,33 +145,34 @@ fn one_of(
     .filter_map(|(key, given)| given.then_some(key))
     .collect();
     if let (Some(_), None) = (places.group, places.regex) {
-        let what = format!("{} is for regex", path.to("group").shown(""));
-        let at = checker.key(&path.to("group").steps());
-        checker.report(Finding::new(at, what).expected("regex beside it"));
+        let what = format!("{} is for regex", path.child("group").to_text(""));
+        let at = checker.key(&path.child("group").steps());
+        checker.report(Finding::new(at, what).with_expected("regex beside it"));
         return None;
     }
     match given[..] {
         ["of"] => Some(None),
-        ["json"] => json(checker, places.json?, &path.to("json")).map(Some),
-        ["header"] => header(checker, places.header?, &path.to("header")).map(Some),
+        ["json"] => json(checker, places.json?, &path.child("json")).map(Some),
+        ["header"] => header(checker, places.header?, &path.child("header")).map(Some),
         ["cookie"] => Some(Some(Found::Cookie(places.cookie?.clone()))),
         ["regex"] => pattern(checker, places, path).map(Some),
         [] => {
             let keys = ["json", "header", "regex", "cookie", "of", "group"];
             if !keys
                 .iter()
-                .any(|key| checker.is_wild(&path.to(key).steps()))
+                .any(|key| checker.is_wild(&path.child(key).steps()))
             {
-                let what = format!("{} does not say where to look", path.shown(""));
-                let at = checker.at(&path.steps());
-                checker.report(Finding::new(at, what).expected("json, header, regex or cookie"));
+                let what = format!("{} does not say where to look", path.to_text(""));
+                let at = checker.position_of(&path.steps());
+                checker
+                    .report(Finding::new(at, what).with_expected("json, header, regex or cookie"));
             }
             None
         }
         [first, second, ..] => {
-            let what = format!("{} has both {first} and {second}", path.shown(""));
-            let at = checker.key(&path.to(second).steps());
-            checker.report(Finding::new(at, what).expected("one of the two"));
+            let what = format!("{} has both {first} and {second}", path.to_text(""));
+            let at = checker.key(&path.child(second).steps());
+            checker.report(Finding::new(at, what).with_expected("one of the two"));
             None
         }
         _ => None,
@@ -181,9 +183,10 @@ fn json(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<Found> {
     match serde_json_path::JsonPath::parse(text) {
         Ok(_) => Some(Found::Json(text.to_owned())),
         Err(error) => {
-            let what = format!("{} is no JSONPath: {}", quoted(text), error.message());
-            let at = checker.at(&path.steps());
-            checker.report(Finding::new(at, what).expected("a JSONPath such as $.items[0].id"));
+            let what = format!("{} is no JSONPath: {}", quote(text), error.message());
+            let at = checker.position_of(&path.steps());
+            checker
+                .report(Finding::new(at, what).with_expected("a JSONPath such as $.items[0].id"));
             None
         }
     }
@@ -194,9 +197,9 @@ fn header(checker: &mut Checker<'_>, name: &str, path: &Path) -> Option<Found> {
     if !name.is_empty() && name.bytes().all(token) {
         return Some(Found::Header(name.to_owned()));
     }
-    let what = format!("{} is no name of a header", quoted(name));
-    let at = checker.at(&path.steps());
-    checker.report(Finding::new(at, what).expected("letters, digits and -"));
+    let what = format!("{} is no name of a header", quote(name));
+    let at = checker.position_of(&path.steps());
+    checker.report(Finding::new(at, what).with_expected("letters, digits and -"));
     None
 }
 
@@ -209,9 +212,9 @@ fn regex(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<usize> {
             let text_of = error.to_string();
             let last = text_of.lines().last().unwrap_or_default();
             let why = last.trim_start_matches("error: ");
-            let what = format!("{} is no regular expression: {why}", quoted(text));
-            let at = checker.at(&path.steps());
-            checker.report(Finding::new(at, what).expected("a regular expression"));
+            let what = format!("{} is no regular expression: {why}", quote(text));
+            let at = checker.position_of(&path.steps());
+            checker.report(Finding::new(at, what).with_expected("a regular expression"));
             None
         }
     }
@@ -219,23 +222,25 @@ fn regex(checker: &mut Checker<'_>, text: &str, path: &Path) -> Option<usize> {
 
 fn pattern(checker: &mut Checker<'_>, places: &Places<'_>, path: &Path) -> Option<Found> {
     let pattern = places.regex?;
-    let groups = regex(checker, pattern, &path.to("regex"))?;
+    let groups = regex(checker, pattern, &path.child("regex"))?;
     let group = places
         .group
         .map_or(usize::from(groups > 1), |group| group as usize);
     if group >= groups {
         let what = format!(
             "{} is {group}, and {} has {}",
-            path.to("group").shown(""),
-            quoted(pattern),
+            path.child("group").to_text(""),
+            quote(pattern),
             match groups - 1 {
                 0 => "no group".to_owned(),
                 1 => "one group".to_owned(),
                 more => format!("{more} groups"),
             }
         );
-        let at = checker.at(&path.to("group").steps());
-        checker.report(Finding::new(at, what).expected("a group of it, or 0 for the whole match"));
+        let at = checker.position_of(&path.child("group").steps());
+        checker.report(
+            Finding::new(at, what).with_expected("a group of it, or 0 for the whole match"),
+        );
         return None;
     }
     Some(Found::Regex {

@@ -41,11 +41,12 @@ pub(crate) fn scenario(
     let name = name(checker, raw.name, &path);
     let feeds = feeds::feeds(checker, raw.feeds.unwrap_or_default(), &path, around.model);
     let on_failure = raw.on_failure.map_or(OnFailure::End, step::on_failure);
-    let given = raw.flows.is_some() || checker.is_wild(&path.to("flows").steps());
+    let given = raw.flows.is_some() || checker.is_wild(&path.child("flows").steps());
     if !given {
-        let what = format!("{} lacks the key \"flows\"", path.shown("the scenario"));
+        let what = format!("{} lacks the key \"flows\"", path.to_text("the scenario"));
         let expected = "flows: a list of flows, each with steps";
-        checker.report(Finding::new(whole(checker, &path), what).expected(expected));
+        checker
+            .report(Finding::new(scenario_position(checker, &path), what).with_expected(expected));
     }
     let mut flows = Flows {
         checker,
@@ -55,32 +56,34 @@ pub(crate) fn scenario(
         steps: Vec::new(),
         requests: HashMap::new(),
     };
-    let checked = flows.all(raw.flows?, &path.to("flows"));
+    let checked = flows.check_flows(raw.flows?, &path.child("flows"));
     flows.variables.refuse_unused(flows.checker, &path);
     let steps = flows.steps;
     if steps.len() > MAX_STEPS {
         let what = format!("the scenario has {} steps", steps.len());
-        let place = checker.key(&path.to("flows").steps());
-        checker.report(Finding::new(place, what).expected(format!("at most {MAX_STEPS}")));
+        let place = checker.key(&path.child("flows").steps());
+        checker.report(Finding::new(place, what).with_expected(format!("at most {MAX_STEPS}")));
     }
     Some(Scenario {
         name: name?,
         steps,
         feeds: feeds
             .into_iter()
-            .map(NamedFeed::whole)
+            .map(NamedFeed::into_feed)
             .collect::<Option<Vec<Feed>>>()?,
         flows: checked?,
     })
 }
 
 fn name(checker: &mut Checker<'_>, given: Option<raw::Name>, path: &Path) -> Option<String> {
-    let here = path.to("name");
+    let here = path.child("name");
     let Some(raw::Name(name)) = given else {
         if !checker.is_wild(&here.steps()) {
-            let what = format!("{} lacks the key \"name\"", path.shown("the scenario"));
+            let what = format!("{} lacks the key \"name\"", path.to_text("the scenario"));
             let expected = "name: what all steps together are called";
-            checker.report(Finding::new(whole(checker, path), what).expected(expected));
+            checker.report(
+                Finding::new(scenario_position(checker, path), what).with_expected(expected),
+            );
         }
         return None;
     };
@@ -89,8 +92,11 @@ fn name(checker: &mut Checker<'_>, given: Option<raw::Name>, path: &Path) -> Opt
 }
 
 /// The place of a scenario as a whole: its key, or the beginning of its own file.
-fn whole(checker: &Checker<'_>, path: &Path) -> Place {
-    let (key, at) = (checker.key(&path.steps()), checker.at(&path.steps()));
+fn scenario_position(checker: &Checker<'_>, path: &Path) -> Place {
+    let (key, at) = (
+        checker.key(&path.steps()),
+        checker.position_of(&path.steps()),
+    );
     if key.file == at.file { key } else { at }
 }
 
@@ -98,9 +104,11 @@ fn refuse_reserved(checker: &mut Checker<'_>, name: &str, path: &Path) {
     if RESERVED_NAMES.contains(&name) {
         let what = format!(
             "{} is {name:?}, which has a meaning of its own in thresholds",
-            path.shown("")
+            path.to_text("")
         );
-        checker.report(Finding::new(checker.at(&path.steps()), what).expected("another name"));
+        checker.report(
+            Finding::new(checker.position_of(&path.steps()), what).with_expected("another name"),
+        );
     }
 }
 
@@ -118,20 +126,22 @@ struct Flows<'c, 'a> {
 }
 
 impl Flows<'_, '_> {
-    fn all(&mut self, raw: Vec<raw::Flow>, path: &Path) -> Option<Vec<Flow>> {
+    fn check_flows(&mut self, raw: Vec<raw::Flow>, path: &Path) -> Option<Vec<Flow>> {
         let mut names: Vec<String> = Vec::new();
         let mut checked = Vec::new();
         for (place, flow) in raw.into_iter().enumerate() {
-            let here = path.at(place);
+            let here = path.entry(place);
             let name = flow.name.map(|raw::Name(name)| name);
             if let Some(name) = name.as_ref().filter(|name| names.contains(name)) {
                 let what = format!("there are two flows {name:?}");
-                let at = self.checker.at(&here.to("name").steps());
+                let at = self.checker.position_of(&here.child("name").steps());
                 self.checker
-                    .report(Finding::new(at, what).expected("each name once"));
+                    .report(Finding::new(at, what).with_expected("each name once"));
             }
             names.extend(name.clone());
-            let weight = self.checker.or(flow.weight, &here.to("weight").steps(), 1);
+            let weight =
+                self.checker
+                    .value_or_default(flow.weight, &here.child("weight").steps(), 1);
             let actions = flow.steps.and_then(|steps| self.flow(steps, &here));
             checked.push(
                 name.zip(weight)
@@ -148,13 +158,13 @@ impl Flows<'_, '_> {
 
     fn flow(&mut self, raw: Vec<raw::Step>, path: &Path) -> Option<Vec<Action>> {
         let mut known = Known::new(captured_below(&raw));
-        let here = path.to("steps");
+        let here = path.child("steps");
         let actions = self.actions(raw, &here, &mut known)?;
         if !actions.iter().any(sends) {
-            let what = format!("{} sends no request", path.shown(""));
+            let what = format!("{} sends no request", path.to_text(""));
             let at = self.checker.key(&here.steps());
             self.checker
-                .report(Finding::new(at, what).expected("a step with get, put, post, …"));
+                .report(Finding::new(at, what).with_expected("a step with get, put, post, …"));
         }
         Some(actions)
     }
@@ -169,7 +179,7 @@ impl Flows<'_, '_> {
         let all: Vec<_> = raw
             .into_iter()
             .enumerate()
-            .map(|(place, step)| self.step(step, &path.at(place), known))
+            .map(|(place, step)| self.step(step, &path.entry(place), known))
             .collect();
         all.into_iter().collect()
     }

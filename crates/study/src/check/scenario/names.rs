@@ -36,10 +36,10 @@ impl Flows<'_, '_> {
         for stamp in STAMPS {
             if names(text, stamp) && !sent.iter().any(|sent| names(sent, stamp)) {
                 let what = format!("{{{{{stamp}}}}} is in nothing that this step sends");
-                let place = self.checker.at(&path.to(key).steps());
+                let place = self.checker.position_of(&path.child(key).steps());
                 let expected = "a variable that the step's path, headers or body name";
                 self.checker
-                    .report(Finding::new(place, what).expected(expected));
+                    .report(Finding::new(place, what).with_expected(expected));
             }
         }
     }
@@ -50,7 +50,7 @@ impl Flows<'_, '_> {
             let what = format!("nothing can be captured as {name:?}: the load has that name");
             let place = self.checker.key(&path.steps());
             self.checker
-                .report(Finding::new(place, what).expected("another name"));
+                .report(Finding::new(place, what).with_expected("another name"));
         }
     }
 }

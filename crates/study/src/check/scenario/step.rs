@@ -11,7 +11,7 @@ use crate::{
     },
     mistake::Finding,
     raw,
-    tree::quoted,
+    tree::quote,
 };
 
 /// What makes two requests the same: method, path, headers, body.
@@ -51,7 +51,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(key: &str) -> Option<Self> {
+    fn from_key(key: &str) -> Option<Self> {
         match key {
             "think" => Some(Self::Think),
             "repeat" | "steps" => Some(Self::Repeat),
@@ -62,7 +62,7 @@ impl Kind {
     }
 
     fn takes(self, key: &str) -> bool {
-        Self::of(key) == Some(self) || (self == Self::Request && OF_REQUEST.contains(&key))
+        Self::from_key(key) == Some(self) || (self == Self::Request && OF_REQUEST.contains(&key))
     }
 
     fn says(self) -> &'static str {
@@ -92,7 +92,7 @@ impl Flows<'_, '_> {
                 .request(raw, path, known)
                 .map(|step| Action::Request(Box::new(step))),
             Kind::Think => {
-                let here = path.to("think");
+                let here = path.child("think");
                 think(self.checker, &raw.think?, &here.steps()).map(Action::Pause)
             }
             Kind::Repeat => self.repeat(raw, path, known),
@@ -105,9 +105,9 @@ impl Flows<'_, '_> {
             "a request (name and get, put, post, …), think, or repeat with steps";
         let node = self.checker.node(&path.steps())?;
         let keys = || node.entries().iter().map(|entry| entry.key.as_str());
-        let Some(kind) = keys().find_map(Kind::of) else {
-            let what = format!("{} does nothing", path.shown(""));
-            let finding = Finding::new(node.place, what).expected(EXPECTED);
+        let Some(kind) = keys().find_map(Kind::from_key) else {
+            let what = format!("{} does nothing", path.to_text(""));
+            let finding = Finding::new(node.place, what).with_expected(EXPECTED);
             self.checker.report(finding);
             return None;
         };
@@ -119,12 +119,12 @@ impl Flows<'_, '_> {
         for entry in &foreign {
             let what = format!(
                 "{} is {}; it cannot have the key {:?}",
-                path.shown(""),
+                path.to_text(""),
                 kind.says(),
                 entry.key
             );
             self.checker
-                .report(Finding::new(entry.place, what).expected(EXPECTED));
+                .report(Finding::new(entry.place, what).with_expected(EXPECTED));
         }
         foreign.is_empty().then_some(kind)
     }
@@ -134,15 +134,15 @@ impl Flows<'_, '_> {
             ("repeat", raw.repeat.is_some()),
             ("steps", raw.steps.is_some()),
         ] {
-            if !given && !self.checker.is_wild(&path.to(key).steps()) {
-                let what = format!("{} lacks the key {key:?}", path.shown(""));
-                let at = self.checker.at(&path.steps());
+            if !given && !self.checker.is_wild(&path.child(key).steps()) {
+                let what = format!("{} lacks the key {key:?}", path.to_text(""));
+                let at = self.checker.position_of(&path.steps());
                 let expected = "repeat: how often, and steps: a list";
                 self.checker
-                    .report(Finding::new(at, what).expected(expected));
+                    .report(Finding::new(at, what).with_expected(expected));
             }
         }
-        let actions = self.actions(raw.steps?, &path.to("steps"), known);
+        let actions = self.actions(raw.steps?, &path.child("steps"), known);
         Some(Action::Repeat {
             times: raw.repeat?,
             actions: actions?,
@@ -154,26 +154,30 @@ impl Flows<'_, '_> {
         let called = self.checker.method_key(&raw.method, &path.steps());
         let method = called.as_ref().map(|called| called.method.clone());
         let target =
-            called.and_then(|called| self.target(called.path, &path.to(called.key), known));
-        let headers = self.headers(raw.headers, &path.to("headers"), known);
+            called.and_then(|called| self.target(called.path, &path.child(called.key), known));
+        let headers = self.headers(raw.headers, &path.child("headers"), known);
         let body = self.body(raw.body, path, known);
         let expect = expect(
             self.checker,
             raw.expect,
             method.as_deref(),
-            &path.to("expect").steps(),
+            &path.child("expect").steps(),
         );
-        let checks = self.checks(raw.check, &path.to("check"), known);
-        let captures = self.captures(raw.capture, &path.to("capture"), known);
-        let here = path.to("timeout");
+        let checks = self.checks(raw.check, &path.child("check"), known);
+        let captures = self.captures(raw.capture, &path.child("capture"), known);
+        let here = path.child("timeout");
         let timeout = raw.timeout.map(|raw::Span(time)| time);
-        let timeout = self.checker.or(timeout, &here.steps(), TIMEOUT);
-        let timeout =
-            timeout.and_then(|time| self.checker.within(time, &here.steps(), TIMEOUT_BOUNDS));
+        let timeout = self
+            .checker
+            .value_or_default(timeout, &here.steps(), TIMEOUT);
+        let timeout = timeout.and_then(|time| {
+            self.checker
+                .check_bounds(time, &here.steps(), TIMEOUT_BOUNDS)
+        });
         let sends = (method?, target?, headers?, body?);
         let texts = texts_of(&sends);
         for (place, check) in checks.iter().flatten().enumerate() {
-            let here = path.to("check").at(place);
+            let here = path.child("check").entry(place);
             self.refuse_unsent(&check.holds, &texts, &here);
         }
         let step = self.place_of(name?, &sends, path);
@@ -193,22 +197,22 @@ impl Flows<'_, '_> {
     }
 
     fn name(&mut self, given: Option<&raw::Name>, path: &Path) -> Option<String> {
-        let here = path.to("name");
+        let here = path.child("name");
         let Some(raw::Name(name)) = given else {
             if !self.checker.is_wild(&here.steps()) {
-                let what = format!("{} lacks the key \"name\"", path.shown(""));
-                let at = self.checker.at(&path.steps());
+                let what = format!("{} lacks the key \"name\"", path.to_text(""));
+                let at = self.checker.position_of(&path.steps());
                 self.checker
-                    .report(Finding::new(at, what).expected("name: a word for this request"));
+                    .report(Finding::new(at, what).with_expected("name: a word for this request"));
             }
             return None;
         };
         refuse_reserved(self.checker, name, &here);
         if self.scenario == Some(name) {
             let what = format!("a step is called {name:?}, as the whole scenario is");
-            let at = self.checker.at(&here.steps());
+            let at = self.checker.position_of(&here.steps());
             self.checker
-                .report(Finding::new(at, what).expected("a name of its own"));
+                .report(Finding::new(at, what).with_expected("a name of its own"));
         }
         Some(name.clone())
     }
@@ -219,9 +223,10 @@ impl Flows<'_, '_> {
             && first != sends
         {
             let what = format!("another step {name:?} sends something else");
-            let at = self.checker.at(&path.to("name").steps());
+            let at = self.checker.position_of(&path.child("name").steps());
             self.checker.report(
-                Finding::new(at, what).expected("a name of its own, or the same request again"),
+                Finding::new(at, what)
+                    .with_expected("a name of its own, or the same request again"),
             );
         }
         if let Some(place) = self.steps.iter().position(|known| *known == name) {
@@ -240,11 +245,11 @@ impl Flows<'_, '_> {
         if clean && (text.starts_with('/') || text.starts_with("{{")) {
             return Some(text);
         }
-        let what = format!("{} is {}", path.shown(""), quoted(&text));
+        let what = format!("{} is {}", path.to_text(""), quote(&text));
         let expected = "a path such as /orders/{{id}}: starting with / or a variable, in ASCII, without space and #";
-        let at = self.checker.at(&path.steps());
+        let at = self.checker.position_of(&path.steps());
         self.checker
-            .report(Finding::new(at, what).expected(expected));
+            .report(Finding::new(at, what).with_expected(expected));
         None
     }
 
@@ -257,13 +262,13 @@ impl Flows<'_, '_> {
         let headers = self.checker.headers(given, &path.steps());
         let mut fine = true;
         for (name, value) in &headers {
-            fine &= self.template(value, &path.to(name), known).is_some();
+            fine &= self.template(value, &path.child(name), known).is_some();
         }
         fine.then_some(headers)
     }
 
     fn body(&mut self, given: Option<String>, path: &Path, known: &Known) -> Option<String> {
-        let here = path.to("body");
+        let here = path.child("body");
         let Some(text) = given else {
             return (!self.checker.is_wild(&here.steps())).then(String::new);
         };
