@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt};
 
+mod function_names;
+
 /// A rule broken, and where.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Breach {
@@ -169,10 +171,19 @@ fn names(file: &str, text: &str) -> Vec<Found> {
     let of_file = parts
         .filter_map(empty_word)
         .map(|word| (0, format!("{word:?} in a file's name says nothing")));
+    // The names in the impl of a trait are the trait's.
+    let mut is_in_trait_impl = false;
     let of_items = text.lines().enumerate().filter_map(|(index, line)| {
+        if line.trim_start().starts_with("impl") {
+            is_in_trait_impl = line.contains(" for ");
+        } else if line == "}" {
+            is_in_trait_impl = false;
+        }
         let (kind, name) = item(line)?;
         let rule = if kind == "fn" && name.starts_with("get_") {
             format!("function {name}: leave out get_")
+        } else if kind == "fn" && !is_in_trait_impl && function_names::is_no_name(name) {
+            format!("function {name}: name it by a verb or by what it gives")
         } else {
             let word = empty_word(name)?;
             format!("{word:?} in the name {name} says nothing")

@@ -14,7 +14,7 @@ pub(crate) struct Accepted<'a> {
 }
 
 impl<'a> Accepted<'a> {
-    pub(crate) fn of(intervals: &'a [IntervalRow]) -> Self {
+    pub(crate) fn from_intervals(intervals: &'a [IntervalRow]) -> Self {
         let mut sum = 0;
         let before = |row: &IntervalRow| {
             let before = sum;
@@ -28,7 +28,7 @@ impl<'a> Accepted<'a> {
     }
 
     /// How many were accepted by an instant.
-    pub(crate) fn by(&self, at_s: f64) -> f64 {
+    pub(crate) fn accepted_by(&self, at_s: f64) -> f64 {
         let begun = self.intervals.partition_point(|row| row.start_s <= at_s);
         let Some(last) = begun.checked_sub(1) else {
             return 0.0;
@@ -43,8 +43,8 @@ impl<'a> Accepted<'a> {
 
     /// Accepted by the instant of a look, less what was visible then; a store that shows more than was answered so far is not
     /// behind.
-    pub(crate) fn waiting(&self, look: &BacklogRow) -> f64 {
-        (self.by(look.at_s) - as_f64(look.visible)).max(0.0)
+    pub(crate) fn backlog_at(&self, look: &BacklogRow) -> f64 {
+        (self.accepted_by(look.at_s) - as_f64(look.visible)).max(0.0)
     }
 
     /// Most that waited at a look within a stretch of time; `None` where nobody looked.
@@ -56,7 +56,7 @@ impl<'a> Accepted<'a> {
         let within = looks.iter();
         within
             .filter(|look| (from_s..=to_s).contains(&look.at_s))
-            .map(|look| self.waiting(look))
+            .map(|look| self.backlog_at(look))
             .reduce(f64::max)
     }
 }
@@ -86,9 +86,12 @@ mod tests {
     #[test]
     fn acceptances_are_spread_over_their_interval() {
         let rows = intervals();
-        let accepted = Accepted::of(&rows);
+        let accepted = Accepted::from_intervals(&rows);
         let check = |at_s: f64, expected: f64| {
-            assert!((accepted.by(at_s) - expected).abs() < 1e-9, "at {at_s} s");
+            assert!(
+                (accepted.accepted_by(at_s) - expected).abs() < 1e-9,
+                "at {at_s} s"
+            );
         };
         check(-1.0, 0.0);
         check(1.0, 0.0);
@@ -99,13 +102,16 @@ mod tests {
         check(7.0, 50.0);
         check(7.25, 53.0);
         check(100.0, 56.0);
-        assert_eq!(Accepted::of(&[]).by(1.0).to_string(), "0");
+        assert_eq!(
+            Accepted::from_intervals(&[]).accepted_by(1.0).to_string(),
+            "0"
+        );
     }
 
     #[test]
     fn what_waits_is_accepted_and_not_visible() {
         let rows = intervals();
-        let accepted = Accepted::of(&rows);
+        let accepted = Accepted::from_intervals(&rows);
         let looks = [(2.0, 9), (5.5, 3), (6.0, 29), (9.0, 0)]
             .map(|(at_s, visible)| BacklogRow { at_s, visible });
         let check = |within: (f64, f64), expected: Option<f64>| {

@@ -75,7 +75,7 @@ impl Course {
     /// the interval belongs to.
     pub fn add(&mut self, row: &IntervalRow, add_times: impl Fn(&mut Histogram<u64>)) {
         let counts = &row.counts;
-        self.served.push(served(row));
+        self.served.push(to_served(row));
         self.connections_open.push(row.connections_open);
         self.answers.add(
             row.start_s + counts.seconds,
@@ -120,7 +120,7 @@ impl Course {
         seconds >= SECOND_BINS_FROM
     }
 
-    fn chosen(&self) -> &Bins {
+    fn active_bins(&self) -> &Bins {
         if self.has_second_bins() {
             &self.by_second
         } else {
@@ -145,7 +145,7 @@ impl Course {
 
     /// The series that are tested for steadiness.
     pub(crate) fn bins(&self) -> SteadyBins<'_> {
-        let bins = self.chosen();
+        let bins = self.active_bins();
         SteadyBins {
             throughput: &bins.throughput,
             p50: &bins.p50,
@@ -157,7 +157,7 @@ impl Course {
 
     /// How long a bin is, in seconds; 0 if there is none.
     pub(crate) fn bin_s(&self) -> f64 {
-        self.chosen()
+        self.active_bins()
             .spans
             .first()
             .map_or(0.0, |(from, to)| to - from)
@@ -172,7 +172,7 @@ impl Course {
         self.answers.totals()
     }
 
-    pub(crate) fn served(&self) -> &[Served] {
+    pub(crate) fn served_intervals(&self) -> &[Served] {
         &self.served
     }
 
@@ -185,7 +185,7 @@ impl Course {
 }
 
 /// An interval, as the search for silences takes it.
-pub(crate) fn served(row: &IntervalRow) -> Served {
+pub(crate) fn to_served(row: &IntervalRow) -> Served {
     let before = row
         .in_flight
         .checked_add_signed(row.counts.in_flight_change.saturating_neg());
@@ -333,7 +333,7 @@ mod tests {
             let course = course(8, Length::Unknown, warm_up, measured);
             assert_eq!(course.bins().throughput.len(), bins, "{measured:?}");
             assert!((course.bins_from_s() - from_s).abs() < 1e-9, "{measured:?}");
-            assert_eq!(course.served().len(), measured.len());
+            assert_eq!(course.served_intervals().len(), measured.len());
         };
         check(&[], &[8, 8, 8, 8], 3, 0.25);
         check(&[], &[2, 4, 8, 8], 1, 0.75);

@@ -118,7 +118,7 @@ fn facts<'a>(load: &LoadFacts<'_>, course: &'a Course) -> TrialFacts<'a> {
         bins: course.bins(),
         bin_s: course.bin_s(),
         bins_from_s: course.bins_from_s(),
-        served: course.served(),
+        served: course.served_intervals(),
         course: match load.has_stages {
             true => LoadCourse::Stages,
             false => LoadCourse::Constant,
@@ -178,7 +178,11 @@ fn delivery(prepared: &Prepared<'_>) -> Totals {
             .iter()
             .filter(|look| look.at_s >= measure.start_s && look.at_s <= measure.end_s);
         for look in looks {
-            totals.push(look.at_s, accepted.by(look.at_s), as_f64(look.visible));
+            totals.push(
+                look.at_s,
+                accepted.accepted_by(look.at_s),
+                as_f64(look.visible),
+            );
         }
     }
     totals

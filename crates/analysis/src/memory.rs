@@ -25,7 +25,7 @@ pub(crate) fn of_trial(samples: &Samples<'_>, within: (f64, f64)) -> TrialMemory
     let mut processes: Vec<Process<'_>> = Vec::new();
     let mut components: Vec<(&str, Together)> = Vec::new();
     let mut system = Together::default();
-    let rows = samples.within(within).iter();
+    let rows = samples.samples_within(within).iter();
     for row in rows.filter(|row| row.component != INSTRUMENT) {
         let known = processes
             .iter()
@@ -133,7 +133,7 @@ mod tests {
             mean_bytes,
             max_bytes,
         };
-        let found = of_trial(&Samples::of(&rows), (0.0, 3.0));
+        let found = of_trial(&Samples::from_rows(&rows), (0.0, 3.0));
         let expected = TrialMemory {
             system: Some(memory(45.0, 55.0)),
             components: vec![
@@ -142,7 +142,7 @@ mod tests {
             ],
         };
         assert_eq!(found, expected);
-        let none = of_trial(&Samples::of(&rows), (5.0, 6.0));
+        let none = of_trial(&Samples::from_rows(&rows), (5.0, 6.0));
         assert_eq!(none, TrialMemory::default());
     }
 }

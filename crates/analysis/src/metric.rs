@@ -141,7 +141,7 @@ pub fn without_names<'a>(path: &'a [String], info: &RunInfo) -> Option<NamedMetr
 pub(crate) fn over_trials(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Option<Number> {
     let of = |trial: &&TrialModel| reading(named, Source::from_trial(trial));
     let readings: Vec<Option<Reading>> = trials.iter().map(of).collect();
-    together(named.over_trials(), &readings)
+    aggregate(named.over_trials(), &readings)
 }
 
 /// The same as an estimate.
@@ -152,7 +152,7 @@ pub(crate) fn estimate(named: &NamedMetric<'_>, trials: &[&TrialModel]) -> Optio
 /// An estimate of values of which each trial has one at most, by the rule of a metric.
 pub(crate) fn estimate_of(named: &NamedMetric<'_>, trials: &[Option<f64>]) -> Option<Estimate> {
     let readings = trials.iter().map(|value| value.map(Reading::Value));
-    let number = together(named.over_trials(), &readings.collect::<Vec<_>>())?;
+    let number = aggregate(named.over_trials(), &readings.collect::<Vec<_>>())?;
     Some(as_estimate(number, trials.len()))
 }
 
@@ -168,7 +168,7 @@ fn as_estimate(number: Number, count: usize) -> Estimate {
 }
 
 /// What each trial has makes one number.
-fn together(over_trials: OverTrials, trials: &[Option<Reading>]) -> Option<Number> {
+fn aggregate(over_trials: OverTrials, trials: &[Option<Reading>]) -> Option<Number> {
     let readings = || trials.iter().copied().flatten();
     let values: Vec<f64> = readings().filter_map(Reading::value).collect();
     let exact = |value: Option<f64>| value.map(Number::Exact);
@@ -231,7 +231,7 @@ impl Reading {
 )]
 fn reading(named: &NamedMetric<'_>, trial: Source<'_>) -> Option<Reading> {
     let numbers = || trial.numbers;
-    let load = || Some(Load::find(named, numbers()?));
+    let load = || Some(Load::new(named, numbers()?));
     match named.row.metric {
         Metric::Goodput | Metric::GoodputDeviation => value(load()?.goodput_per_s()),
         Metric::Throughput => value(load()?.throughput_per_s()),
@@ -321,14 +321,11 @@ fn count(count: u64) -> Option<Reading> {
 /// The distribution that a metric is a statistic of.
 fn percentiles<'a>(named: &NamedMetric<'_>, trial: Source<'a>) -> Option<&'a TrialPercentiles> {
     let numbers = || trial.numbers;
+    let load = || Some(Load::new(named, numbers()?));
     let place = place(named, trial);
     match named.row.metric {
-        Metric::ResponseTime | Metric::ResponseTimeDeviation => {
-            Load::find(named, numbers()?).response()
-        }
-        Metric::ServiceTime | Metric::ServiceTimeDeviation => {
-            Load::find(named, numbers()?).service()
-        }
+        Metric::ResponseTime | Metric::ResponseTimeDeviation => load()?.response(),
+        Metric::ServiceTime | Metric::ServiceTimeDeviation => load()?.service(),
         Metric::FailedTime => numbers()?.failed_times.as_ref(),
         Metric::Delay | Metric::DelayDeviation => match place {
             Some(place) => place.delay.as_ref(),
@@ -405,7 +402,7 @@ enum Load<'a> {
 
 impl<'a> Load<'a> {
     /// A step's, if one has the name; the study's check sees to it that nothing else has.
-    fn find(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Self {
+    fn new(named: &NamedMetric<'_>, numbers: &'a TrialNumbers) -> Self {
         let mut steps = numbers.steps.iter();
         let step = steps.find(|step| Some(step.name.as_str()) == named.of);
         step.map_or(Self::Whole(numbers), Self::Step)

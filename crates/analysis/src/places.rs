@@ -27,10 +27,12 @@ pub(crate) fn over_trials(trials: &[&TrialModel]) -> Vec<PlaceModel> {
         return Vec::new();
     };
     let places = first.on_the_way.iter();
-    places.map(|place| over(&place.name, trials)).collect()
+    places
+        .map(|place| place_model(&place.name, trials))
+        .collect()
 }
 
-fn over(name: &str, trials: &[&TrialModel]) -> PlaceModel {
+fn place_model(name: &str, trials: &[&TrialModel]) -> PlaceModel {
     let named = |metric| NamedMetric {
         of: Some(name),
         ..NamedMetric::of_all(metric)

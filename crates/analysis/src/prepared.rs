@@ -23,8 +23,8 @@ impl<'a> Prepared<'a> {
             trial,
             measured: measure.map_or((0.0, 0.0), |phase| (phase.start_s, phase.end_s)),
             times: trial.measured_histograms(),
-            accepted: Accepted::of(&trial.intervals),
-            samples: Samples::of(&trial.resources),
+            accepted: Accepted::from_intervals(&trial.intervals),
+            samples: Samples::from_rows(&trial.resources),
         }
     }
 }

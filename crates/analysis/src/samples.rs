@@ -9,7 +9,7 @@ use crate::INSTRUMENT;
 pub(crate) struct Samples<'a>(Vec<&'a ResourceRow>);
 
 impl<'a> Samples<'a> {
-    pub(crate) fn of(rows: &'a [ResourceRow]) -> Self {
+    pub(crate) fn from_rows(rows: &'a [ResourceRow]) -> Self {
         let mut rows: Vec<&ResourceRow> = rows.iter().collect();
         // Processes are sampled one after another.
         rows.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
@@ -17,7 +17,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Those that ended within a stretch of time, without the one at its very start, which tells of what was before.
-    pub(crate) fn within(&self, (from_s, to_s): (f64, f64)) -> &[&'a ResourceRow] {
+    pub(crate) fn samples_within(&self, (from_s, to_s): (f64, f64)) -> &[&'a ResourceRow] {
         let by = |at_s: f64| self.0.partition_point(|row| row.at_s <= at_s);
         self.0.get(by(from_s)..by(to_s)).unwrap_or_default()
     }
@@ -25,7 +25,7 @@ impl<'a> Samples<'a> {
     /// Mean cores of each replica, and of the instrument, in the order in which they were first sampled.
     pub(crate) fn cores(&self, within: (f64, f64)) -> Vec<(&'a str, f64)> {
         let mut sums: Vec<(&str, f64, f64)> = Vec::new();
-        for row in self.within(within) {
+        for row in self.samples_within(within) {
             let known = sums.iter_mut().find(|(name, ..)| *name == row.component);
             match known {
                 Some((_, cores, samples)) => {
@@ -67,7 +67,7 @@ mod tests {
             rss_bytes: 0,
             threads: 1,
         });
-        let samples = Samples::of(&rows);
+        let samples = Samples::from_rows(&rows);
         let check = |within: (f64, f64), cores: &[(&str, f64)], system: Option<f64>| {
             let found = samples.cores(within);
             assert_eq!(found, cores, "{within:?}");

@@ -172,7 +172,7 @@ fn mean_at_end(points: &[(f64, f64)]) -> (f64, f64) {
 
 fn backlog(accepted: &Accepted<'_>, looks: &[BacklogRow], points_max: usize) -> Vec<(f64, f64)> {
     let kept = thin_out(looks, points_max);
-    kept.map(|look| (look.at_s, accepted.waiting(look)))
+    kept.map(|look| (look.at_s, accepted.backlog_at(look)))
         .collect()
 }
 

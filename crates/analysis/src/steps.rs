@@ -46,7 +46,7 @@ pub(crate) fn over_trials(trials: &[&TrialModel], raw: &[&Trial]) -> Vec<StepMod
             names.push(&step.name);
         }
     }
-    let of = |name| over(name, trials, raw);
+    let of = |name| step_model(name, trials, raw);
     names.into_iter().map(of).collect()
 }
 
@@ -55,7 +55,7 @@ fn steps(trial: &TrialModel) -> &[TrialStep] {
     numbers.map_or(&[], |numbers| &numbers.steps)
 }
 
-fn over(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
+fn step_model(name: &str, trials: &[&TrialModel], raw: &[&Trial]) -> StepModel {
     let named = |metric| NamedMetric {
         of: Some(name),
         ..NamedMetric::of_all(metric)

@@ -9,14 +9,14 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn file(path: &Path, what: &str) -> Result<Vec<u8>> {
     let opened = File::open(path).with_context(|| format!("cannot read {what}"))?;
-    bounded(opened, what)
+    read_bounded(opened, what)
 }
 
 pub(crate) fn standard_input(what: &str) -> Result<Vec<u8>> {
-    bounded(std::io::stdin().lock(), what)
+    read_bounded(std::io::stdin().lock(), what)
 }
 
-fn bounded(from: impl Read, what: &str) -> Result<Vec<u8>> {
+fn read_bounded(from: impl Read, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)

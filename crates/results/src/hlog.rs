@@ -79,14 +79,14 @@ impl HistogramLog {
 
     /// Adds such intervals to a histogram that grows to the range it needs.
     pub fn add_to(&self, sum: &mut Histogram<u64>, from_s: f64, to_s: f64) {
-        for line in self.within(from_s, to_s) {
+        for line in self.lines_within(from_s, to_s) {
             line.histogram.add_to(sum);
         }
     }
 
     /// The lines whose middle lies in `from_s..to_s`. Starts increase, middles need not: no middle lies before its start, or further
     /// behind it than half of the longest line.
-    fn within(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Line> {
+    fn lines_within(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Line> {
         let half_s = self.longest_s / 2.0;
         let end = self.lines.partition_point(|line| line.start_s < to_s);
         let near = &self.lines[..end];

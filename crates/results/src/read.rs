@@ -125,7 +125,7 @@ impl Run {
     pub fn read_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
         let info = run_info_within(path, limits)?;
         let folders = trial_folders(path, &info, limits)?;
-        Self::of(path, info, &folders, limits)
+        Self::from_folders(path, info, &folders, limits)
     }
 
     /// Reads the folder of a run with the one trial, if it has a result; the others are not looked at.
@@ -136,11 +136,11 @@ impl Run {
         let limits = Limits::default();
         let info = run_info_within(path, limits)?;
         let folder = trial_folder(path, &info, key, limits)?;
-        Self::of(path, info, folder.as_slice(), limits)
+        Self::from_folders(path, info, folder.as_slice(), limits)
     }
 
     /// With the trials of these folders.
-    fn of(
+    fn from_folders(
         path: &Path,
         info: RunInfo,
         folders: &[(PathBuf, TrialInfo)],

@@ -50,7 +50,7 @@ impl TextError {
 /// # Errors
 /// See [`TextError`].
 pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
-    let info = versioned(text, |info: &RunInfo| info.format)?;
+    let info = parse_versioned(text, |info: &RunInfo| info.format)?;
     check_run(&info).map_err(|problem| TextError::at_line(1, problem))?;
     Ok(info)
 }
@@ -60,7 +60,7 @@ pub fn read_run_info(text: &[u8]) -> Result<RunInfo, TextError> {
 /// # Errors
 /// See [`TextError`].
 pub fn read_trial_info(text: &[u8]) -> Result<TrialInfo, TextError> {
-    let info = versioned(text, |info: &TrialInfo| info.format)?;
+    let info = parse_versioned(text, |info: &TrialInfo| info.format)?;
     match info.phases.iter().find(|phase| phase.end_s < phase.start_s) {
         None => Ok(info),
         Some(phase) => Err(TextError::at_line(
@@ -149,7 +149,10 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>, TextError> {
 
 /// A document of a version that is known. What else a newer format holds is not known here: where it cannot be read, the version
 /// alone is looked at.
-fn versioned<T: DeserializeOwned>(text: &[u8], format: impl Fn(&T) -> u32) -> Result<T, TextError> {
+fn parse_versioned<T: DeserializeOwned>(
+    text: &[u8],
+    format: impl Fn(&T) -> u32,
+) -> Result<T, TextError> {
     #[derive(Deserialize)]
     struct Versioned {
         format: u64,

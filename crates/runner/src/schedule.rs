@@ -270,7 +270,7 @@ fn levels(cell: &Cell) -> String {
 /// Each trial has chances of its own, the same whenever it runs.
 fn seed(study: u64, key: TrialKey) -> u64 {
     let trial = u64::from(key.cell) << 32 | u64::from(key.repetition);
-    chance::mixed(study ^ trial.wrapping_mul(chance::STEP))
+    chance::mix_word(study ^ trial.wrapping_mul(chance::STEP))
 }
 
 fn remove(folder: &Path) -> Result<(), RunError> {

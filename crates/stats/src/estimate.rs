@@ -158,7 +158,7 @@ impl Level {
             let off = reach(self.degrees()) * error;
             Some((self.mean - off, self.mean + off))
         } else {
-            let around = self.around();
+            let around = self.deviations();
             let mut offs = Vec::with_capacity(RESAMPLES);
             each_resample((self.values.len(), 0), |drawn, _| {
                 let drawn = self.resample(&around, drawn);
@@ -171,7 +171,7 @@ impl Level {
     }
 
     /// The values measured from the mean, so that the sum of squares loses no digits.
-    fn around(&self) -> Vec<f64> {
+    fn deviations(&self) -> Vec<f64> {
         self.values.iter().map(|value| value - self.mean).collect()
     }
 
@@ -233,7 +233,7 @@ fn difference(new: &Level, old: &Level) -> Option<(f64, f64)> {
         let off = reach(degrees(new, old)) * error;
         return Some((middle - off, middle + off));
     }
-    let (around_new, around_old) = (new.around(), old.around());
+    let (around_new, around_old) = (new.deviations(), old.deviations());
     let mut offs = Vec::with_capacity(RESAMPLES);
     each_resample((new.values.len(), old.values.len()), |of_new, of_old| {
         let drawn_new = new.resample(&around_new, of_new);

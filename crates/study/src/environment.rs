@@ -194,7 +194,7 @@ impl<'a> Filling<'a> {
     ) -> Result<(), EnvironmentError> {
         for (header, value) in headers {
             *value = match receiver {
-                Receiver::Text => self.filled(header, value)?,
+                Receiver::Text => self.fill_header(header, value)?,
                 Receiver::Template => self.filled_template(header, value)?,
             };
         }
@@ -215,17 +215,17 @@ impl<'a> Filling<'a> {
             match part {
                 Part::Text(more) => text.push_str(more),
                 Part::Variable(name) => {
-                    whole.push_str(&variable::escape(&self.filled(header, &text)?));
+                    whole.push_str(&variable::escape(&self.fill_header(header, &text)?));
                     whole.extend(["{{", name, "}}"]);
                     text.clear();
                 }
             }
         }
-        whole.push_str(&variable::escape(&self.filled(header, &text)?));
+        whole.push_str(&variable::escape(&self.fill_header(header, &text)?));
         Ok(whole)
     }
 
-    fn filled(&mut self, header: &str, text: &str) -> Result<String, EnvironmentError> {
+    fn fill_header(&mut self, header: &str, text: &str) -> Result<String, EnvironmentError> {
         let mut filled = String::new();
         let mut rest = text;
         while let Some((at, opening)) = next_opening(rest) {

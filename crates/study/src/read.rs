@@ -1,6 +1,6 @@
 //! From text to checked study or system: parse, fill in each cell's levels, walk by the schema, check.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 use serde::Deserialize;
 
@@ -46,7 +46,7 @@ pub fn system_of(study: &Source) -> Result<Named, Mistakes> {
         (Some((name, _)), None) => Ok(Named::System(name)),
         (None, None) => Err(examined
             .findings
-            .into_mistakes(single_source(study), examined.cells)),
+            .into_mistakes(slice::from_ref(study), examined.cells)),
     }
 }
 
@@ -68,11 +68,7 @@ pub fn unknown_system(study: &Source, known: &[String]) -> Mistakes {
     }
     examined
         .findings
-        .into_mistakes(single_source(study), examined.cells)
-}
-
-fn single_source(source: &Source) -> &[Source] {
-    std::slice::from_ref(source)
+        .into_mistakes(slice::from_ref(study), examined.cells)
 }
 
 /// Checks a system file on its own.
@@ -96,7 +92,7 @@ pub fn read_system(source: &Source) -> Result<System, Mistakes> {
     findings.add_all(found);
     system
         .filter(|_| findings.is_empty())
-        .ok_or_else(|| findings.into_mistakes(single_source(source), 0))
+        .ok_or_else(|| findings.into_mistakes(slice::from_ref(source), 0))
 }
 
 /// Checks a study against its system, where all of the study stands in one text.
@@ -477,9 +473,8 @@ fn request_or_scenario(
     const PATH: [&str; 2] = ["load", "scenario"];
     match (load.request.take(), load.scenario.take()) {
         (Some(_), Some(_)) => {
-            let what = "load has both request and scenario";
-            let place = checker.key(&PATH);
-            checker.report(Finding::new(place, what).with_expected("one of the two"));
+            let finding = Finding::new(checker.key(&PATH), "load has both request and scenario");
+            checker.report(finding.with_expected("one of the two"));
             None
         }
         (Some(raw), None) => {
@@ -495,9 +490,9 @@ fn request_or_scenario(
         }
         (None, None) => {
             if !checker.is_wild(&["load", "request"]) && !checker.is_wild(&PATH) {
-                let what = "load does not say what is sent";
-                let place = checker.key(&["load"]);
-                checker.report(Finding::new(place, what).with_expected("request or scenario"));
+                let finding =
+                    Finding::new(checker.key(&["load"]), "load does not say what is sent");
+                checker.report(finding.with_expected("request or scenario"));
             }
             None
         }

@@ -51,6 +51,10 @@ fn names_say_something() {
         &["function get_total: leave out get_"],
     );
     check_line(
+        "    pub(crate) async fn told(&self) {}",
+        &["function told: name it by a verb or by what it gives"],
+    );
+    check_line(
         "const fn parse_helper<T>() {}",
         &["\"helper\" in the name parse_helper says nothing"],
     );

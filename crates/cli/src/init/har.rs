@@ -7,7 +7,7 @@ use super::{
     call::{Call, Found, most_called, name_of},
     names::percent_encoded,
 };
-use crate::load::target::{Target, shown};
+use crate::load::target::{Target, display_url};
 
 /// Pauses shorter than this are the browser's own and no person's.
 const PAUSE_MIN_MS: f64 = 200.0;
@@ -112,7 +112,7 @@ fn call(entry: &Value, left_out: &mut Vec<String>) -> Result<Option<Seen>> {
         return Ok(None);
     }
     if url.starts_with("ws:") || url.starts_with("wss:") {
-        let url = shown(url);
+        let url = display_url(url);
         left_out.push(format!("{url}: a WebSocket is no request with an answer"));
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use super::{
     call::{Call, Found, header, in_letters_of_names, name_of},
     names::percent_encoded as encoded,
 };
-use crate::load::target::{Target, shown};
+use crate::load::target::{Target, display_url};
 
 /// Methods that change nothing, in the order they are written.
 const READS: [&str; 3] = ["get", "head", "options"];
@@ -109,7 +109,7 @@ impl Document {
                 let wish = Target::parse(wish)?;
                 let origin = wish.origin();
                 let base = match &*wish.path {
-                    "/" => filled(&url)?.path,
+                    "/" => parse_server(&url)?.path,
                     _ => wish.path,
                 };
                 (origin, base)
@@ -118,7 +118,7 @@ impl Document {
                 bail!("the document names no server; give one: --server http://HOST:PORT")
             }
             (None, false) => {
-                let server = filled(&url)?;
+                let server = parse_server(&url)?;
                 (server.origin(), server.path)
             }
         };
@@ -342,9 +342,9 @@ impl Document {
 }
 
 /// The document's own server.
-fn filled(url: &str) -> Result<Target> {
+fn parse_server(url: &str) -> Result<Target> {
     if url.contains('{') {
-        let url = shown(url);
+        let url = display_url(url);
         bail!(
             "the server {url} has a variable without a default; give one: --server http://HOST:PORT"
         );

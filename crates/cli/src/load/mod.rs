@@ -81,7 +81,7 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
 
 /// Says where the run is.
 fn tell_kept(flags: &Load, planned: &Planned, place: &Place) {
-    if let Some(folder) = place.kept()
+    if let Some(folder) = place.saved_folder()
         && !flags.output.quiet
     {
         let folder = folder.display();

@@ -192,7 +192,7 @@ impl Place {
     }
 
     /// The folder in which the run is kept.
-    pub(crate) fn kept(&self) -> Option<&Path> {
+    pub(crate) fn saved_folder(&self) -> Option<&Path> {
         self.kept.as_deref()
     }
 
@@ -288,7 +288,7 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    fn needed(file: &Path) -> Vec<Needed> {
+    fn needed_files(file: &Path) -> Vec<Needed> {
         vec![Needed {
             file: file.to_path_buf(),
             name: "feeds/a.csv".into(),
@@ -303,7 +303,7 @@ mod tests {
         let place = Place::new(Some(kept.clone()));
         assert_eq!(place.run_folder().unwrap(), kept);
         for text in ["later", "later still"] {
-            place.keep(&needed(&file)).unwrap();
+            place.keep(&needed_files(&file)).unwrap();
             assert_eq!(fs::read(kept.join("feeds/a.csv")).unwrap(), b"a");
             fs::write(&file, text).unwrap();
         }
@@ -327,7 +327,7 @@ mod tests {
         let failed = || {
             let place = Place::new(Some(kept.clone()));
             place.run_folder().unwrap();
-            assert!(place.keep(&needed(Path::new("nowhere"))).is_err());
+            assert!(place.keep(&needed_files(Path::new("nowhere"))).is_err());
             place.give_up();
         };
         failed();

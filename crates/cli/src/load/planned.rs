@@ -120,7 +120,7 @@ pub(crate) fn make_plan(flags: &Load, around: Around<'_>) -> Result<Planned> {
     let Written {
         text,
         made_body: kept_body,
-    } = study::written(&asked);
+    } = study::write_study(&asked);
     let needed = match kept_body {
         MadeBody::AsSent => sent.needed_files(flags, around.place)?,
         MadeBody::Text(text) => vec![around.place.make_kept_body(&text)?],

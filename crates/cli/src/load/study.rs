@@ -89,7 +89,7 @@ pub(super) struct Sought {
     pub(super) conditions: Vec<Threshold>,
 }
 
-pub(super) fn written(asked: &Asked<'_>) -> Written {
+pub(super) fn write_study(asked: &Asked<'_>) -> Written {
     let call = match asked.sent {
         SentAs::Request(request) => Some(Told::from_request(request, asked)),
         SentAs::Scenario(_) => None,
@@ -321,7 +321,7 @@ fn expected_body(expect: &BodyExpect, left_out: &mut Vec<String>) -> BodyExpect 
 fn body(text: &mut String, request: &Request, place: &Place) {
     match &request.body {
         Body::File(file) => {
-            let _ = writeln!(text, "    body_file: {}", named(file, place));
+            let _ = writeln!(text, "    body_file: {}", file_name_in_study(file, place));
         }
         Body::Records(records) => {
             self::records(text, records, place);
@@ -345,7 +345,7 @@ fn records(text: &mut String, records: &RecordsBody, place: &Place) {
     let _ = writeln!(
         text,
         "    records:\n      from: {}\n      format: {}\n      as: {}\n      per_request: {}",
-        named(&records.from, place),
+        file_name_in_study(&records.from, place),
         name(records.format),
         name(records.send_as),
         records.per_request
@@ -468,7 +468,7 @@ fn is_of_load(condition: &Threshold) -> bool {
 }
 
 /// A file as the study names it: beside it, if it was made for this load.
-fn named(file: &str, place: &Place) -> String {
+fn file_name_in_study(file: &str, place: &Place) -> String {
     let file = Path::new(file);
     match place.name_of(file) {
         Some(name) => literal(&name.display().to_string()),

@@ -50,7 +50,7 @@ impl Target {
         } else {
             format!("http://{text}")
         };
-        let text = &shown(text);
+        let text = &display_url(text);
         let mut url = Url::parse(&whole).with_context(|| format!("{text:?} is no URL"))?;
         if !matches!(url.scheme(), "http" | "https") {
             bail!(
@@ -141,7 +141,7 @@ impl Target {
 }
 
 /// A URL as it is shown to people: its scheme and host, without the name, password, path and query, where secrets can stand.
-pub(crate) fn shown(url: &str) -> String {
+pub(crate) fn display_url(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |scheme| scheme + 3));
     let end = |text: &str| text.find(['/', '?', '#']).unwrap_or(text.len());
     // Where the password itself has such a letter, all up to the last @ may be part of it.

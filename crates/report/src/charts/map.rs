@@ -55,7 +55,7 @@ pub(super) fn is_map(model: &Model) -> bool {
 }
 
 /// The numbers that any cell has; what one looks for first stands first.
-pub(super) fn mapped(model: &Model) -> Vec<Mapped<'_>> {
+pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     let response: Pick = |cell| &cell.response;
     let service: Pick = |cell| &cell.service;
     let delay: Pick = |cell| &cell.delay;

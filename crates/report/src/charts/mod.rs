@@ -50,7 +50,7 @@ impl<'a> Charts<'a> {
             levels: &factor.levels,
         });
         let cells = model.cells.iter();
-        let mapped = map::mapped(model);
+        let mapped = map::mapped_metrics(model);
         Self {
             counted: words::counted_word(model.counted),
             factors: factors.collect(),

@@ -36,16 +36,16 @@ fn columns<'a>() -> Vec<Column<'a, OfOutcome<'a>>> {
         text("against", |row| row.against),
         text("other_factor", |row| row.other.0),
         text("other_level", |row| row.other.1),
-        measured("ratio", |row| row.ratio.map(|ratio| ratio.point)),
-        measured("ratio_low", move |row| interval(row).map(|(low, _)| low)),
-        measured("ratio_high", move |row| interval(row).map(|(_, high)| high)),
+        measured_column("ratio", |row| row.ratio.map(|ratio| ratio.point)),
+        measured_column("ratio_low", move |row| interval(row).map(|(low, _)| low)),
+        measured_column("ratio_high", move |row| interval(row).map(|(_, high)| high)),
         count("trials", |row| row.ratio.map(|ratio| ratio.count)),
-        measured("share", |row| row.share.map(|(share, ..)| share)),
+        measured_column("share", |row| row.share.map(|(share, ..)| share)),
         count("degrees", |row| row.share.map(|(_, degrees, _)| degrees)),
         Column::numbers("residual_degrees", |(outcome, _): &OfOutcome<'_>| {
             Field::plain(outcome.degrees.to_string())
         }),
-        measured("p_value", |row| row.share.and_then(|(.., chance)| chance)),
+        measured_column("p_value", |row| row.share.and_then(|(.., chance)| chance)),
     ]
 }
 
@@ -58,7 +58,7 @@ fn text<'a>(
     })
 }
 
-fn measured<'a>(
+fn measured_column<'a>(
     head: &str,
     pick: impl Fn(&Row<'a>) -> Option<f64> + 'a,
 ) -> Column<'a, OfOutcome<'a>> {

@@ -49,7 +49,7 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
         .last()
         .map_or(f64::NEG_INFINITY, |point| point.end_s);
     let mut rows: Vec<Vec<Field>> = Vec::new();
-    let mut samples = Samples::of(trial);
+    let mut samples = Samples::from_trial(trial);
     for point in &series.points {
         let time = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), |us| Unit::Time.show(us));
         let figures = [
@@ -60,13 +60,15 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
             time(point.p99_us),
             text::plain(point.in_flight),
         ];
-        let row = figures.into_iter().chain(samples.until(point.end_s));
+        let row = figures
+            .into_iter()
+            .chain(samples.samples_up_to(point.end_s));
         rows.push(row.map(Field::plain).collect());
     }
     for at in sample_times_after_load(trial, load_end) {
         let figures = [format!("{at:.2}")].into_iter();
         let none = std::iter::repeat_n(NONE.to_owned(), 5);
-        let row = figures.chain(none).chain(samples.until(at));
+        let row = figures.chain(none).chain(samples.samples_up_to(at));
         rows.push(row.map(Field::plain).collect());
     }
     rows
@@ -97,7 +99,7 @@ struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    fn of(trial: &'a TrialModel) -> Self {
+    fn from_trial(trial: &'a TrialModel) -> Self {
         let series = &trial.series;
         let cpu = series.cpu.iter().map(|one| &one.points[..]);
         let backlog = (!series.backlog.is_empty()).then_some(&series.backlog[..]);
@@ -109,7 +111,7 @@ impl<'a> Samples<'a> {
     }
 
     /// The last sample of each up to an instant and after the instant before; passes them.
-    fn until(&mut self, to: f64) -> impl Iterator<Item = String> {
+    fn samples_up_to(&mut self, to: f64) -> impl Iterator<Item = String> {
         self.ahead.iter_mut().map(move |ahead| {
             let passed = ahead.iter().take_while(|(at, _)| *at <= to).count();
             let (of_this_look, later) = ahead.split_at(passed);

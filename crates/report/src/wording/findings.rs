@@ -7,7 +7,9 @@ use waggle_stats::{
     Stretch, SystemFinding, ThinTail,
 };
 
-use super::text::{self, amount, count, plain, set_share, signed, three_digits, time_s, time_us};
+use super::text::{
+    self, amount, count, plain, set_share, signed_text, three_digits, time_s, time_us,
+};
 
 /// Below this share of a CPU a wait for it shows in no percentage.
 const WAIT_SHOWN: f64 = 0.01;
@@ -89,8 +91,8 @@ fn account(finding: &AccountFinding) -> String {
                 count(*sent),
                 count(*succeeded),
                 count(*failed),
-                signed((*in_flight).into()),
-                signed(fates),
+                signed_text((*in_flight).into()),
+                signed_text(fates),
             )
         }
         AccountFinding::RequestsDue { due, sent, skipped } => format!(

@@ -88,7 +88,7 @@ fn without_level(
 /// Levels at which some trials held and some did not.
 fn mixed_levels_text(answer: &Answer, level: &dyn Fn(f64) -> String) -> String {
     answer
-        .wavering()
+        .mixed_levels()
         .map(|seen| {
             let spoke = seen.met + seen.not_met;
             format!("; {} held in {} of {spoke}", level(seen.level), seen.met)

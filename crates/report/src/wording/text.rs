@@ -151,7 +151,7 @@ pub fn count(value: impl Into<u128>) -> String {
 }
 
 /// The same below zero.
-pub(super) fn signed(value: i128) -> String {
+pub(super) fn signed_text(value: i128) -> String {
     let sign = if value < 0 { MINUS } else { "" };
     format!("{sign}{}", count(value.unsigned_abs()))
 }
@@ -166,7 +166,7 @@ pub fn amount(value: f64) -> String {
             reason = "rounded, and between -10^15 and 10^15"
         )]
         let whole = value.round_ties_even() as i128;
-        signed(whole)
+        signed_text(whole)
     } else {
         three_digits(value)
     }

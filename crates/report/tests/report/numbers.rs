@@ -19,7 +19,7 @@ fn in_unit(estimate: &Estimate, unit: Unit) -> String {
     }
 }
 
-fn shown(unit: &str, estimate: &Estimate) -> String {
+fn value_text(unit: &str, estimate: &Estimate) -> String {
     match unit {
         "plain" => text::long(Some(estimate), Shown::Plain),
         "count" => in_unit(estimate, Unit::Count),
@@ -51,7 +51,7 @@ fn numbers_are_written_by_the_rule() {
             count: 3,
         };
         let unit = row["unit"].as_str().unwrap();
-        assert_eq!(row["text"], shown(unit, &estimate), "{row}");
+        assert_eq!(row["text"], value_text(unit, &estimate), "{row}");
         // Sentences and tables of quantities without a metric write the same.
         if unit == "time" {
             assert_eq!(row["text"], text::long(Some(&estimate), Shown::Time));

@@ -121,7 +121,7 @@ pub(crate) async fn run<D: Driver, L: Load, W: Web>(
             .ok();
     }
     report.redact(order.secrets);
-    let info = report.into_info(&phases);
+    let info = report.to_info(&phases);
     writer.into_inner().finish(&info)?;
     Ok((Ended::Told(Box::new(info)), stays_up))
 }

@@ -316,7 +316,7 @@ impl Report {
         phases
     }
 
-    pub(crate) fn into_info(&self, phases: &Phases) -> TrialInfo {
+    pub(crate) fn to_info(&self, phases: &Phases) -> TrialInfo {
         let last_end = phases.last_end().unwrap_or_else(Instant::now);
         let seconds = |instant: Instant| match &self.load {
             Some(load) => load.clock.seconds(instant),

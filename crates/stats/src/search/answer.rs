@@ -92,7 +92,7 @@ impl Answer {
     }
 
     /// Levels above the one that holds, and below the lowest that does not, at which some trials held and some did not.
-    pub fn wavering(&self) -> impl Iterator<Item = &LevelSummary> {
+    pub fn mixed_levels(&self) -> impl Iterator<Item = &LevelSummary> {
         let above = self.holds.map_or(f64::INFINITY, |held| held.level);
         let below = self.fails.unwrap_or(f64::INFINITY);
         let between = self.levels.iter();

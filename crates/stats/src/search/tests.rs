@@ -114,11 +114,7 @@ fn says_that_it_holds_at_the_most_or_not_even_at_the_least() {
 }
 
 /// Above `threshold`, and in the trials of these numbers, it is the other evidence.
-fn threshold_except(
-    threshold: f64,
-    trials: &[usize],
-    other: Evidence,
-) -> impl Fn(f64, usize) -> Evidence {
+fn one_off(threshold: f64, trials: &[usize], other: Evidence) -> impl Fn(f64, usize) -> Evidence {
     move |level, trial| match up_to(threshold)(level, trial) {
         _ if trials.contains(&trial) => other,
         evidence => evidence,
@@ -131,7 +127,7 @@ fn a_level_that_fails_at_confirmation_is_the_upper_end() {
         1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, // fails here
         3_100.0, 3_100.0,
     ];
-    let show = threshold_except(3_333.0, &[7], Evidence::NotMet);
+    let show = one_off(3_333.0, &[7], Evidence::NotMet);
     check(RATE, show, ("found: 3100 in 3; not 3250", &tried));
 }
 
@@ -146,7 +142,7 @@ fn one_bad_trial_does_not_cut_off_what_lies_above() {
     let tried = [
         1e3, 500.0, 700.0, 700.0, 700.0, 1e3, 1e3, 2e3, 4e3, 4e3, 4e3,
     ];
-    let show = threshold_except(1e9, &[0], Evidence::NotMet);
+    let show = one_off(1e9, &[0], Evidence::NotMet);
     check(
         small,
         show,
@@ -208,12 +204,9 @@ fn a_generator_that_was_the_limit_once_is_forgotten() {
     };
     // At first, and at a confirmation: the level holds all the same.
     let tried = [1e3, 1e3, 1e3, 2e3, 4e3, 3e3, 3e3, 3e3, 4e3];
-    let show = threshold_except(3_333.0, &[0], Evidence::InstrumentLimited);
+    let show = one_off(3_333.0, &[0], Evidence::InstrumentLimited);
     check(coarse, show, ("found: 3000 in 3; not 4000", &tried));
-    let search = run_search(
-        coarse,
-        threshold_except(3_333.0, &[4], Evidence::InstrumentLimited),
-    );
+    let search = run_search(coarse, one_off(3_333.0, &[4], Evidence::InstrumentLimited));
     let answer = search.answer();
     assert_eq!((answer.end, answer.fails), (End::Found, Some(4_000.0)));
     assert!(answer.holds.is_some_and(|held| held.level >= 2_000.0));
@@ -256,7 +249,7 @@ fn trials_that_say_nothing_are_made_again_and_then_given_up() {
     let tried = [
         1e3, 1e3, 2e3, 4e3, 2_850.0, 3_400.0, 3_100.0, 3_250.0, 3_250.0, 3_250.0, 3_400.0,
     ];
-    let show = threshold_except(3_333.0, &[0], Evidence::Nothing);
+    let show = one_off(3_333.0, &[0], Evidence::Nothing);
     check(RATE, show, ("found: 3250 in 3; not 3400", &tried));
     let coarse = Settings {
         precision: 1.0,
@@ -383,7 +376,7 @@ fn levels_waver_between_the_two_ends() {
         ],
     };
     let check = |answer: &Answer, expected: &[f64]| {
-        let levels: Vec<f64> = answer.wavering().map(|seen| seen.level).collect();
+        let levels: Vec<f64> = answer.mixed_levels().map(|seen| seen.level).collect();
         assert_eq!(levels, expected);
     };
     check(&answer, &[30.0]);

@@ -33,7 +33,7 @@ fn study(rest: &str) -> Study {
     waggle_study::read_study(&source, &system).unwrap()
 }
 
-fn following(study: &Study, judge: Judge) -> Following {
+fn test_following(study: &Study, judge: Judge) -> Following {
     let studied = Studied::new(study, Path::new("nowhere"), true);
     Following::new(studied, Outline::from_study(study), judge)
 }
@@ -53,7 +53,7 @@ fn key(cell: u32, repetition: u32) -> TrialKey {
     TrialKey { cell, repetition }
 }
 
-fn started(key: TrialKey) -> Event {
+fn trial_started_event(key: TrialKey) -> Event {
     Event::TrialStarted {
         position: 1,
         key,
@@ -63,7 +63,7 @@ fn started(key: TrialKey) -> Event {
     }
 }
 
-fn ended(key: TrialKey) -> Event {
+fn trial_ended_event(key: TrialKey) -> Event {
     Event::TrialEnded {
         key,
         failure: None,
@@ -86,7 +86,7 @@ fn in_phase(phase: PhaseName, index: u64) -> Event {
     }
 }
 
-fn shown(following: &Following) -> StudyBoard {
+fn board_snapshot(following: &Following) -> StudyBoard {
     let mut found = None;
     following
         .board
@@ -96,7 +96,7 @@ fn shown(following: &Following) -> StudyBoard {
 
 #[test]
 fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
-    let mut following = following(&grid(), by_cell);
+    let mut following = test_following(&grid(), by_cell);
     let mut at = 0;
     let mut apply = |event: Event| {
         at += 1;
@@ -104,11 +104,11 @@ fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
     };
     apply(run_started(0));
     for key in [key(1, 1), key(2, 1), key(1, 2)] {
-        apply(started(key));
-        apply(ended(key));
+        apply(trial_started_event(key));
+        apply(trial_ended_event(key));
     }
-    apply(started(key(2, 2)));
-    let board = shown(&following);
+    apply(trial_started_event(key(2, 2)));
+    let board = board_snapshot(&following);
     let (first, second) = (&board.cells[0], &board.cells[1]);
     assert_eq!(first.marks, [Mark::Judged(Verdict::Valid); 2]);
     assert_eq!(second.marks, [Mark::Judged(Verdict::Overloaded)]);
@@ -132,10 +132,10 @@ fn a_trial_that_ends_has_a_mark_and_its_cell_a_verdict() {
 
 #[test]
 fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
-    let mut following = following(&grid(), by_cell);
+    let mut following = test_following(&grid(), by_cell);
     // Each worker has a connection at least.
     for (cell, workers) in [(1, 2), (2, 3)] {
-        following.apply(&started(key(cell, 1)), Duration::ZERO);
+        following.apply(&trial_started_event(key(cell, 1)), Duration::ZERO);
         let so_far = following.so_far.as_ref().unwrap();
         assert_eq!((so_far.shape.workers, so_far.kept_awake), (workers, true));
     }
@@ -143,8 +143,8 @@ fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
 
 #[test]
 fn only_the_measured_phase_is_in_the_numbers() {
-    let mut following = following(&grid(), by_cell);
-    following.apply(&started(key(1, 1)), Duration::ZERO);
+    let mut following = test_following(&grid(), by_cell);
+    following.apply(&trial_started_event(key(1, 1)), Duration::ZERO);
     for (phase, index) in [
         (PhaseName::WarmUp, 0),
         (PhaseName::Measure, 1),
@@ -164,12 +164,12 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
     let find = "find: { connections: highest, where: ['get.failed == 0'], from: 2 }\n";
     let load = LOAD.replace("  connections: ${connections}\n", "");
     let searched = study(&format!("{find}{load}{SCHEDULE}"));
-    let mut following = following(&searched, by_cell);
+    let mut following = test_following(&searched, by_cell);
     following.apply(&run_started(0), Duration::ZERO);
     for (repetition, evidence) in [(1, Evidence::Met), (2, Evidence::NotMet)] {
         let key = key(1, repetition);
-        following.apply(&started(key), Duration::ZERO);
-        following.apply(&ended(key), Duration::ZERO);
+        following.apply(&trial_started_event(key), Duration::ZERO);
+        following.apply(&trial_ended_event(key), Duration::ZERO);
         let step = SearchStep {
             key,
             level: 2.0,
@@ -198,7 +198,7 @@ fn a_search_shows_what_each_level_showed_and_the_answer() {
         not_needed: 0,
     };
     following.apply(&found, Duration::ZERO);
-    let board = shown(&following);
+    let board = board_snapshot(&following);
     let cell = &board.cells[0];
     let tried = [Evidence::Met, Evidence::NotMet].map(Mark::Tried);
     assert_eq!((&cell.marks[..], cell.met), (&tried[..], Some(2.0)));
