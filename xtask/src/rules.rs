@@ -34,19 +34,20 @@ const EMPTY_WORDS: [&str; 7] = [
 const MACHINE_FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
 
 /// Every crate, with those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("waggle-analysis", &["metrics", "results", "stats", "units"]),
     (
         "waggle-cli",
         &[
-            "study", "load", "stats", "results", "runner", "analysis", "report", "template",
+            "study", "load", "stats", "results", "runner", "analysis", "report", "template", "flags",
             "testkit", "units",
         ],
     ),
     (
         "waggle-gateway",
-        &["influxdb", "record", "service", "sink", "testkit"],
+        &["flags", "influxdb", "record", "service", "sink", "testkit"],
     ),
+    ("waggle-flags", &["units"]),
     ("waggle-influxdb", &[]),
     ("waggle-load", &["template", "testkit"]),
     ("waggle-metrics", &[]),
@@ -62,8 +63,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "study", "load", "results", "stats", "record", "analysis", "template", "testkit",
         ],
     ),
-    ("waggle-service", &["units"]),
-    ("waggle-sink", &["influxdb", "record", "service", "testkit"]),
+    ("waggle-service", &[]),
+    ("waggle-sink", &["flags", "influxdb", "record", "service", "testkit"]),
     ("waggle-stats", &[]),
     ("waggle-study", &["metrics", "template", "units"]),
     ("waggle-template", &[]),

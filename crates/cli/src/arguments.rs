@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use waggle_flags::RenamedFlag;
 
 use crate::load::arguments::Load;
+
+/// Flags that were renamed: an error for an old one names the new one.
+pub(crate) const RENAMED_FLAGS: [RenamedFlag; 0] = [];
 
 /// Performance studies of REST APIs and of the pipelines behind them.
 ///

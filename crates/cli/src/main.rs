@@ -21,16 +21,14 @@ mod trial;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::{
-    arguments::{Arguments, Command},
+    arguments::{Arguments, Command, RENAMED_FLAGS},
     exit::Exit,
 };
 
 fn main() -> ExitCode {
     exit_code_for_panics();
-    let outcome = match Arguments::parse().command {
+    let outcome = match waggle_flags::parse::<Arguments>(&RENAMED_FLAGS).command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Load(arguments) => load::run(&arguments),

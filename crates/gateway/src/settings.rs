@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use waggle_service::flags::{duration, size};
+use waggle_flags::{duration, size};
 
 use crate::database::DatabaseSettings;
 use crate::kafka::KafkaSettings;

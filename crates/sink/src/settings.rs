@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use waggle_service::flags::{duration, positive_duration, size};
+use waggle_flags::{duration, positive_duration, size};
 
 /// Flags of `waggle-gateway sink`.
 #[derive(Debug, Clone, clap::Args)]

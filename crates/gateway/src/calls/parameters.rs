@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::Query;
 use http::Uri;
-use waggle_service::flags::duration;
+use waggle_flags::duration;
 
 use crate::problem::Problem;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use waggle_service::flags::positive_duration;
+use waggle_flags::positive_duration;
 
 /// Where queries go with `--backend kafka`, whose records a sink writes to a database.
 #[derive(Debug, Clone, clap::Args)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
-use waggle_service::flags::{BoundsError, duration_within, size};
+use waggle_flags::{BoundsError, duration_within, size};
 
 /// How records go to Kafka.
 #[derive(Debug, Clone, clap::Args)]

@@ -1,0 +1,110 @@
+//! Flags that were renamed: an old one is refused with an error that names the new one.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error, Parser};
+
+/// Old and new name of a flag, each with its hyphens.
+pub type RenamedFlag = (&'static str, &'static str);
+
+/// The arguments of this process. Wrong arguments end it with an error on stderr, `--help` and `--version` with their text.
+pub fn parse<P: Parser>(renamed: &[RenamedFlag]) -> P {
+    try_parse_from(std::env::args_os(), renamed).unwrap_or_else(|error| error.exit())
+}
+
+/// The arguments of a program; the first one is the program's name.
+///
+/// # Errors
+/// For wrong arguments. If one is an old flag and the command has the new one, the error says so: `--only is now --filter`.
+pub fn try_parse_from<P: Parser>(
+    arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    renamed: &[RenamedFlag],
+) -> Result<P, Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    P::try_parse_from(&arguments).map_err(|mut error| {
+        let program = P::command();
+        if let Some(hint) = hint(&error, command(&program, &arguments), renamed) {
+            error.remove(ContextKind::SuggestedArg);
+            let hint = ContextValue::StyledStrs(vec![hint.into()]);
+            error.insert(ContextKind::Suggested, hint);
+        }
+        error
+    })
+}
+
+/// The subcommand that the arguments begin with, else the program itself.
+fn command<'a>(program: &'a Command, arguments: &[OsString]) -> &'a Command {
+    let mut command = program;
+    for argument in arguments.iter().skip(1) {
+        match command.find_subcommand(argument) {
+            Some(subcommand) => command = subcommand,
+            None => break,
+        }
+    }
+    command
+}
+
+/// What the unknown argument is called now.
+fn hint(error: &Error, command: &Command, renamed: &[RenamedFlag]) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let has = |flag: &str| {
+        let mut arguments = command.get_arguments();
+        arguments.any(|argument| argument.get_long() == flag.strip_prefix("--"))
+    };
+    let (old, new) = renamed
+        .iter()
+        .find(|(old, new)| old == unknown && has(new))?;
+    Some(format!("{old} is now {new}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    enum Program {
+        Run {
+            #[arg(long)]
+            filter: Option<String>,
+        },
+        List {
+            #[arg(long)]
+            only: bool,
+        },
+        Show,
+    }
+
+    const RENAMED: [RenamedFlag; 1] = [("--only", "--filter")];
+
+    fn message(arguments: &[&str]) -> String {
+        let arguments = ["program"].iter().chain(arguments);
+        let program: Result<Program, Error> = try_parse_from(arguments, &RENAMED);
+        program.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn old_flag_is_refused_with_its_new_name() {
+        let expected = "error: unexpected argument '--only' found\n\n  tip: --only is now --filter\n";
+        for arguments in [&["run", "--only", "a"][..], &["run", "--only=a"]] {
+            let message = message(arguments);
+            assert!(message.starts_with(expected), "{message}");
+            assert!(message.contains("Usage: program run"), "{message}");
+        }
+    }
+
+    #[test]
+    fn no_hint_if_the_command_lacks_the_new_flag() {
+        for arguments in [&["show", "--only"][..], &["run", "--onl"]] {
+            let message = message(arguments);
+            assert!(!message.contains("is now"), "{message}");
+        }
+        let listed = try_parse_from(["program", "list", "--only"], &RENAMED);
+        assert!(matches!(listed, Ok(Program::List { only: true })));
+    }
+}
