@@ -39,8 +39,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
     (
         "waggle-cli",
         &[
-            "study", "load", "stats", "results", "runner", "analysis", "report", "template", "flags",
-            "testkit", "units",
+            "study", "load", "stats", "results", "runner", "analysis", "report", "template",
+            "flags", "testkit", "units",
         ],
     ),
     (
@@ -64,7 +64,10 @@ const ARROWS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("waggle-service", &[]),
-    ("waggle-sink", &["flags", "influxdb", "record", "service", "testkit"]),
+    (
+        "waggle-sink",
+        &["flags", "influxdb", "record", "service", "testkit"],
+    ),
     ("waggle-stats", &[]),
     ("waggle-study", &["metrics", "template", "units"]),
     ("waggle-template", &[]),

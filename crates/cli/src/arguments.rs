@@ -1,19 +1,32 @@
-//! What can be typed; one place for each option.
+//! Commands and flags of the program, except those of `waggle load`.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use waggle_flags::RenamedFlag;
 
-use crate::load::arguments::Load;
+use crate::load::{arguments::Load, parse};
 
 /// Flags that were renamed: an error for an old one names the new one.
-pub(crate) const RENAMED_FLAGS: [RenamedFlag; 0] = [];
+pub(crate) const RENAMED_FLAGS: [RenamedFlag; 12] = [
+    ("--only", "--filter"),
+    ("--keep-awake", "--idle-poll"),
+    ("--think", "--think-time"),
+    ("--records-as", "--records-send-as"),
+    ("--find", "--search"),
+    ("--where", "--condition"),
+    ("--from", "--start"),
+    ("--at-least", "--min"),
+    ("--at-most", "--max"),
+    ("--confirm", "--confirmations"),
+    ("--trials-at-most", "--max-trials"),
+    ("--ready-within", "--ready-timeout"),
+];
 
 /// Performance studies of REST APIs and of the pipelines behind them.
 ///
-/// Exit codes: 0 fine; 1 a bug in waggle; 2 a mistake in what was asked; 3 a threshold does not hold;
-/// 4 a trial may not be believed; 130 interrupted, what was measured is kept.
+/// Exit codes: 0 success; 1 a bug in waggle; 2 invalid arguments or an invalid file; 3 a threshold does not hold;
+/// 4 a trial is not reliable; 130 interrupted, finished trials are kept.
 #[derive(Debug, Parser)]
 #[command(name = "waggle", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -23,40 +36,40 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a study: bring its system up, drive it, follow every record, report
+    /// Run a study: start its system, load it, account for every record, write the report
     Run(Run),
-    /// Show what would run, in which order and for how long; starts nothing
+    /// Show what would run, in which order and for how long, without starting anything
     Plan(Plan),
-    /// One quick load on one URL, like wrk or oha, judged like a trial
+    /// Send a load to one URL, like wrk or oha, with the checks of a trial
     Load(Box<Load>),
-    /// Write report.html, report.md, tables.csv and effects.csv anew from a run's files
+    /// Write report.html, report.md, tables.csv and effects.csv again from the files of a run
     Report(Report),
-    /// Print the JSON Schema of a study, system or scenario file, for editors, or of the result of a load
+    /// Print the JSON Schema of a study, system or scenario file (for editors), or of the JSON result of a load or search
     Schema(Schema),
-    /// Write a study of a server that runs already: from its URL, a curl command, a HAR file or an OpenAPI document
+    /// Write a study of a running server: from its URL, a curl command, a HAR file or an OpenAPI document
     Init(Init),
-    /// Fetch the servers of a system, bring it up without a study, look at it, bring it down
+    /// Fetch the artifacts of a system, start it without a study, show its status, stop it
     #[command(subcommand)]
     System(System),
     #[command(name = "__supervise", hide = true)]
     Supervise(Hidden),
-    #[command(name = "__keep-awake", hide = true)]
-    KeepAwake(Hidden),
+    #[command(name = "__idle-poll", hide = true)]
+    IdlePoll(Hidden),
 }
 
-/// Which study, and which part of it.
+/// A study, and which part of it to run.
 #[derive(Debug, Args)]
 pub(crate) struct Choice {
     /// The study file
     #[arg(value_name = "STUDY.yaml")]
     pub(crate) study: PathBuf,
-    /// Only the cells in which this factor has this level; may be repeated, all must hold
+    /// Only the cells in which this factor has this level; may be repeated, all must match
     #[arg(long, value_name = "FACTOR=LEVEL")]
-    pub(crate) only: Vec<String>,
-    /// A smoke run: one repetition, the shortest phases; tells that it works, not how fast it is
+    pub(crate) filter: Vec<String>,
+    /// A smoke test: one repetition, the shortest phases; shows that the study works, not how fast the system is
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Decides the order of trials and every other random choice; wins over the study's own seed
+    /// Seed of the order of trials and of every other random choice; overrides the seed of the study
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
@@ -65,22 +78,22 @@ pub(crate) struct Choice {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// Where run folders go
+    /// The folder for run folders
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// Go on with an interrupted run: the given folder, or the newest one of this study
+    /// Resume an interrupted run: the given folder, or the newest one of this study
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true)]
     pub(crate) resume: Option<Option<PathBuf>>,
-    /// No progress, only the table at the end
+    /// No progress, only the result
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Lines of progress at a terminal too, instead of the live view
+    /// Print lines of progress at a terminal too, instead of the live view
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) no_live: bool,
-    /// Keeps the CPUs from halting, with a loop on each that everything else pushes aside: for virtual machines whose host takes
-    /// halted CPUs away. Costs power, and a share of a core that two hardware threads have in common; the results say it
+    /// Keep the CPUs from halting, with a loop of the idle scheduling class on each: for virtual machines whose host takes
+    /// halted CPUs away. Costs power, and capacity of cores with two hardware threads; noted in the results
     #[arg(long)]
-    pub(crate) keep_awake: bool,
+    pub(crate) idle_poll: bool,
 }
 
 #[derive(Debug, Args)]
@@ -91,14 +104,14 @@ pub(crate) struct Plan {
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The run's folder
+    /// The folder of the run
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
-    /// Of which file
+    /// The file or result
     pub(crate) of: SchemaOf,
 }
 
@@ -109,28 +122,31 @@ pub(crate) enum SchemaOf {
     /// The object that `waggle load --json` prints
     Load,
     Scenario,
-    /// The object that `waggle load --find … --json` prints
+    /// The object that `waggle load --search … --json` prints
+    Search,
+    /// Old name of `search`, refused.
+    #[value(hide = true)]
     Find,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// The server's URL; with --from, the file to read (- is the standard input)
+    /// The URL of the server; with --from, the file to read (- is the standard input)
     #[arg(value_name = "URL|FILE")]
     pub(crate) source: String,
-    /// What the file is: a command line of curl, an HTTP archive as browsers save it, or an OpenAPI 3 document
+    /// The kind of file: a curl command line, an HTTP archive as browsers save it, or an OpenAPI 3 document
     #[arg(long, value_name = "KIND")]
     pub(crate) from: Option<InitFrom>,
-    /// Where the study goes; by default a file in this folder, named after what is called; - is the standard output
+    /// The file to write; - is the standard output [default: a file in this folder, named after the request]
     #[arg(long, short, value_name = "STUDY.yaml")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
-    /// OpenAPI: take the operations that change something too (POST, PUT, PATCH, DELETE)
+    /// OpenAPI: include operations that change something (POST, PUT, PATCH, DELETE)
     #[arg(long)]
     pub(crate) include_writes: bool,
-    /// With --from: the server, in place of the one that the file names
+    /// With --from: the server to use instead of the one in the file
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
 }
@@ -144,13 +160,13 @@ pub(crate) enum InitFrom {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum System {
-    /// Fetch the servers of a system that are not installed, and tell where each is
+    /// Fetch the artifacts of a system that are not installed, and print where each is
     Fetch(Configured),
-    /// Bring a system up, check it, and keep it up until Ctrl-C or `waggle system down`
+    /// Start a system, check it, and keep it running until Ctrl-C or `waggle system down`
     Up(SystemUp),
-    /// Bring down a system that is up
+    /// Stop a running system
     Down(SystemName),
-    /// Tell whether a system is up, and where it can be reached
+    /// Show whether a system is running, and its addresses
     Status(SystemName),
 }
 
@@ -159,7 +175,7 @@ pub(crate) enum System {
 pub(crate) struct Configured {
     #[command(flatten)]
     pub(crate) of: SystemName,
-    /// A parameter's level; the others have their defaults. Without any, fetch sees to every configuration
+    /// Level of a parameter [default: the default of the parameter; `fetch` without levels fetches for every level]
     #[arg(value_name = "PARAMETER=LEVEL")]
     pub(crate) levels: Vec<String>,
 }
@@ -168,21 +184,74 @@ pub(crate) struct Configured {
 pub(crate) struct SystemUp {
     #[command(flatten)]
     pub(crate) configured: Configured,
-    /// How long it has to become ready, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(crate) ready_within: u64,
+    /// Limit on the time until the system is ready; a bare number is seconds
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = parse::timeout)]
+    pub(crate) ready_timeout: Duration,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SystemName {
-    /// The system: a folder in systems/, looked for from here upwards
+    /// The system: a folder in systems/ of this folder or one above it
     #[arg(value_name = "NAME")]
     pub(crate) system: String,
 }
 
-/// What a process of waggle's own is told.
+/// Arguments of a process that waggle starts for itself.
 #[derive(Debug, Args)]
 pub(crate) struct Hidden {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(line: &str) -> String {
+        let words = ["waggle"].into_iter().chain(line.split_whitespace());
+        let parsed = waggle_flags::try_parse_from::<Arguments>(words, &RENAMED_FLAGS);
+        parsed.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn old_flags_are_refused_with_their_new_names() {
+        let check = |line: &str, expected: &str| {
+            let message = message(line);
+            assert!(message.contains(expected), "{line}: {message}");
+        };
+        check("run s.yaml --only a=1", "--only is now --filter");
+        check("plan s.yaml --only=a=1", "--only is now --filter");
+        check("run s.yaml --keep-awake", "--keep-awake is now --idle-poll");
+        check("load h --keep-awake", "--keep-awake is now --idle-poll");
+        check("load h --think 1s", "--think is now --think-time");
+        let send_as = "--records-as is now --records-send-as";
+        check("load h --records f --records-as json", send_as);
+        check("load h --find rate", "--find is now --search");
+        let where_flag = "load h --search rate --where failed==0";
+        check(where_flag, "--where is now --condition");
+        check("load h --search rate --from 9", "--from is now --start");
+        check(
+            "load h --search rate --at-least 9",
+            "--at-least is now --min",
+        );
+        check("load h --search rate --at-most 9", "--at-most is now --max");
+        let confirm = "--confirm is now --confirmations";
+        check("load h --search rate --confirm 9", confirm);
+        let max_trials = "--trials-at-most is now --max-trials";
+        check("load h --search rate --trials-at-most 9", max_trials);
+        let ready = "--ready-within is now --ready-timeout";
+        check("system up shop --ready-within 9", ready);
+        check("load h --expect body=x", "body= is now body_equals=");
+        check(
+            "load h --expect contains=x",
+            "contains= is now body_contains=",
+        );
+    }
+
+    #[test]
+    fn flags_that_the_command_lacks_have_no_hint() {
+        for line in ["plan s.yaml --where a", "load h --nonsense"] {
+            assert!(!message(line).contains("is now"), "{line}");
+        }
+    }
 }

@@ -2,21 +2,21 @@
 
 use std::process::ExitCode;
 
-/// How the program ends.
+/// The result of the program, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Fine,
-    /// The user's mistake: arguments, a study, a file that is not there.
+    /// Invalid arguments, an invalid study, a missing file.
     Mistake,
-    /// Every trial may be believed, and a threshold does not hold.
+    /// All trials are reliable, and a threshold does not hold.
     Threshold,
-    /// A trial may not be believed; wins over thresholds, which count on such trials for nothing.
+    /// A trial is not reliable. Takes precedence over thresholds, which need reliable trials.
     NotValid,
-    /// Stopped by the user; what was measured is kept.
+    /// Stopped by the user; finished trials are kept.
     Interrupted,
 }
 
-/// The code of a panic: our own bug.
+/// The code of a panic, which is a bug in waggle.
 pub(crate) const BUG: u8 = 1;
 
 /// The code of a program that was ended by Ctrl-C.

@@ -1,4 +1,4 @@
-//! Finding and reading what a command line names: the study, its system, a run folder.
+//! Finds and reads the files that a command line names: the study, its system, a run folder.
 
 use std::{
     fs,
@@ -10,17 +10,17 @@ use waggle_study::{Named, Source, Study, System};
 
 use crate::{arguments::Choice, narrow};
 
-/// A study and its system, checked, with their texts.
+/// A checked study and its system, with their texts.
 pub(crate) struct Loaded {
     pub(crate) study: Study,
     pub(crate) study_source: Source,
     pub(crate) system: System,
     pub(crate) system_source: Source,
-    /// The folder `system.yaml` lies in.
+    /// The folder of `system.yaml`.
     pub(crate) system_folder: PathBuf,
 }
 
-/// Reads and checks what `choice` names, and narrows it as asked.
+/// Reads and checks the study of `choice` and its system, and applies the filters of `choice`.
 pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     let study_source = read(&choice.study)?;
     let (system, system_source, system_folder) = system(&study_source, &choice.study)?;
@@ -30,7 +30,7 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
         study.seed = seed;
     }
     let system = system.with_external(&study.external);
-    narrow::keep_cells(&mut study, &choice.only)?;
+    narrow::keep_cells(&mut study, &choice.filter)?;
     if choice.quick {
         narrow::quick(&mut study);
     }
@@ -43,7 +43,7 @@ pub(crate) fn load(choice: &Choice) -> Result<Loaded> {
     })
 }
 
-/// The system that a study names, with its text and the folder it lies in.
+/// The system that a study names, with its text and its folder.
 fn system(study: &Source, file: &Path) -> Result<(System, Source, PathBuf)> {
     let name = match waggle_study::system_of(study)? {
         Named::System(name) => name,
@@ -62,9 +62,9 @@ fn system(study: &Source, file: &Path) -> Result<(System, Source, PathBuf)> {
     Ok((system, source, folder.unwrap_or_default()))
 }
 
-/// A system by its name, with the folder its file lies in.
+/// A system by its name, with its folder.
 pub(crate) fn system_named(name: &str) -> Result<(System, PathBuf)> {
-    let here = std::env::current_dir().context("cannot tell the current folder")?;
+    let here = std::env::current_dir().context("cannot determine the current folder")?;
     let folders = systems_folders(None, &here);
     let file = folders
         .iter()
@@ -97,7 +97,7 @@ fn read(file: &Path) -> Result<Source> {
 
 /// `systems/NAME/system.yaml` in the study's folder or one above it, then from the current folder, then from the program's.
 fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
-    let here = std::env::current_dir().context("cannot tell the current folder")?;
+    let here = std::env::current_dir().context("cannot determine the current folder")?;
     let folders = systems_folders(Some(file), &here);
     let found = folders
         .iter()
@@ -109,7 +109,7 @@ fn system_file(name: &str, study: &Source, file: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Every folder in which systems are looked for, the nearest first.
+/// The folders that may contain systems, the nearest first.
 fn systems_folders(study: Option<&Path>, here: &Path) -> Vec<PathBuf> {
     let study = study.and_then(|study| fs::canonicalize(study).ok());
     let study = study.unwrap_or_default();
@@ -143,7 +143,7 @@ fn names_in(folders: &[PathBuf]) -> Vec<String> {
     names
 }
 
-/// The file's path as a person would write it from `here`.
+/// The path of the file, relative to `here` if it is below it.
 fn relative_path(file: &Path, here: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_path_buf()
 }
@@ -173,13 +173,13 @@ pub(crate) fn newest_run(runs: &Path, study: &str) -> Result<PathBuf> {
     }
 }
 
-/// Whether a text is a run folder's time, e.g. `20260102T030405Z`, with or without a counter behind it.
+/// Whether a text is a run folder's time, e.g. `20260102T030405Z`, with or without a counter.
 fn is_stamp(text: &str) -> bool {
     let stamp = text.split_once('-').map_or(text, |(stamp, _)| stamp);
     stamp.len() == 16 && stamp.ends_with('Z') && stamp.as_bytes()[8] == b'T'
 }
 
-/// `RUNS/STUDY-UTCTIME`, with a counter where two start in the same second.
+/// `RUNS/STUDY-UTCTIME`, with a counter if several runs start in the same second.
 pub(crate) fn new_run(runs: &Path, study: &str) -> Result<PathBuf> {
     let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let name = format!("{study}-{stamp}");

@@ -1,18 +1,18 @@
-//! Where waggle keeps things of a user's that belong to no study.
+//! Folders of the user's data that belongs to no study.
 
 use std::path::PathBuf;
 
-/// `waggle` in the user's cache folder: what can be found out or fetched again.
+/// `waggle` in the user's cache folder: data that can be computed or fetched again.
 pub(crate) fn cache() -> Option<PathBuf> {
     of_user("XDG_CACHE_HOME", ".cache")
 }
 
-/// Servers that were fetched, each version in a folder of its own.
+/// Fetched artifacts, one folder per version.
 pub(crate) fn servers() -> Option<PathBuf> {
     Some(cache()?.join("servers"))
 }
 
-/// Systems that are up without a study.
+/// Systems that run without a study.
 pub(crate) fn systems() -> Option<PathBuf> {
     Some(of_user("XDG_STATE_HOME", ".local/state")?.join("systems"))
 }

@@ -1,10 +1,10 @@
-//! What the user gives in a file or on the standard input, read whole. `what` is what it is called in messages.
+//! Reads input of the user from a file or the standard input. `what` names it in error messages.
 
 use std::{fs::File, io::Read, path::Path};
 
 use anyhow::{Context, Result, bail};
 
-/// Longest input.
+/// Limit on the input.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn file(path: &Path, what: &str) -> Result<Vec<u8>> {

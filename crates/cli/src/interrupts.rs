@@ -1,4 +1,4 @@
-//! Wishes to end, by signal or by key: counted, and passed on to what runs.
+//! Requests to end the program, by signal or by key: counted, and passed on to the running task.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -8,10 +8,10 @@ use std::sync::{
 use anyhow::{Context, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What a wish to end does.
+/// The action of a request to end.
 type End = Box<dyn Fn() + Send>;
 
-/// Counts the wishes to end, and passes each on to what runs.
+/// Counts the requests to end, and passes each on to the running task.
 #[derive(Clone)]
 pub(crate) struct Interrupts {
     count: Arc<AtomicU32>,
@@ -28,7 +28,7 @@ impl std::fmt::Debug for Interrupts {
 }
 
 impl Interrupts {
-    /// `at_the_third`: what the third wish does, beside what each one does.
+    /// `at_the_third`: an additional action of the third request.
     pub(crate) fn new(at_the_third: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             count: Arc::default(),
@@ -41,7 +41,7 @@ impl Interrupts {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// From now on `end` is what each wish does; at once if one has come already.
+    /// Calls `end` on each request from now on; immediately if one has come already.
     pub(crate) fn follow(&self, end: impl Fn() + Send + 'static) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if self.count() > 0 {
@@ -50,7 +50,7 @@ impl Interrupts {
         *running = Some(Box::new(end));
     }
 
-    /// One more wish to end.
+    /// Counts a request to end and passes it on.
     pub(crate) fn wait_for_interrupt(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(end) = &*running {
@@ -61,10 +61,10 @@ impl Interrupts {
         }
     }
 
-    /// Listens to the signals by which people and machines ask a program to end.
+    /// Listens to SIGINT, SIGTERM and SIGHUP.
     ///
     /// # Errors
-    /// Signals cannot be listened to.
+    /// The signal handlers cannot be installed.
     pub(crate) fn listen(&self) -> Result<()> {
         let heard = self.clone();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_that_came_early_ends_what_starts_later() {
+    fn early_request_ends_a_task_that_starts_later() {
         let interrupts = Interrupts::new(|| ());
         interrupts.wait_for_interrupt();
         let ended = Arc::new(AtomicU32::new(0));

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::System(arguments) => system::run(&arguments),
         Command::Supervise(arguments) => return waggle_runner::supervise(&arguments.command),
-        Command::KeepAwake(arguments) => return waggle_runner::keep_awake(&arguments.command),
+        Command::IdlePoll(arguments) => return waggle_runner::idle_poll(&arguments.command),
     };
     match outcome {
         Ok(exit) => exit.into(),
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A panic is our bug: code 1, not the runtime's 101.
+/// A panic is a bug in waggle: code 1 instead of the runtime's 101.
 fn exit_code_for_panics() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

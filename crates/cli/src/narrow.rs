@@ -1,33 +1,33 @@
-//! `--only` and `--quick`: a smaller study out of a checked one.
+//! `--filter` and `--quick`: reduce a checked study.
 
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use waggle_study::{MIN_STEADY_INTERVALS, Study};
 
-/// How close the ends of a quick search come, as a share, and in how many trials of a cell at most.
+/// Precision and maximum number of trials per cell of a quick search.
 const QUICK_PRECISION: f64 = 0.5;
 const QUICK_TRIALS: u32 = 8;
 
-/// Keeps the cells in which every `FACTOR=LEVEL` holds; cells keep their numbers.
+/// Keeps the cells that match every `FACTOR=LEVEL`; cells keep their numbers.
 pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
     for filter in filters {
         let Some((factor, level)) = filter.split_once('=') else {
             bail!(
-                "--only {filter}: expected FACTOR=LEVEL, e.g. --only {}",
+                "--filter {filter}: expected FACTOR=LEVEL, e.g. --filter {}",
                 example(study)
             );
         };
         if !study.factors.iter().any(|name| name == factor) {
             bail!(
-                "--only {filter}: this study has no factor \"{factor}\"; its factors are {}",
+                "--filter {filter}: this study has no factor \"{factor}\"; its factors are {}",
                 study.factors.join(", ")
             );
         }
         let levels = levels_of(study, factor);
         if !levels.iter().any(|known| known == level) {
             bail!(
-                "--only {filter}: {factor} has no level \"{level}\" here; its levels are {}",
+                "--filter {filter}: {factor} has no level \"{level}\"; its levels are {}",
                 levels.join(", ")
             );
         }
@@ -40,7 +40,7 @@ pub(crate) fn keep_cells(study: &mut Study, filters: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// One repetition, a coarse search, phases just long enough to be judged.
+/// One repetition, a coarse search, phases just long enough for the checks.
 pub(crate) fn quick(study: &mut Study) {
     study.repeat = match &mut study.find {
         Some(find) => {
@@ -53,7 +53,7 @@ pub(crate) fn quick(study: &mut Study) {
     };
     for cell in &mut study.cells {
         let shortest = cell.measure.interval * MIN_STEADY_INTERVALS;
-        // What is killed in the middle of a phase needs the whole of it.
+        // Faults need the whole measured phase.
         if cell.disturbances.is_empty() {
             cell.schedule.measure = cell.schedule.measure.min(shortest);
         }

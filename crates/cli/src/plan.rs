@@ -1,4 +1,4 @@
-//! `waggle plan`: what would run, in which order, for how long.
+//! `waggle plan`: which trials would run, in which order and for how long.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &Plan) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The plan as text: the cells, then the trials in the order of execution.
+/// The plan as text: the cells, then the trials in their order.
 fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     let mut text = String::new();
     let order = match (study.order, study.fresh) {
@@ -31,15 +31,15 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     let _ = writeln!(text, "study {}: {}", study.name, study.question);
     let _ = writeln!(text, "system {}", study.system);
     for component in &study.external {
-        let _ = writeln!(text, "runs already, not started by waggle: {component}");
+        let _ = writeln!(text, "external, not started by waggle: {component}");
     }
     if study.fresh == Fresh::Cell {
         let is_disturbed = |cell: &Cell| !cell.disturbances.is_empty();
         let but = match study.cells.iter().any(is_disturbed) {
-            true => ", but for those in which something is killed",
+            true => ", and for each trial of cells with faults",
             false => "",
         };
-        let _ = writeln!(text, "the system is kept up over the trials of a cell{but}");
+        let _ = writeln!(text, "the system is started once for each cell{but}");
     }
     if let Some(find) = &study.find {
         search(&mut text, study, find, plan);
@@ -73,7 +73,7 @@ fn listing(study: &Study, plan: &waggle_study::Plan) -> String {
     text
 }
 
-/// Which trials a search makes hangs on what they show, so that only their number can be told.
+/// The trials of a search depend on its results, so only their maximum number is known.
 fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Plan) {
     let level = |of: f64| level(level_kind(find.what), of);
     let conditions: Vec<&str> = find
@@ -89,12 +89,12 @@ fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Pl
     );
     let _ = writeln!(
         text,
-        "from {}, between {} and {}, to within {} %; {} must hold at the answer",
+        "start {}, min {}, max {}, precision {} %, {}",
         level(find.from),
         level(find.at_least),
         level(find.at_most),
         find.precision * 100.0,
-        plural(find.confirm as usize, "trial")
+        plural(find.confirm as usize, "confirmation")
     );
     let _ = writeln!(
         text,
@@ -105,7 +105,7 @@ fn search(text: &mut String, study: &Study, find: &Find, plan: &waggle_study::Pl
     );
     let _ = writeln!(
         text,
-        "at most about {}, {} if every deadline is used up",
+        "about {} at most, {} if every timeout is reached",
         duration(plan.expected),
         duration(plan.at_most)
     );
@@ -136,17 +136,17 @@ fn cells(text: &mut String, study: &Study) {
     }
 }
 
-/// `orders-0 is killed at 5s of the measured phase and started again 2s later`.
+/// `orders-0 is killed 5s into the measured phase and restarted 2s later`.
 fn fault_text(disturbance: &Disturbance) -> String {
     format!(
-        "{} is killed at {} of the measured phase and started again {} later",
+        "{} is killed {} into the measured phase and restarted {} later",
         disturbance.name(),
         format_duration(disturbance.at),
         format_duration(disturbance.again_after)
     )
 }
 
-/// `, then 100/s for 30 s`, where the load falls.
+/// `, then 100/s for 30 s`, if the cell has a recovery phase.
 fn fall(cell: &Cell) -> String {
     let Some(recovery) = &cell.schedule.recovery else {
         return String::new();

@@ -1,4 +1,4 @@
-//! `waggle report`: the three pages anew from a run's files.
+//! `waggle report`: writes the report of a run again from its files.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) fn run(arguments: &Report) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Writes the pages; the closing text for the screen, and the exit code that the run's verdicts and thresholds ask for.
+/// Writes the report. Returns the closing text for the screen, and the exit code of the run's verdicts and thresholds.
 pub(crate) fn write_report(run: &Path) -> Result<(String, Exit)> {
     let written = waggle_report::write_all(run)
         .with_context(|| format!("cannot report on {}", run.display()))?;
@@ -24,7 +24,7 @@ fn exit_of(model: &waggle_analysis::Model) -> Exit {
     if let Some(find) = &model.find {
         return search_exit(model, find);
     }
-    // A cell that has not run says nothing against the others.
+    // Cells that have not run do not count.
     let mut ran = model.cells.iter().filter(|cell| cell.verdict.is_some());
     if !ran.all(waggle_analysis::CellModel::is_believed) {
         Exit::NotValid
@@ -35,7 +35,7 @@ fn exit_of(model: &waggle_analysis::Model) -> Exit {
     }
 }
 
-/// A search that ends without a level: because the system holds none, or because its trials say nothing.
+/// The exit code of a search: no level holds, or its trials are not reliable.
 fn search_exit(model: &waggle_analysis::Model, find: &waggle_analysis::FindModel) -> Exit {
     let answers = || find.cells.iter().map(|search| &search.answer);
     if answers().any(Answer::says_nothing) {

@@ -1,14 +1,13 @@
-//! The one place where the program writes to its two streams. Whoever reads them may go away at any time (`| head`, a
-//! terminal that is closed): that is no failure of what is told.
+//! Writes to the standard output and the error stream. It is no error if the reader goes away (`| head`, a closed terminal).
 
 use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
 
-/// The result of a command, to the standard output.
+/// Writes the result of a command to the standard output.
 ///
 /// # Errors
-/// It cannot be written, for another reason than that nobody reads it.
+/// The result cannot be written, for another reason than a missing reader.
 pub(crate) fn result(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -19,13 +18,13 @@ pub(crate) fn result(text: &str) -> Result<()> {
     }
 }
 
-/// A line of what goes on, to the error stream; where it cannot be written, there is nobody to be told.
+/// Writes a line of progress to the error stream; errors are ignored.
 pub(crate) fn print_progress(line: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(format!("{line}\n").as_bytes());
 }
 
-/// The reader has closed its end, or the terminal was hung up.
+/// Whether the reader has closed its end, or the terminal was hung up.
 fn is_nobody_there(problem: &std::io::Error) -> bool {
     let is_hung_up = || {
         problem.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())

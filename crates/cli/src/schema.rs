@@ -1,6 +1,6 @@
-//! `waggle schema`: the JSON Schema of a file, from the code that reads it.
+//! `waggle schema`: the JSON Schema of a file, generated from the code that reads it.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::{
     arguments::{Schema, SchemaOf},
@@ -14,7 +14,8 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit> {
         SchemaOf::Scenario => waggle_study::scenario_schema(),
         SchemaOf::System => waggle_study::system_schema(),
         SchemaOf::Load => load::summary::schema(),
-        SchemaOf::Find => load::found::schema(),
+        SchemaOf::Search => load::found::schema(),
+        SchemaOf::Find => bail!("find is now search"),
     };
     let text = serde_json::to_string_pretty(&schema).context("cannot write the schema")?;
     say::result(&(text + "\n"))?;

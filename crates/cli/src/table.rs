@@ -1,4 +1,4 @@
-//! The closing table and the words for numbers on the screen.
+//! The closing text of a run, and formats of values on the screen.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
-/// What is said at the end of a run: the question's answer, a row a cell, thresholds, where the report lies.
+/// The closing text of a run: a row per cell, warnings, thresholds, the answer to the question, the path of the report.
 pub(crate) fn closing_text(written: &Written) -> String {
     let model = &written.model;
     let mut parts = vec![waggle_report::terminal(model)];
@@ -45,7 +45,7 @@ pub(crate) fn closing_text(written: &Written) -> String {
     parts.join("\n")
 }
 
-/// Whether a threshold holds; where not, in how many cells, and for what reason in the first of them.
+/// Whether a threshold holds; if not, in how many cells it fails, and why in the first of them.
 fn threshold(outcome: &ThresholdOutcome) -> String {
     let failing: Vec<_> = outcome.cells.iter().filter(|cell| !cell.holds).collect();
     let Some(first) = failing.first() else {
@@ -54,7 +54,7 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
     let why = match (&first.reason, first.observed) {
         (Some(reason), _) => conditions::not_counted(reason),
         (None, Some(observed)) => format!("it is {}", text::in_unit(observed, outcome.unit)),
-        (None, None) => "there is no such number".to_owned(),
+        (None, None) => "no such metric".to_owned(),
     };
     format!(
         "threshold {}: does not hold in {} of {} cells; cell {}: {why}",

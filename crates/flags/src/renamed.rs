@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn old_flag_is_refused_with_its_new_name() {
-        let expected = "error: unexpected argument '--only' found\n\n  tip: --only is now --filter\n";
+        let expected =
+            "error: unexpected argument '--only' found\n\n  tip: --only is now --filter\n";
         for arguments in [&["run", "--only", "a"][..], &["run", "--only=a"]] {
             let message = message(arguments);
             assert!(message.starts_with(expected), "{message}");

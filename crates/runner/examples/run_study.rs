@@ -1,5 +1,5 @@
 //! The smallest program that runs a study: `run_study STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [MODE…]`, where modes are `resume`,
-//! `abandon`, `awake` (the CPUs are kept awake) and `without-loops` (so they are, by a program that cannot do it).
+//! `abandon`, `idle-poll` (with idle polling) and `without-loops` (the same with a program that cannot do it).
 //!
 //! Prints an event a line. It is its own supervisor, as every program must be that uses the runner; the tests that
 //! need a whole process (one that is killed, for instance) use it.
@@ -22,12 +22,12 @@ fn main() -> ExitCode {
         [first, separator, rest @ ..] if first == "__supervise" && separator == "--" => {
             waggle_runner::supervise(rest)
         }
-        [first, separator, rest @ ..] if first == "__keep-awake" && separator == "--" => {
-            waggle_runner::keep_awake(rest)
+        [first, separator, rest @ ..] if first == "__idle-poll" && separator == "--" => {
+            waggle_runner::idle_poll(rest)
         }
         [study, system, run, modes @ ..] => exit_code(run_study([study, system, run], modes)),
         _ => exit_code(Err(
-            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|awake|without-loops…]"
+            "expected STUDY.yaml SYSTEM_FOLDER RUN_FOLDER [resume|abandon|idle-poll|without-loops…]"
                 .into(),
         )),
     }
@@ -61,7 +61,7 @@ fn run_study(files: [&str; 3], modes: &[String]) -> Result<Ended, Box<dyn std::e
     let is = |mode: &str| modes.iter().any(|given| given == mode);
     let mut request = request(files.map(Path::new))?;
     request.resume = is("resume");
-    request.keep_awake = is("awake") || is("without-loops");
+    request.idle_poll = is("idle-poll") || is("without-loops");
     if is("without-loops") {
         request.supervisor = "/bin/false".into();
     }
@@ -148,7 +148,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         system_folder: system.to_path_buf(),
         run_folder: run.to_path_buf(),
         resume: false,
-        keep_awake: false,
+        idle_poll: false,
         cpus: CpuUse::Shared,
         server_at: None,
         end_load: None,

@@ -164,13 +164,13 @@ fn shape_of(job: &Job, basis: &Basis<'_>) -> Option<String> {
     });
     let server = shares.system.iter().map(usize::to_string);
     // A loop may take a share of the core that a worker is on, and a CPU that halts begins each turn cold.
-    let awake = if basis.host.kept_awake {
-        ", CPUs kept awake"
+    let idle_poll = if basis.host.kept_awake {
+        ", idle polling"
     } else {
         ""
     };
     Some(format!(
-        "{connections} connections × {pipelining}, {} B and {} stamps a request, workers on CPU {}, server on CPU {}{awake}",
+        "{connections} connections × {pipelining}, {} B and {} stamps a request, workers on CPU {}, server on CPU {}{idle_poll}",
         bytes / requests.len().max(1),
         stamps / requests.len().max(1),
         workers.collect::<Vec<_>>().join(" "),

@@ -1,6 +1,6 @@
 //! What CPUs did with their time, from `/proc/stat`: worked, idled, or were taken by the host of a virtual machine.
 //!
-//! Loops that keep CPUs awake (`awake`) are no work: their time counts as idle.
+//! The time of idle polling counts as idle.
 
 use std::{fs, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::proc;
 pub(crate) struct CpuClocks {
     /// Empty: every CPU of the machine.
     pub(crate) cpus: Vec<usize>,
-    /// The process whose loops keep them awake.
+    /// The process of idle polling.
     pub(crate) loops: Option<u32>,
 }
 

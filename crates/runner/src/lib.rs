@@ -46,7 +46,7 @@ mod web;
 #[cfg(test)]
 mod tests;
 
-pub use awake::{AwakeError, keep_awake};
+pub use awake::{IdlePollError, idle_poll};
 pub use driver::ProgramError;
 pub use event::Event;
 pub use info::{comparison, level_kind};

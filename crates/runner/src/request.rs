@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use waggle_results::{ReadError, WriteError};
 use waggle_study::{Plan, Study, System};
 
-use crate::{awake::AwakeError, driver::ProgramError};
+use crate::{awake::IdlePollError, driver::ProgramError};
 
 /// A study that is to be run, or whose run is to be finished.
 #[derive(Debug, Clone)]
@@ -30,10 +30,10 @@ pub struct RunRequest {
     /// Where what the engine can do on this machine is kept between runs; `None`: it is not calibrated.
     pub calibration_file: Option<PathBuf>,
     /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`, and
-    /// [`crate::keep_awake()`] when it is `__keep-awake`.
+    /// [`crate::idle_poll()`] when it is `__idle-poll`.
     pub supervisor: PathBuf,
     /// The CPUs are kept from halting, from before the first thing that is measured to the end.
-    pub keep_awake: bool,
+    pub idle_poll: bool,
     pub cpus: CpuUse,
     /// Where the server of `system.url` was found to take connections; `None`: that is found out, and waited for.
     pub server_at: Option<SocketAddr>,
@@ -66,7 +66,7 @@ pub enum RunError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     #[error(transparent)]
-    Awake(#[from] AwakeError),
+    Awake(#[from] IdlePollError),
     #[error(transparent)]
     Records(#[from] crate::records::RecordsError),
     #[error(transparent)]

@@ -19,7 +19,7 @@ use waggle_study::{Address, System};
 
 use crate::{
     CpuUse, Ended, Event, RunError, RunRequest,
-    awake::Awake,
+    awake::IdlePoll,
     calibration::{self, Basis, Calibration},
     cpu_time::CpuClocks,
     cpus::{self, Shares},
@@ -125,10 +125,10 @@ async fn prepare_and_run(
     let allowed = cpus::allowed_cpus();
     let shares = shares(request, &allowed)?;
     // Lives until the last trial is over.
-    let awake = awake(request).await?;
+    let idle_poll = start_idle_poll(request).await?;
     let clocks = CpuClocks {
         cpus: allowed,
-        loops: awake.as_ref().map(Awake::pid),
+        loops: idle_poll.as_ref().map(IdlePoll::pid),
     };
     let folder = open(request, &records, &programs, &shares).await?;
     if request.cpus == CpuUse::Shared && shares.system.is_empty() {
@@ -188,17 +188,17 @@ fn shares(request: &RunRequest, allowed: &[usize]) -> Result<Shares, RunError> {
     }
 }
 
-/// The loops that keep the CPUs awake, where that is asked for.
-async fn awake(request: &RunRequest) -> Result<Option<Awake>, RunError> {
-    if !request.keep_awake {
+/// Starts idle polling, if it is requested.
+async fn start_idle_poll(request: &RunRequest) -> Result<Option<IdlePoll>, RunError> {
+    if !request.idle_poll {
         return Ok(None);
     }
     let program = request.supervisor.clone();
-    let starting = tokio::task::spawn_blocking(move || Awake::start(&program));
-    let awake = starting
+    let starting = tokio::task::spawn_blocking(move || IdlePoll::start(&program));
+    let idle_poll = starting
         .await
         .unwrap_or_else(|problem| std::panic::resume_unwind(problem.into_panic()));
-    Ok(Some(awake?))
+    Ok(Some(idle_poll?))
 }
 
 /// Runs them all on the system as it is brought up, or found.
@@ -321,7 +321,7 @@ async fn open(
     shares: &Shares,
 ) -> Result<RunFolder, RunError> {
     let mut host = host::host(shares);
-    host.kept_awake = request.keep_awake;
+    host.kept_awake = request.idle_poll;
     if !is_on_this_machine(&request.system) {
         host.shared_with_system = false;
         host.system_cpus.clear();
@@ -388,7 +388,7 @@ fn is_the_same(request: &RunRequest, folder: &RunFolder, found: &Found) -> Resul
         return Err(different("the machine"));
     }
     if then.kept_awake != now.kept_awake {
-        return Err(different("the option --keep-awake"));
+        return Err(different("the option --idle-poll"));
     }
     if begun.components != found.components {
         return Err(different("a component's version"));

@@ -1,4 +1,4 @@
-//! What was seen over time: a bounded number of slices, which grow longer as the load does, and the latest ones as they came.
+//! The history of a load: a bounded number of slices, which grow with the load, and the latest intervals unchanged.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use waggle_load::Interval;
 use super::spectrum::Spectrum;
 use crate::trial::{gather::as_f64, phase::Phase};
 
-/// Slices of the whole load at most; when there would be more, each two neighbours become one.
+/// Maximum number of slices; above it, neighbours are merged in pairs.
 const SLICES_MAX: usize = 480;
-/// The latest intervals that are kept as they came: a minute of them.
+/// Maximum number of latest intervals: one minute of them.
 const LATEST_MAX: usize = 240;
-/// What [`Span::Latest`] shows, in seconds.
+/// Length of [`Span::Latest`] in seconds.
 pub(super) const LATEST_S: f64 = 60.0;
 
-/// What of a load's time is drawn.
+/// The part of the load that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Span {
     #[default]
@@ -22,7 +22,7 @@ pub(super) enum Span {
     Latest,
 }
 
-/// One interval of the engine, or several neighbours.
+/// One or several successive intervals.
 #[derive(Debug, Clone)]
 pub(super) struct Slice {
     /// Since the start of the load, in seconds.
@@ -35,7 +35,7 @@ pub(super) struct Slice {
     percentiles: [Option<f64>; 4],
 }
 
-/// What of each slice is drawn as a line.
+/// The lines of the chart.
 pub(super) const PERCENTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
@@ -58,7 +58,7 @@ impl Slice {
         self.percentiles = PERCENTILES.map(|(_, at)| self.response_time.quantile(at));
     }
 
-    /// In µs, in the order of [`PERCENTILES`]; `None` where nothing succeeded.
+    /// In µs, in the order of [`PERCENTILES`]; `None` if no request succeeded.
     pub(super) fn percentiles(&self) -> &[Option<f64>; 4] {
         &self.percentiles
     }
@@ -89,7 +89,7 @@ impl Slice {
 pub(super) struct History {
     whole: Vec<Slice>,
     latest: VecDeque<Slice>,
-    /// So many intervals make a slice of the whole now.
+    /// Number of intervals per slice.
     intervals_per_slice: u32,
     in_last: u32,
 }
@@ -112,7 +112,7 @@ impl History {
         }
         self.latest.push_back(slice.clone());
         match self.whole.last_mut() {
-            // A slice lies in one phase, so that none of the warm-up is taken for measured.
+            // A slice never spans two phases, so warm-up and measured phase are not mixed.
             Some(last) if self.in_last < self.intervals_per_slice && last.phase == slice.phase => {
                 last.follow(&slice);
                 self.in_last += 1;
@@ -157,7 +157,7 @@ impl History {
         }
     }
 
-    /// The latest interval as it came.
+    /// The latest interval.
     pub(super) fn latest_slice(&self) -> Option<&Slice> {
         self.latest.back()
     }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_load_stays_small_and_whole() {
+    fn history_of_a_long_load_is_bounded_and_complete() {
         let check = |intervals: u32, warm_up: u32| {
             let mut history = History::default();
             for index in 0..intervals {

@@ -1,31 +1,32 @@
-//! How often a load is judged while it runs.
+//! How often a running load is checked.
 
 use std::time::{Duration, Instant};
 
-/// The load so far is judged so often at most,
-const JUDGE_EVERY: Duration = Duration::from_secs(1);
-/// and so seldom that judging takes no more than this part of the time of the thread that follows the load.
-const JUDGE_AT_MOST_ONE_IN: u32 = 200;
-/// When the load is judged next.
+/// Minimum time between two checks of the load so far.
+const JUDGE_INTERVAL: Duration = Duration::from_secs(1);
+/// Checks take at most this part (1/N) of the time of the thread that follows the load.
+const JUDGE_TIME_DIVISOR: u32 = 200;
+
+/// When the load is checked next.
 #[derive(Debug)]
 pub(crate) struct JudgePace {
     next: Instant,
 }
 
 impl JudgePace {
-    /// From now on.
+    /// The first check is due now.
     pub(crate) fn new() -> Self {
         Self {
             next: Instant::now(),
         }
     }
 
-    /// Judges, where it is time to.
+    /// Calls `judge` if a check is due.
     pub(crate) fn judge(&mut self, judge: impl FnOnce()) {
         let begin = Instant::now();
         if begin >= self.next {
             judge();
-            let pause = (begin.elapsed() * JUDGE_AT_MOST_ONE_IN).max(JUDGE_EVERY);
+            let pause = (begin.elapsed() * JUDGE_TIME_DIVISOR).max(JUDGE_INTERVAL);
             self.next = begin + pause;
         }
     }

@@ -1,7 +1,7 @@
-//! The live view: a thread of its own draws what the engine's intervals say, some times a second, and listens to keys.
+//! The live view: a separate thread draws the state of a load or a run several times per second, and reads keys.
 //!
-//! Who follows a load or a run folds what happens into the `board`: intervals into `shown` (with `history` and `spectrum`), and has it judged as often as
-//! `judging` allows; `draw` makes a buffer of it; `screen` has the terminal, which it gives back whatever happens.
+//! The follower of a load or a run updates the `board`: intervals go to the `shown` values (with `history` and `spectrum`), and
+//! `judging` limits how often they are checked. `draw` renders the board to a buffer. `screen` owns the terminal, and always restores it.
 
 mod board;
 mod draw;
@@ -38,27 +38,27 @@ pub(crate) use judging::JudgePace;
 pub(crate) use screen::{fits, give_back};
 pub(crate) use shown::{Shown, Title};
 
-/// Time from one drawing to the next, at least.
-const DRAW_EVERY: Duration = Duration::from_millis(100);
-/// How long the end of the drawing thread is awaited: it may hang on a terminal that takes nothing more.
-const END_AT_MOST: Duration = Duration::from_secs(1);
-/// How nice the drawing thread is to the threads of the engine.
+/// Minimum time between two frames.
+const DRAW_INTERVAL: Duration = Duration::from_millis(100);
+/// Limit on the wait for the drawing thread, which may hang on a terminal that accepts no output.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+/// Nice value of the drawing thread.
 const NICE: i32 = 15;
 
-/// The view while it has the terminal.
+/// The view while it owns the terminal.
 #[derive(Debug)]
 pub(crate) struct Live {
     is_over: Arc<AtomicBool>,
-    /// Nothing is ever sent; the other end is dropped when the drawing thread ends.
+    /// Nothing is sent; the other end is dropped when the drawing thread ends.
     ended: mpsc::Receiver<()>,
 }
 
 impl Live {
-    /// Takes the terminal and draws from now on; a wish to end goes to `interrupts`. Nothing is drawn on `engine_cpus`, where
-    /// there are others.
+    /// Takes the terminal and starts to draw; requests to end go to `interrupts`. The view does not run on `engine_cpus` if there are
+    /// other CPUs.
     ///
     /// # Errors
-    /// The terminal does not do what is needed.
+    /// The terminal lacks a capability.
     pub(crate) fn start(
         board: &Shared,
         interrupts: Interrupts,
@@ -66,7 +66,7 @@ impl Live {
     ) -> Result<Self> {
         let has_study = board.lock().study.is_some();
         let is_over = Arc::new(AtomicBool::new(false));
-        let screen = Screen::take().context("cannot show the live view; --no-live does without")?;
+        let screen = Screen::take().context("cannot show the live view; --no-live disables it")?;
         let mut drawing = Drawing {
             board: board.clone(),
             is_over: Arc::clone(&is_over),
@@ -95,11 +95,11 @@ impl Live {
         Ok(Self { is_over, ended })
     }
 
-    /// Nothing more comes: the terminal is given back.
+    /// Ends the view and restores the terminal.
     pub(crate) fn end(&mut self) {
         if !self.is_over.swap(true, Ordering::Relaxed) {
-            // It has nothing to say at its end; where it panicked, that was shown.
-            let _ = self.ended.recv_timeout(END_AT_MOST);
+            // The result does not matter; a panic was shown already.
+            let _ = self.ended.recv_timeout(END_TIMEOUT);
             give_back();
         }
     }
@@ -111,8 +111,7 @@ impl Drop for Live {
     }
 }
 
-/// The engine goes first: nowhere on its CPUs where there are others, and elsewhere only when nobody else wants to run.
-/// Neither is worth a word where the system refuses.
+/// Keeps this thread off the CPUs of the load generator if there are others, and lowers its priority. Errors are ignored.
 pub(crate) fn out_of_the_way(engine_cpus: &[usize]) {
     let _ = rustix::process::setpriority_process(None, NICE);
     let mut others = rustix::thread::CpuSet::new();
@@ -128,13 +127,13 @@ pub(crate) fn out_of_the_way(engine_cpus: &[usize]) {
     }
 }
 
-/// What the drawing thread has.
+/// State of the drawing thread.
 struct Drawing {
     board: Shared,
     is_over: Arc<AtomicBool>,
     interrupts: Interrupts,
     began: Instant,
-    /// What is looked at while the display is paused, and since when.
+    /// The frozen board and its time while the display is paused.
     paused: Option<(Board, Duration)>,
     page: Page,
     span: Span,
@@ -153,11 +152,12 @@ impl Drawing {
         }
     }
 
-    /// Draws until the load is over. A terminal that has gone away ends the view alone: the load goes on.
+    /// Draws until the load is over. If the terminal goes away, only the view ends; the load continues.
     fn run(&mut self, mut screen: Screen) {
         while !self.is_over.load(Ordering::Relaxed) {
             let drawn_at = Instant::now();
-            if self.draw(&mut screen).is_err() || self.keys(&screen, drawn_at + DRAW_EVERY).is_err()
+            if self.draw(&mut screen).is_err()
+                || self.keys(&screen, drawn_at + DRAW_INTERVAL).is_err()
             {
                 return;
             }
@@ -187,7 +187,7 @@ impl Drawing {
         screen.draw(|area, buffer| draw::draw(&look, area, buffer))
     }
 
-    /// Takes keys until it is time to draw again.
+    /// Handles keys until the next frame is due.
     fn keys(&mut self, screen: &Screen, until: Instant) -> std::io::Result<()> {
         loop {
             let left = until.saturating_duration_since(Instant::now());

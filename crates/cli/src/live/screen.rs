@@ -1,4 +1,4 @@
-//! The terminal: taken for the live view, and given back however the program ends that can be told.
+//! The terminal: taken for the live view, and restored however the program ends, if it can react.
 
 use std::{
     fs::File,
@@ -23,12 +23,12 @@ use rustix::{
     io::Errno,
 };
 
-/// Whether the terminal is ours now.
+/// Whether the view owns the terminal.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static PANIC_HOOK: Once = Once::new();
 
-/// Whether there is a terminal that can show a view: on the error stream, as all progress, with a cursor to move, and ours
-/// to draw on (a job in the background would be stopped by the system for trying).
+/// Whether the error stream is a terminal that can show the view: not a dumb one, and not that of a background job, which the system
+/// would stop for writing.
 pub(crate) fn fits() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let in_background = rustix::termios::tcgetpgrp(stderr())
@@ -36,10 +36,10 @@ pub(crate) fn fits() -> bool {
     stderr().is_terminal() && !is_dumb && !in_background
 }
 
-/// The terminal while it is ours.
+/// The terminal while the view owns it.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<io::BufWriter<Stderr>>>,
-    /// Where keys come from: what crossterm reads.
+    /// The source of keys, which crossterm reads.
     keys: File,
 }
 
@@ -70,10 +70,10 @@ impl Screen {
         }
     }
 
-    /// Draws the whole view; only what has changed is written.
+    /// Draws the view; only changes are written.
     pub(super) fn draw(&mut self, draw: impl FnOnce(Rect, &mut Buffer)) -> io::Result<()> {
         if !IS_TAKEN.load(Ordering::SeqCst) {
-            // Given back by a panic elsewhere, or by the end of the program: what is drawn now would stand among its last words.
+            // Restored by a panic or by the end of the program: a frame would mix with the last messages.
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         self.terminal
@@ -83,8 +83,7 @@ impl Screen {
 }
 
 impl Screen {
-    /// Waits for a key, for so long at most. Looked at before crossterm reads, which would for ever read nothing from a
-    /// terminal that was closed.
+    /// Waits for a key up to `at_most`. Needed before crossterm reads, which would never return on a closed terminal.
     ///
     /// # Errors
     /// The terminal has gone away.
@@ -110,7 +109,7 @@ impl Drop for Screen {
     }
 }
 
-/// As crossterm chooses it.
+/// The same choice as in crossterm.
 fn keys() -> io::Result<File> {
     if stdin().is_terminal() {
         Ok(stdin().as_fd().try_clone_to_owned()?.into())
@@ -119,7 +118,7 @@ fn keys() -> io::Result<File> {
     }
 }
 
-/// Gives the terminal back, where it was taken; else does nothing. Errors have nobody to be told to.
+/// Restores the terminal if the view owns it. Errors are ignored.
 pub(crate) fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stderr(), terminal::LeaveAlternateScreen, cursor::Show);

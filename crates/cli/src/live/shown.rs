@@ -1,4 +1,4 @@
-//! Everything the live view shows, as plain values: folded from the engine's intervals, drawn by `draw`. Knows no terminal.
+//! The values of a load that the live view shows, computed from intervals and drawn by `draw`. Does not use the terminal.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::trial::{
     statuses::statuses,
 };
 
-/// Steps of a scenario that are shown at most.
+/// Maximum number of steps shown.
 const STEPS_MAX: usize = 64;
 /// Percentiles of the response time in figures.
 pub(super) const FIGURES: [(&str, f64); 5] = [
@@ -32,28 +32,28 @@ pub(super) const FIGURES: [(&str, f64); 5] = [
     ("max", 1.0),
 ];
 
-/// What a load is called and how long it is.
+/// Title and length of a load.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Title {
     /// `GET http://127.0.0.1:8080/hello`.
     pub(crate) request: String,
     /// `closed load: 4 connections, for 10 s`.
     pub(crate) settings: String,
-    /// Warm-up and measured time; `None`: not known before it is over.
+    /// Warm-up and measured phase; `None`: not known in advance.
     pub(crate) length: Option<Duration>,
 }
 
-/// What is known of a load while it runs.
+/// The state of a running load.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shown {
     pub(super) title: Title,
     pub(super) is_open: bool,
     pub(super) requests_at_most: Option<u64>,
     pub(super) phase: Option<Phase>,
-    /// Where the intervals end that were seen.
+    /// End of the last interval.
     pub(super) seen_until: Duration,
     pub(super) history: History,
-    /// Of the measured time on.
+    /// From the start of the measured phase.
     pub(super) spectrum: Spectrum,
     pub(super) now: Figures,
     pub(super) overall: Figures,
@@ -68,7 +68,7 @@ pub(crate) struct Shown {
     pub(super) said: Option<Said>,
 }
 
-/// The figures of an interval, or of all from the measured time on.
+/// Figures of an interval, or of all intervals from the start of the measured phase.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures {
     pub(super) seconds: f64,
@@ -79,7 +79,7 @@ pub(super) struct Figures {
     pub(super) bytes_per_s: f64,
     /// In µs, in the order of [`FIGURES`].
     pub(super) response_us: [Option<u64>; 5],
-    /// Of its CPU, the busiest thread; a share.
+    /// CPU utilization of the busiest worker thread, 0 to 1.
     pub(super) busy: f64,
     pub(super) cpu_us_per_request: f64,
     pub(super) lag_p99_us: f64,
@@ -111,7 +111,7 @@ impl Step {
     }
 }
 
-/// What would be said of the load if it ended now.
+/// The verdict of the load if it ended now.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
     pub(super) verdict: Verdict,
@@ -133,7 +133,7 @@ impl Shown {
         }
     }
 
-    /// One more interval, of which only what goes on is shown: none of the numbers over time has it.
+    /// Adds an interval that only the current figures include, such as one of the recovery.
     pub(crate) fn add_uncounted(&mut self, interval: &Interval, phase: Phase) {
         let counts = &interval.counts;
         self.history.add(Slice::from_interval(interval, phase));
@@ -144,7 +144,7 @@ impl Shown {
         self.in_flight = counts.in_flight;
     }
 
-    /// One more interval, which `so_far` has already.
+    /// Adds an interval that `so_far` includes already.
     pub(crate) fn add(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         self.add_uncounted(interval, phase);
         if phase != Phase::WarmUp
@@ -184,7 +184,7 @@ impl Shown {
         }
     }
 
-    /// What is judged now.
+    /// Updates the verdict.
     pub(crate) fn judge(&mut self, so_far: &SoFar) {
         let findings = judge::findings_so_far(so_far);
         self.said = Some(Said {
@@ -194,7 +194,7 @@ impl Shown {
         });
     }
 
-    /// How much of the load is done, 0 to 1, at a time since its start; `None` where it has no known end.
+    /// Progress from 0 to 1 at a time since the start; `None` if the end is not known.
     pub(super) fn progress_share(&self, elapsed: Duration) -> Option<f64> {
         let by_time = self
             .title
@@ -228,7 +228,7 @@ fn now(interval: &Interval) -> Figures {
     }
 }
 
-/// Rates and the engine's figures are those of the measured time, as in the result.
+/// Rates and figures of the load generator are those of the measured phase, as in the result.
 fn overall(row: &CountsRow, so_far: &SoFar) -> Figures {
     let engine = so_far.engine();
     let measured = so_far.measured.counts();

@@ -1,20 +1,20 @@
-//! Counts of times on a logarithmic scale, small enough to keep hundreds of them: what charts over time are drawn from.
+//! Compact histograms on a logarithmic scale, small enough to keep hundreds of them for the charts.
 
 use hdrhistogram::Histogram;
 
 use crate::trial::gather::as_f64;
 
-/// Classes for each doubling: a class is 4.4 % wide, less than a screen can show.
+/// Classes per doubling: a class is 4.4 % wide, finer than the screen.
 const CLASSES_PER_DOUBLING: f64 = 16.0;
 /// Up to one hour in µs.
 const CLASSES: usize = 512;
 
-/// How many samples lie in each class of time.
+/// Number of samples per class of time.
 #[derive(Debug, Clone)]
 pub(super) struct Spectrum {
     classes: Box<[u64]>,
     count: u64,
-    /// The largest sample itself, in µs.
+    /// The largest sample in µs.
     pub(super) max: u64,
 }
 
@@ -50,7 +50,7 @@ impl Spectrum {
         self.max = self.max.max(other.max);
     }
 
-    /// The time at a quantile, as near as a class is wide; `None` without samples.
+    /// The time at a quantile, with the precision of a class; `None` without samples.
     pub(super) fn quantile(&self, quantile: f64) -> Option<f64> {
         let wanted = (quantile * as_f64(self.count)).ceil().max(1.0);
         let mut seen = 0;
@@ -70,7 +70,7 @@ impl Spectrum {
         Some((edge(first), edge(last + 1)))
     }
 
-    /// How many samples lie between two decimal logarithms; a class that lies there in part counts by that part.
+    /// Number of samples between two decimal logarithms; a class counts with the part that is in the range.
     pub(super) fn count_between(&self, from: f64, to: f64) -> f64 {
         let per_log10 = CLASSES_PER_DOUBLING / std::f64::consts::LOG10_2;
         let (from, to) = ((from * per_log10).max(0.0), (to * per_log10).max(0.0));
@@ -101,11 +101,11 @@ fn middle(class: usize) -> f64 {
     ((as_f64(class as u64) + 0.5) / CLASSES_PER_DOUBLING).exp2()
 }
 
-/// A number that is not negative as a place.
+/// A value rounded down to an index.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the fraction goes on purpose; what is too large or negative goes to the bounds"
+    reason = "rounds down on purpose; the conversion saturates"
 )]
 pub(super) fn floor_index(value: f64) -> usize {
     value as usize
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_as_near_as_a_class_is_wide() {
+    fn quantiles_have_the_precision_of_a_class() {
         let check = |values: &[u64], quantile: f64, expected: f64| {
             let found = spectrum_from(values).quantile(quantile).unwrap();
             assert!(
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_as_if_noted_together() {
+    fn sum_equals_one_histogram_of_all_samples() {
         let mut sum = spectrum_from(&[100, 900]);
         sum.add(&spectrum_from(&[50, 40_000]));
         let whole = spectrum_from(&[50, 100, 900, 40_000]);

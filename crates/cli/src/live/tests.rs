@@ -1,4 +1,4 @@
-//! Whole screens of seeded loads, letter for letter, and that no size and no state makes drawing fail.
+//! Golden files of whole screens, and drawing at every size and in every state.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     trial::{gather::histogram, phase::Phase, so_far::SoFar},
 };
 
-/// What would be shown of a load with these intervals.
+/// The view of a load with these intervals.
 fn show_planned(planned: &Planned, intervals: &[Interval]) -> Shown {
     let title = title("http://127.0.0.1:8080/hello", planned);
     let mut shown = Shown::new(title, &planned.shape);
@@ -71,7 +71,7 @@ fn screen(look: &Look<'_>, width: u16, height: u16) -> TestBackend {
     terminal.backend().clone()
 }
 
-/// The letters alone, without spaces at the ends of lines.
+/// The text without spaces at the ends of lines.
 fn letters(screen: &TestBackend) -> String {
     let buffer = screen.buffer();
     let mut text = String::new();
@@ -112,7 +112,7 @@ fn make_eventful() -> Shown {
 }
 
 #[test]
-fn screens_are_as_they_were() {
+fn screens_match_golden_files() {
     let shown = eventful();
     let check = |name: &str, page: Page, (width, height): (u16, u16)| {
         golden(name, &letters(&screen(&look(&shown, page), width, height)));
@@ -125,7 +125,7 @@ fn screens_are_as_they_were() {
 }
 
 #[test]
-fn a_server_that_falls_behind_is_seen_to() {
+fn overload_is_shown() {
     let behind = Made { late: 250, ..CALM };
     let flags = ["-R", "9000", "--arrivals", "uniform", "-c", "4", "-d", "9s"];
     let shown = show_flags(&flags, &[behind; 20]);
@@ -135,7 +135,7 @@ fn a_server_that_falls_behind_is_seen_to() {
 }
 
 #[test]
-fn steps_have_figures_of_their_own() {
+fn steps_have_their_own_figures() {
     let mut shown = eventful();
     let (_, planned) = plan_of_flags(&["-c", "4", "-d", "9s"]);
     let mut waiting = 0;
@@ -163,7 +163,7 @@ fn steps_have_figures_of_their_own() {
 }
 
 #[test]
-fn no_size_and_no_state_is_too_much() {
+fn every_size_and_state_is_drawn() {
     let nothing = show_flags(&["-n", "100"], &[]);
     let refused = Made {
         answers: 0,
@@ -222,7 +222,7 @@ fn without_colours_there_are_none() {
 }
 
 #[test]
-fn what_is_left_is_told_by_time_or_count() {
+fn progress_is_shown_by_time_or_count() {
     let check = |flags: &[&str], expected: &str| {
         let shown = show_flags(flags, &[CALM; 4]);
         let text = letters(&screen(&look(&shown, Page::Overview), 80, 24));
@@ -291,7 +291,7 @@ fn study(cells: u32) -> StudyBoard {
 }
 
 #[test]
-fn a_study_stands_above_its_trial() {
+fn study_is_shown_above_its_trial() {
     let shown = eventful();
     let check = |name: &str, cells: u32, page: Page, (width, height): (u16, u16)| {
         let study = study(cells);

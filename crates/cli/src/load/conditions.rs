@@ -1,4 +1,4 @@
-//! Whether the conditions on a load hold. Pure: a result in, words out.
+//! Evaluates conditions on the result of a load. Pure.
 
 use anyhow::{Result, anyhow};
 use waggle_analysis::{TrialNumbers, TrialPercentile, TrialPercentiles, TrialStep, in_load};
@@ -9,10 +9,10 @@ use waggle_study::Threshold;
 use super::summary::{LoadResult, ModelName, StepResult, ThresholdResult, Times};
 use crate::trial::gather::as_f64;
 
-/// Reads what a flag gives, for a load with these steps.
+/// Parses the conditions of a flag, for a load with these steps.
 ///
 /// # Errors
-/// One is no condition, or names a number that there is not.
+/// A text is not a condition, or names an unknown metric.
 pub(crate) fn conditions(flag: &str, texts: &[String], steps: &[String]) -> Result<Vec<Threshold>> {
     let read = |text: &String| {
         waggle_study::read_threshold(text, steps)
@@ -21,7 +21,7 @@ pub(crate) fn conditions(flag: &str, texts: &[String], steps: &[String]) -> Resu
     texts.iter().map(read).collect()
 }
 
-/// Holds a condition against the result. As in studies, conditions count on results only that may be believed.
+/// Evaluates a condition. As in studies, conditions need a reliable result.
 pub(crate) fn threshold(
     threshold: &Threshold,
     result: &LoadResult,
@@ -32,7 +32,7 @@ pub(crate) fn threshold(
         _ if !verdict.counts_for_thresholds() => {
             Some(format!("does not count: the result is {}", verdict.name()))
         }
-        None => Some(format!("there is no number {}", threshold.number.join("."))),
+        None => Some(format!("there is no metric {}", threshold.number.join("."))),
         Some(_) => None,
     };
     let compare = |value| waggle_runner::comparison(threshold.op).holds(value, threshold.value);
@@ -44,23 +44,23 @@ pub(crate) fn threshold(
     }
 }
 
-/// What of a load a trial's metrics are read from.
+/// The result as the input of the metric catalogue.
 fn numbers(result: &LoadResult) -> TrialNumbers {
     TrialNumbers {
         seconds: result.seconds,
-        goodput_per_s: result.rate_per_s,
+        goodput_per_s: result.goodput_per_s,
         throughput_per_s: result.throughput_per_s,
         succeeded: result.succeeded,
         failed: result.failed,
-        skipped: result.due_unsent,
-        in_flight_mean: result.engine.in_flight_mean,
+        skipped: result.skipped,
+        in_flight_mean: result.generator.in_flight_mean,
         response: percentiles(&result.response_time_us),
         service: percentiles(&result.service_time_us),
         failed_times: percentiles(&result.failed_time_us),
-        engine_cpu_us_per_request: result.engine.cpu_us_per_request,
-        engine_busy_share: result.engine.busy_percent / 100.0,
-        engine_lag_p99_us: result.engine.lag_us_p99,
-        // All that fell due did so within the measured time.
+        engine_cpu_us_per_request: result.generator.cpu_us_per_request,
+        engine_busy_share: result.generator.utilization_percent / 100.0,
+        engine_lag_p99_us: result.generator.lag_us_p99,
+        // All requests fell due in the measured phase.
         offered_per_s: (result.model == ModelName::Open)
             .then(|| as_f64(result.due) / result.seconds),
         achieved_share: (result.due > 0)
@@ -75,7 +75,10 @@ fn numbers(result: &LoadResult) -> TrialNumbers {
             completed: sessions.completed,
             failed: sessions.failed,
         }),
-        sessions_per_s: result.sessions.as_ref().map(|sessions| sessions.rate_per_s),
+        sessions_per_s: result
+            .sessions
+            .as_ref()
+            .map(|sessions| sessions.goodput_per_s),
         ..TrialNumbers::default()
     }
 }
@@ -83,7 +86,7 @@ fn numbers(result: &LoadResult) -> TrialNumbers {
 fn step(step: &StepResult) -> TrialStep {
     TrialStep {
         name: step.name.clone(),
-        goodput_per_s: step.rate_per_s,
+        goodput_per_s: step.goodput_per_s,
         throughput_per_s: step.throughput_per_s,
         succeeded: step.succeeded,
         failed: step.failed,

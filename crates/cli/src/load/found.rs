@@ -1,4 +1,4 @@
-//! The result of a search as one plain value, and as text. The published schema is that of these types.
+//! The result of a search as one plain value, and as text. The published schema is generated from these types.
 
 use std::fmt::Write;
 
@@ -12,52 +12,52 @@ use waggle_stats::{End, Tried};
 use super::summary::LoadResult;
 use crate::table::microseconds;
 
-/// The version of the JSON object. A field may be added under the same number; one is never given another meaning.
-pub(super) const FORMAT: u32 = 1;
+/// The version of the JSON object. Fields may be added without a new version; a field never changes its meaning.
+pub(super) const FORMAT: u32 = 2;
 
-/// A search for the highest level at which conditions hold, with every load that it made.
+/// A search for the highest level at which conditions hold, with all its loads.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(title = "waggle load --find")]
+#[schemars(title = "waggle load --search")]
 pub(crate) struct FindResult {
-    /// Version of this object.
+    /// Version of this format.
     pub(crate) format: u32,
-    /// The program that wrote it.
+    /// Version of the program that wrote it.
     pub(crate) waggle_version: String,
-    /// Where requests went, without name and password.
+    /// URL of the requests, without name and password.
     pub(crate) url: String,
-    /// What was searched for: `rate` (requests per second), `users` or `connections`.
+    /// What is maximized: `rate` (requests per second), `users` or `connections`.
     #[schemars(with = "String")]
-    pub(crate) find: LevelKind,
+    pub(crate) maximize: LevelKind,
     /// The conditions; all must hold.
     pub(crate) conditions: Vec<String>,
     /// The first level.
-    pub(crate) from: f64,
-    /// The lowest level that could be tried.
-    pub(crate) at_least: f64,
-    /// The highest level that could be tried.
-    pub(crate) at_most: f64,
-    /// How close the ends of the answer should come, as a share of the lower.
+    pub(crate) start: f64,
+    /// The lowest level that may be tried.
+    pub(crate) min: f64,
+    /// The highest level that may be tried.
+    pub(crate) max: f64,
+    /// Maximum distance of the highest holding and the lowest failing level, as a share of the lower one.
     pub(crate) precision: f64,
-    /// Loads that had to hold at the level that is the answer.
-    pub(crate) confirm: u32,
-    /// Most loads.
-    pub(crate) trials_at_most: u32,
+    /// Number of loads that must hold at the highest holding level.
+    pub(crate) confirmations: u32,
+    /// Maximum number of loads.
+    pub(crate) max_trials: u32,
     /// The answer as a sentence.
     pub(crate) answer: String,
     /// How the search ended: `found`, `met-up-to-most`, `never-met`, `instrument-limited`, `silent`, `trials-spent` or
     /// `unfinished`.
     pub(crate) ended: String,
-    /// The highest level at which every load held; null where there is none.
+    /// The highest level at which every load held; null if there is none.
     pub(crate) holds_at: Option<f64>,
-    /// How many loads held there.
+    /// Number of loads that held there.
     pub(crate) holds_trials: u32,
-    /// The lowest level above it at which one did not; null where none was seen.
+    /// The lowest level above it at which a load did not hold; null if there is none.
     pub(crate) fails_at: Option<f64>,
-    /// The level that the search did not go beyond, whatever the reason; null where there is none.
+    /// The level above which the search did not go, for whatever reason; null if there is none.
     pub(crate) stopped_at: Option<f64>,
-    /// Why not.
+    /// Why the search did not go above it.
     pub(crate) stopped_because: Vec<String>,
-    /// Every load, in the order they were made.
+    /// All loads, in order.
     pub(crate) steps: Vec<FindStep>,
     #[serde(skip)]
     pub(super) end: End,
@@ -73,7 +73,7 @@ pub(crate) struct FindStep {
     pub(crate) level: f64,
     /// `met`, `not met`, `generator was the limit` or `says nothing`.
     pub(crate) evidence: String,
-    /// Why it is not met.
+    /// Why the conditions are not met.
     pub(crate) why: Vec<String>,
     /// The load itself, as `waggle load --json` prints it (schema: waggle schema load); its thresholds are the conditions.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
@@ -90,7 +90,7 @@ pub(super) fn line(what: LevelKind, step: &FindStep) -> String {
         "{:>18}  {:<24} {:>7}/s  p50 {:>7}  p99 {:>7}",
         level(what, step.level),
         step.evidence,
-        plain(result.rate_per_s),
+        plain(result.goodput_per_s),
         time(result.response_time_us.p50),
         time(result.response_time_us.p99),
     );
@@ -103,24 +103,24 @@ pub(super) fn line(what: LevelKind, step: &FindStep) -> String {
     line
 }
 
-/// The result: what was looked for, the steps that were not told yet, and the answer.
+/// The result as text: what was searched, the steps that were not printed yet, and the answer.
 pub(super) fn text(found: &FindResult, steps: &[FindStep]) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
         "{}: the highest {} with {}",
         found.url,
-        found.find,
+        found.maximize,
         found.conditions.join(" and ")
     );
     for step in steps {
-        let _ = writeln!(out, "{}", line(found.find, step));
+        let _ = writeln!(out, "{}", line(found.maximize, step));
     }
     let _ = writeln!(out, "{}", found.answer);
     out
 }
 
-/// JSON Schema (2020-12) of the object that `--find … --json` prints.
+/// JSON Schema (2020-12) of the object that `--search … --json` prints.
 pub(crate) fn schema() -> serde_json::Value {
     schemars::generate::SchemaSettings::draft2020_12()
         .into_generator()

@@ -1,15 +1,15 @@
-//! `waggle load`: one quick load on one URL, as a trial of a study of one cell.
+//! `waggle load`: a load on one URL, as the trial of a study with one cell.
 //!
 //! Flags (`arguments`, `parse`) and the URL (`target`) become a study (`planned`, with `model`, `request`, `scenario` and `transport`),
-//! whose text (`study`) can be kept (`place`). The runner runs it, for `--find` as a `search`; `watch` follows its events and has `crate::trial` add
-//! intervals up and judge them, `series` writes them, `view` shows them (at a terminal by `crate::live`); `result` makes the
-//! one plain value (`summary`), held against `conditions`, which `text` and serde render.
+//! whose text (`study`) can be saved (`place`). The runner runs it, with `--search` as a `search`. `watch` follows its events:
+//! `crate::trial` adds up and checks intervals, `series` writes them, `view` shows them (at a terminal with `crate::live`). `result` makes
+//! one plain value (`summary`), with its `conditions`, which `text` and serde render.
 
 pub(crate) mod arguments;
 mod conditions;
 pub(crate) mod found;
 mod model;
-mod parse;
+pub(crate) mod parse;
 mod place;
 mod planned;
 mod request;
@@ -55,9 +55,9 @@ use crate::{
     live, say,
 };
 
-/// Longest wait for the first connection.
+/// Timeout of the first connection.
 const REACH: std::time::Duration = std::time::Duration::from_secs(5);
-/// Where runs are kept, and what one of a load is called.
+/// Folder of saved runs, and the name of a run of a load.
 const RUNS: &str = "runs";
 const NAME: &str = "load";
 
@@ -73,28 +73,30 @@ pub(crate) fn run(flags: &Load) -> Result<Exit> {
         reached: &reached,
         place: &place,
     };
-    match flags.search.find {
+    match flags.search.maximize {
         Some(what) => find(flags, (what, sought), to),
         None => run_load(flags, &thresholds, to),
     }
 }
 
-/// Says where the run is.
+/// Prints the folder of a saved run.
 fn tell_kept(flags: &Load, planned: &Planned, place: &Place) {
     if let Some(folder) = place.saved_folder()
         && !flags.output.quiet
     {
         let folder = folder.display();
         if planned.keeps_bytes {
-            say::print_progress("the body is no text: it is kept as it was sent, secrets included");
+            say::print_progress(
+                "the body is not text: it is saved unchanged, including any secrets",
+            );
         }
         say::print_progress(&format!(
-            "kept in {folder}: waggle report {folder} opens it, waggle run {folder}/study.yaml runs it again"
+            "saved in {folder}: `waggle report {folder}` writes its report, `waggle run {folder}/study.yaml` repeats it"
         ));
     }
 }
 
-/// Where a load goes, and where its run lies.
+/// The target of a load, and the folders of its run.
 #[derive(Debug, Clone, Copy)]
 struct To<'a> {
     target: &'a Target,
@@ -102,7 +104,7 @@ struct To<'a> {
     place: &'a Place,
 }
 
-/// The folder of a run that is to be kept.
+/// The folder of a saved run.
 fn kept_in(flags: &Load) -> Result<Option<std::path::PathBuf>> {
     match &flags.output.save {
         None => Ok(None),
@@ -150,11 +152,11 @@ fn way<'a>(flags: &Load, to: To<'a>, interrupts: &'a Interrupts) -> Way<'a> {
         place: to.place,
         reached: to.reached,
         interrupts,
-        keep_awake: flags.way.keep_awake,
+        idle_poll: flags.way.idle_poll,
     }
 }
 
-/// Wishes to end the load. The third ends the program.
+/// Requests to end the load. The third one ends the program.
 fn interrupts(place: &Place) -> Result<Interrupts> {
     let temporary = place.temporary().to_path_buf();
     let interrupts = Interrupts::new(move || {
@@ -166,7 +168,7 @@ fn interrupts(place: &Place) -> Result<Interrupts> {
     Ok(interrupts)
 }
 
-/// Where JSON goes to the terminal itself, nobody is taken to look on.
+/// The live view is not used if JSON goes to the terminal.
 fn view(output: &arguments::Output, target: &Target) -> View {
     let is_looked_at = !output.json || !std::io::stdout().is_terminal();
     if output.quiet {
@@ -178,7 +180,7 @@ fn view(output: &arguments::Output, target: &Target) -> View {
     }
 }
 
-/// `--find`: each step as it goes, then the answer.
+/// `--search`: prints each step, then the answer.
 fn find(
     flags: &Load,
     (what, conditions): (SoughtName, Vec<Threshold>),
@@ -207,7 +209,7 @@ fn find(
     let text = if flags.output.json {
         serde_json::to_string_pretty(&found).context("cannot write the result as JSON")? + "\n"
     } else {
-        // What was told on the way to the same screen is not said again.
+        // Steps that were printed to the same terminal are not repeated.
         let told = !quiet && std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
         found::text(&found, if told { &[] } else { &found.steps })
     };
@@ -226,7 +228,7 @@ fn show(result: &LoadResult, as_json: bool) -> Result<()> {
     say::result(&text)
 }
 
-/// An interrupt wins over the verdict, the verdict over conditions, which count on valid results only.
+/// An interrupt takes precedence over the verdict, and the verdict over thresholds, which need a valid result.
 fn exit(result: &LoadResult) -> Exit {
     if result.interrupted {
         Exit::Interrupted

@@ -1,4 +1,4 @@
-//! The flags of the load model → their part of the settings.
+//! Flags of the load model → their part of the settings.
 
 use std::time::Duration;
 
@@ -15,16 +15,14 @@ use super::{
 const CONNECTIONS: u32 = 50;
 const THINK: Duration = Duration::from_secs(1);
 
-/// The model's part of the settings.
+/// The settings of the load model.
 pub(crate) fn settings(flags: &arguments::Model, defaults: &mut Vec<String>) -> Result<Settings> {
     let is_open = is_open(flags);
     if flags.arrivals.is_some() && !is_open {
-        bail!(
-            "--arrivals says when requests of an open load fall due; it needs --rate or --stages"
-        );
+        bail!("--arrivals is for open load; it requires --rate or --stages");
     }
-    if flags.think.is_some() && flags.users.is_none() {
-        bail!("--think says how long users think; it needs --users");
+    if flags.think_time.is_some() && flags.users.is_none() {
+        bail!("--think-time is for users; it requires --users");
     }
     let mut settings = match flags.users {
         Some(users) => of_users(flags, users, defaults)?,
@@ -38,9 +36,9 @@ fn is_open(flags: &arguments::Model) -> bool {
     flags.rate.is_some() || (!flags.stages.is_empty() && flags.users.is_none())
 }
 
-/// How long users think, as a study writes it.
+/// The think time in the format of a study.
 pub(super) fn think_text(flags: &arguments::Model) -> String {
-    let think = flags.think.as_ref().map(|think| think.think);
+    let think = flags.think_time.as_ref().map(|think| think.think);
     match think.unwrap_or(Think::Exponential(THINK)) {
         Think::Fixed(time) => format_duration(time),
         Think::Exponential(mean) => format!("{{ exponential: {} }}", format_duration(mean)),
@@ -53,15 +51,15 @@ pub(super) fn think_text(flags: &arguments::Model) -> String {
 
 fn stage_settings(stage: &StageText) -> StageSettings {
     StageSettings {
-        over_s: stage.over.as_secs_f64(),
-        to: stage.to,
+        duration_s: stage.over.as_secs_f64(),
+        target: stage.to,
     }
 }
 
 fn of_users(flags: &arguments::Model, users: u32, defaults: &mut Vec<String>) -> Result<Settings> {
-    let think = flags.think.as_ref().map_or_else(
+    let think = flags.think_time.as_ref().map_or_else(
         || {
-            defaults.push("users think for 1 s on average, exponentially".to_owned());
+            defaults.push("think time exp:1s".to_owned());
             "exp:1s".to_owned()
         },
         |think| think.text.clone(),
@@ -69,7 +67,7 @@ fn of_users(flags: &arguments::Model, users: u32, defaults: &mut Vec<String>) ->
     for stage in &flags.stages {
         if stage.to.fract() != 0.0 || stage.to > f64::from(users) {
             bail!(
-                "--stages: {} is no number of users up to the {users} of --users",
+                "--stages: {} is not a number of users up to the {users} of --users",
                 stage.to
             );
         }
@@ -77,7 +75,7 @@ fn of_users(flags: &arguments::Model, users: u32, defaults: &mut Vec<String>) ->
     Ok(Settings {
         model: ModelName::Users,
         users: Some(users),
-        think: Some(think),
+        think_time: Some(think),
         ..Settings::default()
     })
 }

@@ -1,4 +1,4 @@
-//! The words on the command line → values, each with a message that says what was expected.
+//! Parsers of flag values, each with a message that says what was expected.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(crate) const INTERVAL_MIN: Duration = Duration::from_millis(10);
 const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 const WORKERS_MAX: u32 = 900;
 
-/// What `--find` searches for.
+/// What `--search` maximizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SoughtName {
     /// Requests per second, in open load
@@ -40,7 +40,9 @@ impl SoughtName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsName {
+    /// Exponentially distributed distances, as independent clients
     Poisson,
+    /// Equal distances
     Uniform,
 }
 
@@ -63,21 +65,21 @@ impl From<FormatName> for RecordsFormat {
     }
 }
 
-/// A think time with the text it was written as.
+/// A think time with its text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ThinkText {
     pub(crate) think: Think,
     pub(crate) text: String,
 }
 
-/// One stage of a load that changes: over this time, to this rate or number of users.
+/// One stage of a load: its duration, and the rate or number of users at its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StageText {
     pub(crate) over: Duration,
     pub(crate) to: f64,
 }
 
-/// CPUs for `--pin`; empty: those that the machine's share for the load has.
+/// CPUs for `--pin`; empty: the default ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CpuChoice(pub(crate) Vec<usize>);
 
@@ -85,7 +87,7 @@ pub(crate) struct CpuChoice(pub(crate) Vec<usize>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeaderText {
     pub(crate) name: String,
-    /// `None`: no such line is sent.
+    /// `None`: the header is not sent.
     pub(crate) value: Option<String>,
 }
 
@@ -93,8 +95,8 @@ pub(crate) struct HeaderText {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expectation {
     Status(Vec<u16>),
-    Body(String),
-    Contains(String),
+    BodyEquals(String),
+    BodyContains(String),
 }
 
 /// `30s`, `2m`, or seconds as wrk and curl write them.
@@ -110,12 +112,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     read.ok_or_else(|| "expected a time such as 500ms, 30s, 2m or 1h, a week at most".to_owned())
 }
 
-/// `-d` of curl, oha and hey is the body: whoever means that is told.
+/// A duration. In curl, oha and hey `-d` is the body, so the error message names the flag for the body.
 pub(crate) fn duration_of_load(text: &str) -> Result<Duration, String> {
     let read = duration(text).map_err(|message| {
-        format!(
-            "{message}; -d is the duration, as in wrk: for a body write --data, as curl's long flag"
-        )
+        format!("{message}; -d is the duration, as in wrk; for a body write --data, as in curl")
     })?;
     if read < DURATION_MIN {
         return Err("a load shorter than 10ms cannot be measured".to_owned());
@@ -147,7 +147,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected requests per second, such as 1000, 1000/s or 90/m".to_owned())
 }
 
-/// `5%` or `0.05`.
+/// A share: `5%` or `0.05`.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     parse_share(text)
         .filter(|share| *share > 0.0)
@@ -155,17 +155,17 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 }
 
 /// `1s`, `exp:1s`, `uniform:1s..3s`.
-pub(crate) fn think(text: &str) -> Result<ThinkText, String> {
+pub(crate) fn think_time(text: &str) -> Result<ThinkText, String> {
     let think = match text.split_once(':') {
         None => Think::Fixed(duration(text)?),
         Some(("exp", mean)) => Think::Exponential(duration(mean)?),
         Some(("uniform", bounds)) => {
             let (from, to) = bounds
                 .split_once("..")
-                .ok_or("expected uniform:FROM..TO, such as uniform:1s..3s")?;
+                .ok_or("expected uniform:MIN..MAX, such as uniform:1s..3s")?;
             let (from, to) = (duration(from)?, duration(to)?);
             if from > to {
-                return Err("the shortest pause is longer than the longest".to_owned());
+                return Err("the minimum is longer than the maximum".to_owned());
             }
             Think::Uniform { from, to }
         }
@@ -177,13 +177,13 @@ pub(crate) fn think(text: &str) -> Result<ThinkText, String> {
     })
 }
 
-/// Whoever means oha's or hey's `-t`, or curl's `-m`, is told.
+/// A number of threads. In oha and hey `-t` is the timeout, so the error message names that flag.
 pub(crate) fn workers(text: &str) -> Result<u32, String> {
     text.parse()
         .ok()
         .filter(|workers| (1..=WORKERS_MAX).contains(workers))
         .ok_or_else(|| {
-            format!("expected a number of threads from 1 to {WORKERS_MAX}, as in wrk; for the longest wait for an answer write --timeout")
+            format!("expected a number of threads from 1 to {WORKERS_MAX}, as in wrk; for a limit on the time to the answer write --timeout")
         })
 }
 
@@ -197,19 +197,18 @@ pub(crate) fn method(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(
-            "expected a method such as GET; for the longest wait for an answer write --timeout"
+            "expected a method such as GET; for a limit on the time to the answer write --timeout"
                 .to_owned(),
         )
     }
 }
 
-/// wrk's `-s FILE.lua`: -s is curl's here, so that the file stands where a URL is expected.
+/// wrk's `-s FILE.lua`. Here `-s` is curl's flag without a value, so the file is parsed as a URL.
 fn is_script(text: &str) -> bool {
     text.ends_with(".lua")
 }
 
-const NO_SCRIPT: &str =
-    "scripts of wrk are not read; for several requests, checks and variables write --scenario FILE";
+const NO_SCRIPT: &str = "wrk scripts are not supported; for several requests, checks and variables write --scenario FILE";
 
 pub(crate) fn url(text: &str) -> Result<String, String> {
     if is_script(text) && !text.contains("://") {
@@ -224,12 +223,12 @@ pub(crate) fn no_second_url(text: &str) -> Result<String, String> {
         NO_SCRIPT.to_owned()
     } else {
         format!(
-            "one URL is expected, and {text:?} is a second; a folder for --save is written --save={text}, other options are in --help"
+            "expected one URL, found a second one: {text:?}; for a folder write --save={text}; --help lists all options"
         )
     })
 }
 
-/// `Name: value`; `Name:` leaves the line out, `Name;` sends it without a value, both as in curl.
+/// `Name: value`; as in curl, `Name:` removes the header and `Name;` sends it without a value.
 pub(crate) fn header(text: &str) -> Result<HeaderText, String> {
     let (name, value) = match (text.split_once(':'), text.strip_suffix(';')) {
         (Some((name, value)), _) => (name, Some(value.trim()).filter(|value| !value.is_empty())),
@@ -238,27 +237,24 @@ pub(crate) fn header(text: &str) -> Result<HeaderText, String> {
     };
     let name = http::HeaderName::from_bytes(name.trim().as_bytes())
         .map(|_| name.trim())
-        .map_err(|_| format!("{name:?} is no name of a header"))?;
+        .map_err(|_| format!("{name:?} is not a header name"))?;
     if value
         .unwrap_or_default()
         .bytes()
         .any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
     {
-        return Err("a header's value has no line ends and no control characters".to_owned());
+        return Err("a header value must not contain line ends or control characters".to_owned());
     }
     for (own, instead) in [
-        ("content-length", "it is counted from the body"),
-        (
-            "transfer-encoding",
-            "bodies are sent whole, with their length",
-        ),
+        ("content-length", "it is computed from the body"),
+        ("transfer-encoding", "bodies are sent with Content-Length"),
     ] {
         if name.eq_ignore_ascii_case(own) {
             return Err(format!("{own} cannot be set: {instead}"));
         }
     }
     if value.is_none() && name.eq_ignore_ascii_case("host") {
-        return Err("a request of HTTP/1.1 has a Host".to_owned());
+        return Err("HTTP/1.1 requires a Host header".to_owned());
     }
     Ok(HeaderText {
         name: name.to_owned(),
@@ -270,13 +266,13 @@ pub(crate) fn user(text: &str) -> Result<String, String> {
     if text.contains(':') {
         Ok(text.to_owned())
     } else {
-        Err("expected NAME:PASSWORD, as in curl; for a load of users write --users".to_owned())
+        Err("expected NAME:PASSWORD, as in curl; for a number of users write --users".to_owned())
     }
 }
 
 impl StageText {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        const SHAPE: &str = "expected OVER:TO, such as 10s:1000";
+        const SHAPE: &str = "expected DURATION:TARGET, such as 10s:1000";
         let (over, to) = text.split_once(':').ok_or(SHAPE)?;
         Ok(Self {
             over: duration(over)?,
@@ -298,7 +294,7 @@ impl CpuChoice {
             .map(|cpu| {
                 cpu.trim()
                     .parse()
-                    .map_err(|_| format!("{cpu:?} is no number of a CPU"))
+                    .map_err(|_| format!("{cpu:?} is not a CPU number"))
             })
             .collect::<Result<_, _>>()
             .map(Self::new)
@@ -307,11 +303,16 @@ impl CpuChoice {
 
 impl Expectation {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if let Some(body) = text.strip_prefix("body=") {
-            return Ok(Self::Body(body.to_owned()));
+        if let Some(body) = text.strip_prefix("body_equals=") {
+            return Ok(Self::BodyEquals(body.to_owned()));
         }
-        if let Some(part) = text.strip_prefix("contains=") {
-            return Ok(Self::Contains(part.to_owned()));
+        if let Some(part) = text.strip_prefix("body_contains=") {
+            return Ok(Self::BodyContains(part.to_owned()));
+        }
+        for (old, new) in [("body=", "body_equals="), ("contains=", "body_contains=")] {
+            if text.starts_with(old) {
+                return Err(format!("{old} is now {new}"));
+            }
         }
         let code = |code: &str| {
             code.trim()
@@ -319,7 +320,7 @@ impl Expectation {
                 .ok()
                 .filter(|code| (100..1000).contains(code))
                 .ok_or_else(|| {
-                    format!("{code:?} is no status; expected STATUS[,STATUS], body=TEXT or contains=TEXT")
+                    format!("{code:?} is not a status; expected STATUS[,STATUS…], body_equals=TEXT or body_contains=TEXT")
                 })
         };
         text.split(',')
@@ -334,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_with_and_without_unit() {
+    fn times_are_parsed_with_and_without_unit() {
         let check = |text: &str, expected: Option<u64>| {
             assert_eq!(
                 duration(text).ok(),
@@ -353,9 +354,13 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_read() {
+    fn think_times_are_parsed() {
         let check = |text: &str, expected: Option<Think>| {
-            assert_eq!(think(text).ok().map(|read| read.think), expected, "{text}");
+            assert_eq!(
+                think_time(text).ok().map(|read| read.think),
+                expected,
+                "{text}"
+            );
         };
         let second = Duration::from_secs(1);
         check("1s", Some(Think::Fixed(second)));
@@ -371,21 +376,23 @@ mod tests {
     }
 
     #[test]
-    fn expectations_are_read() {
+    fn expectations_are_parsed() {
         let check = |text: &str, expected: Option<Expectation>| {
             assert_eq!(Expectation::parse(text).ok(), expected, "{text}");
         };
         check("200", Some(Expectation::Status(vec![200])));
         check("200,204", Some(Expectation::Status(vec![200, 204])));
-        check("body=a,b", Some(Expectation::Body("a,b".to_owned())));
-        check("contains=ok", Some(Expectation::Contains("ok".to_owned())));
+        let equals = Expectation::BodyEquals("a,b".to_owned());
+        check("body_equals=a,b", Some(equals));
+        let contains = Expectation::BodyContains("ok".to_owned());
+        check("body_contains=ok", Some(contains));
         check("20", None);
         check("ok", None);
         check("", None);
     }
 
     #[test]
-    fn headers_are_read() {
+    fn headers_are_parsed() {
         let check = |text: &str, expected: Option<(&str, Option<&str>)>| {
             let read = header(text).ok();
             let read = read

@@ -1,8 +1,8 @@
-//! Where a load's run lies: in a folder of its own below the one for temporary files, gone with the load, or where it is to be kept.
-//! One that is to be kept, and that no load ran in, is removed as well, if it was made here.
+//! The folders of a load's run: a temporary one, removed after the load, or the one to save the run in. The latter is also removed if
+//! it was created here and the load did not run.
 //!
-//! A load that was killed cannot remove its folder: the next one does. A load holds a lock on its folder, which ends with its
-//! process, so that what nobody holds is known to be abandoned.
+//! A killed load cannot remove its temporary folder, so the next load does. A load locks its folder until its process ends; an unlocked
+//! folder is abandoned.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -17,14 +17,14 @@ use anyhow::{Context, Result};
 use waggle_results::{PhaseName, Run, RunFolder, WriteError};
 use waggle_runner::RECORDS_FILE_MAX_BYTES;
 
-/// What a body is called that no file of the user's has, and records that came out of a pipe.
+/// File names of a body that is in no file of the user, and of records from a pipe.
 const BODY: &str = "body";
 const RECORDS: &str = "records";
-/// A body without its secrets, before it is kept.
+/// The body without its secrets, before it is saved.
 const KEPT_BODY: &str = "body.kept";
-/// What a scenario is called beside a study.
+/// File name of a scenario in a run folder.
 pub(super) const SCENARIO: &str = "scenario.yaml";
-/// Names in a kept run's folder that are not for the user's files: those of the run, of its report, and those above.
+/// Reserved names in the folder of a saved run: files of the run, of its report, and those above.
 const TAKEN: [&str; 14] = [
     ".lock",
     ".system",
@@ -41,26 +41,26 @@ const TAKEN: [&str; 14] = [
     RECORDS,
     SCENARIO,
 ];
-/// How the names of temporary folders begin.
+/// Prefix of temporary folders.
 const TEMPORARY: &str = "waggle-load-";
-/// A folder that is younger may not have its lock yet.
+/// Minimum age of an abandoned folder; a younger one may not be locked yet.
 const LOCKED_AFTER: Duration = Duration::from_secs(60);
 
-/// The folders of a load. What is temporary goes when this does.
+/// The folders of a load. The temporary one is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Place {
     temporary: PathBuf,
-    /// Where the run is kept.
+    /// Folder of the saved run.
     kept: Option<PathBuf>,
-    /// Whether that folder was made here; empty: nobody has asked for it yet.
+    /// Whether that folder was created here; empty: not needed yet.
     is_new: OnceCell<bool>,
-    /// Whether what the run needs lies beside its study.
+    /// Whether the needed files were copied to the run folder.
     is_whole: Cell<bool>,
-    /// The temporary folder, locked; empty: it is not made yet.
+    /// The lock of the temporary folder; empty: not created yet.
     lock: OnceCell<File>,
 }
 
-/// A file that a run needs to be run again, and what it is called beside the study.
+/// A file that is needed to repeat a run, and its name in the run folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needed {
     pub(crate) file: PathBuf,
@@ -68,7 +68,7 @@ pub(crate) struct Needed {
 }
 
 impl Place {
-    /// Makes nothing yet.
+    /// Creates no folder yet.
     pub(crate) fn new(kept: Option<PathBuf>) -> Self {
         let since_1970 = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -87,10 +87,10 @@ impl Place {
         }
     }
 
-    /// The folder of the run; one that is to be kept is there, and the one around it, if that is temporary.
+    /// The folder of the run. A folder to save is created; of a temporary one, its parent.
     ///
     /// # Errors
-    /// The folder cannot be made, or there is no folder for temporary files that can be written.
+    /// The folder cannot be created, or the folder for temporary files is not writable.
     pub(crate) fn run_folder(&self) -> Result<PathBuf> {
         let Some(folder) = &self.kept else {
             return Ok(self.create()?.join("run"));
@@ -102,7 +102,7 @@ impl Place {
         Ok(folder.clone())
     }
 
-    /// Makes the temporary folder, for nobody else to look into.
+    /// Creates the temporary folder, readable only by its owner.
     fn create(&self) -> Result<&Path> {
         if self.lock.get().is_none() {
             if let Some(around) = self.temporary.parent() {
@@ -114,39 +114,39 @@ impl Place {
                 .and_then(|()| File::open(&self.temporary))
                 .with_context(|| {
                     format!(
-                        "{}; TMPDIR=FOLDER names another place for temporary files{}",
+                        "{}; TMPDIR=FOLDER sets another folder for temporary files{}",
                         cannot_create(&self.temporary),
                         match self.kept {
                             Some(_) => "",
-                            None => ", and with --save=FOLDER the run lies where it is kept",
+                            None => ", and --save=FOLDER saves the run there",
                         }
                     )
                 })?;
-            // A file system without locks: the folder is gone with the load all the same.
+            // Without support for locks the folder is still removed after the load.
             lock.try_lock().ok();
             self.lock.get_or_init(|| lock);
         }
         Ok(&self.temporary)
     }
 
-    /// What is gone with the load.
+    /// The temporary folder.
     pub(crate) fn temporary(&self) -> &Path {
         &self.temporary
     }
 
-    /// Whether the run is kept.
+    /// Whether the run is saved.
     pub(crate) fn keeps(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Writes a body that no file of the user's has.
+    /// Writes a body that is in no file of the user.
     pub(super) fn make_body(&self, bytes: &[u8]) -> Result<PathBuf> {
         let body = self.create()?.join(BODY);
         fs::write(&body, bytes).with_context(|| cannot_write(&body))?;
         Ok(body)
     }
 
-    /// Writes what is kept in place of such a body.
+    /// Writes the version of such a body to save.
     pub(super) fn make_kept_body(&self, text: &str) -> Result<Needed> {
         let file = self.create()?.join(KEPT_BODY);
         fs::write(&file, text).with_context(|| cannot_write(&file))?;
@@ -156,7 +156,7 @@ impl Place {
         })
     }
 
-    /// Writes what comes out of a pipe, up to where it is too long for records.
+    /// Copies records from a pipe, up to the limit on records files.
     pub(super) fn make_records(&self, pipe: &str) -> Result<PathBuf> {
         let records = self.create()?.join(RECORDS);
         let read = File::open(pipe).with_context(|| format!("cannot read {pipe}"))?;
@@ -167,12 +167,12 @@ impl Place {
         Ok(records)
     }
 
-    /// What a file is called beside a study that is kept, if it was made here.
+    /// Name of a file in the run folder, if it was written here.
     pub(super) fn name_of<'a>(&self, file: &'a Path) -> Option<&'a Path> {
         file.strip_prefix(&self.temporary).ok()
     }
 
-    /// Puts what the run needs to be run again beside its study, which is there, if it is kept.
+    /// Copies the needed files to the run folder, if the run is saved.
     ///
     /// # Errors
     /// A file cannot be copied.
@@ -191,25 +191,25 @@ impl Place {
         Ok(())
     }
 
-    /// The folder in which the run is kept.
+    /// Folder of the saved run.
     pub(crate) fn saved_folder(&self) -> Option<&Path> {
         self.kept.as_deref()
     }
 
-    /// The load has failed: its folder is removed, if it was made here and no load ran in it.
+    /// The load has failed: removes its folder if it was created here and the load did not run.
     pub(crate) fn give_up(&self) {
         let Some(folder) = &self.kept else {
             return;
         };
         let is_ours = self.is_new.get().is_some_and(|is_new| *is_new);
         if is_ours && !is_in_use(folder) && !has_load(folder) {
-            // What cannot be removed is as it was before.
+            // Errors are ignored.
             fs::remove_dir_all(folder).ok();
         }
     }
 }
 
-/// Whether a file of this name can be put beside a study without being in the way of anything.
+/// Whether a file in the run folder may have this name.
 pub(super) fn is_free(name: &Path) -> bool {
     let mut parts = name.components().filter_map(|part| match part {
         Component::Normal(part) => Some(part),
@@ -219,7 +219,7 @@ pub(super) fn is_free(name: &Path) -> bool {
     first.is_some_and(|first| TAKEN.iter().all(|taken| !first.eq_ignore_ascii_case(taken)))
 }
 
-/// Makes a folder; tells whether it was not there.
+/// Creates a folder; returns whether it is new.
 fn make(folder: &Path) -> io::Result<bool> {
     if let Some(around) = folder.parent() {
         fs::create_dir_all(around)?;
@@ -231,18 +231,18 @@ fn make(folder: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether another waggle writes its run here.
+/// Whether another process writes its run here.
 fn is_in_use(folder: &Path) -> bool {
     matches!(RunFolder::open(folder), Err(WriteError::Locked { .. }))
 }
 
-/// Whether something was sent in one of the run's trials.
+/// Whether a trial of the run sent requests.
 fn has_load(folder: &Path) -> bool {
     let of_load = |trial: &waggle_results::Trial| trial.info.phase(PhaseName::WarmUp).is_some();
     Run::read(folder).is_ok_and(|run| run.trials.iter().any(of_load))
 }
 
-/// Removes what loads that were killed have left among temporary files.
+/// Removes temporary folders of killed loads.
 fn remove_abandoned(around: &Path) {
     for entry in fs::read_dir(around).into_iter().flatten().flatten() {
         let is_of_a_load = entry
@@ -250,13 +250,13 @@ fn remove_abandoned(around: &Path) {
             .as_encoded_bytes()
             .starts_with(TEMPORARY.as_bytes());
         if is_of_a_load && is_abandoned(&entry) {
-            // What cannot be removed lies among temporary files.
+            // Errors are ignored: the folder is temporary.
             fs::remove_dir_all(entry.path()).ok();
         }
     }
 }
 
-/// Whether no load holds this folder.
+/// Whether no load has locked this folder.
 fn is_abandoned(entry: &fs::DirEntry) -> bool {
     let age = |metadata: fs::Metadata| metadata.modified().ok()?.elapsed().ok();
     let is_folder = entry.file_type().is_ok_and(|file_type| file_type.is_dir());
@@ -279,7 +279,7 @@ fn cannot_write(file: &Path) -> String {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What cannot be removed lies among temporary files.
+        // Errors are ignored: the folder is temporary.
         fs::remove_dir_all(&self.temporary).ok();
     }
 }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_is_put_beside_the_study_once() {
+    fn needed_files_are_copied_once() {
         let folder = tempfile::tempdir().unwrap();
         let (file, kept) = (folder.path().join("a.csv"), folder.path().join("runs/kept"));
         fs::write(&file, "a").unwrap();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_the_run_are_not_for_files_of_the_user() {
+    fn reserved_names_are_refused() {
         let check = |name: &str, free: bool| assert_eq!(is_free(Path::new(name)), free, "{name}");
         check("people.csv", true);
         check("data/run.json", true);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_removed_by_the_load_that_made_it() {
+    fn folder_is_removed_by_the_load_that_created_it() {
         let folder = tempfile::tempdir().unwrap();
         let kept = folder.path().join("kept");
         let failed = || {

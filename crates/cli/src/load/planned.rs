@@ -1,7 +1,7 @@
-//! Flags and a reached target → a study of one cell, checked, with the settings as they will be told. Starts nothing.
+//! Flags and a reached target → a checked study of one cell, with its settings. Starts nothing.
 //!
-//! The study's text (`study`) is what can be kept and run again. What may not stand in a text, or what a study has no words for,
-//! is put into the checked study here, as the flags have it: the request with its secrets, the threads.
+//! The text of the study (`study`) can be saved and run again. The parts that must not be in the text, or that a study cannot express,
+//! are set in the checked study here: the request with its secrets, the worker threads.
 
 use std::{
     path::{Component, Path},
@@ -31,61 +31,60 @@ use super::{
 use crate::trial::shape::Shape;
 
 const DURATION: Duration = Duration::from_secs(10);
-/// A count of requests without a time has this one.
+/// Limit on the time of a load that ends by a request count.
 const AT_MOST: Duration = super::parse::DURATION_MAX;
-/// Intervals of the engine are about so long, the longer the longer is measured: fine enough to tell steadiness within a few
-/// seconds. Each takes room on the disk, and steadiness is told from seconds.
+/// Lengths of intervals of the load generator, longer for longer loads: fine enough to check steadiness within a few seconds.
 const INTERVALS: [Duration; 3] = [
     Duration::from_millis(250),
     Duration::from_millis(500),
     Duration::from_secs(1),
 ];
-/// A load that has more intervals gets longer ones.
+/// A load with more intervals gets longer ones.
 const INTERVALS_WANTED_MAX: u32 = 10_000;
-/// Drawn seeds are kept short, so that they can be typed again.
+/// Random seeds are short, so they are easy to type.
 const SEED_MODULUS: u128 = 1_000_000_007;
-/// What a study made of flags is called in messages.
+/// Name of the generated study in messages.
 const STUDY_NAME: &str = "the study of this load";
 
-/// Everything that is decided before the load starts.
+/// A load before its start.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    /// Of one cell.
+    /// Has one cell.
     pub(crate) study: Study,
     pub(crate) system: System,
     pub(crate) text: String,
     pub(crate) settings: Settings,
     pub(crate) shape: Shape,
-    /// What is left out of the numbers.
+    /// Length of the warm-up.
     pub(crate) warm_up: Duration,
-    /// How long is measured; `None`: until the count is reached.
+    /// Length of the measured phase; `None`: until the request count is reached.
     pub(crate) measure: Option<Duration>,
-    /// Length of a row.
+    /// Length of a row of the time series.
     pub(crate) row: Duration,
     pub(crate) seed: u64,
-    /// The CPUs on which the engine's threads stay; none: any.
+    /// The CPUs of the worker threads; empty: not pinned.
     pub(crate) pinned: Vec<usize>,
-    /// What must lie beside the study if it is kept.
+    /// Files to copy to the run folder if the run is saved.
     pub(crate) needed: Vec<Needed>,
-    /// Whether a body is kept in which no secret can be told from the rest.
+    /// Whether the saved body may contain secrets, because it is not text.
     pub(crate) keeps_bytes: bool,
 }
 
-/// What the flags are held against, and where the load goes.
+/// The context of the flags: the target, the conditions and the folders.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Around<'a> {
     pub(crate) target: &'a Target,
     pub(crate) reached: &'a Reached,
     pub(crate) thresholds: &'a [Threshold],
     pub(crate) sought: Option<&'a Sought>,
-    /// Where the run is kept, and a body that no file of the user's has.
+    /// The folders of the run.
     pub(crate) place: &'a Place,
 }
 
-/// Makes the study.
+/// Creates the study.
 ///
 /// # Errors
-/// Flags that do not go together, a file that cannot be read, records that cannot be sent.
+/// Conflicting flags, a file that cannot be read, records that cannot be sent.
 pub(crate) fn make_plan(flags: &Load, around: Around<'_>) -> Result<Planned> {
     let target = around.target;
     let mut defaults = Vec::new();
@@ -154,7 +153,7 @@ pub(crate) fn make_plan(flags: &Load, around: Around<'_>) -> Result<Planned> {
     })
 }
 
-/// A warm-up takes whole intervals.
+/// The warm-up is rounded up to whole intervals.
 fn times(flags: &Load, measure: Option<Duration>) -> Times {
     let interval = interval(flags, measure);
     Times {
@@ -164,21 +163,20 @@ fn times(flags: &Load, measure: Option<Duration>) -> Times {
     }
 }
 
-/// The settings of a request and a load model, with what flags say of protocol and time.
+/// Adds protocol and times to the settings.
 fn timed_settings(flags: &Load, target: &Target, times: Times, settings: Settings) -> Settings {
     Settings {
         protocol: if flags.secure.http2 { "h2" } else { "http/1.1" }.to_owned(),
         tls: target.is_secure,
         duration_s: times.measure.map(|time| time.as_secs_f64()),
-        requests_at_most: flags.until.requests,
+        max_requests: flags.until.requests,
         warm_up_s: times.warm_up.as_secs_f64(),
         interval_s: times.interval.as_secs_f64(),
         ..settings
     }
 }
 
-/// The study of a text that was made of flags.
-/// What its scenario names lies beside that.
+/// Reads and checks the generated text. Feeds are in the folder of the scenario.
 fn read_made_study(text: &str, scenario: Option<&Path>) -> Result<(Study, System)> {
     let source = Source {
         name: STUDY_NAME.to_owned(),
@@ -189,7 +187,7 @@ fn read_made_study(text: &str, scenario: Option<&Path>) -> Result<(Study, System
     };
     let scenario = scenario.unwrap_or(Path::new(""));
     let beside = files_beside(scenario);
-    // A scenario is called otherwise in the text than its file is here.
+    // In the text the scenario has a fixed file name.
     let files = |name: &str| match (name, scenario.file_name().and_then(|file| file.to_str())) {
         (SCENARIO, Some(file)) => beside(file),
         _ => beside(name),
@@ -198,7 +196,7 @@ fn read_made_study(text: &str, scenario: Option<&Path>) -> Result<(Study, System
     Ok((study, *system))
 }
 
-/// Files are named in messages as they were by the flags.
+/// Messages name TLS files as in the flags.
 fn put_tls_files(system: &mut System, flags: &Load) {
     let Some(server) = &mut system.external else {
         return;
@@ -212,7 +210,7 @@ fn put_tls_files(system: &mut System, flags: &Load) {
     });
 }
 
-/// What is sent, and how long a request's body is.
+/// The request with the length of its body, or the scenario.
 enum Sent {
     Request {
         request: Box<Request>,
@@ -242,7 +240,7 @@ fn request_content(flags: &Load, target: &Target, place: &Place) -> Result<Sent>
 }
 
 impl Sent {
-    /// With its part of the settings.
+    /// Adds its part to the settings.
     fn settings(&self, settings: Settings) -> Settings {
         match self {
             Self::Request {
@@ -272,7 +270,7 @@ impl Sent {
         }
     }
 
-    /// The bytes of a body that was made for this load, if it is kept.
+    /// The bytes of a body that was written for this load, if the run is saved.
     fn made_body(&self, place: &Place) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Request { request, .. } => match &request.body {
@@ -287,7 +285,7 @@ impl Sent {
         }
     }
 
-    /// What must lie beside the study if it is kept.
+    /// Files to copy to the run folder if the run is saved.
     fn needed_files(&self, flags: &Load, place: &Place) -> Result<Vec<Needed>> {
         let scenario = match (self, &flags.request.scenario) {
             (Self::Scenario(scenario), Some(file)) => (scenario, file),
@@ -320,12 +318,12 @@ impl Sent {
                 .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
             if place.keeps() && !is_below && !name.is_absolute() {
                 bail!(
-                    "--save: {from} does not lie in the folder of the scenario, and cannot be put beside a study"
+                    "--save: {from} is not in the folder of the scenario, so it cannot be copied to the run folder"
                 );
             }
             if place.keeps() && is_below && !place::is_free(name) {
                 bail!(
-                    "--save: {from} would lie where the run has a file of its own; name the feed's file otherwise"
+                    "--save: {from} has the name of a file of the run; rename the file of the feed"
                 );
             }
             if is_below {
@@ -338,7 +336,7 @@ impl Sent {
         Ok(needed)
     }
 
-    /// Puts it into a cell, secrets included.
+    /// Sets it in a cell, secrets included.
     fn put(&self, cell: &mut Cell) -> Result<()> {
         match (self, &mut cell.what) {
             (Self::Request { request, .. }, What::Request(told)) => told.clone_from(request),
@@ -362,14 +360,14 @@ fn expect(flags: &Load, request: &Request) -> Result<Expect> {
                 expect.status.extend(codes);
                 continue;
             }
-            Expectation::Body(text) => BodyExpect::Equals(text.clone()),
-            Expectation::Contains(text) => BodyExpect::Contains(text.clone()),
+            Expectation::BodyEquals(text) => BodyExpect::Equals(text.clone()),
+            Expectation::BodyContains(text) => BodyExpect::Contains(text.clone()),
         };
         if request.method == "HEAD" {
-            bail!("--expect: an answer to HEAD has no body");
+            bail!("--expect: the answer to HEAD has no body");
         }
         if expect.body != BodyExpect::Any {
-            bail!("--expect: a body can be held against one text only");
+            bail!("--expect: at most one body_equals or body_contains");
         }
         expect.body = body;
     }
@@ -380,15 +378,13 @@ fn expect(flags: &Load, request: &Request) -> Result<Expect> {
 
 fn measure(flags: &Load, defaults: &mut Vec<String>) -> Result<Option<Duration>> {
     if flags.until.requests.is_some() && flags.until.warm_up.is_some_and(|time| !time.is_zero()) {
-        bail!(
-            "-n counts requests from the start on, those of --warm-up too: with a warm-up, say how long is measured with --duration"
-        );
+        bail!("-n also counts the requests of --warm-up; with a warm-up write --duration instead");
     }
     if !flags.model.stages.is_empty() {
         let stages: Duration = flags.model.stages.iter().map(|stage| stage.over).sum();
         if stages < DURATION_MIN {
             bail!(
-                "--stages: all of them together take {}; a load shorter than {} cannot be measured",
+                "--stages: the stages take {} in total; a load shorter than {} cannot be measured",
                 format_duration(stages),
                 format_duration(DURATION_MIN)
             );
@@ -404,8 +400,8 @@ fn measure(flags: &Load, defaults: &mut Vec<String>) -> Result<Option<Duration>>
     })
 }
 
-/// The engine's interval: near the one that is wanted, and a whole part of the measured time, so that this ends with an interval. One
-/// that a study would refuse as too short is longer than wanted.
+/// Length of an interval: near the wanted one, and a divisor of the measured time, so that the phase ends with an interval. It is
+/// not below the minimum of a study.
 fn interval(flags: &Load, measure: Option<Duration>) -> Duration {
     let row = flags.output.interval.unwrap_or(Duration::from_secs(1));
     let Some(measure) = measure else {
@@ -414,7 +410,7 @@ fn interval(flags: &Load, measure: Option<Duration>) -> Duration {
     let wanted = wanted_interval(measure).min(row);
     let most = (measure.as_nanos() / INTERVAL_MIN.as_nanos()).max(1);
     let parts = measure.as_nanos().div_ceil(wanted.as_nanos()).min(most);
-    // Of a time that is not odd to the nanosecond a few more parts, or a few less, are whole nanoseconds.
+    // With a few more or fewer parts, a part is usually a whole number of nanoseconds.
     let more = parts..(2 * parts).min(most + 1);
     let less = (parts.div_ceil(2)..parts).rev();
     let whole = more
@@ -423,28 +419,28 @@ fn interval(flags: &Load, measure: Option<Duration>) -> Duration {
     measure / u32::try_from(whole.unwrap_or(parts)).unwrap_or(u32::MAX)
 }
 
-/// The shortest of [`INTERVALS`] of which the measured time has not too many.
+/// The shortest of [`INTERVALS`] with at most [`INTERVALS_WANTED_MAX`] in the measured time.
 fn wanted_interval(measure: Duration) -> Duration {
     let [.., longest] = INTERVALS;
     let few = |interval: &Duration| measure <= *interval * INTERVALS_WANTED_MAX;
     INTERVALS.into_iter().find(few).unwrap_or(longest)
 }
 
-/// A time, longer by what is missing to a whole interval.
+/// A time rounded up to whole intervals.
 fn whole_intervals(time: Duration, interval: Duration) -> Duration {
     let intervals = time.as_nanos().div_ceil(interval.as_nanos().max(1));
     interval * u32::try_from(intervals).unwrap_or(u32::MAX)
 }
 
-/// The threads of the engine.
+/// The worker threads.
 struct Workers {
     count: u32,
-    /// They stay on these CPUs, in turn; none: on any.
+    /// The CPUs they are pinned to, in turn; empty: not pinned.
     pinned: Vec<usize>,
 }
 
 impl Workers {
-    /// The CPU of each thread; none where they stay on none.
+    /// The CPU of each thread; empty if they are not pinned.
     fn pinned_each(&self) -> Vec<usize> {
         self.pinned
             .iter()
@@ -468,7 +464,7 @@ fn workers(flags: &Load) -> Result<Workers> {
         Some(choice) => choice.0.clone(),
     };
     if let Some(other) = pinned.iter().find(|cpu| !allowed.contains(cpu)) {
-        bail!("--pin: this process may not use CPU {other}");
+        bail!("--pin: this process is not allowed to use CPU {other}");
     }
     Ok(Workers { count, pinned })
 }

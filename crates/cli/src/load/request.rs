@@ -1,4 +1,4 @@
-//! The flags of the request → the request of a study.
+//! Flags of the request → the request of a study.
 
 use std::{path::Path, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::{init, input};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The request as a study has it.
+/// The request of the study.
 pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Request> {
     let given = &flags.request;
     let records = records(&flags.records, place)?;
@@ -57,7 +57,7 @@ pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Re
     if given.disable_keepalive {
         if flags.model.pipelining.is_some_and(|requests| requests > 1) {
             bail!(
-                "--disable-keepalive and --pipelining do not go together: a connection that ends after one answer has no second request under way"
+                "--disable-keepalive cannot be used with --pipelining: the connection closes after one answer"
             );
         }
         add("Connection", "close".to_owned());
@@ -81,14 +81,14 @@ pub(crate) fn request(flags: &Load, target: &Target, place: &Place) -> Result<Re
     })
 }
 
-/// Headers given as `NAME:`, which are not sent.
+/// Headers given as `NAME:`, which are removed.
 fn left_out_headers(given: &arguments::Request) -> Vec<String> {
     let left_out = given.headers.iter();
     let left_out = left_out.filter(|header| header.value.is_none());
     left_out.map(|header| header.name.clone()).collect()
 }
 
-/// As curl sends a body.
+/// Whether the body is sent as curl does.
 fn is_form(given: &arguments::Request) -> bool {
     given.data.is_some() || given.data_binary.is_some() || given.data_raw.is_some()
 }
@@ -111,20 +111,20 @@ fn records(given: &arguments::Records, place: &Place) -> Result<Option<RecordsBo
             Some("ndjson" | "jsonl") => RecordsFormat::Ndjson,
             Some("json") => RecordsFormat::Json,
             Some("csv") => RecordsFormat::Csv,
-            _ => bail!("the ending of {from:?} does not say its format; write --records-format"),
+            _ => bail!("the extension of {from:?} is not a known format; write --records-format"),
         },
     };
     if format == RecordsFormat::Csv && given.records_measurement.is_none() {
-        bail!("CSV does not name the measurement; write --records-measurement");
+        bail!("CSV requires --records-measurement");
     }
     if format == RecordsFormat::Csv && given.records_time.is_none() {
-        bail!("CSV does not say which column is the time; write --records-time");
+        bail!("CSV requires --records-time");
     }
     let send_as = given
-        .records_as
+        .records_send_as
         .map_or(RecordsFormat::LineProtocol, RecordsFormat::from);
     if send_as == RecordsFormat::Csv {
-        bail!("records are not sent as csv; --records-as is line-protocol, ndjson or json");
+        bail!("records cannot be sent as csv; --records-send-as is line-protocol, ndjson or json");
     }
     Ok(Some(RecordsBody {
         from: match is_stream(&from) {
@@ -140,7 +140,7 @@ fn records(given: &arguments::Records, place: &Place) -> Result<Option<RecordsBo
     }))
 }
 
-/// How long the body of a request is, and how many records it carries.
+/// Length of the request body in bytes, and number of its records.
 pub(crate) fn sizes(request: &Request, target: &Target) -> Result<(u64, u32)> {
     Ok(match &request.body {
         Body::None => (0, 0),
@@ -174,7 +174,7 @@ fn body_bytes(request: &Prepared) -> u64 {
     head.map_or(0, |head| (request.bytes.len() - head - 4) as u64)
 }
 
-/// The body; one that is not short text goes into a file, if it is not in one as it is sent.
+/// The body. One that is not short text is written to a file, unless a file has exactly these bytes.
 fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
     let (bytes, file) = match read_body(given)? {
         None => return Ok(Body::None),
@@ -191,12 +191,12 @@ fn body(given: &arguments::Request, place: &Place) -> Result<Body> {
     }))
 }
 
-/// Whether a file gives its bytes once, as a pipe does.
+/// Whether a file can be read only once, like a pipe.
 fn is_stream(file: &str) -> bool {
     std::fs::metadata(file).is_ok_and(|told| !told.is_file() && !told.is_dir())
 }
 
-/// The bytes, and the file that has just these.
+/// The bytes, and the file that has exactly these.
 fn read_body(given: &arguments::Request) -> Result<Option<(Vec<u8>, Option<String>)>> {
     if let Some(file) = &given.body_file {
         let name = file.display().to_string();
@@ -221,7 +221,7 @@ fn read_body(given: &arguments::Request) -> Result<Option<(Vec<u8>, Option<Strin
         None => return Ok(Some((text.clone().into_bytes(), None))),
     };
     if given.data.is_some() {
-        // As curl does it.
+        // As in curl.
         bytes.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
         file = None;
     }

@@ -1,4 +1,4 @@
-//! What was watched → the result. Pure but for the facts of the machine.
+//! The observed load → its result. Pure, except for the description of the machine.
 
 use std::{collections::BTreeMap, time::SystemTime};
 
@@ -12,7 +12,7 @@ use super::{
     conditions,
     planned::Planned,
     steps,
-    summary::{Bar, EngineFacts, FORMAT, HostFacts, LoadResult, Settings, Times, Totals},
+    summary::{Bar, FORMAT, GeneratorFacts, HostFacts, LoadResult, Settings, Times, Totals},
     watch::Watched,
 };
 use crate::trial::{
@@ -22,21 +22,21 @@ use crate::trial::{
     statuses::statuses,
 };
 
-/// Bars of a spectrum at most.
+/// Maximum number of bars of a histogram.
 const BARS: u32 = 12;
 
-/// What is known beside the job and what was watched.
+/// Further inputs of the result.
 #[derive(Debug)]
 pub(crate) struct Beside<'a> {
     pub(crate) url: &'a str,
     pub(crate) settings: Settings,
     pub(crate) thresholds: &'a [Threshold],
-    /// What was worth saying before the load started.
+    /// Remarks from before the load.
     pub(crate) remarks: Vec<String>,
     pub(crate) with_series: bool,
 }
 
-/// Puts the result together.
+/// Computes the result.
 pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) -> LoadResult {
     let so_far = &watched.so_far;
     let settings = beside.settings;
@@ -65,15 +65,15 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         sent: all.sent,
         succeeded: all.succeeded,
         failed: all.failed,
-        due_unsent: all.skipped,
+        skipped: all.skipped,
         in_flight_at_start: so_far.in_flight_at_start,
         in_flight_at_end: so_far.in_flight,
         answered_after_end: answered(&all) - answered(&measured),
         statuses: statuses(&so_far.shape, &all, &so_far.all.steps()),
         failures: failures(&all),
-        rate_per_s: share(as_f64(measured.succeeded), measured.seconds),
+        goodput_per_s: share(as_f64(measured.succeeded), measured.seconds),
         throughput_per_s: share(as_f64(answered(&measured)), measured.seconds),
-        error_share: share(as_f64(all.failed), as_f64(answered(&all))),
+        error_rate: share(as_f64(all.failed), as_f64(answered(&all))),
         bytes_sent: all.bytes_sent,
         bytes_received: all.bytes_received,
         bytes_received_per_s: share(as_f64(measured.bytes_received), measured.seconds),
@@ -88,7 +88,7 @@ pub(crate) fn result(planned: &Planned, watched: Watched, beside: Beside<'_>) ->
         handshake_time_us: times(&so_far.handshake_time),
         sessions: (!so_far.shape.steps.is_empty()).then(|| steps::sessions(so_far)),
         steps: steps::results(so_far),
-        engine: engine(so_far),
+        generator: generator(so_far),
         totals: totals(so_far),
         verdict: verdict.name().to_owned(),
         verdict_reasons: findings
@@ -122,15 +122,15 @@ fn failures(row: &CountsRow) -> BTreeMap<FailureKind, u64> {
         .collect()
 }
 
-fn engine(so_far: &SoFar) -> EngineFacts {
+fn generator(so_far: &SoFar) -> GeneratorFacts {
     let engine = so_far.engine();
-    EngineFacts {
+    GeneratorFacts {
         workers: engine.workers,
         cpu_us_per_request: engine.cpu_us_per_request,
-        busy_percent: 100.0 * engine.busy_share,
-        wanted_percent: 100.0 * engine.wanted_share,
+        utilization_percent: 100.0 * engine.busy_share,
+        utilization_wanted_percent: 100.0 * engine.wanted_share,
         lag_us_p99: engine.lag_p99_us,
-        turn_wait_us_mean: engine.turn_wait_mean_us,
+        run_queue_wait_us_mean: engine.turn_wait_mean_us,
         in_flight_mean: engine.in_flight_mean,
         connections_asked: engine.connections_asked,
         connections_open_min: engine.connections_open_min,
@@ -155,7 +155,7 @@ fn totals(so_far: &SoFar) -> Totals {
         sent: totals.sent,
         succeeded: totals.succeeded,
         failed: totals.failed,
-        due_unsent: totals.skipped,
+        skipped: totals.skipped,
     }
 }
 
@@ -169,13 +169,13 @@ fn host_facts(so_far: &SoFar) -> HostFacts {
         cpus: host.cpus,
         memory_bytes: host.memory_bytes,
         open_files_max: host.open_files_max,
-        kept_awake: so_far.kept_awake,
-        stolen_percent: so_far.cpus.map(|cpus| percent(cpus.stolen_share)),
-        idle_percent: so_far.cpus.map(|cpus| percent(cpus.idle_share)),
+        idle_poll: so_far.idle_poll,
+        cpu_steal_percent: so_far.cpus.map(|cpus| percent(cpus.stolen_share)),
+        cpu_idle_percent: so_far.cpus.map(|cpus| percent(cpus.idle_share)),
     }
 }
 
-/// What a histogram says.
+/// Summarizes a histogram.
 pub(crate) fn times(histogram: &Histogram<u64>) -> Times {
     if histogram.is_empty() {
         return Times::default();
@@ -210,7 +210,7 @@ pub(crate) fn times(histogram: &Histogram<u64>) -> Times {
     }
 }
 
-/// Bars whose bounds rise by equal ratios from the smallest to the largest time, since times vary by orders of magnitude.
+/// Bars whose bounds grow by a constant ratio, because times vary by orders of magnitude.
 fn spectrum(histogram: &Histogram<u64>) -> Vec<Bar> {
     let (least, most) = (histogram.min().max(1), histogram.max().max(1));
     let ratio = as_f64(most) / as_f64(least);
@@ -232,7 +232,7 @@ fn spectrum(histogram: &Histogram<u64>) -> Vec<Bar> {
         }
     }
     for step in histogram.iter_recorded() {
-        // The steps come in order, and none lies beyond the largest.
+        // The steps are in order, and none is above the largest time.
         let value = step.value_iterated_to().min(most);
         let place = bars.partition_point(|bar| bar.up_to_us < value);
         bars[place].count += step.count_since_last_iteration();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sample_stands_in_one_bar() {
+    fn each_sample_is_in_one_bar() {
         let check = |values: &[u64], bars: usize| {
             let found = spectrum(&histogram_from(values));
             let counted: u64 = found.iter().map(|bar| bar.count).sum();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_nothing_and_not_zero() {
+    fn empty_histogram_has_no_values() {
         let times = times(&histogram());
         assert_eq!((times.count, times.p50, times.mean), (0, None, None));
         assert!(times.spectrum.is_empty());

@@ -1,4 +1,4 @@
-//! A file with a scenario, in place of one request.
+//! `--scenario`: a scenario file instead of one request.
 
 use std::path::Path;
 
@@ -7,24 +7,24 @@ use waggle_study::{Scenario, Source, Values};
 
 use super::{arguments::Load, target::Target};
 
-/// Reads and checks the scenario that `--scenario` names, with the feeds beside it.
+/// Reads and checks the scenario of `--scenario`, with its feeds.
 ///
 /// # Errors
-/// Every mistake in it, and what makes no sense beside it.
+/// Mistakes in the scenario, and flags that cannot be used with it.
 pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Scenario> {
     if target.path != "/" {
         bail!(
-            "--scenario: each step names its own path, so the URL ends with the host and not with {:?}",
+            "--scenario: each step has its own path; remove {:?} from the URL",
             target.path
         );
     }
     if target.user.is_some() {
         bail!(
-            "--scenario: name and password in the URL reach no step; write the step's Authorization header"
+            "--scenario: name and password in the URL are not supported; write an Authorization header in the steps"
         );
     }
     if flags.model.pipelining.is_some_and(|requests| requests > 1) {
-        bail!("--scenario: a session sends one request at a time, so --pipelining is 1");
+        bail!("--scenario: --pipelining must be 1, because a session sends one request at a time");
     }
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -41,7 +41,7 @@ pub(crate) fn scenario(flags: &Load, target: &Target, file: &Path) -> Result<Sce
     Ok(scenario)
 }
 
-/// What conditions can name beside the whole load; empty without a scenario.
+/// The steps that conditions can name; empty without a scenario.
 ///
 /// # Errors
 /// As [`scenario`].

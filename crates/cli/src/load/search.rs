@@ -1,5 +1,5 @@
-//! `waggle load --find`: load after load, each at the level that follows from those before it, until the highest level
-//! is known at which the conditions hold. The runner searches, as in a study; here its steps are told.
+//! `waggle load --search`: finds the highest level at which the conditions hold, with one load per level. The runner searches,
+//! as in a study; this module turns its steps into the result.
 
 use anyhow::{Context, Result, bail};
 use waggle_analysis::{SearchStep, Shortfall};
@@ -20,23 +20,23 @@ use super::{
 };
 use crate::exit::Exit;
 
-/// Where nothing is said: how long a load is measured, and how long it runs before that.
+/// Defaults of the measured time and of the warm-up.
 const DURATION: std::time::Duration = std::time::Duration::from_secs(5);
 const WARM_UP: std::time::Duration = std::time::Duration::from_secs(1);
 const CONDITIONS: [&str; 2] = ["failed == 0", "achieved_share >= 99%"];
-const FROM_PER_S: f64 = 1_000.0;
-const FROM_COUNT: f64 = 10.0;
-/// The bounds of the levels, as shares and multiples of the first one.
-const AT_LEAST: f64 = 0.01;
-const AT_MOST: f64 = 1_000.0;
+const START_PER_S: f64 = 1_000.0;
+const START_COUNT: f64 = 10.0;
+/// Bounds of the levels, as multiples of the first one.
+const MIN: f64 = 0.01;
+const MAX: f64 = 1_000.0;
 const PRECISION: f64 = 0.05;
-const CONFIRM: u32 = 3;
-const TRIALS_AT_MOST: u32 = 30;
+const CONFIRMATIONS: u32 = 3;
+const MAX_TRIALS: u32 = 30;
 
-/// What is asked for by `--find`, with what was left out filled in; the model of `flags` gets the first level.
+/// The search that `--search` and its flags ask for, with defaults; the model of `flags` gets the first level.
 ///
 /// # Errors
-/// Flags that do not go with a search, or levels that are not in order.
+/// Flags that cannot be used with a search, or levels that are out of order.
 pub(super) fn search_settings(
     flags: &mut Load,
     what: SoughtName,
@@ -46,7 +46,7 @@ pub(super) fn search_settings(
     let levels = levels(&flags.search, what)?;
     if Search::new(levels).is_none() {
         bail!(
-            "--at-least {}, --from {} and --at-most {} are not in this order, or are no {}",
+            "--min {}, --start {} and --max {} must be in this order, and must be valid {}",
             levels.at_least,
             levels.from,
             levels.at_most,
@@ -61,7 +61,7 @@ pub(super) fn search_settings(
     })
 }
 
-/// Searches to the end, or to an interrupt; `told` sees each step.
+/// Searches to the end or to an interrupt; calls `told` for each step.
 pub(super) fn run(
     planned: &Planned,
     (sought, url): (&Sought, &str),
@@ -91,7 +91,7 @@ pub(super) fn run(
     Ok(search_result((sought, url), (search.answer(), steps)))
 }
 
-/// Nothing else is asked for that a search cannot have, and what was left out is filled in.
+/// Refuses flags that cannot be used with a search, and sets defaults.
 fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
     let given = match what {
         SoughtName::Rate => flags.model.rate.map(|_| "--rate"),
@@ -100,7 +100,7 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
     };
     if let Some(flag) = given {
         bail!(
-            "{flag} is what --find {} searches for; --from says where it begins",
+            "--search {} varies {flag}; --start gives its first level",
             what.level_kind()
         );
     }
@@ -114,79 +114,76 @@ fn prepare(flags: &mut Load, what: SoughtName) -> Result<()> {
             .or(flags.model.users.map(|_| "--users")),
     };
     if let Some(flag) = other {
-        bail!(
-            "{flag} makes another load than the one of which --find {} searches the highest",
-            what.level_kind()
-        );
+        bail!("{flag} cannot be used with --search {}", what.level_kind());
     }
     let ignored = match what {
-        // Each user has a connection of its own, and one request under way.
+        // Each user has one connection and one request in flight.
         SoughtName::Users => (flags.model.connections.map(|_| "--connections"))
             .or(flags.model.pipelining.map(|_| "--pipelining")),
         SoughtName::Rate | SoughtName::Connections => None,
     };
     if let Some(flag) = ignored {
-        bail!("{flag} makes no difference to users, who have a connection each");
+        bail!("{flag} has no effect on users: each has one connection");
     }
     if flags.output.no_live {
-        bail!("--no-live: a search has no live view; --quiet leaves out its lines of progress");
+        bail!("--no-live: a search has no live view; --quiet omits its lines of progress");
     }
     flags.until.duration.get_or_insert(DURATION);
     flags.until.warm_up.get_or_insert(WARM_UP);
     Ok(())
 }
 
-/// What must hold, or what is taken where nothing is said.
+/// The conditions that must hold, or the default ones.
 ///
 /// # Errors
-/// One is no condition on a load with these steps.
+/// A text is not a condition on a load with these steps.
 pub(super) fn conditions(flags: &arguments::Search, steps: &[String]) -> Result<Vec<Threshold>> {
     if flags.conditions.is_empty() {
-        conditions::conditions("--where", &CONDITIONS.map(str::to_owned), steps)
+        conditions::conditions("--condition", &CONDITIONS.map(str::to_owned), steps)
     } else {
-        conditions::conditions("--where", &flags.conditions, steps)
+        conditions::conditions("--condition", &flags.conditions, steps)
     }
 }
 
 fn levels(flags: &arguments::Search, what: SoughtName) -> Result<Levels> {
     let (from, least, most, kind) = match what {
-        SoughtName::Rate => (FROM_PER_S, AT_LEAST, MAX_RATE_PER_S, LevelsAre::Fine),
+        SoughtName::Rate => (START_PER_S, MIN, MAX_RATE_PER_S, LevelsAre::Fine),
         SoughtName::Users | SoughtName::Connections => (
-            FROM_COUNT,
+            START_COUNT,
             0.0,
             f64::from(MAX_CONNECTIONS),
             LevelsAre::Whole,
         ),
     };
-    let from = flags.from.unwrap_or(from);
+    let from = flags.start.unwrap_or(from);
     let at_least = match kind {
         LevelsAre::Fine => from * least,
         LevelsAre::Whole => 1.0,
     };
     let levels = Levels {
         from,
-        at_least: flags.at_least.unwrap_or(at_least),
-        at_most: flags.at_most.unwrap_or((from * AT_MOST).min(most)),
+        at_least: flags.min.unwrap_or(at_least),
+        at_most: flags.max.unwrap_or((from * MAX).min(most)),
         precision: flags.precision.unwrap_or(PRECISION),
-        confirm: flags.confirm.unwrap_or(CONFIRM),
-        trials_at_most: flags.trials_at_most.unwrap_or(TRIALS_AT_MOST),
+        confirm: flags.confirmations.unwrap_or(CONFIRMATIONS),
+        trials_at_most: flags.max_trials.unwrap_or(MAX_TRIALS),
         levels: kind,
     };
     if levels.at_most > most {
         bail!(
-            "--at-most {} is more than {most}, the most that is tried",
+            "--max {} is more than {most}, the highest level that can be tried",
             levels.at_most
         );
     }
     Ok(levels)
 }
 
-/// A level of users or connections, which are whole.
+/// A level of users or connections as an integer.
 fn level_as_count(level: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "levels of users and connections are whole, from 1 to MAX_CONNECTIONS"
+        reason = "levels of users and connections are integers from 1 to MAX_CONNECTIONS"
     )]
     let count = level.round() as u32;
     count
@@ -218,7 +215,7 @@ fn at_level(settings: Settings, what: SoughtName, level: f64) -> Settings {
 }
 
 fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> FindStep {
-    // Here conditions are told as they were given, without the name of what is sent.
+    // Conditions are printed as given, without the name of the request.
     let name = format!("{}.", planned.study.cells[0].name());
     let told = |why: &Shortfall| {
         let why = shortfall(why);
@@ -245,14 +242,14 @@ fn search_result(
         format: FORMAT,
         waggle_version: env!("CARGO_PKG_VERSION").to_owned(),
         url: url.to_owned(),
-        find: what,
+        maximize: what,
         conditions: conditions.map(|one| one.text.clone()).collect(),
-        from: levels.from,
-        at_least: levels.at_least,
-        at_most: levels.at_most,
+        start: levels.from,
+        min: levels.at_least,
+        max: levels.at_most,
         precision: levels.precision,
-        confirm: levels.confirm,
-        trials_at_most: levels.trials_at_most,
+        confirmations: levels.confirm,
+        max_trials: levels.trials_at_most,
         answer: sentence(what, &answer, why.first().map(String::as_str), ""),
         ended: answer.end.name().to_owned(),
         holds_at: answer.holds.map(|held| held.level),
@@ -266,7 +263,7 @@ fn search_result(
     }
 }
 
-/// What a search says in its exit code: nothing holds, or nothing can be said.
+/// The exit code of a search.
 pub(super) fn exit(found: &FindResult) -> Exit {
     match (found.end, found.holds_at) {
         (End::Unfinished, _) => Exit::Interrupted,

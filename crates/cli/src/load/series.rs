@@ -1,4 +1,4 @@
-//! The time series on disk: a CSV of rows, and an HdrHistogram interval log.
+//! The time series on disk: a CSV file, and an HdrHistogram interval log.
 
 use std::{
     fs::File,
@@ -17,7 +17,7 @@ use crate::trial::{
     phase::Phase,
 };
 
-/// The files that were asked for, open.
+/// The open output files.
 #[derive(Debug)]
 pub(crate) struct Series {
     csv: Option<(PathBuf, BufWriter<File>)>,
@@ -27,22 +27,21 @@ pub(crate) struct Series {
 #[derive(Debug)]
 struct Hdr {
     path: PathBuf,
-    /// Taken when the load starts, for its time stands in the head.
+    /// Moved to `log` at the start of the load, because the header has its time.
     file: Option<BufWriter<File>>,
     log: Option<HistogramLogWriter<BufWriter<File>>>,
 }
 
-/// The columns, as in the JSON.
-const COLUMNS: &str = "start_s,seconds,phase,due,sent,succeeded,failed,due_unsent,in_flight,connections_open,rate_per_s,\
+/// Columns, named as in the JSON.
+const COLUMNS: &str = "start_s,seconds,phase,due,sent,succeeded,failed,skipped,in_flight,connections_open,goodput_per_s,\
 response_p50_us,response_p90_us,response_p99_us,response_p99_9_us,response_max_us,service_p50_us,service_p99_us,\
-bytes_received,engine_busy_percent,engine_lag_us_p99";
+bytes_received,generator_utilization_percent,generator_lag_us_p99";
 
 impl Series {
-    /// Opens the files, so that what cannot be written is known before the load. Only when both are open is what they hold
-    /// given up.
+    /// Opens the files before the load, so errors are reported early. The files are truncated only if both can be opened.
     ///
     /// # Errors
-    /// One cannot be written, or both are the same.
+    /// A file cannot be written, or both paths are the same file.
     pub(crate) fn create(csv: Option<&Path>, hdr: Option<&Path>) -> Result<Self> {
         let csv = csv.map(|path| open(path, "--csv")).transpose()?;
         let hdr = hdr.map(|path| open(path, "--hdr")).transpose()?;
@@ -64,7 +63,7 @@ impl Series {
         })
     }
 
-    /// The load has started.
+    /// Writes the headers at the start of the load.
     pub(crate) fn begin(&mut self, started: SystemTime) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
             writeln!(out, "{COLUMNS}").with_context(|| csv_error_text(path))?;
@@ -83,7 +82,7 @@ impl Series {
         Ok(())
     }
 
-    /// One more row.
+    /// Writes a row.
     pub(crate) fn row(&mut self, row: &Row, gathered: &Gathered) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
             writeln!(out, "{}", csv_line(row)).with_context(|| csv_error_text(path))?;
@@ -99,7 +98,7 @@ impl Series {
         Ok(())
     }
 
-    /// Everything to disk.
+    /// Flushes the files.
     pub(crate) fn end(&mut self) -> Result<()> {
         if let Some((path, out)) = &mut self.csv {
             out.flush().with_context(|| csv_error_text(path))?;
@@ -126,7 +125,7 @@ fn open(path: &Path, flag: &str) -> Result<(PathBuf, File)> {
     Ok((path.to_path_buf(), file))
 }
 
-/// Whether two paths lead to one file; a pipe or a device may stand for both.
+/// Whether two paths are the same regular file; pipes and devices may be used twice.
 fn is_same(one: &File, other: &File) -> Result<bool> {
     let (one, other) = (one.metadata()?, other.metadata()?);
     Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))
@@ -143,7 +142,7 @@ fn csv_error_text(path: &Path) -> String {
     format!("cannot write {}", path.display())
 }
 
-/// Intervals put together as a row.
+/// A row of the time series.
 pub(crate) fn row(gathered: &Gathered, phase: Phase) -> Row {
     let seconds = gathered.length.as_secs_f64();
     let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
@@ -156,10 +155,10 @@ pub(crate) fn row(gathered: &Gathered, phase: Phase) -> Row {
         sent: counts.sent,
         succeeded: counts.succeeded,
         failed: counts.failed,
-        due_unsent: counts.skipped,
+        skipped: counts.skipped,
         in_flight: counts.in_flight,
         connections_open: counts.connections_open,
-        rate_per_s: per_s(as_f64(counts.succeeded)),
+        goodput_per_s: per_s(as_f64(counts.succeeded)),
         response_p50_us: quantile(&gathered.response_time, 0.5),
         response_p90_us: quantile(&gathered.response_time, 0.9),
         response_p99_us: quantile(&gathered.response_time, 0.99),
@@ -168,8 +167,8 @@ pub(crate) fn row(gathered: &Gathered, phase: Phase) -> Row {
         service_p50_us: quantile(&gathered.service_time, 0.5),
         service_p99_us: quantile(&gathered.service_time, 0.99),
         bytes_received: counts.bytes_received,
-        engine_busy_percent: 100.0 * per_s(counts.engine_cpu_busiest.as_secs_f64()),
-        engine_lag_us_p99: quantile(&gathered.lag, 0.99).map_or(0.0, as_f64),
+        generator_utilization_percent: 100.0 * per_s(counts.engine_cpu_busiest.as_secs_f64()),
+        generator_lag_us_p99: quantile(&gathered.lag, 0.99).map_or(0.0, as_f64),
     }
 }
 
@@ -188,10 +187,10 @@ fn csv_line(row: &Row) -> String {
         row.sent.to_string(),
         row.succeeded.to_string(),
         row.failed.to_string(),
-        row.due_unsent.to_string(),
+        row.skipped.to_string(),
         row.in_flight.to_string(),
         row.connections_open.to_string(),
-        format!("{:.3}", row.rate_per_s),
+        format!("{:.3}", row.goodput_per_s),
         time(row.response_p50_us),
         time(row.response_p90_us),
         time(row.response_p99_us),
@@ -200,8 +199,8 @@ fn csv_line(row: &Row) -> String {
         time(row.service_p50_us),
         time(row.service_p99_us),
         row.bytes_received.to_string(),
-        format!("{:.2}", row.engine_busy_percent),
-        format!("{:.1}", row.engine_lag_us_p99),
+        format!("{:.2}", row.generator_utilization_percent),
+        format!("{:.1}", row.generator_lag_us_p99),
     ];
     cells.join(",")
 }

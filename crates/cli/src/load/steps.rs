@@ -1,4 +1,4 @@
-//! What is told of the steps and sessions of a scenario.
+//! Results of the steps and sessions of a scenario.
 
 use waggle_results::StepCounts;
 
@@ -12,7 +12,7 @@ use crate::trial::{
     steps::StepTimes,
 };
 
-/// Each step with its name, counts and times.
+/// The results of each step.
 pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
     let seconds = so_far.measured.counts().seconds;
     let counts = so_far.all.steps().into_iter().zip(so_far.measured.steps());
@@ -25,9 +25,9 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
             sent: counts.sent,
             succeeded: counts.succeeded,
             failed: counts.failed,
-            rate_per_s: share(as_f64(measured.succeeded), seconds),
+            goodput_per_s: share(as_f64(measured.succeeded), seconds),
             throughput_per_s: share(as_f64(measured.succeeded + measured.failed), seconds),
-            error_share: share(
+            error_rate: share(
                 as_f64(counts.failed),
                 as_f64(counts.succeeded + counts.failed),
             ),
@@ -44,13 +44,13 @@ pub(crate) fn results(so_far: &SoFar) -> Vec<StepResult> {
     named.map(one).collect()
 }
 
-/// The sessions as they are told.
+/// The results of the sessions.
 pub(crate) fn sessions(so_far: &SoFar) -> SessionsResult {
     let (all, measured) = (so_far.all.sessions(), so_far.measured.sessions());
     SessionsResult {
         started: all.started,
         completed: all.completed,
         failed: all.failed,
-        rate_per_s: share(as_f64(measured.completed), so_far.measured.counts().seconds),
+        goodput_per_s: share(as_f64(measured.completed), so_far.measured.counts().seconds),
     }
 }

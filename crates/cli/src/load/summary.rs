@@ -1,5 +1,5 @@
-//! The result of one load as one plain value. Text, JSON and CSV are rendered from it and compute nothing; the published
-//! schema is that of these types.
+//! The result of one load as one plain value. Text, JSON and CSV are rendered from it and compute nothing. The published
+//! schema is generated from these types.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use waggle_results::FailureKind;
 
 use crate::trial::phase::Phase;
 
-/// The version of the JSON object. A field may be added under the same number; one is never given another meaning.
-pub(crate) const FORMAT: u32 = 1;
+/// The version of the JSON object. Fields may be added without a new version; a field never changes its meaning.
+pub(crate) const FORMAT: u32 = 2;
 
-/// One load, with what it was asked to do and whether it may be believed.
+/// One load: its settings, its metrics, and whether the result is reliable.
 ///
-/// Counts are those of the measured time and of the answers that came after it, so that every request has its fate:
+/// Counts include the measured phase and the answers after it, so every request is accounted for:
 /// `sent + in_flight_at_start = succeeded + failed + in_flight_at_end`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(title = "waggle load")]
 pub(crate) struct LoadResult {
-    /// Version of this object.
+    /// Version of this format.
     pub(crate) format: u32,
-    /// The program that wrote it.
+    /// Version of the program that wrote it.
     pub(crate) waggle_version: String,
-    /// Where requests went, without name and password.
+    /// URL of the requests, without name and password.
     pub(crate) url: String,
-    /// How requests came about.
+    /// Load model.
     pub(crate) model: ModelName,
-    /// When the load started: RFC 3339, UTC.
+    /// Start of the load: RFC 3339, UTC.
     pub(crate) started_utc: String,
-    /// What was asked for, with what was filled in.
+    /// Settings of the load, defaults included.
     pub(crate) settings: Settings,
-    /// Decides arrivals and pauses: the same seed gives the same ones.
+    /// Seed of arrivals and think times.
     pub(crate) seed: u64,
-    /// True where the load was ended by Ctrl-C; the numbers are those up to then.
+    /// True if the load was ended by Ctrl-C; the metrics are those up to then.
     pub(crate) interrupted: bool,
-    /// Length of the measured time in seconds: while requests were sent, warm-up left out.
+    /// Length of the measured phase in seconds: while requests were sent, without the warm-up.
     pub(crate) seconds: f64,
     /// Requests that fell due. Closed load and users: the same as sent.
     pub(crate) due: u64,
@@ -45,74 +45,74 @@ pub(crate) struct LoadResult {
     pub(crate) succeeded: u64,
     /// Requests that were sent and failed.
     pub(crate) failed: u64,
-    /// Open load: requests that fell due and were never sent.
-    pub(crate) due_unsent: u64,
-    /// Requests that were under way when the measured time began (0 without warm-up).
+    /// Open load: requests that fell due and were not sent.
+    pub(crate) skipped: u64,
+    /// Requests in flight at the start of the measured phase (0 without warm-up).
     pub(crate) in_flight_at_start: u64,
-    /// Requests that were never answered nor given up.
+    /// Requests that neither succeeded nor failed until the end.
     pub(crate) in_flight_at_end: u64,
-    /// Of those that succeeded or failed: after the measured time was over.
+    /// Requests that succeeded or failed after the measured phase.
     pub(crate) answered_after_end: u64,
-    /// Failures by kind. `refused`, `connect_failed`, `no_port` and `handshake_…` count attempts to connect, which are no requests.
+    /// Failures by kind. `refused`, `connect_failed`, `no_port` and `handshake_…` count connection attempts, not requests.
     #[schemars(with = "BTreeMap<String, u64>")]
     pub(crate) failures: BTreeMap<FailureKind, u64>,
-    /// Answers by status. Of one that was as expected only that is known, so it stands under the status that was expected:
-    /// `201`, `200/204` where several were, `2xx` where any was, `expected` where requests of one step expect different ones.
+    /// Answers by status. Answers that were as expected are counted under the expected status: `201`; `200/204` if several
+    /// are expected; `2xx` if any is; `expected` if requests of one step expect different ones.
     pub(crate) statuses: BTreeMap<String, u64>,
-    /// Requests that succeeded within the measured time, per second: goodput.
-    pub(crate) rate_per_s: f64,
-    /// Requests that succeeded or failed within the measured time, per second.
+    /// Requests that succeeded in the measured phase, per second.
+    pub(crate) goodput_per_s: f64,
+    /// Requests that succeeded or failed in the measured phase, per second.
     pub(crate) throughput_per_s: f64,
-    /// Failed requests as a share of all that ended, 0 to 1.
-    pub(crate) error_share: f64,
+    /// Failed requests as a share of those that succeeded or failed, 0 to 1.
+    pub(crate) error_rate: f64,
     /// Bytes of requests.
     pub(crate) bytes_sent: u64,
-    /// Bytes of answers, heads included.
+    /// Bytes of answers, including status line and headers.
     pub(crate) bytes_received: u64,
-    /// Those of them that came within the measured time, per second.
+    /// Bytes received in the measured phase, per second.
     pub(crate) bytes_received_per_s: f64,
-    /// Bytes of requests that were sent within the measured time, per second.
+    /// Bytes sent in the measured phase, per second.
     pub(crate) bytes_sent_per_s: f64,
-    /// From due to the whole answer, of requests that succeeded, in µs.
+    /// From due to the complete answer, of requests that succeeded, in µs.
     pub(crate) response_time_us: Times,
-    /// From sent to the whole answer, of requests that succeeded, in µs.
+    /// From sent to the complete answer, of requests that succeeded, in µs.
     pub(crate) service_time_us: Times,
-    /// From due to the failure, of requests that failed with an answer or in time, in µs.
+    /// From due to the failure, of requests that failed with an answer or by a timeout, in µs.
     pub(crate) failed_time_us: Times,
-    /// Connections that were opened, over the whole run.
+    /// Connections that were opened, in the whole run.
     pub(crate) connects: u64,
-    /// From the attempt to the open connection, in µs, over the whole run.
+    /// From the attempt to the open connection, in µs, in the whole run.
     pub(crate) connect_time_us: Times,
-    /// TLS handshakes that came to their end.
+    /// TLS handshakes that were completed.
     pub(crate) handshakes: u64,
-    /// How many of them went on with an earlier session.
+    /// TLS handshakes that resumed an earlier session.
     pub(crate) handshakes_resumed: u64,
-    /// From the open connection until TLS stood, in µs.
+    /// From the open connection to the completed TLS handshake, in µs.
     pub(crate) handshake_time_us: Times,
-    /// Sessions of a scenario; null where each request stands for itself.
+    /// Sessions of a scenario; null without one.
     pub(crate) sessions: Option<SessionsResult>,
-    /// The steps of a scenario, in the order of its file; empty where each request stands for itself.
+    /// The steps of a scenario, in the order of its file; empty without one.
     pub(crate) steps: Vec<StepResult>,
-    /// What the load generator says of itself.
-    pub(crate) engine: EngineFacts,
-    /// The whole run, warm-up included: what the server should have counted.
+    /// What the load generator measured about itself.
+    pub(crate) generator: GeneratorFacts,
+    /// The whole run, warm-up included: the counts that the server should have.
     pub(crate) totals: Totals,
-    /// Whether the result may be believed: `valid`, or why not.
+    /// Whether the result is reliable: `valid`, or the kind of problem.
     pub(crate) verdict: String,
-    /// Why it is not valid, with the numbers; empty where it is.
+    /// Why the verdict is not `valid`; empty if it is.
     pub(crate) verdict_reasons: Vec<String>,
-    /// Worth knowing, and no reason to doubt the result.
+    /// Remarks that do not affect the verdict.
     pub(crate) remarks: Vec<String>,
-    /// The conditions that were given.
+    /// The thresholds.
     pub(crate) thresholds: Vec<ThresholdResult>,
-    /// The machine that made the load.
+    /// The machine of the load generator.
     pub(crate) host: HostFacts,
-    /// The time series, where it was asked for.
+    /// The time series, with `--series`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) intervals: Option<Vec<Row>>,
 }
 
-/// How requests come about.
+/// What makes the next request due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -123,186 +123,186 @@ pub(crate) enum ModelName {
     Users,
 }
 
-/// What was asked for, with what was filled in.
+/// Settings of a load, defaults included.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Settings {
-    /// Stands in the result itself.
+    /// In JSON it is a field of the result.
     #[serde(skip)]
     pub(crate) model: ModelName,
-    /// Connections; null for users, who have one each.
+    /// Connections; null with users, who have one each.
     pub(crate) connections: Option<u32>,
-    /// Most requests under way on each connection.
+    /// Maximum of requests in flight on each connection.
     pub(crate) pipelining: Option<u32>,
     /// Open load: requests per second.
     pub(crate) rate_per_s: Option<f64>,
     /// Open load: `poisson` or `uniform`.
     pub(crate) arrivals: Option<String>,
-    /// Users.
+    /// Number of users.
     pub(crate) users: Option<u32>,
-    /// How long users think, as it was written.
-    pub(crate) think: Option<String>,
-    /// Stages of a load that changes; empty where it does not.
+    /// Think time of users, as given.
+    pub(crate) think_time: Option<String>,
+    /// Stages of the load; empty if it is constant.
     pub(crate) stages: Vec<StageSettings>,
-    /// Measured time asked for in seconds; null where only a count was.
+    /// Length of the measured phase in seconds; null if only `max_requests` limits it.
     pub(crate) duration_s: Option<f64>,
-    /// Most requests.
-    pub(crate) requests_at_most: Option<u64>,
-    /// Load before the measured time, in seconds.
+    /// Maximum number of requests.
+    pub(crate) max_requests: Option<u64>,
+    /// Length of the warm-up in seconds.
     pub(crate) warm_up_s: f64,
-    /// The address that was connected to.
+    /// The address that connections go to.
     pub(crate) address: String,
     /// `http/1.1` or `h2`.
     pub(crate) protocol: String,
-    /// Whether connections are by TLS.
+    /// Whether connections use TLS.
     pub(crate) tls: bool,
     /// Method of the request; null with a scenario.
     pub(crate) method: Option<String>,
-    /// Name of the scenario; null where there is none.
+    /// Name of the scenario; null without one.
     pub(crate) scenario: Option<String>,
-    /// Length of its body.
+    /// Length of the request body in bytes.
     pub(crate) body_bytes: u64,
-    /// Records in its body; 0 where it carries none.
+    /// Records per request; 0 without records.
     pub(crate) records_per_request: u32,
-    /// Longest wait for an answer, in seconds; with a scenario, that of its most patient step.
+    /// Timeout of a request in seconds; with a scenario, the largest of its steps.
     pub(crate) timeout_s: f64,
-    /// Statuses that are good; empty: any 2xx.
+    /// Statuses that count as success; empty: any 2xx.
     pub(crate) expect_status: Vec<u16>,
-    /// Threads that make the load.
+    /// Worker threads.
     pub(crate) workers: u32,
-    /// The CPUs they stay on; empty: any.
+    /// CPUs that the worker threads are pinned to; empty: none.
     pub(crate) pinned_cpus: Vec<usize>,
-    /// Length of an interval of the engine, in seconds.
+    /// Length of an interval of the load generator, in seconds.
     pub(crate) interval_s: f64,
-    /// What was not asked for and filled in.
+    /// Settings that were not given, as text.
     pub(crate) defaults: Vec<String>,
 }
 
-/// One stage of a load that changes.
+/// One stage of a load.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct StageSettings {
-    /// Its length in seconds; 0: a jump.
-    pub(crate) over_s: f64,
-    /// Requests per second, or users, at its end.
-    pub(crate) to: f64,
+    /// Length in seconds; 0: a jump.
+    pub(crate) duration_s: f64,
+    /// Requests per second, or users, at the end of the stage.
+    pub(crate) target: f64,
 }
 
-/// A distribution of times in µs. Null where there is no sample.
+/// A distribution of times in µs. Fields are null without samples.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Times {
-    /// How many samples.
+    /// Number of samples.
     pub(crate) count: u64,
-    /// The mean.
+    /// Mean.
     pub(crate) mean: Option<f64>,
-    /// The smallest.
+    /// Minimum.
     pub(crate) min: Option<u64>,
-    /// The median.
+    /// Median.
     pub(crate) p50: Option<u64>,
-    /// 90 % took no longer.
+    /// 90th percentile.
     pub(crate) p90: Option<u64>,
-    /// 95 % took no longer.
+    /// 95th percentile.
     pub(crate) p95: Option<u64>,
-    /// 99 % took no longer.
+    /// 99th percentile.
     pub(crate) p99: Option<u64>,
-    /// 99.9 % took no longer.
+    /// 99.9th percentile.
     pub(crate) p99_9: Option<u64>,
-    /// 99.99 % took no longer.
+    /// 99.99th percentile.
     pub(crate) p99_99: Option<u64>,
-    /// The largest.
+    /// Maximum.
     pub(crate) max: Option<u64>,
-    /// Percentiles with fewer than ten samples beyond them: as good as chance.
+    /// Percentiles with fewer than ten samples above them: not reliable.
     pub(crate) thin: Vec<String>,
-    /// How many samples lie where; bounds rise by equal ratios. Empty without samples.
+    /// Histogram whose bounds grow by a constant ratio. Empty without samples.
     pub(crate) spectrum: Vec<Bar>,
 }
 
-/// One bar of a spectrum.
+/// One bar of the histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Bar {
-    /// Largest time in it, in µs.
+    /// Upper bound in µs.
     pub(crate) up_to_us: u64,
-    /// Samples in it.
+    /// Number of samples.
     pub(crate) count: u64,
 }
 
-/// Sessions of a scenario, of the measured time and until the last answer.
+/// Sessions of a scenario, from the start of the measured phase to the last answer.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct SessionsResult {
-    /// Begun.
+    /// Sessions that started.
     pub(crate) started: u64,
-    /// Gone through their flow to its end.
+    /// Sessions that completed their flow.
     pub(crate) completed: u64,
-    /// Ended early by a request that failed, or with their connection. What is left was under way when sending stopped.
+    /// Sessions that ended early because a request or the connection failed. The others were running when sending stopped.
     pub(crate) failed: u64,
-    /// Sessions that were gone through within the measured time, per second.
-    pub(crate) rate_per_s: f64,
+    /// Sessions completed in the measured phase, per second.
+    pub(crate) goodput_per_s: f64,
 }
 
 /// The requests of one step of a scenario.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct StepResult {
-    /// As the file names it.
+    /// Name of the step.
     pub(crate) name: String,
     /// Requests that were sent.
     pub(crate) sent: u64,
-    /// Requests whose answer was as expected, with checks that hold and captures that were found.
+    /// Requests whose answer was as expected, with all checks and captures successful.
     pub(crate) succeeded: u64,
     /// Requests that were sent and failed.
     pub(crate) failed: u64,
     /// Failures by kind.
     #[schemars(with = "BTreeMap<String, u64>")]
     pub(crate) failures: BTreeMap<FailureKind, u64>,
-    /// Requests that succeeded within the measured time, per second.
-    pub(crate) rate_per_s: f64,
-    /// Requests that succeeded or failed within the measured time, per second.
+    /// Requests that succeeded in the measured phase, per second.
+    pub(crate) goodput_per_s: f64,
+    /// Requests that succeeded or failed in the measured phase, per second.
     pub(crate) throughput_per_s: f64,
-    /// Failed requests as a share of all that ended, 0 to 1.
-    pub(crate) error_share: f64,
-    /// From due to the whole answer, of requests that succeeded, in µs. A step is due when the one before it has ended, and
-    /// its pause.
+    /// Failed requests as a share of those that succeeded or failed, 0 to 1.
+    pub(crate) error_rate: f64,
+    /// From due to the complete answer, of requests that succeeded, in µs. A step is due at the end of the previous
+    /// step and its think time.
     pub(crate) response_time_us: Times,
-    /// From sent to the whole answer, of requests that succeeded, in µs.
+    /// From sent to the complete answer, of requests that succeeded, in µs.
     pub(crate) service_time_us: Times,
-    /// From due to the failure, of requests that failed with an answer or in time, in µs.
+    /// From due to the failure, of requests that failed with an answer or by a timeout, in µs.
     pub(crate) failed_time_us: Times,
 }
 
-/// What the load generator says of itself, over the measured time.
+/// What the load generator measured about itself in the measured phase.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(crate) struct EngineFacts {
-    /// Threads that had connections.
+pub(crate) struct GeneratorFacts {
+    /// Worker threads with connections.
     pub(crate) workers: u32,
-    /// CPU time of all threads for one request that was sent, in µs.
+    /// CPU time of all threads per request sent, in µs.
     pub(crate) cpu_us_per_request: f64,
-    /// Share of its CPU that the busiest thread used, in percent.
-    pub(crate) busy_percent: f64,
-    /// The same with the time it waited for its CPU, in percent.
-    pub(crate) wanted_percent: f64,
-    /// How late it was in sending, against the instant at which that was possible: p99 in µs.
+    /// CPU utilization of the busiest thread, in percent.
+    pub(crate) utilization_percent: f64,
+    /// The same including the time in the run queue of its CPU, in percent.
+    pub(crate) utilization_wanted_percent: f64,
+    /// How late requests were sent, relative to the earliest possible instant: p99 in µs.
     pub(crate) lag_us_p99: f64,
-    /// Mean wait for the CPU before each turn on it, in µs.
-    pub(crate) turn_wait_us_mean: f64,
-    /// Requests under way on average.
+    /// Mean wait in the run queue of the CPU, in µs.
+    pub(crate) run_queue_wait_us_mean: f64,
+    /// Mean of requests in flight.
     pub(crate) in_flight_mean: f64,
-    /// Connections asked for.
+    /// Connections that were requested.
     pub(crate) connections_asked: u64,
-    /// Fewest open at the end of an interval.
+    /// Minimum of open connections at the end of an interval.
     pub(crate) connections_open_min: u64,
-    /// Largest memory of the whole program, in bytes; null where the kernel does not tell.
+    /// Peak memory of the whole program, in bytes; null if the kernel does not report it.
     pub(crate) memory_peak_bytes: Option<u64>,
 }
 
-/// The whole run, warm-up and the last answers included.
+/// The whole run, including warm-up and last answers.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Totals {
-    /// Seconds until the last answer.
+    /// Length until the last answer, in seconds.
     pub(crate) seconds: f64,
     /// Requests that fell due.
     pub(crate) due: u64,
@@ -312,58 +312,57 @@ pub(crate) struct Totals {
     pub(crate) succeeded: u64,
     /// Requests that were sent and failed.
     pub(crate) failed: u64,
-    /// Requests that fell due and were never sent.
-    pub(crate) due_unsent: u64,
+    /// Requests that fell due and were not sent.
+    pub(crate) skipped: u64,
 }
 
-/// A condition, and whether it holds.
+/// A threshold, and whether it holds.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct ThresholdResult {
-    /// As it was written.
+    /// The condition, as given.
     pub(crate) condition: String,
     /// Whether it holds.
     pub(crate) holds: bool,
-    /// The number: times in µs, sizes in bytes, rates per second, shares of 1; null where there is none.
+    /// Value of the metric: times in µs, sizes in bytes, rates per second, shares from 0 to 1; null if there is none.
     pub(crate) observed: Option<f64>,
-    /// Why it does not hold where the number alone does not say so.
+    /// Why it does not hold, if the value does not explain it.
     pub(crate) reason: Option<String>,
 }
 
-/// The machine that made the load.
+/// The machine of the load generator.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct HostFacts {
-    /// Its name.
+    /// Host name.
     pub(crate) name: String,
-    /// Release of its kernel.
+    /// Kernel release.
     pub(crate) kernel: String,
-    /// Its CPU.
+    /// CPU model.
     pub(crate) cpu_model: String,
     /// CPUs that this program may use.
     pub(crate) cpus: u32,
-    /// Its memory.
+    /// Memory in bytes.
     pub(crate) memory_bytes: u64,
-    /// Files that may be open at once.
+    /// Limit on open files.
     pub(crate) open_files_max: u64,
-    /// Whether loops of the idle class kept its CPUs from halting.
-    pub(crate) kept_awake: bool,
-    /// Share of the CPUs' time in the measured time that the host of a virtual machine took although there was something to do,
-    /// in percent; null where it is not known.
-    pub(crate) stolen_percent: Option<f64>,
-    /// The same for the time without work; loops that kept the CPUs awake are none.
-    pub(crate) idle_percent: Option<f64>,
+    /// Whether loops of the idle scheduling class kept the CPUs from halting (`--idle-poll`).
+    pub(crate) idle_poll: bool,
+    /// CPU steal: CPU time in the measured phase that the hypervisor took from this virtual machine, in percent; null if unknown.
+    pub(crate) cpu_steal_percent: Option<f64>,
+    /// Idle CPU time in the measured phase, in percent, idle polling included; null if unknown.
+    pub(crate) cpu_idle_percent: Option<f64>,
 }
 
 /// One row of the time series.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Row {
-    /// Since the start of the load, in seconds.
+    /// Start, in seconds since the start of the load.
     pub(crate) start_s: f64,
-    /// Its length in seconds.
+    /// Length in seconds.
     pub(crate) seconds: f64,
-    /// Where in the run it lies.
+    /// Phase of the load.
     pub(crate) phase: Phase,
     /// Requests that fell due.
     pub(crate) due: u64,
@@ -373,34 +372,34 @@ pub(crate) struct Row {
     pub(crate) succeeded: u64,
     /// Requests that failed.
     pub(crate) failed: u64,
-    /// Requests that fell due and were given up.
-    pub(crate) due_unsent: u64,
-    /// Under way at its end.
+    /// Requests that fell due and were not sent.
+    pub(crate) skipped: u64,
+    /// Requests in flight at the end.
     pub(crate) in_flight: u64,
-    /// Connections open at its end.
+    /// Connections open at the end.
     pub(crate) connections_open: u64,
     /// Requests that succeeded, per second.
-    pub(crate) rate_per_s: f64,
-    /// Response time in µs; null where nothing succeeded.
+    pub(crate) goodput_per_s: f64,
+    /// Median of the response time in µs; null if no request succeeded.
     pub(crate) response_p50_us: Option<u64>,
-    /// Its p90.
+    /// 90th percentile of the response time in µs.
     pub(crate) response_p90_us: Option<u64>,
-    /// Its p99.
+    /// 99th percentile of the response time in µs.
     pub(crate) response_p99_us: Option<u64>,
-    /// Its p99.9.
+    /// 99.9th percentile of the response time in µs.
     pub(crate) response_p99_9_us: Option<u64>,
-    /// Its maximum.
+    /// Maximum of the response time in µs.
     pub(crate) response_max_us: Option<u64>,
-    /// Service time in µs: its median.
+    /// Median of the service time in µs.
     pub(crate) service_p50_us: Option<u64>,
-    /// Its p99.
+    /// 99th percentile of the service time in µs.
     pub(crate) service_p99_us: Option<u64>,
     /// Bytes of answers.
     pub(crate) bytes_received: u64,
-    /// Share of its CPU that the generator's busiest thread used, in percent.
-    pub(crate) engine_busy_percent: f64,
-    /// How late the generator was: p99 in µs.
-    pub(crate) engine_lag_us_p99: f64,
+    /// CPU utilization of the busiest thread of the load generator, in percent.
+    pub(crate) generator_utilization_percent: f64,
+    /// How late requests were sent: p99 in µs.
+    pub(crate) generator_lag_us_p99: f64,
 }
 
 /// JSON Schema (2020-12) of the object that `--json` prints.

@@ -1,4 +1,4 @@
-//! From a URL to an address that accepts connections.
+//! A URL, and an address of it that accepts connections.
 
 use std::{
     net::{SocketAddr, TcpStream, ToSocketAddrs},
@@ -10,7 +10,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::percent_decode_str;
 use url::{Host, Position, Url};
 
-/// What a URL says.
+/// The parts of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     /// Without name and password.
@@ -24,18 +24,18 @@ pub(crate) struct Target {
     pub(crate) authority: String,
     /// Path and query.
     pub(crate) path: String,
-    /// `NAME:PASSWORD`, where the URL has one.
+    /// `NAME:PASSWORD`, if the URL has one.
     pub(crate) user: Option<String>,
 }
 
-/// One `--connect-to`, as curl has it.
+/// One `--connect-to`, as in curl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConnectTo {
     from: (String, Option<u16>),
     to: (String, Option<u16>),
 }
 
-/// The address that the load goes to, and what is worth saying about how it was found.
+/// The address of the target, and a remark about how it was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reached {
     pub(crate) address: SocketAddr,
@@ -43,7 +43,7 @@ pub(crate) struct Reached {
 }
 
 impl Target {
-    /// Reads a URL; without a scheme, http is meant.
+    /// Parses a URL; the default scheme is http.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let whole = if text.contains("://") {
             text.to_owned()
@@ -51,7 +51,7 @@ impl Target {
             format!("http://{text}")
         };
         let text = &display_url(text);
-        let mut url = Url::parse(&whole).with_context(|| format!("{text:?} is no URL"))?;
+        let mut url = Url::parse(&whole).with_context(|| format!("{text:?} is not a URL"))?;
         if !matches!(url.scheme(), "http" | "https") {
             bail!(
                 "the scheme of {text:?} is {:?}; expected http or https",
@@ -61,10 +61,10 @@ impl Target {
         let host = match url.host() {
             Some(Host::Ipv6(address)) => address.to_string(),
             Some(host) => host.to_string(),
-            None => bail!("{text:?} names no host"),
+            None => bail!("{text:?} has no host"),
         };
         let port = match url.port_or_known_default() {
-            Some(0) | None => bail!("nobody listens on port 0 of {text:?}"),
+            Some(0) | None => bail!("port 0 in {text:?} is not valid"),
             Some(port) => port,
         };
         let user = user(&url)?;
@@ -84,13 +84,13 @@ impl Target {
         })
     }
 
-    /// `http://HOST:PORT`; the port is left out where the scheme says it.
+    /// `http://HOST:PORT`, without the default port of the scheme.
     pub(crate) fn origin(&self) -> String {
         let scheme = if self.is_secure { "https" } else { "http" };
         format!("{scheme}://{}", self.authority)
     }
 
-    /// Where connections go in place of the URL's host and port.
+    /// Host and port of connections, if they differ from the URL.
     pub(super) fn connect_override<'a>(
         &'a self,
         connect_to: &'a [ConnectTo],
@@ -99,10 +99,10 @@ impl Target {
         rules.find_map(|rule| rule.instead_of(&self.host, self.port))
     }
 
-    /// An address of the host (or of the one `connect_to` puts in its place) that accepts a connection.
+    /// An address of the host (or of the one of `connect_to`) that accepts a connection.
     ///
     /// # Errors
-    /// The name cannot be resolved, or no address accepts: nothing can be measured then.
+    /// The name cannot be resolved, or no address accepts a connection.
     pub(crate) fn reach(&self, connect_to: &[ConnectTo], timeout: Duration) -> Result<Reached> {
         let (host, port) = self
             .connect_override(connect_to)
@@ -140,18 +140,18 @@ impl Target {
     }
 }
 
-/// A URL as it is shown to people: its scheme and host, without the name, password, path and query, where secrets can stand.
+/// The scheme and host of a URL, for messages: name, password, path and query may contain secrets.
 pub(crate) fn display_url(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |scheme| scheme + 3));
     let end = |text: &str| text.find(['/', '?', '#']).unwrap_or(text.len());
-    // Where the password itself has such a letter, all up to the last @ may be part of it.
+    // If the password has such a character, everything up to the last @ may be part of it.
     let user = rest[..end(rest)].rfind('@').or_else(|| rest.rfind('@'));
     let host = &rest[user.map_or(0, |user| user + 1)..];
     format!("{scheme}{}", &host[..end(host)])
 }
 
 impl ConnectTo {
-    /// `HOST1:PORT1:HOST2:PORT2`; IPv6 addresses stand in brackets.
+    /// `HOST1:PORT1:HOST2:PORT2`; IPv6 addresses are in brackets.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let parts = parts(text);
         let [host1, port1, host2, port2] = parts.as_slice() else {
@@ -164,7 +164,7 @@ impl ConnectTo {
             text => text
                 .parse()
                 .map(Some)
-                .map_err(|_| format!("{text:?} is no port")),
+                .map_err(|_| format!("{text:?} is not a port")),
         };
         Ok(Self {
             from: (host1.clone(), port(port1)?),
@@ -182,7 +182,7 @@ impl ConnectTo {
     }
 }
 
-/// Splits at colons that do not stand in brackets; brackets are left out.
+/// Splits at colons outside brackets, and removes the brackets.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut bracketed = false;
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_taken_apart() {
+    fn urls_are_parsed() {
         let check = |text: &str, expected: (&str, &str, u16, &str, &str)| {
             let target = Target::parse(text).unwrap();
             let found = (
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused() {
+    fn invalid_urls_are_refused() {
         for text in [
             "",
             "http://",
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn no_mistake_shows_a_password() {
+    fn messages_show_no_password() {
         let check = |text: &str| {
             let mistake = format!("{:#}", Target::parse(text).unwrap_err());
             assert!(!mistake.contains("secret"), "{mistake}");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn connect_to_is_curls() {
+    fn connect_to_works_as_in_curl() {
         let check = |rule: &str, host: &str, port: u16, expected: Option<(&str, u16)>| {
             let rule = ConnectTo::parse(rule).unwrap();
             assert_eq!(rule.instead_of(host, port), expected);

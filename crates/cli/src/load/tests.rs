@@ -1,4 +1,4 @@
-//! Results of loads that were made up from a seed: what reaches the screen and what the exit code is.
+//! Results of generated loads: text, JSON and exit code.
 
 use std::{
     path::Path,
@@ -84,7 +84,7 @@ pub(crate) fn plan_of_flags(flags: &[&str]) -> (Load, Planned) {
     (flags, planned)
 }
 
-/// An interval whose books are right.
+/// A consistent interval.
 pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
     let (mut times, mut lag, mut failed_time) = (histogram(), histogram(), histogram());
     let mut service = histogram();
@@ -147,7 +147,7 @@ pub(crate) fn interval(index: u64, made: Made, waiting: &mut u64) -> Interval {
     }
 }
 
-/// What would be seen of a load with these intervals.
+/// The sums of a load with these intervals.
 pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> SoFar {
     super::watch::replay(planned, intervals).so_far
 }
@@ -163,7 +163,7 @@ fn load_result(flags: &[&str], intervals: &[Made]) -> LoadResult {
         started: UNIX_EPOCH + Duration::from_secs(1_767_323_045),
         ..super::watch::replay(&planned, &intervals)
     };
-    // What waited at the end is given up.
+    // Requests that wait at the end are skipped.
     watched.so_far.totals.skipped = waiting;
     let thresholds = super::conditions::conditions("--threshold", &flags.judged.thresholds, &[]);
     let beside = Beside {
@@ -174,7 +174,7 @@ fn load_result(flags: &[&str], intervals: &[Made]) -> LoadResult {
         with_series: false,
     };
     let mut result = result::result(&planned, watched, beside);
-    result.engine.memory_peak_bytes = Some(24 << 20);
+    result.generator.memory_peak_bytes = Some(24 << 20);
     result.host = HostFacts {
         name: "desk".to_owned(),
         kernel: "6.1.0".to_owned(),
@@ -182,14 +182,14 @@ fn load_result(flags: &[&str], intervals: &[Made]) -> LoadResult {
         cpus: 4,
         memory_bytes: 8 << 30,
         open_files_max: 1024,
-        kept_awake: false,
-        stolen_percent: None,
-        idle_percent: None,
+        idle_poll: false,
+        cpu_steal_percent: None,
+        cpu_idle_percent: None,
     };
     result
 }
 
-/// Compares with a golden file, or writes it where UPDATE_GOLDEN is set.
+/// Compares with a golden file, or writes it if UPDATE_GOLDEN is set.
 pub(crate) fn golden(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/golden")
@@ -276,7 +276,7 @@ fn a_server_that_falls_behind_is_overloaded_and_code_4() {
 }
 
 #[test]
-fn without_a_success_nothing_is_a_number_that_is_not_one() {
+fn result_without_a_success_has_no_nan() {
     let refused = Made {
         answers: 0,
         failures: 40,
@@ -292,7 +292,7 @@ fn without_a_success_nothing_is_a_number_that_is_not_one() {
 }
 
 #[test]
-fn an_interrupt_wins_over_everything() {
+fn interrupt_takes_precedence() {
     let mut result = load_result(&["-c", "4", "-d", "3s"], &[CALM; 3]);
     result.interrupted = true;
     assert_eq!(exit(&result), Exit::Interrupted);
@@ -306,7 +306,7 @@ fn warm_up_is_left_out() {
     let result = load_result(&["-c", "4", "-d", "2s", "--warm-up", "1s"], &intervals);
     assert_eq!((result.sent, result.totals.sent), (16_000, 24_000));
     assert_eq!(result.response_time_us.max, Some(5_003));
-    assert!((result.rate_per_s - 8_000.0).abs() < 1e-6);
+    assert!((result.goodput_per_s - 8_000.0).abs() < 1e-6);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn the_measured_time_is_the_one_asked_for() {
 }
 
 #[test]
-fn intervals_are_parts_of_the_measured_time_that_a_study_takes() {
+fn intervals_divide_the_measured_time() {
     let check = |flags: &[&str], expected: Duration| {
         let (_, planned) = plan_of_flags(flags);
         let interval = planned.study.cells[0].measure.interval;
@@ -371,7 +371,7 @@ fn a_long_load_has_longer_intervals() {
 }
 
 #[test]
-fn a_count_that_the_server_has_left_has_failed() {
+fn count_that_is_not_reached_is_a_failure() {
     let (_, planned) = plan_of_flags(&["-n", "100000"]);
     let mut waiting = 0;
     let intervals: Vec<Interval> = (0..8)
@@ -387,7 +387,7 @@ fn a_count_that_the_server_has_left_has_failed() {
 }
 
 #[test]
-fn why_there_is_nothing_to_judge_is_said_as_it_is() {
+fn reasons_of_failed_loads() {
     let nothing = Made { answers: 0, ..CALM };
     let check = |flags: &[&str], intervals: &[Made], interrupted: bool, expected: &str| {
         let (_, planned) = plan_of_flags(flags);
@@ -450,7 +450,7 @@ fn bytes_per_second_are_those_of_the_measured_time() {
 }
 
 #[test]
-fn conditions_on_bytes_and_on_the_wait_in_the_client_hold_or_fail() {
+fn conditions_on_bytes_and_client_wait_time() {
     let late = Made { late: 20, ..CALM };
     let conditions = [
         ("bytes_received_per_answer < 80B", false),

@@ -1,4 +1,4 @@
-//! The result as text for a terminal. Computes nothing.
+//! The result as text.
 
 mod tables;
 
@@ -9,13 +9,13 @@ use waggle_report::wording::text::{Unit, count, plain, share, time_us};
 use super::summary::{LoadResult, ModelName, Settings, Times};
 use crate::{table::duration, trial::gather::as_f64};
 
-/// Width of the names on the left.
+/// Width of the labels on the left.
 const NAME: usize = 15;
 
-/// Less of its CPUs than this, in percent, any virtual machine's host takes.
-const STOLEN_FROM: f64 = 0.5;
+/// CPU steal below this, in percent, is usual on virtual machines and not shown.
+const CPU_STEAL_MIN: f64 = 0.5;
 
-/// Whether colours are wanted.
+/// Whether colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colours {
     On,
@@ -39,7 +39,7 @@ impl Colours {
     }
 }
 
-/// The whole result.
+/// The result as text.
 pub(crate) fn text(result: &LoadResult, colours: Colours) -> String {
     let mut out = String::new();
     head(&mut out, result, colours);
@@ -63,13 +63,13 @@ fn head(out: &mut String, result: &LoadResult, colours: Colours) {
         let _ = writeln!(
             out,
             "{}",
-            colours.dim(&format!("not asked for: {}", settings.defaults.join("; ")))
+            colours.dim(&format!("defaults: {}", settings.defaults.join("; ")))
         );
     }
     out.push('\n');
 }
 
-/// `GET`, or `scenario shop.yaml on`: what goes to the URL.
+/// `GET`, or `scenario shop.yaml on`: what is sent to the URL.
 pub(super) fn sent_text(settings: &Settings) -> String {
     match (&settings.scenario, &settings.method) {
         (Some(scenario), _) => format!("scenario {scenario} on"),
@@ -77,7 +77,7 @@ pub(super) fn sent_text(settings: &Settings) -> String {
     }
 }
 
-/// What is worth saying of the protocol.
+/// The protocol, if it is not HTTP/1.1.
 pub(super) fn protocol_text(settings: &Settings) -> &'static str {
     if settings.protocol == "h2" {
         " over HTTP/2"
@@ -111,24 +111,30 @@ pub(super) fn load(model: ModelName, settings: &Settings) -> String {
             )
         }
         ModelName::Users => format!(
-            "{}, thinking {}",
+            "{}, think time {}",
             plural(settings.users.unwrap_or(0).into(), "user"),
-            settings.think.as_deref().unwrap_or_default()
+            settings.think_time.as_deref().unwrap_or_default()
         ),
     };
     if !settings.stages.is_empty() {
         let stages: Vec<String> = settings
             .stages
             .iter()
-            .map(|stage| format!("{} in {}", exact(stage.to), seconds_of(stage.over_s)))
+            .map(|stage| {
+                format!(
+                    "{} in {}",
+                    exact(stage.target),
+                    seconds_of(stage.duration_s)
+                )
+            })
             .collect();
         let _ = write!(text, ", by stages to {}", stages.join(", "));
     } else if let Some(seconds) = settings.duration_s {
         let _ = write!(text, ", for {}", seconds_of(seconds));
     }
-    if let Some(requests) = settings.requests_at_most {
+    if let Some(requests) = settings.max_requests {
         let many = plural(requests, "request");
-        let _ = write!(text, ", {many} at most");
+        let _ = write!(text, ", at most {many}");
     }
     text
 }
@@ -150,7 +156,7 @@ fn seconds_of(seconds: f64) -> String {
     }
 }
 
-/// A number as it was asked for, which is mostly whole.
+/// A number as it was given.
 fn exact(value: f64) -> String {
     value.to_string()
 }
@@ -161,8 +167,8 @@ fn line(out: &mut String, name: &str, value: &str) {
 
 fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
     let seconds = seconds_of(result.seconds);
-    let rate = colours.bold(&format!("{}/s", plain(result.rate_per_s)));
-    line(out, "rate", &format!("{rate}  succeeded, over {seconds}"));
+    let goodput = colours.bold(&format!("{}/s", plain(result.goodput_per_s)));
+    line(out, "goodput", &format!("{goodput}  over {seconds}"));
     let mut requests = format!(
         "{} sent, {} succeeded, {} failed",
         count(result.sent),
@@ -172,7 +178,7 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
     if result.in_flight_at_end > 0 {
         let _ = write!(
             requests,
-            ", {} not answered",
+            ", {} without an answer",
             count(result.in_flight_at_end)
         );
     }
@@ -187,16 +193,16 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
             out,
             "due",
             &format!(
-                "{}, {} of them sent ({} never)",
+                "{}, {} of them sent ({} skipped)",
                 count(result.due),
                 share(of),
-                count(result.due_unsent)
+                count(result.skipped)
             ),
         );
     }
     if let Some(sessions) = &result.sessions {
         let told = format!(
-            "{} started, {} completed, {} ended by a failure",
+            "{} started, {} completed, {} failed",
             count(sessions.started),
             count(sessions.completed),
             count(sessions.failed)
@@ -204,7 +210,7 @@ fn numbers(out: &mut String, result: &LoadResult, colours: Colours) {
         line(out, "sessions", &told);
     }
     connections(out, result);
-    engine(out, result);
+    generator(out, result);
     machine(out, result);
 }
 
@@ -224,7 +230,7 @@ fn connections(out: &mut String, result: &LoadResult) {
     if let (Some(p50), Some(max)) = (connect.p50, connect.max) {
         let _ = write!(
             connections,
-            ", p50 {} and at most {} to connect",
+            ", connect time p50 {}, max {}",
             time_us(as_f64(p50)),
             time_us(as_f64(max))
         );
@@ -234,14 +240,14 @@ fn connections(out: &mut String, result: &LoadResult) {
         let handshake = &result.handshake_time_us;
         let took = match (handshake.p50, handshake.max) {
             (Some(p50), Some(max)) => format!(
-                ", p50 {} and at most {}",
+                ", p50 {}, max {}",
                 time_us(as_f64(p50)),
                 time_us(as_f64(max))
             ),
             _ => String::new(),
         };
         let handshakes = format!(
-            "{}, {} of them resumed{took}",
+            "{}, {} resumed{took}",
             count(result.handshakes),
             count(result.handshakes_resumed)
         );
@@ -249,41 +255,39 @@ fn connections(out: &mut String, result: &LoadResult) {
     }
 }
 
-/// What of the machine is out of the ordinary.
+/// Properties of the machine that affect the result.
 fn machine(out: &mut String, result: &LoadResult) {
     let host = &result.host;
     let mut told = Vec::new();
-    if host.kept_awake {
-        told.push("CPUs kept awake".to_owned());
+    if host.idle_poll {
+        told.push("idle polling".to_owned());
     }
     if let Some(stolen) = host
-        .stolen_percent
-        .filter(|percent| *percent >= STOLEN_FROM)
+        .cpu_steal_percent
+        .filter(|percent| *percent >= CPU_STEAL_MIN)
     {
         let stolen = share(stolen / 100.0);
-        told.push(format!("its host took {stolen} of the CPUs' time"));
+        told.push(format!("CPU steal {stolen}"));
     }
     if !told.is_empty() {
         line(out, "machine", &told.join("; "));
     }
 }
 
-fn engine(out: &mut String, result: &LoadResult) {
-    let engine = &result.engine;
-    let memory = engine.memory_peak_bytes.map_or(String::new(), |bytes| {
-        format!(", {}", Unit::Bytes.show(as_f64(bytes)))
+fn generator(out: &mut String, result: &LoadResult) {
+    let generator = &result.generator;
+    let workers = plural(generator.workers.into(), "worker");
+    let memory = generator.memory_peak_bytes.map_or(String::new(), |bytes| {
+        format!(", memory {}", Unit::Bytes.show(as_f64(bytes)))
     });
-    line(
-        out,
-        "engine",
-        &format!(
-            "{} of CPU a request, busiest of {} {} busy, lag p99 {}{memory}",
-            time_us(engine.cpu_us_per_request),
-            engine.workers,
-            share(engine.busy_percent / 100.0),
-            time_us(engine.lag_us_p99)
-        ),
+    let utilization = format!(
+        "busiest of {workers} at {}, lag p99 {}",
+        share(generator.utilization_percent / 100.0),
+        time_us(generator.lag_us_p99)
     );
+    line(out, "generator", &utilization);
+    let cpu = time_us(generator.cpu_us_per_request);
+    line(out, "", &format!("{cpu} CPU per request{memory}"));
 }
 
 fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
@@ -292,11 +296,8 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
     }
     let ended = result.succeeded + result.failed;
     let title = match ended {
-        0 => "failures: no request ended".to_owned(),
-        _ => format!(
-            "failures: {} of requests that ended",
-            share(result.error_share)
-        ),
+        0 => "failures: no request was answered".to_owned(),
+        _ => format!("failures: error rate {}", share(result.error_rate)),
     };
     let _ = writeln!(out, "\n  {}", colours.paint("31", &title));
     let width = result
@@ -307,7 +308,7 @@ fn failures(out: &mut String, result: &LoadResult, colours: Colours) {
         .unwrap_or(0);
     for (kind, number) in &result.failures {
         let of = if kind.is_connect_attempt() {
-            "attempts to connect".to_owned()
+            "connection attempts".to_owned()
         } else if ended > 0 {
             share(as_f64(*number) / as_f64(ended))
         } else {
@@ -349,7 +350,7 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
                 } else {
                     ("31", "does not hold")
                 };
-                colours.paint(colour, &format!("{holds}: it is {observed}"))
+                colours.paint(colour, &format!("{holds}: {observed}"))
             }
         };
         line(
@@ -367,13 +368,13 @@ fn verdict(out: &mut String, result: &LoadResult, colours: Colours) {
         out,
         "",
         &colours.dim(&format!(
-            "{interrupted}single run, no uncertainty known; seed {}",
+            "{interrupted}single run, no confidence interval; seed {}",
             result.seed
         )),
     );
 }
 
-/// A number in the unit that its condition is written in.
+/// A value in the unit of its condition.
 pub(super) fn observed_as(condition: &str, value: f64) -> String {
     let is_name = |letter: char| letter != '<' && letter != '>' && letter != '=';
     let name = condition.split(|letter| !is_name(letter)).next();

@@ -1,4 +1,4 @@
-//! The text of the study that flags make, whole, in a golden file; each is a study that waggle reads.
+//! Golden file of the studies that flags become.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ fn plan_of_flags(flags: &[&str], place: &Place) -> Planned {
         remark: None,
     };
     let thresholds = conditions::conditions("--threshold", &flags.judged.thresholds, &[]);
-    let sought = flags.search.find.map(|what| {
+    let sought = flags.search.maximize.map(|what| {
         let conditions = search::conditions(&flags.search, &[]).unwrap();
         search::search_settings(&mut flags, what, conditions).unwrap()
     });
@@ -42,29 +42,29 @@ fn plan_of_flags(flags: &[&str], place: &Place) -> Planned {
     planned::make_plan(&flags, around).unwrap()
 }
 
-/// Flags, one after a bar each; `FOLDER` has the files that they name.
+/// Flags, separated by bars; `FOLDER` has the files that they name.
 const CASES: [&str; 17] = [
     "http://127.0.0.1:8080/hello",
     "h:81/a?b=${c}&d={{e}}|-c|4|-p|3|-n|1000|-t|8|--warm-up|0s",
     "h|-R|2500.5|--arrivals|uniform|-d|1.3s|--warm-up|1s",
     "h|--stages|30s:2000,0s:6000|--connect-to|::[::1]:82",
-    "h|--users|9|--think|uniform:1s..3s|--stages|1s:5,2s:9",
+    "h|--users|9|--think-time|uniform:1s..3s|--stages|1s:5,2s:9",
     "https://me:pw@h/x?token=abc&y=1|-H|X-Api-Key: sesame|-H|A: ${b} {{c}}|-H|A: again|--http2|--cacert|/ca.pem|-E|/both.pem|--no-sessionid",
-    "https://h/|-k|--disable-keepalive|--timeout|2s|--expect|200,204|--expect|contains={{x}} ${y}",
+    "https://h/|-k|--disable-keepalive|--timeout|2s|--expect|200,204|--expect|body_contains={{x}} ${y}",
     "h|--data-raw|a=1&password=hush|--threshold|response_time.p99 < 5ms|--threshold|engine.lag_p99<1s",
     "h|-X|PURGE",
     "h|-X|GET|--body|{}",
     "h|--data-binary|@FOLDER/body.bin",
     "h|--data|@FOLDER/odd.txt",
-    "h|--records|FOLDER/a.csv|--records-measurement|m|--records-time|when|--records-tags|host|--records-as|json",
-    "h|--find|rate|--where|response_time.p99 < 50ms|--from|500|--precision|10%",
-    "h|--find|connections|-d|2s",
+    "h|--records|FOLDER/a.csv|--records-measurement|m|--records-time|when|--records-tags|host|--records-send-as|json",
+    "h|--search|rate|--condition|response_time.p99 < 50ms|--start|500|--precision|10%",
+    "h|--search|connections|-d|2s",
     "h|-d|100h",
-    "h|--expect|contains={\"token\":\"hush\"}",
+    "h|--expect|body_contains={\"token\":\"hush\"}",
 ];
 
 #[test]
-fn flags_are_a_study() {
+fn flags_become_studies() {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in [
         ("a.csv", &b"when,host,x\n1,a,2\n"[..]),
@@ -86,7 +86,7 @@ fn flags_are_a_study() {
 }
 
 #[test]
-fn what_the_text_leaves_out_is_sent_all_the_same() {
+fn secrets_that_the_text_omits_are_sent() {
     let place = Place::new(None);
     let flags = [
         "me:pw@h/x?token=abc",
@@ -129,7 +129,7 @@ fn what_the_text_leaves_out_is_sent_all_the_same() {
 }
 
 #[test]
-fn a_folder_for_temporary_files_is_gone_with_its_load() {
+fn temporary_folder_is_removed_after_the_load() {
     let place = Place::new(None);
     let made = place.make_body(b"x").unwrap();
     assert!(made.exists() && made.starts_with(place.temporary()));
@@ -138,14 +138,14 @@ fn a_folder_for_temporary_files_is_gone_with_its_load() {
 }
 
 #[test]
-fn one_is_no_plural() {
+fn counts_of_one_are_singular() {
     let head = |flags: &[&str]| {
         let (_, planned) = super::tests::plan_of_flags(flags);
         super::text::load(planned.settings.model, &planned.settings)
     };
     assert_eq!(
-        head(&["--users", "1", "--think", "1s", "-n", "1"]),
-        "1 user, thinking 1s, 1 request at most"
+        head(&["--users", "1", "--think-time", "1s", "-n", "1"]),
+        "1 user, think time 1s, at most 1 request"
     );
     assert_eq!(
         head(&["-c", "1", "--stages", "2s:10"]),

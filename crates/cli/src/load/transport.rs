@@ -1,11 +1,11 @@
-//! Which flags for TLS make sense for a URL.
+//! Checks the TLS flags against the URL.
 
 use anyhow::{Result, bail};
 
 use super::{arguments, target::Target};
 
 /// # Errors
-/// A flag for TLS with a URL without it.
+/// A TLS flag with an http URL.
 pub(super) fn fits(flags: &arguments::Secure, target: &Target) -> Result<()> {
     let given = [
         ("--insecure", flags.insecure),

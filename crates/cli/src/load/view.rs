@@ -1,4 +1,4 @@
-//! What is shown while a load runs. A variant sees each interval with all that was seen so far, and each row.
+//! Progress of a running load: lines, the live view, or nothing.
 
 use waggle_load::Interval;
 use waggle_report::wording::text::plain;
@@ -12,21 +12,21 @@ use crate::{
     trial::{phase::Phase, so_far::SoFar},
 };
 
-/// How a load is shown while it runs; the result comes apart from it.
+/// How the progress of a load is shown; the result is separate.
 #[derive(Debug)]
 pub(crate) enum View {
-    /// A line a row on the error stream.
+    /// A line per row on the error stream.
     Lines,
-    /// The whole terminal.
+    /// The live view.
     Live(Box<Looked>),
     Quiet,
 }
 
 impl View {
-    /// The load has started; who looks at it may ask for its end.
+    /// Starts to show the load; keys of the live view go to `interrupts`.
     ///
     /// # Errors
-    /// The terminal does not do what is needed.
+    /// The terminal lacks a capability.
     pub(crate) fn begin(
         &mut self,
         planned: &Planned,
@@ -38,7 +38,7 @@ impl View {
         }
     }
 
-    /// One more interval, which `so_far` has already.
+    /// Shows an interval that `so_far` includes already.
     pub(crate) fn interval(&mut self, interval: &Interval, phase: Phase, so_far: &SoFar) {
         match self {
             Self::Live(looked) => looked.interval(interval, phase, so_far),
@@ -46,7 +46,7 @@ impl View {
         }
     }
 
-    /// One more row.
+    /// Shows a row.
     pub(crate) fn row(&mut self, row: &Row) {
         match self {
             Self::Lines => say::print_progress(&line(row)),
@@ -54,7 +54,7 @@ impl View {
         }
     }
 
-    /// Nothing more comes; the result follows.
+    /// Ends the view, before the result is printed.
     pub(crate) fn end(&mut self) {
         match self {
             Self::Live(looked) => looked.live = None,
@@ -63,7 +63,7 @@ impl View {
     }
 }
 
-/// A load at which somebody looks.
+/// The live view of a load.
 #[derive(Debug)]
 pub(crate) struct Looked {
     url: String,
@@ -123,7 +123,7 @@ fn line(row: &Row) -> String {
     let mut line = format!(
         "{:>6.1} s  {:>7}/s  p50 {:>7}  p99 {:>7}  {} open",
         row.start_s + row.seconds,
-        plain(row.rate_per_s),
+        plain(row.goodput_per_s),
         time(row.response_p50_us),
         time(row.response_p99_us),
         row.connections_open,
@@ -131,8 +131,8 @@ fn line(row: &Row) -> String {
     if row.failed > 0 {
         line += &format!("  {} failed", row.failed);
     }
-    if row.due_unsent > 0 {
-        line += &format!("  {} never sent", row.due_unsent);
+    if row.skipped > 0 {
+        line += &format!("  {} skipped", row.skipped);
     }
     match row.phase {
         Phase::WarmUp => line += "  warm-up",

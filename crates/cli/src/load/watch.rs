@@ -1,4 +1,4 @@
-//! Has a planned load run, and follows it by the runner's events: adds intervals up, writes rows, shows what is asked for.
+//! Runs a load in the runner and follows its events: adds up intervals, writes rows, shows progress.
 
 use std::{path::Path, time::SystemTime};
 
@@ -29,34 +29,34 @@ use crate::{
     },
 };
 
-/// So many rows are kept for the JSON's series.
+/// Maximum number of rows in the series of the JSON.
 const ROWS_MAX: usize = 100_000;
-/// Events that may wait for what follows them.
+/// Capacity of the event channel.
 const EVENTS_MAX: usize = 1024;
 
-/// What was seen of a load.
+/// The observed data of a load.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) started: SystemTime,
     pub(crate) so_far: SoFar,
     pub(crate) rows: Vec<Row>,
-    /// What the run says of the trial that it was; `None`: it has come to no end.
+    /// The trial in the results of the run; `None`: it did not end.
     pub(crate) info: Option<TrialInfo>,
-    /// What the checks find in it.
+    /// Findings of the checks.
     pub(crate) findings: Option<Findings>,
 }
 
-/// What the load goes with.
+/// The environment of a load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way<'a> {
     pub(crate) place: &'a Place,
     pub(crate) reached: &'a Reached,
     pub(crate) interrupts: &'a Interrupts,
-    pub(crate) keep_awake: bool,
+    pub(crate) idle_poll: bool,
 }
 
-/// Runs the load to its end, or to the first wish for one, after which the answers under way are awaited; after a second one
-/// they are not.
+/// Runs the load to its end, or to the first request to end it. Then the last answers are awaited; a second request ends it
+/// immediately.
 ///
 /// # Errors
 /// The load cannot be started, or a file cannot be written.
@@ -84,18 +84,18 @@ pub(crate) fn watch(
     let mut watched = watching.end()?;
     watched.so_far.interrupted = way.interrupts.count() > 0;
     if watched.info.is_none() && !watched.so_far.interrupted {
-        bail!("the load came to no end that was noted");
+        bail!("the load did not end regularly");
     }
     Ok(watched)
 }
 
-/// One trial of a search that has ended, and what it showed.
+/// A finished trial of a search, with its evidence.
 pub(crate) struct Step {
     pub(crate) showed: SearchStep,
     pub(crate) watched: Watched,
 }
 
-/// Runs a search to its end, or to the first wish for one; `told` sees each trial.
+/// Runs a search to its end or to the first request to end it; calls `told` for each trial.
 ///
 /// # Errors
 /// As [`watch()`].
@@ -132,12 +132,12 @@ pub(crate) fn watch_search(
 }
 
 fn request(planned: &Planned, way: Way<'_>) -> Result<RunRequest> {
-    let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    let program = std::env::current_exe().context("cannot determine the path of this program")?;
     Ok(RunRequest {
         plan: waggle_study::plan(&planned.study),
         study: planned.study.clone(),
         study_text: planned.text.clone(),
-        // Files that flags name are looked for from the current folder.
+        // Files in flags are relative to the current folder.
         study_file: "load.yaml".into(),
         system: planned.system.clone(),
         system_text: String::new(),
@@ -146,10 +146,10 @@ fn request(planned: &Planned, way: Way<'_>) -> Result<RunRequest> {
         resume: false,
         program_folders: Vec::new(),
         servers_folder: folders::servers(),
-        // What the engine can do here is seen by the load itself.
+        // A quick load is not calibrated.
         calibration_file: None,
         supervisor: program,
-        keep_awake: way.keep_awake,
+        idle_poll: way.idle_poll,
         cpus: CpuUse::Free {
             engine: planned.pinned.clone(),
         },
@@ -158,8 +158,8 @@ fn request(planned: &Planned, way: Way<'_>) -> Result<RunRequest> {
     })
 }
 
-/// Has the runner run, and `follow` see each event. If `follow` fails the load is ended at once, and its end awaited: nothing
-/// writes into the run's folder any more when this returns.
+/// Runs the runner and calls `follow` for each event. If `follow` fails, the load is ended and its end awaited, so nothing writes to
+/// the run folder afterwards.
 fn run(
     request: RunRequest,
     (at_once, shutdown): (&watch::Sender<bool>, watch::Receiver<bool>),
@@ -191,7 +191,7 @@ fn run(
     })
 }
 
-/// What would be watched of a load with these intervals.
+/// The observed data of a load with these intervals.
 #[cfg(test)]
 pub(crate) fn replay(planned: &Planned, intervals: &[Interval]) -> Watched {
     let mut series = Series::create(None, None).expect("there is nothing to create");
@@ -240,12 +240,12 @@ struct Watching<'a> {
     planned: &'a Planned,
     series: &'a mut Series,
     view: &'a mut View,
-    /// `None`: nothing runs.
+    /// `None`: no load runs.
     way: Option<Way<'a>>,
     watched: Watched,
     rows: Gather,
     phase: Phase,
-    /// A trial has come to its end: one of a search that cannot start does not end the search.
+    /// Whether a trial has ended. After that, a trial that cannot start does not end the search.
     has_ended: bool,
 }
 
@@ -275,7 +275,7 @@ impl<'a> Watching<'a> {
             },
             Event::TrialStarted { level, workers, .. } => {
                 self.watched = Watched::new(self.shape_at(*level, *workers));
-                self.watched.so_far.kept_awake = self.way.is_some_and(|way| way.keep_awake);
+                self.watched.so_far.idle_poll = self.way.is_some_and(|way| way.idle_poll);
                 self.rows = Gather::new(self.planned.row);
                 self.phase = Phase::WarmUp;
                 Ok(())
@@ -298,7 +298,7 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// The load's shape, where one level of it is tried.
+    /// The shape of the load at a level of the search.
     fn shape_at(&self, level: Option<f64>, workers: usize) -> Shape {
         let Some(level) = level else {
             return self.planned.shape.clone();
@@ -314,7 +314,7 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// The load has started.
+    /// The load starts.
     fn begin(&mut self) -> Result<()> {
         self.watched.started = SystemTime::now();
         self.series.begin(self.watched.started)?;
@@ -355,7 +355,7 @@ impl<'a> Watching<'a> {
         Ok(())
     }
 
-    /// The trial has its result, which says what its intervals do not.
+    /// Reads the result of the trial, which has data that intervals lack.
     fn on_trial_end(&mut self, key: TrialKey) -> Result<()> {
         let Some(way) = self.way else {
             return Ok(());
@@ -375,7 +375,7 @@ impl<'a> Watching<'a> {
         Ok(())
     }
 
-    /// What was watched of a trial that has ended; another one may follow.
+    /// Takes the data of a finished trial; another one may follow.
     fn take_watched(&mut self) -> Result<Watched> {
         self.close_row()?;
         let shape = self.planned.shape.clone();
@@ -390,7 +390,7 @@ impl<'a> Watching<'a> {
     }
 }
 
-/// What is on disk of a trial.
+/// The results of a trial on disk.
 fn trial_info(run_folder: &Path, key: TrialKey) -> Result<TrialInfo> {
     waggle_results::trial_info(run_folder, key)?
         .ok_or_else(|| anyhow!("{} has no {key}", run_folder.display()))

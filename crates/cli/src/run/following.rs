@@ -1,5 +1,5 @@
-//! A run as the live view shows it: its events become the board. Trials that have ended are judged from disk, the one that
-//! runs from its intervals. Knows no terminal.
+//! Turns the events of a run into the board of the live view. Finished trials are checked from disk, the running one from its
+//! intervals. Does not use the terminal.
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ use crate::{
     trial::{phase::Phase, shape::Shape, so_far::SoFar},
 };
 
-/// What of a study the view needs.
+/// The parts of a study that the view needs.
 pub(super) struct Studied {
     name: String,
     question: String,
@@ -36,11 +36,11 @@ pub(super) struct Studied {
     cells: Vec<Cell>,
     noisy_above: f64,
     run_folder: PathBuf,
-    keep_awake: bool,
+    idle_poll: bool,
 }
 
 impl Studied {
-    pub(super) fn new(study: &Study, run_folder: &Path, keep_awake: bool) -> Self {
+    pub(super) fn new(study: &Study, run_folder: &Path, idle_poll: bool) -> Self {
         Self {
             name: study.name.clone(),
             question: study.question.clone(),
@@ -48,26 +48,26 @@ impl Studied {
             cells: study.cells.clone(),
             noisy_above: study.noisy_above,
             run_folder: run_folder.to_path_buf(),
-            keep_awake,
+            idle_poll,
         }
     }
 }
 
-/// Judges a trial that has ended; `None`: it cannot be read.
+/// Checks a finished trial; `None`: it cannot be read.
 pub(super) type Judge = fn(&Path, TrialKey) -> Option<TrialSoFar>;
 
-/// Follows a run by its events.
+/// Updates the board from the events of a run.
 pub(super) struct Following {
     pub(super) board: Shared,
     judge: Judge,
     state: State,
     studied: Studied,
-    /// Of the trial that runs.
+    /// The running trial.
     so_far: Option<SoFar>,
     pace: JudgePace,
-    /// Those that have ended, by cell.
+    /// Finished trials, by cell.
     ended: BTreeMap<u32, Vec<TrialSoFar>>,
-    /// What stays on the screen when the view is gone.
+    /// Lines that stay on the screen after the view.
     pub(super) lasting: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl Following {
         }
     }
 
-    /// One more event; `elapsed` since the view's start.
+    /// Applies an event; `elapsed` is the time since the start of the view.
     pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
         self.state.apply(event, elapsed);
         match event {
@@ -137,7 +137,7 @@ impl Following {
         });
     }
 
-    /// What is said of a phase that has no figures of a load.
+    /// The text of a phase without load.
     fn phase_text(&self) -> String {
         let now = self.state.now.as_ref();
         let now = now.filter(|now| !now.has_figures_of_load);
@@ -174,7 +174,7 @@ impl Following {
         });
     }
 
-    /// Trials of an earlier, interrupted run of the same folder.
+    /// Reads trials of an interrupted run in the same folder.
     fn read_ended(&mut self) {
         let finished = RunFolder::open(&self.studied.run_folder)
             .ok()
@@ -198,7 +198,7 @@ impl Following {
         let shape = Shape::from_cell(&cell, workers);
         let shown = Shown::new(title(&cell), &shape);
         let mut so_far = SoFar::new(shape);
-        so_far.kept_awake = self.studied.keep_awake;
+        so_far.idle_poll = self.studied.idle_poll;
         self.so_far = Some(so_far);
         let repeat = self.state.outline.repeat;
         let level = self.state.now.as_ref().and_then(|now| now.level.clone());
@@ -237,16 +237,16 @@ impl Following {
                     pace.judge(|| board.trial.judge(so_far));
                 });
             }
-            // As in the report, only the measured phase is in the numbers.
+            // As in the report, metrics include only the measured phase.
             PhaseName::Recovery => self
                 .board
                 .update(|board| board.trial.add_uncounted(interval, Phase::Finish)),
-            // The last answers, in a time of any length: no rate.
+            // The last answers, in a phase of any length: no rate.
             _ => {}
         }
     }
 
-    /// A trial that cannot be read has no mark; the report will say why.
+    /// A trial that cannot be read gets no mark; the report explains it.
     fn trial_ended(&mut self, key: TrialKey) {
         let Some(trial) = (self.judge)(&self.studied.run_folder, key) else {
             return;
@@ -254,7 +254,7 @@ impl Following {
         let ended = self.ended.entry(key.cell).or_default();
         ended.push(trial);
         let is_searched = self.state.outline.what.is_some();
-        // Trials of a search have different levels, so that they are not repetitions of one another.
+        // Trials of a search have different levels, so they are not repetitions.
         let so_far = cell_so_far(
             if is_searched { &[] } else { ended },
             self.studied.noisy_above,
@@ -283,7 +283,7 @@ impl Following {
         };
         let found = match answer.holds {
             Some(held) => level(what, held.level),
-            None => "none holds".to_owned(),
+            None => "none".to_owned(),
         };
         self.cell(cell, |cell| cell.found = Some(found));
     }

@@ -1,4 +1,4 @@
-//! Progress as plain lines: one a second while a trial is measured, and one for each thing that stays on the screen.
+//! Progress as plain lines: one per second during a load, and one for each finished trial and each warning.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::{
     table::{duration, rate},
 };
 
-/// Says what happens, as it happens.
+/// Prints progress.
 pub(super) struct Lines {
     state: State,
     began: Instant,
@@ -46,7 +46,7 @@ impl Lines {
     }
 }
 
-/// What stays on the screen: ended trials and warnings.
+/// The line of an event that stays on the screen: finished trials and warnings.
 pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
     match event {
         Event::TrialEnded {
@@ -69,7 +69,7 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
             "{:>4}/{}  cell {:>2} repetition {}  failed: {reason}",
             state.done, state.trials, key.cell, key.repetition
         )),
-        Event::Calibrating(shape) => Some(format!("what the engine itself can do here: {shape}")),
+        Event::Calibrating(shape) => Some(format!("calibrating the load generator: {shape}")),
         Event::Searched(step) => {
             let level = search::level(state.outline.what?, step.level);
             let showed = words::evidence(step.evidence);

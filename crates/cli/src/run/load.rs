@@ -1,11 +1,11 @@
-//! What of a cell's load the live view is told.
+//! The title of a cell's load in the live view.
 
 use waggle_report::wording::text::count;
 use waggle_study::{Cell, WarmUpUntil, What};
 
 use crate::{live::Title, plan, table::duration};
 
-/// `PUT /readings`, and what load it is.
+/// `PUT /readings`, and the load model.
 pub(super) fn title(cell: &Cell) -> Title {
     let schedule = &cell.schedule;
     let request = match &cell.what {

@@ -1,4 +1,4 @@
-//! A run at a terminal: the live view, following its events.
+//! The live view of a run.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{interrupts::Interrupts, live::Live, say};
 
-/// Shows a run on the whole terminal.
+/// Shows a run in the live view.
 pub(super) struct Look {
     live: Live,
     began: Instant,
@@ -23,7 +23,7 @@ impl Look {
     /// Takes the terminal.
     ///
     /// # Errors
-    /// It does not do what is needed.
+    /// The terminal lacks a capability.
     pub(super) fn start(
         studied: Studied,
         outline: Outline,
@@ -32,19 +32,19 @@ impl Look {
         let judge: Judge = |folder, key| trial_so_far(folder, key).ok();
         let following = Following::new(studied, outline, judge);
         Ok(Self {
-            // The runner keeps this whole process on the CPUs of the load; the system's are not for drawing.
+            // The runner pins this process to the CPUs of the load generator, so the view has no other CPUs.
             live: Live::start(&following.board, interrupts, Vec::new())?,
             began: Instant::now(),
             following,
         })
     }
 
-    /// One more event.
+    /// Shows an event.
     pub(super) fn show(&mut self, event: &Event) {
         self.following.apply(event, self.began.elapsed());
     }
 
-    /// Gives the terminal back, and says there what lasts.
+    /// Restores the terminal, and prints the lines that stay.
     pub(super) fn end(mut self) {
         self.live.end();
         for line in &self.following.lasting {

@@ -1,5 +1,5 @@
-//! `waggle run`: a study from its file to its report. Its events are shown by the live view (`look`, with `following` and `load`) or as
-//! plain `lines`, both by what `state` knows of the run.
+//! `waggle run`: runs a study and writes its report. The live view (`look`, with `following` and `load`) or plain `lines` show its
+//! events; both use `state`.
 
 mod following;
 mod lines;
@@ -64,13 +64,13 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
         Ended::Finished => exit,
         Ended::Interrupted => {
             let study = arguments.choice.study.display();
-            let awake = if arguments.keep_awake {
-                " --keep-awake"
+            let idle_poll = if arguments.idle_poll {
+                " --idle-poll"
             } else {
                 ""
             };
             say::result(&format!(
-                "interrupted; go on with: waggle run {study}{awake} --resume={}\n",
+                "interrupted; resume with: waggle run {study}{idle_poll} --resume={}\n",
                 folder.display()
             ))?;
             Exit::Interrupted
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit> {
 }
 
 fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest> {
-    let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    let program = std::env::current_exe().context("cannot determine the path of this program")?;
     Ok(RunRequest {
         plan: waggle_study::plan(&loaded.study),
         study: loaded.study,
@@ -96,23 +96,23 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
             .collect(),
         servers_folder: folders::servers(),
         supervisor: program,
-        // A smoke run tells that it works, not how fast it is.
+        // A smoke test needs no calibration.
         calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),
         resume: arguments.resume.is_some(),
-        keep_awake: arguments.keep_awake,
+        idle_poll: arguments.idle_poll,
         cpus: CpuUse::Shared,
         server_at: None,
         end_load: None,
     })
 }
 
-/// In the user's cache folder, or beside the runs where there is none. It holds nothing that cannot be found out again.
+/// In the user's cache folder, or in the folder of the runs if there is none. It can be deleted: calibration writes it again.
 fn calibration_file(runs: &Path) -> PathBuf {
     let folder = folders::cache().unwrap_or_else(|| runs.to_path_buf());
     folder.join("calibration.json")
 }
 
-/// How a run is shown while it goes on; its table comes apart from it.
+/// How the progress of a run is shown; the closing table is separate.
 enum View {
     Quiet,
     Lines(Box<Lines>),
@@ -146,15 +146,14 @@ fn view(
     Ok(if arguments.quiet {
         View::Quiet
     } else if !arguments.no_live && live::fits() {
-        let studied = Studied::new(study, run_folder, arguments.keep_awake);
+        let studied = Studied::new(study, run_folder, arguments.idle_poll);
         View::Live(Box::new(Look::start(studied, outline, interrupts.clone())?))
     } else {
         View::Lines(Box::new(Lines::new(State::new(outline))))
     })
 }
 
-/// Runs to the end or to an interrupt, for which asking once is enough: tear-down always runs. What is shown is made by a
-/// thread of its own.
+/// Runs to the end or to an interrupt; in both cases the system is stopped. A separate thread shows the progress.
 fn drive(request: RunRequest, mut view: View, interrupts: &Interrupts) -> Result<Ended> {
     let (sender, mut receiver) = mpsc::channel::<Event>(EVENTS_MAX);
     let shower = std::thread::Builder::new()

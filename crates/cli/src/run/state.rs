@@ -1,4 +1,4 @@
-//! What is known of a run while it goes on: its events, folded. Pure; `lines` and the live view show it.
+//! The state of a run, from its events. Pure; `lines` and the live view show it.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::{
     trial::gather::{Gather, Gathered, as_f64},
 };
 
-/// What is known of a run before it starts.
+/// The properties of a run before it starts.
 #[derive(Debug, Clone)]
 pub(super) struct Outline {
-    /// Numbers of the cells that run, for `cell k of n`: k is the place among them.
+    /// Numbers of the cells that run, for `cell k of n`: k is the position among them.
     pub(super) cells: Vec<u32>,
     pub(super) repeat: u32,
-    /// What is searched for: `rate`, `users`, `connections`.
+    /// What a search maximizes.
     pub(super) what: Option<LevelKind>,
 }
 
@@ -32,7 +32,7 @@ impl Outline {
     }
 }
 
-/// What is known of a run while it goes on. Pure: instants come in from outside.
+/// The state of a run. Pure: the caller passes instants.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) outline: Outline,
@@ -40,24 +40,24 @@ pub(super) struct State {
     pub(super) done: u32,
     done_here: u32,
     expected: Duration,
-    /// From the start to the end of the last trial that ended here.
+    /// From the start to the end of the last trial that ended in this process.
     took: Duration,
     pub(super) now: Option<Now>,
 }
 
-/// The trial under way.
+/// The running trial.
 #[derive(Debug)]
 pub(super) struct Now {
     pub(super) cell: u32,
     pub(super) repetition: u32,
     pub(super) position: u32,
     levels: String,
-    /// Of the load, where one is searched for.
+    /// Level of the search.
     pub(super) level: Option<String>,
     phase: Option<(PhaseName, Option<Duration>)>,
     pub(super) figures: String,
     second: Gather,
-    /// What is said of the load has changed with the last event.
+    /// The last event has changed the figures of the load.
     pub(super) has_new_figures: bool,
     pub(super) has_figures_of_load: bool,
 }
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    /// One more event; `elapsed` since the start.
+    /// Applies an event; `elapsed` is the time since the start.
     pub(super) fn apply(&mut self, event: &Event, elapsed: Duration) {
         match event {
             Event::RunStarted {
@@ -155,7 +155,7 @@ impl State {
         }
     }
 
-    /// From what the trials so far took; before the first has ended, from the plan. The one under way takes as long as they did.
+    /// Time left, estimated from the trials so far; before the first has ended, from the plan.
     pub(super) fn time_left(&self, elapsed: Duration) -> Duration {
         match self.done_here {
             0 => self.expected.saturating_sub(elapsed),
@@ -167,7 +167,7 @@ impl State {
         }
     }
 
-    /// A cell's place among those that run, counted from 1.
+    /// Position of a cell among those that run, counted from 1.
     pub(super) fn place(&self, cell: u32) -> usize {
         self.outline
             .cells
@@ -342,7 +342,7 @@ mod tests {
             state.apply(&ended, Duration::from_secs(ended_at));
         }
         check(&state, 20, 160);
-        // It becomes less while a trial is under way, and no less than what the others need.
+        // It decreases during a trial, down to the time of the remaining trials.
         check(&state, 25, 155);
         check(&state, 50, 150);
     }

@@ -1,4 +1,4 @@
-//! `waggle system down` and `status`: a system that another process keeps up.
+//! `waggle system down` and `status`: a system that another process runs.
 
 use std::{
     thread,
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::exit::Exit;
 
-/// How long the process that keeps a system up may take to bring it down.
-const DOWN_AT_MOST: Duration = Duration::from_secs(150);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Limit on the time to stop a system.
+const DOWN_TIMEOUT: Duration = Duration::from_secs(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(crate) fn status(system: &str) -> Result<Exit> {
     let state = State::open(system)?;
@@ -38,7 +38,7 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
         Held::No => say(&format!("{system} is not up")),
         Held::Left => {
             state.clear()?;
-            say(&format!("{system} was not up; what it had left is removed"));
+            say(&format!("{system} was not up; its left files are removed"));
         }
         Held::Up => {
             let known = state.read()?;
@@ -50,20 +50,20 @@ pub(crate) fn run_down(system: &str) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Asks the process for its end, and waits until the folder is gone.
+/// Ends the process, and waits until its folder is gone.
 fn end(state: &State, pid: u32) -> Result<()> {
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let process = process.with_context(|| format!("{pid} is no process"))?;
+    let process = process.with_context(|| format!("{pid} is not a process ID"))?;
     kill_process(process, Signal::TERM).with_context(|| format!("cannot end process {pid}"))?;
     let asked = Instant::now();
     while !matches!(state.lock_holder()?, Held::No) {
-        if asked.elapsed() > DOWN_AT_MOST {
+        if asked.elapsed() > DOWN_TIMEOUT {
             bail!(
-                "process {pid} did not bring the system down within {} s",
-                DOWN_AT_MOST.as_secs()
+                "process {pid} did not stop the system within {} s",
+                DOWN_TIMEOUT.as_secs()
             );
         }
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `waggle system fetch`: the servers that are not installed.
+//! `waggle system fetch`: fetches the artifacts that are not installed.
 
 use anyhow::Result;
 use waggle_runner::{FetchError, Fetching, Place};
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
     let fetching = fetch_locations(&folder)?;
     let servers = waggle_runner::servers(&system, levels.as_ref(), &fetching);
     if servers.is_empty() {
-        say(&format!("{} uses no servers", system.name));
+        say(&format!("{} requires no artifacts", system.name));
     }
     for (server, place) in &servers {
         match place {
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// `None`: it is there now.
+/// `None`: it was fetched.
 fn fetch(server: &Server, fetching: &Fetching) -> Result<Option<Exit>> {
     let takes = server.takes.as_ref();
     let takes = takes.map(|takes| format!(" ({takes})")).unwrap_or_default();
@@ -62,7 +62,7 @@ fn server_line(server: &Server, how: &str, programs: &[std::path::PathBuf]) -> S
         .collect();
     let (name, version) = (&server.name, &server.version);
     let named = match how {
-        // What is installed may be another version.
+        // An installed program may be another version.
         "installed" => name.clone(),
         _ => format!("{name} {version}"),
     };

@@ -1,4 +1,4 @@
-//! `waggle system`: a system without a study.
+//! `waggle system`: fetches, starts and stops a system without a study.
 
 mod down;
 mod fetch;

@@ -1,4 +1,4 @@
-//! What the commands share: output, levels, where servers lie, the runtime and how it is asked to end.
+//! Shared by the commands: output, levels, folders of artifacts, the runtime, and requests to end.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use crate::{folders, interrupts::Interrupts};
 
 #[expect(
     clippy::print_stdout,
-    reason = "what these commands tell is their output"
+    reason = "the text is the output of these commands"
 )]
 pub(super) fn say(text: &str) {
     println!("{text}");
@@ -35,7 +35,7 @@ pub(super) fn levels(
     waggle_study::parameter_levels(system, &pairs).map_err(|why| anyhow!(why))
 }
 
-/// Where a system's servers are looked for and fetched to.
+/// The folders in which artifacts of a system are searched, and the one to which they are fetched.
 pub(super) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
     let program = program()?;
     Ok(Fetching {
@@ -51,7 +51,7 @@ pub(super) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
 }
 
 fn program() -> Result<PathBuf> {
-    std::env::current_exe().context("cannot tell where this program lies")
+    std::env::current_exe().context("cannot determine the path of this program")
 }
 
 pub(super) fn runtime() -> Result<Runtime> {
@@ -61,7 +61,7 @@ pub(super) fn runtime() -> Result<Runtime> {
         .context("cannot start the runtime")
 }
 
-/// Becomes true when somebody asks the program to end.
+/// Becomes true on a request to end the program.
 pub(super) fn asked_to_end() -> Result<watch::Receiver<bool>> {
     let (stop, shutdown) = watch::channel(false);
     let interrupts = Interrupts::new(|| {});

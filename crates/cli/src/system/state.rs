@@ -1,7 +1,7 @@
-//! What is known of a system that is up without a study: a folder of the user's for each, held by the process that keeps it up.
+//! The state of a system that runs without a study: a folder per system, locked by the process that runs it.
 //!
-//! `lock` is locked as long as that process lives, in whatever way it ends; `up.json` says what it has brought up. Below `files`
-//! lies what the system writes. The folder is removed with the system.
+//! `lock` is locked until that process ends, for whatever reason; `up.json` describes the running system. The system writes below
+//! `files`. The folder is removed when the system stops.
 
 use std::{
     collections::BTreeMap,
@@ -21,13 +21,13 @@ use crate::folders;
 #[serde(deny_unknown_fields)]
 pub(super) struct Known {
     pub(super) system: String,
-    /// Of the process that keeps it up.
+    /// ID of the process that runs it.
     pub(super) pid: u32,
     pub(super) parameters: BTreeMap<String, String>,
     /// Addresses of each endpoint and of each port, `kafka.broker`.
     pub(super) endpoints: BTreeMap<String, Vec<String>>,
     pub(super) ports: BTreeMap<String, Vec<String>>,
-    /// Its random words; the file can be read by its owner alone.
+    /// Generated secrets; only the owner can read the file.
     pub(super) secrets: BTreeMap<String, String>,
     pub(super) logs: PathBuf,
 }
@@ -38,18 +38,18 @@ pub(super) struct State {
     folder: PathBuf,
 }
 
-/// Whether somebody keeps the system up.
+/// Whether the system is running.
 #[derive(Debug)]
 pub(super) enum Held {
-    /// By a process that lives.
+    /// A process runs it.
     Up,
-    /// What it left lies there.
+    /// A process that ended has left files.
     Left,
-    /// There is nothing.
+    /// There are no files of it.
     No,
 }
 
-/// Held by the process that keeps a system up; the folder is removed when it is dropped.
+/// The lock of the process that runs a system; the folder is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Hold {
     folder: PathBuf,
@@ -58,7 +58,7 @@ pub(super) struct Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        // What cannot be removed is found as left over, and `down` says why.
+        // On failure the files are left, and `down` reports the error.
         fs::remove_dir_all(&self.folder).ok();
     }
 }
@@ -66,15 +66,15 @@ impl Drop for Hold {
 impl State {
     pub(super) fn open(system: &str) -> Result<Self> {
         if system.contains('/') || system.starts_with('.') || system.is_empty() {
-            bail!("{system:?} is no name of a system");
+            bail!("{system:?} is not a system name");
         }
-        let systems = folders::systems().context("no folder for what is up: set HOME")?;
+        let systems = folders::systems().context("no folder for running systems: set HOME")?;
         Ok(Self {
             folder: systems.join(system),
         })
     }
 
-    /// Where the system writes.
+    /// The folder that the system writes to.
     pub(super) fn files(&self) -> PathBuf {
         self.folder.join("files")
     }
@@ -87,7 +87,7 @@ impl State {
         self.folder.join("lock")
     }
 
-    /// Takes the folder, and removes what a process left in it that was killed.
+    /// Locks the folder, and removes files that a killed process left.
     pub(super) fn hold(&self, system: &str) -> Result<Hold> {
         fs::DirBuilder::new()
             .recursive(true)
@@ -100,8 +100,8 @@ impl State {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => bail!(
-                "{system} is up already; `waggle system status {system}` tells where, \
-                 `waggle system down {system}` brings it down"
+                "{system} is up already; `waggle system status {system}` shows its addresses, \
+                 `waggle system down {system}` stops it"
             ),
             Err(TryLockError::Error(problem)) => {
                 return Err(problem).with_context(|| format!("cannot lock {}", lock.display()));
@@ -138,7 +138,7 @@ impl State {
         }
     }
 
-    /// Removes what was left.
+    /// Removes left files.
     pub(super) fn clear(&self) -> Result<()> {
         fs::remove_dir_all(&self.folder)
             .with_context(|| format!("cannot remove {}", self.folder.display()))
@@ -167,13 +167,13 @@ impl State {
         let text =
             fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let known = serde_json::from_str(&text)
-            .with_context(|| format!("{} cannot be read", file.display()))?;
+            .with_context(|| format!("cannot parse {}", file.display()))?;
         Ok(Some(known))
     }
 }
 
 impl Known {
-    /// As `up` and `status` show it; secrets are named, not shown. `file` is the one it was read from.
+    /// The text of `up` and `status`; secrets are named, not shown. `file` is the file of the state.
     pub(super) fn to_text(&self, file: &Path) -> String {
         let mut lines = vec![format!("{} is up, process {}", self.system, self.pid)];
         let parameters: Vec<String> = self

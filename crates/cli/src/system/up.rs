@@ -1,6 +1,6 @@
-//! `waggle system up`: brings a system up and keeps it up until somebody asks for its end.
+//! `waggle system up`: starts a system and keeps it running until it is asked to end.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use anyhow::Result;
 use waggle_runner::{Up, UpRequest};
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
     let levels = levels(&system, &configured.levels)?;
     let name = system.name.clone();
     let state = State::open(&name)?;
-    // Its end removes the folder, however this one ends.
+    // Dropping it removes the folder on every path.
     let _hold = state.hold(&name)?;
     let fetching = fetch_locations(&system_folder)?;
     let parameters = levels
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
         system_folder,
         parameters: levels,
         folder: state.files(),
-        ready_at_most: Duration::from_secs(arguments.ready_within),
+        ready_at_most: arguments.ready_timeout,
         program_folders: fetching.program_folders,
         servers_folder: fetching.servers_folder,
         supervisor: fetching.supervisor,
@@ -39,9 +39,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
         let known = to_known(&name, parameters, up);
         noted = state.write(&known);
         say(&known.to_text(&state.known_file()));
-        say(&format!(
-            "Ctrl-C or `waggle system down {name}` brings it down"
-        ));
+        say(&format!("Ctrl-C or `waggle system down {name}` stops it"));
     };
     say(&format!("{name}: starting …"));
     let up = waggle_runner::bring_up(&request, asked_to_end()?, tell);

@@ -1,11 +1,11 @@
-//! Intervals of the engine, put together to longer ones: rows of a second, bins for the test of steadiness.
+//! Aggregates intervals of the load generator to longer ones, such as rows of a second.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use waggle_load::{Counts, Interval};
 
-/// A histogram as the engine's are: 1 µs to 1 h, three significant digits.
+/// A histogram with the bounds of the load generator: 1 µs to 1 h, three significant digits.
 pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000, 3).expect("the bounds are constants in order")
 }
@@ -46,7 +46,7 @@ impl Gathered {
     }
 }
 
-/// Puts intervals together until they are as long as asked.
+/// Aggregates intervals until they have the given length.
 #[derive(Debug)]
 pub(crate) struct Gather {
     length: Duration,
@@ -61,18 +61,18 @@ impl Gather {
         }
     }
 
-    /// One more interval; what is as long as asked now.
+    /// Adds an interval; returns the aggregate if it has the given length now.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<Gathered> {
         let gathered = self
             .under_way
             .get_or_insert_with(|| Gathered::new(interval.start));
         gathered.add(interval);
-        // Where the length is no multiple of an interval, the nearest one counts.
+        // If the length is not a multiple of the interval, the nearest multiple counts.
         let is_full = gathered.length + interval.length / 2 >= self.length;
         if is_full { self.under_way.take() } else { None }
     }
 
-    /// What is left.
+    /// The incomplete aggregate, if there is one.
     pub(crate) fn rest(&mut self) -> Option<Gathered> {
         self.under_way.take()
     }

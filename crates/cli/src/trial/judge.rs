@@ -1,4 +1,4 @@
-//! Whether a load may be believed. Pure: what its intervals said in, findings out.
+//! Checks of a load: its intervals in, findings out. Pure.
 
 use waggle_analysis::judge::{self, LoadFacts};
 use waggle_results::CountsRow;
@@ -6,12 +6,12 @@ use waggle_stats::{Findings, LoadModel};
 
 use super::so_far::SoFar;
 
-/// Every check that a single load allows; once it has ended, `waggle_analysis::findings` has the same from its results.
+/// All checks that a single load allows. After the load, `waggle_analysis::findings` computes the same from its results.
 pub(crate) fn findings(so_far: &SoFar) -> Findings {
     collect_findings(so_far, &so_far.totals_row())
 }
 
-/// The same in mid-run, as if the load ended now: what waits to be sent would be given up.
+/// The same during the load, as if it ended now: requests that wait to be sent count as skipped.
 pub(crate) fn findings_so_far(so_far: &SoFar) -> Findings {
     let totals = so_far.totals_row();
     let waiting = totals.due.saturating_sub(totals.sent + totals.skipped);
@@ -28,7 +28,7 @@ fn collect_findings(so_far: &SoFar, totals: &CountsRow) -> Findings {
         totals,
         engine: &so_far.engine(),
         machine: so_far.cpus,
-        kept_awake: so_far.kept_awake,
+        kept_awake: so_far.idle_poll,
         offered_per_s: shape.offered_per_s,
         response_time: &so_far.response_time,
         service_time: &so_far.service_time_measured,
@@ -38,7 +38,7 @@ fn collect_findings(so_far: &SoFar, totals: &CountsRow) -> Findings {
     judge::load(&facts, &so_far.course)
 }
 
-/// Without a single success there is nothing to measure.
+/// Why the load failed if no request succeeded.
 pub(crate) fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
     let all = so_far.all.counts();
     if all.succeeded > 0 {
@@ -46,7 +46,7 @@ pub(crate) fn nothing_succeeded(so_far: &SoFar) -> Option<String> {
     }
     let totals = so_far.totals_row();
     let failures = match all.failures.as_slice() {
-        // All of them came in the warm-up.
+        // All failures are of the warm-up.
         [] => &totals.failures,
         failures => failures,
     };

@@ -1,5 +1,5 @@
-//! What the engine's intervals say of one trial so far: added up, put together to longer ones, judged as if the trial ended
-//! now. Pure; what is shown and written of it is made elsewhere.
+//! One trial so far, from the intervals of the load generator: their sums, longer intervals, and a verdict as if the trial ended
+//! now. Pure: it shows and writes nothing.
 
 pub(crate) mod gather;
 pub(crate) mod judge;

@@ -1,17 +1,17 @@
-//! Where in a trial an interval lies, as far as its numbers are concerned.
+//! The phase of an interval, as far as metrics are concerned.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where in the run a row lies.
+/// The phase of an interval or a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum Phase {
-    /// Left out of the numbers.
+    /// Left out of the metrics.
     WarmUp,
     /// Measured.
     Measured,
-    /// Nothing is sent any more; the last answers come.
+    /// Requests are no longer sent; the last answers arrive.
     Finish,
 }

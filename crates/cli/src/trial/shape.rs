@@ -1,4 +1,4 @@
-//! What of a load must be known to add its intervals up and to judge them.
+//! The properties of a load that are needed to add up and check its intervals.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,32 +8,32 @@ use waggle_study::{Cell, LoadModel as Model, Scenario, What};
 
 use super::statuses;
 
-/// The load of one trial, as far as its intervals are judged by it.
+/// The load of one trial, as far as its checks need it.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) model: LoadModel,
-    /// Threads that have connections.
+    /// Worker threads with connections.
     pub(crate) workers: usize,
     /// Connections or users.
     pub(crate) connections: u64,
-    /// Requests per second that should have fallen due all the time; `None` where that is not one number.
+    /// Constant offered load in requests per second; `None` if it is not constant.
     pub(crate) offered_per_s: Option<f64>,
-    /// It changes by stages, so that it neither is steady nor should be.
+    /// The load has stages, so it is not expected to be steady.
     pub(crate) has_stages: bool,
     pub(crate) requests_at_most: Option<u64>,
-    /// Of the engine's intervals.
+    /// Length of an interval of the load generator.
     pub(crate) interval: Duration,
     pub(crate) records_per_request: u32,
-    /// Of a scenario; empty where each request is measured alone.
+    /// Steps of a scenario; empty without one.
     pub(crate) steps: Vec<String>,
-    /// What good answers are called: of the request, or of each step.
+    /// Labels of expected statuses: of the request, or of each step.
     pub(crate) good_statuses: Vec<String>,
-    /// Added to the reason why there is no result where the server's certificate is refused.
+    /// Hint that is added to the failure if the certificate of the server is refused.
     pub(crate) certificate_hint: &'static str,
 }
 
 impl Shape {
-    /// Of a study's cell, whose engine has so many threads.
+    /// The load of a cell, with this number of worker threads.
     pub(crate) fn from_cell(cell: &Cell, workers: usize) -> Self {
         let (steps, good_statuses) = match &cell.what {
             What::Request(request) => (
@@ -41,7 +41,7 @@ impl Shape {
                 vec![statuses::expected_text(&request.expect.status)],
             ),
             What::Scenario(scenario) => {
-                // Its feeds may be large, and say nothing of its steps.
+                // Feeds may be large, and are not needed for the steps.
                 let bare = Scenario {
                     feeds: Vec::new(),
                     ..Scenario::clone(scenario)
@@ -57,14 +57,14 @@ impl Shape {
         };
         let connections = cell.load.connections();
         let requests_at_most = cell.schedule.requests_in_all();
-        // A load that ends by its count waits for the last answers while nothing falls due.
+        // A load that ends by its request count waits for the last answers while nothing falls due.
         let is_constant = cell.stages.is_empty() && requests_at_most.is_none();
         Self {
             model,
             workers: workers.min(connections as usize),
             connections: connections.into(),
             offered_per_s: match cell.load {
-                // A schedule asks for sessions, of whose requests only the first falls due by it.
+                // With a scenario the rate is one of sessions, of which only the first request falls due by it.
                 Model::Open { rate_per_s, .. } if steps.is_empty() && is_constant => {
                     Some(rate_per_s)
                 }
@@ -80,7 +80,7 @@ impl Shape {
         }
     }
 
-    /// The steps and the good statuses of what is sent.
+    /// The steps and the labels of expected statuses.
     fn of_what(what: &load::What) -> (Vec<String>, Vec<String>) {
         let steps = match what {
             load::What::Requests { .. } => Vec::new(),

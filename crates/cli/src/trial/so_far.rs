@@ -1,4 +1,4 @@
-//! The intervals of one trial, added up: what its result and the live view are made of.
+//! The sums of a trial's intervals, for its result and the live view.
 
 use std::time::Duration;
 
@@ -10,37 +10,37 @@ use waggle_runner::counts::{Carried, Measured, certificate_is_refused, interval_
 
 use super::{gather::histogram, phase::Phase, shape::Shape, steps::Steps};
 
-/// What has been seen of a trial so far.
+/// The sums of a trial so far.
 #[derive(Debug)]
 pub(crate) struct SoFar {
     pub(crate) shape: Shape,
-    /// Within the measured time.
+    /// The measured phase.
     pub(crate) measured: Measured,
-    /// From the measured time on until the end.
+    /// From the start of the measured phase to the end.
     pub(crate) all: Measured,
-    /// The whole run, warm-up included.
+    /// The whole trial, warm-up included.
     pub(crate) totals: Counts,
     pub(crate) ran_for: Duration,
     pub(crate) in_flight_at_start: u64,
     pub(crate) in_flight: u64,
     pub(crate) response_time: Histogram<u64>,
-    /// Of the measured time alone, as the counts that are judged.
+    /// Of the measured phase alone, like the counts that are checked.
     pub(crate) service_time_measured: Histogram<u64>,
     pub(crate) service_time: Histogram<u64>,
     pub(crate) failed_time: Histogram<u64>,
     pub(crate) connect_time: Histogram<u64>,
     pub(crate) handshake_time: Histogram<u64>,
-    /// From the measured time on until the end; none without a scenario.
+    /// From the start of the measured phase to the end; empty without a scenario.
     pub(crate) steps: Steps,
-    /// The series of the measured time.
+    /// The time series of the measured phase.
     pub(crate) course: Course,
     pub(crate) interrupted: bool,
-    /// Why the trial did not come to its end.
+    /// Why the trial failed.
     pub(crate) failure: Option<String>,
-    /// What the CPUs did in the measured time; `None`: not known.
+    /// CPU times of the machine in the measured phase; `None`: not known.
     pub(crate) cpus: Option<MachineInfo>,
-    /// Whether loops were to keep them awake.
-    pub(crate) kept_awake: bool,
+    /// Whether idle polling was requested.
+    pub(crate) idle_poll: bool,
 }
 
 impl SoFar {
@@ -69,29 +69,29 @@ impl SoFar {
             interrupted: false,
             failure: None,
             cpus: None,
-            kept_awake: false,
+            idle_poll: false,
         }
     }
 
-    /// The whole run as a row.
+    /// The whole trial as a row.
     pub(crate) fn totals_row(&self) -> CountsRow {
         let records = self.totals.succeeded * u64::from(self.shape.records_per_request);
         row(&self.totals, self.ran_for, 0, records)
     }
 
-    /// Not one connection came about, because the server's certificate is not taken.
+    /// Whether no connection was opened because the certificate of the server is refused.
     pub(crate) fn certificate_is_refused(&self) -> bool {
         certificate_is_refused(&self.totals)
     }
 
-    /// What the engine says of itself over the measured time.
+    /// Metrics of the load generator in the measured phase.
     pub(crate) fn engine(&self) -> EngineInfo {
         let shape = &self.shape;
         self.measured
             .engine(shape.workers, shape.connections, shape.offered_per_s)
     }
 
-    /// The trial has ended, and its result says what its intervals do not.
+    /// Adds the part of the trial's result that its intervals lack.
     pub(crate) fn end(&mut self, info: &TrialInfo) {
         if let TrialEnd::Failed { reason, .. } = &info.end {
             self.failure = Some(reason.clone());
@@ -108,7 +108,7 @@ impl SoFar {
         self.cpus = info.machine.or(self.cpus);
     }
 
-    /// One more interval.
+    /// Adds an interval.
     pub(crate) fn add(&mut self, interval: &Interval, phase: Phase) {
         let counts = &interval.counts;
         self.totals.follow(counts);
@@ -143,7 +143,7 @@ impl SoFar {
 
     fn add_measured(&mut self, interval: &Interval, row: &IntervalRow) {
         let add = |sum: &mut Histogram<u64>, part| {
-            sum.add(part).expect("both reach as far as they need");
+            sum.add(part).expect("both histograms have the same bounds");
         };
         self.course
             .add(row, |sum| add(sum, &interval.response_time));
@@ -152,7 +152,7 @@ impl SoFar {
     }
 }
 
-/// `part ÷ whole`; 0 where there is no whole, for a result knows no other number.
+/// `part ÷ whole`; 0 if `whole` is 0.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

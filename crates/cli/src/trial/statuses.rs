@@ -1,4 +1,4 @@
-//! Answers by their status, as far as it is known: of a good answer, only that its status was one of those expected.
+//! Answers by status. Of an expected answer the status itself is not known, only that it was one of the expected ones.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use waggle_results::{CountsRow, FailureCount, FailureKind, StepCounts};
 
 use super::shape::Shape;
 
-/// What good answers are called: of the request, or of each step of a scenario.
+/// Labels of expected statuses: of the request, or of each step of a scenario.
 pub(crate) fn good(what: &What) -> Vec<String> {
     match what {
         What::Requests { expect, .. } => vec![expected_text(&expect.status)],
@@ -21,7 +21,7 @@ pub(crate) fn good(what: &What) -> Vec<String> {
     }
 }
 
-/// The answers of `row`; with a scenario those of its steps.
+/// The answers of `row`; with a scenario, those of its steps.
 pub(crate) fn statuses(
     shape: &Shape,
     row: &CountsRow,
@@ -49,7 +49,7 @@ fn add(
     for failure in failures {
         let status = match failure.kind {
             FailureKind::Status(status) => status.to_string(),
-            // The status was the expected one.
+            // The status was an expected one.
             FailureKind::WrongBody
             | FailureKind::CheckFailed
             | FailureKind::NotCaptured
@@ -72,8 +72,7 @@ pub(crate) fn expected_text(status: &[u16]) -> String {
     }
 }
 
-/// What good answers to each step are called; requests that share a step and expect different ones have no better name
-/// than `expected`.
+/// Labels of expected statuses of each step. If requests of one step expect different ones, the label is `expected`.
 fn names_of(actions: &[Action], names: &mut [Option<String>]) {
     for action in actions {
         match action {

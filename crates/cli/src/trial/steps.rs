@@ -1,4 +1,4 @@
-//! The steps of a scenario: their times put together over a trial.
+//! The times of a scenario's steps over a trial.
 
 use hdrhistogram::Histogram;
 use waggle_load::StepInterval;
@@ -28,7 +28,7 @@ impl StepTimes {
 }
 
 impl Steps {
-    /// What the steps did in one more interval.
+    /// Adds the steps of an interval.
     pub(crate) fn add(&mut self, steps: &[StepInterval]) {
         self.0.resize_with(steps.len(), StepTimes::new);
         for (sum, part) in self.0.iter_mut().zip(steps) {

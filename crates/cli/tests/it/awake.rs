@@ -1,4 +1,4 @@
-//! `--keep-awake`: what results and reports say of it, and that nothing of it is left behind.
+//! `--idle-poll`: it is noted in results and reports, and its processes end.
 
 use std::process::{Command, Stdio};
 
@@ -27,7 +27,7 @@ fn server() -> NullServer {
 }
 
 #[test]
-fn a_load_tells_that_cpus_were_kept_awake_and_what_they_did() {
+fn load_notes_idle_polling_and_cpu_times() {
     let desk = Desk::new();
     let server = server();
     let load = |flags: &[&str]| {
@@ -37,26 +37,26 @@ fn a_load_tells_that_cpus_were_kept_awake_and_what_they_did() {
         nothing_left(&desk);
         output
     };
-    for (flags, kept_awake) in [
+    for (flags, idle_poll) in [
         (vec!["--json"], false),
-        (vec!["--json", "--keep-awake"], true),
+        (vec!["--json", "--idle-poll"], true),
     ] {
         let result = load_result(&load(&flags));
         let host = &result["host"];
-        assert_eq!(host["kept_awake"], kept_awake, "{host}");
+        assert_eq!(host["idle_poll"], idle_poll, "{host}");
         let percent = |name: &str| host[name].as_f64().unwrap();
-        let (idle, stolen) = (percent("idle_percent"), percent("stolen_percent"));
+        let (idle, stolen) = (percent("cpu_idle_percent"), percent("cpu_steal_percent"));
         assert!(
             idle >= 0.0 && stolen >= 0.0 && idle + stolen <= 100.0 + 1e-6,
             "{host}"
         );
     }
-    let text = String::from_utf8(load(&["--keep-awake"]).stdout).unwrap();
-    assert!(text.contains("machine        CPUs kept awake"), "{text}");
+    let text = String::from_utf8(load(&["--idle-poll"]).stdout).unwrap();
+    assert!(text.contains("machine        idle polling"), "{text}");
 }
 
 #[test]
-fn a_killed_load_leaves_no_loop_behind() {
+fn killed_load_leaves_no_loop() {
     let desk = Desk::new();
     let server = server();
     let url = url(&server);
@@ -64,7 +64,7 @@ fn a_killed_load_leaves_no_loop_behind() {
         .waggle(&[
             "load",
             &url,
-            "--keep-awake",
+            "--idle-poll",
             "-c",
             "1",
             "-R",
@@ -79,7 +79,7 @@ fn a_killed_load_leaves_no_loop_behind() {
         .spawn()
         .unwrap();
     Lines::new(child.stderr.take().unwrap()).wait_for("");
-    let has_loops = |command: &String| command.contains("__keep-awake");
+    let has_loops = |command: &String| command.contains("__idle-poll");
     assert!(desk.processes_left().iter().any(has_loops));
     let pid = child.id().to_string();
     let killed = Command::new("kill").args(["-KILL", &pid]).status().unwrap();
@@ -89,7 +89,7 @@ fn a_killed_load_leaves_no_loop_behind() {
 }
 
 #[test]
-fn a_study_is_run_and_gone_on_with_beside_loops() {
+fn run_with_idle_polling_is_resumed_only_with_it() {
     let desk = Desk::new();
     desk.study(&Parts {
         load: "model: open, rate: 200/s, arrivals: uniform, connections: 4",
@@ -101,12 +101,12 @@ fn a_study_is_run_and_gone_on_with_beside_loops() {
         nothing_left(&desk);
         output
     };
-    let model = desk.report_of(&run(&["--keep-awake"]));
+    let model = desk.report_of(&run(&["--idle-poll"]));
     assert!(model.info.host.kept_awake);
     assert!(model.cells[0].stolen_share.is_some());
     let page = std::fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
     assert!(page.contains("- **CPUs kept awake**: "), "{page}");
     let refused = run(&["--resume"]);
     assert_eq!(refused.status.code(), Some(2), "{}", output_text(&refused));
-    assert!(output_text(&refused).contains("--keep-awake differs"));
+    assert!(output_text(&refused).contains("--idle-poll differs"));
 }

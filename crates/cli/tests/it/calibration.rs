@@ -37,7 +37,7 @@ fn path(desk: &Desk) -> std::path::PathBuf {
 }
 
 fn calibrated_in(output: &Output) -> bool {
-    String::from_utf8_lossy(&output.stderr).contains("what the engine itself can do here")
+    String::from_utf8_lossy(&output.stderr).contains("calibrating the load generator")
 }
 
 /// The report of the one run in a folder.

@@ -33,7 +33,7 @@ pub(crate) fn load_code(result: &Value) -> i32 {
     code(result["verdict"] == "valid", holds)
 }
 
-/// A result of `waggle load --find --json`.
+/// A result of `waggle load --search --json`.
 pub(crate) fn find_code(found: &Value) -> i32 {
     let is_unknown = found["fails_at"].is_null()
         || ["instrument-limited", "silent"].contains(&found["ended"].as_str().unwrap());

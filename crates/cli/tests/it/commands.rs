@@ -50,7 +50,10 @@ fn the_plan_of_a_search_tells_how_far_it_may_go() {
         golden(name, &String::from_utf8(output.stdout).unwrap());
     };
     check(&[], "plan-search.txt");
-    check(&["--quick", "--only", "workers=2"], "plan-search-quick.txt");
+    check(
+        &["--quick", "--filter", "workers=2"],
+        "plan-search-quick.txt",
+    );
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn the_readme_shows_mistakes_as_they_are_printed() {
 }
 
 #[test]
-fn only_and_resume_explain_what_is_wrong() {
+fn filter_and_resume_explain_mistakes() {
     let desk = Desk::new();
     desk.study(&Parts::default());
     let check = |arguments: &[&str], expected: &str| {
@@ -106,7 +109,7 @@ fn only_and_resume_explain_what_is_wrong() {
     };
     check(&["run", "nowhere.yaml"], "cannot read nowhere.yaml");
     check(
-        &["run", "study.yaml", "--only", "workers=2"],
+        &["run", "study.yaml", "--filter", "workers=2"],
         "this study has no factor \"workers\"",
     );
     check(
@@ -115,12 +118,17 @@ fn only_and_resume_explain_what_is_wrong() {
     );
     check(&["report", "nowhere"], "nowhere");
     check(&["rnu"], "unrecognized subcommand");
+    check(
+        &["run", "study.yaml", "--only", "a=1"],
+        "--only is now --filter",
+    );
+    check(&["schema", "find"], "find is now search");
 }
 
 #[test]
 fn schemas_are_those_that_are_published() {
     let desk = Desk::new();
-    for of in ["study", "system", "load", "find"] {
+    for of in ["study", "system", "load", "search"] {
         let output = desk.output(&["schema", of]);
         let published =
             fs::read_to_string(project().join(format!("docs/schema/{of}.schema.json"))).unwrap();

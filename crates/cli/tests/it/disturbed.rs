@@ -28,7 +28,7 @@ fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
     let desk = desk();
     let plan = desk.output(&["plan", "study.yaml"]);
     let told = String::from_utf8_lossy(&plan.stdout).into_owned();
-    let killed = "store-0 is killed at 1s of the measured phase and started again 2s later";
+    let killed = "store-0 is killed 1s into the measured phase and restarted 2s later";
     assert_eq!(told.matches(killed).count(), 1, "{told}");
 
     let output = desk.output(&["run", "study.yaml", "--quiet"]);

@@ -73,7 +73,7 @@ fn each_model_counts_what_the_server_counts() {
     let result = check(&["-c", "4", "-p", "3", "-n", "1000", "-t", "2"], "closed");
     assert_eq!(count(&result, "/succeeded"), 1000);
     assert_eq!(count(&result, "/settings/pipelining"), 3);
-    assert_eq!(count(&result, "/engine/workers"), 2);
+    assert_eq!(count(&result, "/generator/workers"), 2);
     let result = check(&["-d", "500ms", "-c", "2"], "closed");
     assert!((number(&result, "/seconds") - 0.5).abs() < 1e-6);
     let result = check(
@@ -92,17 +92,15 @@ fn each_model_counts_what_the_server_counts() {
     assert_eq!((count(&result, "/due"), count(&result, "/seed")), (200, 7));
     check(&["-q", "400/s", "-z", "500ms"], "open");
     check(&["--stages", "300ms:400,0s:100,200ms:100"], "open");
-    check(
-        &["--users", "5", "--think", "uniform:1ms..3ms", "-d", "0.5"],
-        "users",
-    );
+    let think_time = "--think-time=uniform:1ms..3ms";
+    check(&["--users", "5", think_time, "-d", "0.5"], "users");
     let result = check(&["-c", "2", "-d", "500ms", "--warm-up", "250ms"], "closed");
     assert!(count(&result, "/sent") < count(&result, "/totals/sent"));
     assert!((number(&result, "/seconds") - 0.5).abs() < 1e-6);
 }
 
 #[test]
-fn a_default_is_said() {
+fn defaults_are_printed() {
     let desk = Desk::new();
     let server = server(ANSWER);
     let output = desk.output(&[
@@ -114,16 +112,19 @@ fn a_default_is_said() {
     ]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        text.contains("not asked for: closed load, 50 connections"),
+        text.contains("defaults: closed load, 50 connections"),
         "{text}"
     );
     assert!(text.contains("100 sent, 100 succeeded, 0 failed"), "{text}");
-    assert!(text.contains("single run, no uncertainty known"), "{text}");
+    assert!(
+        text.contains("single run, no confidence interval"),
+        "{text}"
+    );
     assert!(!text.contains('\x1b'), "{text}");
 }
 
 #[test]
-fn series_lie_in_the_files_asked_for() {
+fn series_are_written_to_the_given_files() {
     let desk = Desk::new();
     let server = server(ANSWER);
     let url = server.address().to_string();
@@ -230,15 +231,21 @@ fn mistakes_are_explained_with_code_2() {
         "cannot resolve no-such-host.invalid",
     );
     check(&["ftp://a/"], "expected http");
-    check(&[&up, "--save", "kept"], "is written --save=kept");
+    check(&[&up, "--save", "kept"], "write --save=kept");
     check(&[&up, "-d", "{}"], "-d is the duration, as in wrk");
     check(
         &[&up, "-t", "30s"],
-        "for the longest wait for an answer write --timeout",
+        "for a limit on the time to the answer write --timeout",
     );
     check(&[&up, "-R", "100", "--users", "3"], "cannot be used with");
-    check(&[&up, "--arrivals", "uniform"], "needs --rate or --stages");
-    check(&[&up, "--user", "50"], "for a load of users write --users");
+    check(
+        &[&up, "--arrivals", "uniform"],
+        "requires --rate or --stages",
+    );
+    check(
+        &[&up, "--user", "50"],
+        "for a number of users write --users",
+    );
     check(&[&up, "--body", "x", "--data", "y"], "cannot be used with");
     check(
         &[&up, "--body", "@nowhere"],
@@ -259,39 +266,39 @@ fn mistakes_are_explained_with_code_2() {
     );
     check(
         &[&up, "--stages", "1s:5.5", "--users", "9"],
-        "5.5 is no number of users",
+        "5.5 is not a number of users",
     );
-    check(&[&up, "--pin=4000"], "may not use CPU 4000");
+    check(&[&up, "--pin=4000"], "not allowed to use CPU 4000");
     check(
         &[&up, "-p", "2", "--disable-keepalive"],
-        "do not go together",
+        "cannot be used with --pipelining",
     );
     assert_eq!(server.stop(), 0, "nothing was to be started");
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn conflicting_flags_are_refused() {
     let desk = Desk::new();
     let server = server(ANSWER);
     let up = server.address().to_string();
     let check = |flags: &[&str], expected: &str| refuses(&desk, flags, expected);
     check(
         &[&up, "-n", "9", "--warm-up", "1s"],
-        "-n counts requests from the start on",
+        "-n also counts the requests of --warm-up",
     );
-    check(&[&up, "--stages", "0s:100"], "all of them together take 0");
+    check(&[&up, "--stages", "0s:100"], "the stages take 0");
     check(
-        &[&up, "--find", "users", "-c", "9"],
-        "--connections makes no difference to users",
+        &[&up, "--search", "users", "-c", "9"],
+        "--connections has no effect on users",
     );
     check(
-        &[&up, "--find", "users", "-p", "9"],
-        "--pipelining makes no difference to users",
+        &[&up, "--search", "users", "-p", "9"],
+        "--pipelining has no effect on users",
     );
-    check(&[&up, "--find", "rate", "--no-tui"], "has no live view");
+    check(&[&up, "--search", "rate", "--no-tui"], "has no live view");
     check(&[&up, "-s", "x.lua"], "write --scenario FILE");
     check(&["-s", "x.lua", &up], "write --scenario FILE");
-    check(&[&up, &up], "one URL is expected");
+    check(&[&up, &up], "expected one URL");
     check(&[&up, "--csv", "-"], "expected a file");
     std::fs::write(desk.path().join("keep.csv"), "kept").unwrap();
     let both = ["--csv", "keep.csv", "--hdr"];

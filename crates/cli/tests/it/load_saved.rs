@@ -45,7 +45,7 @@ fn load_and_keep(desk: &Desk, url: &str, flags: &[&str]) -> Value {
     let base = ["load", url, "-c", "2", "--json", "--save=kept"];
     let output = desk.output(&[&base[..], flags].concat());
     assert!(
-        String::from_utf8_lossy(&output.stderr).contains("waggle report kept opens it"),
+        String::from_utf8_lossy(&output.stderr).contains("`waggle report kept` writes its report"),
         "{}",
         output_text(&output)
     );
@@ -290,7 +290,7 @@ fn nothing_is_left_of_a_load_that_is_not_kept() {
     check(&["-n", "20"], &ended);
     check(&["-n", "20", "--data", "@odd.bin"], &ended);
     check(&["-n", "20", "--body", "@nowhere"], &|_| 2);
-    let search = "-d 300ms --find connections --from 1 --at-most 1 --confirm 1";
+    let search = "-d 300ms --search connections --start 1 --max 1 --confirmations 1";
     let search: Vec<&str> = search.split(' ').collect();
     check(&search, &|output| {
         find_code(&serde_json::from_slice(&output.stdout).unwrap())
@@ -413,7 +413,7 @@ fn a_kept_body_has_no_secret_that_can_be_told() {
         &["# Kept as it was sent, secrets included: the body, which is no text"],
     );
     check(
-        &["--expect", "contains=hello", "--body", "token=hush"],
+        &["--expect", "body_contains=hello", "--body", "token=hush"],
         None,
         &[],
     );
@@ -445,7 +445,7 @@ fn a_kept_scenario_is_in_the_way_of_no_file_of_the_run() {
     let flags = ["load", &url, "--scenario", &study, "-n", "20"];
     let output = desk.output(&[&flags[..], &["--save=kept"]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
-    assert!(output_text(&output).contains("trials/people.csv would lie"));
+    assert!(output_text(&output).contains("trials/people.csv has the name of a file of the run"));
     assert!(!desk.path().join("kept").exists());
     // One that is not kept is in nobody's way.
     load_result(&desk.output(&[&flags[..], &["--json"]].concat()));

@@ -163,7 +163,10 @@ fn each_step_counts_what_the_server_counts() {
     let result = check(&["-c", "2", "-n", "30"], "closed");
     assert_eq!(count(&result, "/sent"), 30);
     check(&["-c", "2", "-d", "3s"], "closed");
-    check(&["--users", "3", "--think", "5ms", "-d", "3s"], "users");
+    check(
+        &["--users", "3", "--think-time", "5ms", "-d", "3s"],
+        "users",
+    );
     check(&["-R", "100", "-c", "8", "-d", "3s"], "open");
 }
 
@@ -178,7 +181,7 @@ fn a_step_that_fails_ends_its_session_and_is_told() {
     assert_eq!(seen.strangers.load(Ordering::Relaxed), 5, "{text}");
     for part in [
         "scenario shopping on http://",
-        "5 started, 0 completed, 5 ended by a failure",
+        "5 started, 0 completed, 5 failed",
         "failed: 5 × status 404",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -254,8 +257,8 @@ fn what_makes_no_sense_beside_a_scenario_is_refused() {
         &["--threshold", "logn.failed == 0"],
         "did you mean \"login.failed\"?",
     );
-    check("", &["-p", "4"], "--pipelining is 1");
-    check("/shop", &[], "each step names its own path");
+    check("", &["-p", "4"], "--pipelining must be 1");
+    check("/shop", &[], "each step has its own path");
     check("", &["--scenario", "shop/none.yaml"], "cannot be used");
     let broken = SCENARIO.replace("{{token}}", "{{tokn}}");
     std::fs::write(desk.path().join("shop/shopping.yaml"), broken).unwrap();

@@ -90,7 +90,7 @@ fn a_store_that_runs_already_is_used_named_and_left_alone() {
     let at = store.address;
     let desk = desk(at);
     let plan = desk.output(&["plan", "study.yaml"]);
-    let line = format!("runs already, not started by waggle: store (http {at})");
+    let line = format!("external, not started by waggle: store (http {at})");
     assert!(output_text(&plan).contains(&line), "{}", output_text(&plan));
     let mut run = desk.waggle(&["run", "study.yaml", "--quiet"]);
     let run = run.env("PAIR_DOOR", SECRET).output().unwrap();

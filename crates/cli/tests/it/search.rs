@@ -45,13 +45,13 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
     let desk = Desk::new();
     let url = format!("http://{}/", server.address());
     let flags = [
-        "--find",
+        "--search",
         "rate",
-        "--from",
+        "--start",
         "20",
-        "--at-most",
+        "--max",
         "80",
-        "--confirm",
+        "--confirmations",
         "1",
         "-d",
         "300ms",
@@ -69,8 +69,8 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
         assert_eq!(output.status.code(), Some(find_code(&found)), "{found}");
         found
     };
-    let found = search(&["--where", "failed == 0"]);
-    assert_eq!(found["find"], "rate");
+    let found = search(&["--condition", "failed == 0"]);
+    assert_eq!(found["maximize"], "rate");
     let steps = found["steps"].as_array().unwrap();
     assert_eq!(steps[0]["level"], 20.0);
     for step in steps {
@@ -79,7 +79,7 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
         assert_ne!(step["evidence"], "not met", "{step}");
     }
     // No answer comes so soon over a socket.
-    let found = search(&["--at-least", "10", "--where", "response_time.p50 < 1us"]);
+    let found = search(&["--min", "10", "--condition", "response_time.p50 < 1us"]);
     assert_eq!(found["holds_at"], Value::Null);
     assert_ne!(found["ended"], "found");
     for step in found["steps"].as_array().unwrap() {
@@ -91,7 +91,7 @@ fn a_quick_search_tries_levels_with_the_flags_of_a_load() {
 fn what_a_search_cannot_have_is_refused() {
     let desk = Desk::new();
     let check = |flags: &[&str], expected: &str| {
-        let output = desk.output(&[&["load", "http://127.0.0.1:9/", "--find"], flags].concat());
+        let output = desk.output(&[&["load", "http://127.0.0.1:9/", "--search"], flags].concat());
         assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
         assert!(
             output_text(&output).contains(expected),
@@ -101,7 +101,7 @@ fn what_a_search_cannot_have_is_refused() {
     };
     check(&["speed"], "possible values: rate, users, connections");
     check(
-        &["rate", "--where", "respons_time.p99 < 1s"],
+        &["rate", "--condition", "respons_time.p99 < 1s"],
         "did you mean \"response_time.p99\"?",
     );
     check(&["rate", "--stages", "1s:10"], "cannot be used with");

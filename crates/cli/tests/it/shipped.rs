@@ -17,7 +17,7 @@ pub(crate) fn trials_of(study: &str, levels: &[&str]) -> Vec<Columns> {
     let runs = desk.path().join("runs");
     let mut run = in_project(&desk, &["run", study, "--quick", "--runs"]);
     run.arg(&runs);
-    run.args(levels.iter().map(|level| format!("--only={level}")));
+    run.args(levels.iter().map(|level| format!("--filter={level}")));
     let run = run.output().unwrap();
     desk.report_of(&run);
     let table = fs::read_to_string(desk.run_folder().join("tables.csv")).unwrap();

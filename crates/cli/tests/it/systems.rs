@@ -146,7 +146,7 @@ fn start_system(desk: &Desk) -> (Child, Lines) {
         .spawn()
         .unwrap();
     let mut lines = Lines::new(child.stdout.take().unwrap());
-    lines.wait_for("brings it down");
+    lines.wait_for("stops it");
     (child, lines)
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&s
     let desk = Desk::new();
     let waggle = |arguments: &[&str]| in_project(&desk, arguments);
     let (told, tell) = std::io::pipe().unwrap();
-    let mut up = waggle(&["system", "up", system, "--ready-within=600"]);
+    let mut up = waggle(&["system", "up", system, "--ready-timeout=600"]);
     // What it has to complain of stands in the message of a test that fails.
     up.args(levels)
         .stdout(tell.try_clone().unwrap())
@@ -258,7 +258,7 @@ pub(crate) fn comes_and_goes(system: &str, levels: &[&str], while_up: impl Fn(&s
     let mut child = up.spawn().unwrap();
     drop(up);
     let mut lines = Lines::new(told);
-    lines.wait_for("brings it down");
+    lines.wait_for("stops it");
     let state = desk.path().join("state/waggle/systems").join(system);
     assert!(state.exists());
     while_up(lines.text());

@@ -244,12 +244,12 @@ fn lateness(finding: &LatenessFinding) -> String {
             "the host of this virtual machine took {} of the CPUs' time{}",
             text::share(*share),
             match awake_may_help {
-                true => KEEP_AWAKE,
+                true => IDLE_POLL,
                 false => "",
             }
         ),
         LatenessFinding::LateThoughIdle { idle_share } => format!(
-            "the generator came late although the CPUs were {} idle{KEEP_AWAKE}",
+            "the generator came late although the CPUs were {} idle{IDLE_POLL}",
             text::share(*idle_share)
         ),
     }
@@ -327,7 +327,7 @@ fn instrument(finding: &InstrumentFinding) -> String {
     }
 }
 
-const KEEP_AWAKE: &str = "; --keep-awake may help";
+const IDLE_POLL: &str = "; --idle-poll may help";
 
 /// What a worker had of its CPU.
 fn cpu_shortage_text(busy: f64, wanted: f64) -> String {

@@ -21,7 +21,7 @@ fn sentence(warning: &Warning) -> String {
             steps.join(", ")
         ),
         Warning::CameLate { late, trials } => format!(
-            "In {late} of {trials} trials the generator came late while CPUs were idle or taken by the machine's host: --keep-awake may help."
+            "In {late} of {trials} trials the generator came late while CPUs were idle or taken by the machine's host: --idle-poll may help."
         ),
         Warning::RanOnce => "Each cell ran once: single run, no uncertainty known.".to_owned(),
         Warning::Interrupted { ran, planned } => format!(

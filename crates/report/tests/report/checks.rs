@@ -202,7 +202,7 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
             remark.into_iter().collect::<Vec<_>>()
         );
         assert_eq!(found.reasons.len(), usize::from(late));
-        let advised = remark.is_some_and(|remark| remark.ends_with("; --keep-awake may help"));
+        let advised = remark.is_some_and(|remark| remark.ends_with("; --idle-poll may help"));
         assert_eq!(found.awake_may_help, advised);
     };
     check_one(0.0, 0.9, false, false, None);
@@ -210,9 +210,9 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
     let took = "the host of this virtual machine took 25.0 % of the CPUs' time";
     check_one(0.25, 0.5, false, false, Some(took));
     check_one(0.25, 0.5, true, true, Some(took));
-    let advice = format!("{took}; --keep-awake may help");
+    let advice = format!("{took}; --idle-poll may help");
     check_one(0.25, 0.1, false, true, Some(&advice));
-    let idle = "the generator came late although the CPUs were 62.0 % idle; --keep-awake may help";
+    let idle = "the generator came late although the CPUs were 62.0 % idle; --idle-poll may help";
     check_one(0.01, 0.62, false, true, Some(idle));
     check_one(0.01, 0.62, true, true, None);
     // Work kept it off, and not the want of a CPU.

@@ -101,14 +101,14 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     let cell = &model.cells[0];
     assert_eq!(cell.verdict, Some(Verdict::InstrumentLimited));
     assert_eq!(cell.stolen_share, Some(0.25));
-    let note = "In 3 of 3 trials the generator came late while CPUs were idle or taken by the machine's host: --keep-awake may help.";
+    let note = "In 3 of 3 trials the generator came late while CPUs were idle or taken by the machine's host: --idle-poll may help.";
     assert!(
         warnings::sentences(&model).contains(&note.to_owned()),
         "{:?}",
         model.warnings
     );
     let remark =
-        "the host of this virtual machine took 25.0 % of the CPUs' time; --keep-awake may help";
+        "the host of this virtual machine took 25.0 % of the CPUs' time; --idle-poll may help";
     assert!(
         model
             .trials
@@ -142,7 +142,7 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     let warned = warnings::sentences(&awake);
     let remarks = awake.trials.iter().flat_map(remarks);
     let mut advice = warned.into_iter().chain(remarks);
-    assert!(advice.all(|text| !text.contains("--keep-awake")));
+    assert!(advice.all(|text| !text.contains("--idle-poll")));
     assert!(markdown(&awake).contains("- **CPUs kept awake**: "));
 }
 

@@ -1,4 +1,4 @@
-//! The process of the loops: one thread for each CPU, of the idle class, until standard input ends.
+//! The process of the loops: one thread of the idle class for each CPU, until standard input is closed.
 
 use std::{
     fs,
@@ -10,32 +10,32 @@ use std::{
 
 use preempt_rt::sched::{Pid, Scheduler, SchedulerParams, get_scheduler, set_scheduler};
 
-use super::{AWAKE, NOT_AWAKE};
+use super::{FAILED, RUNNING};
 use crate::cpus;
 
-/// A loop needs next to none.
+/// A loop needs almost no stack.
 const STACK_BYTES: usize = 64 * 1024;
 /// The nice value of the session that the loops are in, for kernels that share CPUs out by session first.
 const NICEST: &str = "19";
 
-/// Keeps CPUs awake until standard input ends. `arguments`: the CPUs, `0,1`. Says on standard output that all loops run, or why not.
+/// Polls idle CPUs until standard input is closed. `arguments`: the CPUs, `0,1`. Writes on standard output that all loops run, or why not.
 #[must_use]
-pub fn keep_awake(arguments: &[String]) -> ExitCode {
+pub fn idle_poll(arguments: &[String]) -> ExitCode {
     match start(arguments) {
         Ok(()) => {
-            tell(AWAKE);
-            // The other end is closed when waggle ends, in whatever way; the loops end with this process.
+            tell(RUNNING);
+            // The other end is closed when waggle ends, for whatever reason; the loops end with this process.
             io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();
             ExitCode::SUCCESS
         }
         Err(why) => {
-            tell(&format!("{NOT_AWAKE} {why}"));
+            tell(&format!("{FAILED} {why}"));
             ExitCode::FAILURE
         }
     }
 }
 
-/// Waggle may be gone; then standard input ends as well.
+/// If waggle has ended, nobody reads the line, and standard input is closed as well.
 fn tell(line: &str) {
     let mut out = io::stdout();
     writeln!(out, "{line}").and_then(|()| out.flush()).ok();
@@ -54,7 +54,7 @@ fn start(arguments: &[String]) -> Result<(), String> {
     for cpu in &cpus {
         let (cpu, say) = (*cpu, say.clone());
         thread::Builder::new()
-            .name(format!("awake-{cpu}"))
+            .name(format!("idle-poll-{cpu}"))
             .stack_size(STACK_BYTES)
             .spawn(move || match pin_as_idle(cpu) {
                 Ok(()) => {

@@ -1,9 +1,9 @@
-//! CPUs that are kept awake: loops of the idle scheduling class, one on each CPU, in a process of their own.
+//! Idle polling: loops of the idle scheduling class keep the CPUs from halting, one on each CPU, in a process of their own.
 //!
-//! A CPU of a virtual machine that halts is given back to its host, and waits there for its turn when it is woken. A loop keeps
-//! it from halting, and everything else pushes the loop aside at once. Why a process, and what it costs, stands in
-//! `docs/design/0028-cpus-kept-awake.md`. The process is the same program as waggle, started with a hidden subcommand; it ends when
-//! its standard input does, whose other end only waggle holds.
+//! The hypervisor takes a halted CPU away from a virtual machine, and the CPU has to wait for it on wake-up. A loop keeps the CPU from
+//! halting, and every other thread preempts the loop at once. For the reasons and the cost see
+//! `docs/design/0028-cpus-kept-awake.md`. The process runs the same program as waggle, with a hidden subcommand. It ends when its
+//! standard input is closed, whose other end only waggle holds.
 
 mod loops;
 mod quota;
@@ -18,26 +18,26 @@ use std::{
     time::Duration,
 };
 
-pub use self::loops::keep_awake;
+pub use self::loops::idle_poll;
 use crate::cpus;
 
-/// The hidden subcommand of the program that has the loops.
-const KEEP_AWAKE: &str = "__keep-awake";
-/// What it says when every loop runs.
-const AWAKE: &str = "awake";
-/// First word of the line that tells why they do not.
-const NOT_AWAKE: &str = "failed";
-/// It must have said so by then: a loop of the idle class gets little of a CPU on which others work.
-const START_AT_MOST: Duration = Duration::from_secs(120);
+/// The hidden subcommand that runs the loops.
+const SUBCOMMAND: &str = "__idle-poll";
+/// What the process writes when every loop runs.
+const RUNNING: &str = "polling";
+/// First word of the line with the reason if they do not run.
+const FAILED: &str = "failed";
+/// Limit on the start. It is long because a loop of the idle class gets little of a busy CPU.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 const LINE_MAX_BYTES: u64 = 4096;
-/// Where groups of processes and their limits are shown.
+/// The folder of control groups and their limits.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// Why the CPUs cannot be kept awake.
+/// Why idle polling is not possible.
 #[derive(Debug, thiserror::Error)]
-pub enum AwakeError {
+pub enum IdlePollError {
     #[error(
-        "cannot keep the CPUs awake: {} allows {cpus} CPUs of time, which the loops would use up; expected no limit, or one of \
+        "cannot poll idle CPUs: {} allows {cpus} CPUs of time, which the loops would use up; expected no limit, or one of \
          all {all} CPUs",
         file.display()
     )]
@@ -46,35 +46,35 @@ pub enum AwakeError {
         cpus: f64,
         all: usize,
     },
-    #[error("cannot keep the CPUs awake: {}: {problem}", program.display())]
+    #[error("cannot poll idle CPUs: {}: {problem}", program.display())]
     NotStarted {
         program: PathBuf,
         problem: io::Error,
     },
-    #[error("cannot keep the CPUs awake: {0}")]
+    #[error("cannot poll idle CPUs: {0}")]
     Refused(String),
 }
 
-/// The loops, for as long as it lives.
+/// The process of the loops; it is killed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Awake {
+pub(crate) struct IdlePoll {
     child: Child,
 }
 
-impl Awake {
+impl IdlePoll {
     /// Starts one loop on each CPU that this process may use, and returns when all of them run.
     ///
-    /// `program` calls [`keep_awake`] with what follows `__keep-awake --` among its arguments.
+    /// `program` calls [`idle_poll`] with the arguments after `__idle-poll --`.
     ///
     /// # Errors
-    /// The CPU time of this process is limited, so that the loops would use it up; or the idle class cannot be had.
-    pub(crate) fn start(program: &Path) -> Result<Self, AwakeError> {
+    /// The CPU time of this process is limited, so the loops would use it up; or the idle class is refused.
+    pub(crate) fn start(program: &Path) -> Result<Self, IdlePollError> {
         let cpus = cpus::allowed_cpus();
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         if let Some(limit) = quota::strictest_limit(&groups, Path::new(CGROUPS))
             && limit.is_below(cpus.len())
         {
-            return Err(AwakeError::Limited {
+            return Err(IdlePollError::Limited {
                 file: limit.file,
                 cpus: limit.cpus,
                 all: cpus.len(),
@@ -83,13 +83,13 @@ impl Awake {
         Self::start_loops(program, &cpus)
     }
 
-    fn start_loops(program: &Path, cpus: &[usize]) -> Result<Self, AwakeError> {
-        let not_started = |problem| AwakeError::NotStarted {
+    fn start_loops(program: &Path, cpus: &[usize]) -> Result<Self, IdlePollError> {
+        let not_started = |problem| IdlePollError::NotStarted {
             program: program.to_path_buf(),
             problem,
         };
         let mut child = Command::new(program)
-            .args([KEEP_AWAKE, "--", &cpus::cpu_list(cpus)])
+            .args([SUBCOMMAND, "--", &cpus::cpu_list(cpus)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -99,55 +99,55 @@ impl Awake {
             .stdout
             .take()
             .expect("standard output was asked to be a pipe");
-        // From here on it is ended however this ends.
-        let awake = Self { child };
+        // From here on the process is killed if this function fails.
+        let process = Self { child };
         let line = first_line(told).map_err(not_started)?;
         parse_report(&line)?;
-        Ok(awake)
+        Ok(process)
     }
 
-    /// The loops' process.
+    /// The process of the loops.
     #[must_use]
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 }
 
-impl Drop for Awake {
+impl Drop for IdlePoll {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// The first line, awaited for as long as a start may take.
+/// The first line, awaited up to [`START_TIMEOUT`].
 fn first_line(from: ChildStdout) -> io::Result<String> {
     let (tell, told) = mpsc::sync_channel(1);
     thread::Builder::new()
-        .name("awake".to_owned())
+        .name("idle-poll".to_owned())
         .spawn(move || {
             let mut line = String::new();
             let read = BufReader::new(from.take(LINE_MAX_BYTES)).read_line(&mut line);
-            // Nobody listens where it took too long.
+            // The receiver is gone after the timeout.
             tell.send(read.map(|_| line)).ok();
         })?;
-    match told.recv_timeout(START_AT_MOST) {
+    match told.recv_timeout(START_TIMEOUT) {
         Ok(read) => read,
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(io::Error::other(
-            format!("the loops did not run within {} s", START_AT_MOST.as_secs()),
+            format!("the loops did not run within {} s", START_TIMEOUT.as_secs()),
         )),
     }
 }
 
-/// What the loops' process says first.
-fn parse_report(line: &str) -> Result<(), AwakeError> {
+/// Parses the first line of the process.
+fn parse_report(line: &str) -> Result<(), IdlePollError> {
     match line.trim_end() {
-        AWAKE => Ok(()),
-        "" => Err(AwakeError::Refused(
+        RUNNING => Ok(()),
+        "" => Err(IdlePollError::Refused(
             "the process of the loops ended before they ran".to_owned(),
         )),
-        line => Err(AwakeError::Refused(match line.split_once(' ') {
-            Some((NOT_AWAKE, why)) => why.to_owned(),
+        line => Err(IdlePollError::Refused(match line.split_once(' ') {
+            Some((FAILED, why)) => why.to_owned(),
             _ => format!("the process of the loops said \"{line}\""),
         })),
     }
@@ -157,16 +157,16 @@ fn parse_report(line: &str) -> Result<(), AwakeError> {
 mod tests {
     use std::path::Path;
 
-    use super::{Awake, AwakeError, parse_report};
+    use super::{IdlePoll, IdlePollError, parse_report};
 
     #[test]
-    fn what_the_loops_say_is_understood() {
+    fn first_line_of_the_loops_is_parsed() {
         let check = |line: &str, expected: Option<&str>| {
             let found = parse_report(line).err().map(|problem| problem.to_string());
-            let expected = expected.map(|why| format!("cannot keep the CPUs awake: {why}"));
+            let expected = expected.map(|why| format!("cannot poll idle CPUs: {why}"));
             assert_eq!(found, expected, "{line:?}");
         };
-        check("awake\n", None);
+        check("polling\n", None);
         check(
             "failed CPU 1: no such class\n",
             Some("CPU 1: no such class"),
@@ -176,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_loops_is_an_error_and_not_a_wait() {
-        let refused = Awake::start_loops(Path::new("/bin/false"), &[0]).unwrap_err();
-        assert!(matches!(refused, AwakeError::Refused(_)), "{refused}");
-        let missing = Awake::start_loops(Path::new("/no/such/program"), &[0]).unwrap_err();
+    fn program_without_loops_is_an_error_without_a_wait() {
+        let refused = IdlePoll::start_loops(Path::new("/bin/false"), &[0]).unwrap_err();
+        assert!(matches!(refused, IdlePollError::Refused(_)), "{refused}");
+        let missing = IdlePoll::start_loops(Path::new("/no/such/program"), &[0]).unwrap_err();
         assert!(
             missing.to_string().contains("/no/such/program"),
             "{missing}"

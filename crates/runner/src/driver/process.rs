@@ -126,7 +126,7 @@ impl ProcessDriver {
         }
     }
 
-    /// The same on a machine whose CPUs are kept awake by a process with loops.
+    /// The same on a machine with a process of idle polling.
     pub(crate) fn with_idle_loops(self, loops: Option<u32>) -> Self {
         let rest = Rest::new(loops);
         Self { rest, ..self }

@@ -18,7 +18,7 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// On a machine whose CPUs are kept awake by a process with loops, which are no work.
+    /// On a machine with a process of idle polling, whose CPU time is not work.
     pub(crate) fn new(loops: Option<u32>) -> Self {
         let clocks = CpuClocks {
             cpus: Vec::new(),

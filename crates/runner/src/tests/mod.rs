@@ -217,7 +217,7 @@ impl Bench {
             servers_folder: None,
             supervisor: "none".into(),
             calibration_file: None,
-            keep_awake: false,
+            idle_poll: false,
             cpus: crate::CpuUse::Shared,
             server_at: None,
             end_load: None,

@@ -206,10 +206,8 @@ impl Report {
             .zip(before)
             .and_then(|(now, before)| now.shares_since(before));
         if !clocks.loops_run() {
-            self.remarks.push(
-                "the loops that were to keep the CPUs awake had ended: CPUs may have halted"
-                    .to_owned(),
-            );
+            self.remarks
+                .push("idle polling had ended: CPUs may have halted".to_owned());
         }
     }
 

@@ -1,4 +1,4 @@
-//! CPUs that are kept awake: by loops of the idle class that end with waggle, however it ends, and count nowhere.
+//! Idle polling: its loops are of the idle class, end with waggle, however it ends, and are in no metric.
 
 use std::{fs, process::Child};
 
@@ -13,7 +13,7 @@ use super::{
     study,
 };
 
-/// The policy of threads that everything else pushes aside, as `/proc` shows it: SCHED_IDLE.
+/// SCHED_IDLE, as `/proc` shows it.
 const IDLE: &str = "5";
 
 fn bench(measure: &str) -> Bench {
@@ -25,7 +25,7 @@ fn bench(measure: &str) -> Bench {
 
 /// A run in the middle of its trial. All that it starts can be found by the bench's folder.
 fn under_way(bench: &Bench) -> (Child, Lines) {
-    let mut command = bench.command(&["awake"]);
+    let mut command = bench.command(&["idle-poll"]);
     let mut child = command.current_dir(bench.path("")).spawn().unwrap();
     let mut lines = Lines::new(child.stdout.take().unwrap());
     lines.wait_for("phase: Measure");
@@ -47,7 +47,7 @@ fn loops_of(waggle: &Child) -> u32 {
         .collect();
     let has_loops = |pid: &u32| {
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        command.contains("__keep-awake")
+        command.contains("__idle-poll")
     };
     let found: Vec<u32> = all.into_iter().filter(has_loops).collect();
     assert_eq!(found.len(), 1, "{found:?}");
@@ -72,20 +72,20 @@ fn threads_of(loops: u32) -> Vec<(String, String, String)> {
             let name = read("comm").trim().to_owned();
             (name, policy, cpus.unwrap().trim().to_owned())
         })
-        .filter(|(name, ..)| name.starts_with("awake-"))
+        .filter(|(name, ..)| name.starts_with("idle-poll-"))
         .collect();
     found.sort();
     found
 }
 
 #[test]
-fn each_cpu_has_a_loop_of_the_idle_class_which_ends_with_a_killed_waggle() {
+fn each_cpu_has_a_loop_of_the_idle_class_that_ends_with_a_killed_waggle() {
     let bench = bench("60s");
     let (mut child, _lines) = under_way(&bench);
     let loops = loops_of(&child);
     let mut expected: Vec<_> = cpus::allowed_cpus()
         .into_iter()
-        .map(|cpu| (format!("awake-{cpu}"), IDLE.to_owned(), cpu.to_string()))
+        .map(|cpu| (format!("idle-poll-{cpu}"), IDLE.to_owned(), cpu.to_string()))
         .collect();
     expected.sort();
     assert_eq!(threads_of(loops), expected);
@@ -95,9 +95,9 @@ fn each_cpu_has_a_loop_of_the_idle_class_which_ends_with_a_killed_waggle() {
 }
 
 #[test]
-fn results_say_it_and_the_loops_count_nowhere() {
+fn results_note_idle_polling_and_no_metric_includes_it() {
     let bench = bench("500ms");
-    let mut command = bench.command(&["awake"]);
+    let mut command = bench.command(&["idle-poll"]);
     let output = command.current_dir(bench.path("")).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}");
@@ -110,7 +110,11 @@ fn results_say_it_and_the_loops_count_nowhere() {
     let (idle, stolen) = (machine.idle_share, machine.stolen_share);
     assert!(idle >= 0.0 && stolen >= 0.0 && idle + stolen <= 1.0 + 1e-9);
     assert!(
-        !trial.info.remarks.iter().any(|told| told.contains("awake")),
+        !trial
+            .info
+            .remarks
+            .iter()
+            .any(|told| told.contains("idle polling")),
         "{:?}",
         trial.info.remarks
     );
@@ -136,7 +140,7 @@ fn results_say_it_and_the_loops_count_nowhere() {
 }
 
 #[test]
-fn loops_that_end_in_mid_trial_are_told() {
+fn loops_that_end_during_a_trial_are_a_remark() {
     let bench = bench("15s");
     let (mut child, lines) = under_way(&bench);
     let loops = Pid::from_raw(i32::try_from(loops_of(&child)).unwrap()).unwrap();
@@ -147,31 +151,31 @@ fn loops_that_end_in_mid_trial_are_told() {
     assert!(
         remarks
             .iter()
-            .any(|told| told.starts_with("the loops that were to keep the CPUs awake had ended")),
+            .any(|told| told.starts_with("idle polling had ended")),
         "{remarks:?}"
     );
 }
 
 #[test]
-fn a_run_is_gone_on_with_as_it_was_begun() {
+fn run_is_resumed_with_the_same_idle_polling() {
     let bench = bench("500ms");
-    assert!(bench.run(&["awake"]).status.success());
+    assert!(bench.run(&["idle-poll"]).status.success());
     let output = bench.run(&["resume"]);
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        told.contains("the option --keep-awake differs from the one the run was begun with"),
+        told.contains("the option --idle-poll differs from the one the run was begun with"),
         "{told}"
     );
-    assert!(bench.run(&["resume", "awake"]).status.success());
+    assert!(bench.run(&["resume", "idle-poll"]).status.success());
 }
 
 #[test]
-fn where_the_loops_cannot_run_nothing_starts() {
+fn nothing_starts_if_the_loops_cannot_run() {
     let bench = bench("500ms");
     let output = bench.run(&["without-loops"]);
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("cannot keep the CPUs awake: "), "{told}");
+    assert!(told.contains("cannot poll idle CPUs: "), "{told}");
     assert!(!bench.path("run").exists());
 }

@@ -1,4 +1,4 @@
-//! Time from left to right: which column shows which time, and the rate as bars.
+//! The time axis, and the chart of the goodput.
 
 use waggle_report::wording::text::plain;
 
@@ -15,16 +15,16 @@ use crate::{
     trial::{gather::as_f64, phase::Phase, so_far::ratio},
 };
 
-/// Columns for the marks of an axis on the left, the axis itself included.
+/// Columns for the labels of the left axis, axis included.
 pub(super) const MARKS: u16 = 7;
-/// What an axis of time without a known end ends with: the next of these, in seconds.
+/// Ends of the time axis in seconds if the end of the load is not known: the next of these.
 const ENDS_S: [f64; 12] = [
     10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 14_400.0, 43_200.0, 172_800.0,
 ];
-/// Bars in eighths of a letter, from below.
+/// Bars in eighths of a character, from below.
 pub(super) const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// Which time is drawn.
+/// The time axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeAxis {
     pub(super) from_s: f64,
@@ -44,7 +44,7 @@ impl TimeAxis {
             }
             Span::Whole => {
                 let wanted = match look.shown.title.length {
-                    // A count may be reached long before the time.
+                    // The request count may be reached long before the time limit.
                     Some(length) if look.shown.requests_at_most.is_none() => {
                         seen.max(length.as_secs_f64())
                     }
@@ -58,14 +58,14 @@ impl TimeAxis {
         }
     }
 
-    /// From when to when a column of so many reaches.
+    /// Start and end of one of `columns` columns.
     pub(super) fn column(&self, column: u16, columns: u16) -> (f64, f64) {
         let width = (self.to_s - self.from_s) / f64::from(columns.max(1));
         let from = self.from_s + width * f64::from(column);
         (from, from + width)
     }
 
-    /// The row of times below a chart.
+    /// The row of tick labels below a chart.
     pub(super) fn marks(&self, room: &mut Room<'_>) {
         let mut room = room.bottom(1);
         room.take_left(MARKS);
@@ -85,7 +85,7 @@ impl TimeAxis {
     }
 }
 
-/// The slices that lie in a time, each with its overlap in seconds.
+/// The slices in a time range, each with its overlap in seconds.
 pub(super) fn slices_within<'a>(
     slices: &'a [&'a Slice],
     (from, to): (f64, f64),
@@ -97,7 +97,7 @@ pub(super) fn slices_within<'a>(
         .map(move |slice| (*slice, slice.end_s().min(to) - slice.start_s.max(from)))
 }
 
-/// What of the load is in one column.
+/// The values of one column.
 #[derive(Debug, Clone, Copy, Default)]
 struct Column {
     succeeded_per_s: f64,
@@ -125,7 +125,7 @@ fn columns(look: &Look<'_>, axis: TimeAxis, count: u16) -> Vec<Option<Column>> {
     (0..count).map(column).collect()
 }
 
-/// Requests per second: those that succeeded, and those that failed on top of them.
+/// Requests per second: succeeded, and failed on top.
 pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
     let shown = look.shown;
     let now = shown.history.latest_slice().map_or(0.0, Slice::rate_per_s);
@@ -133,7 +133,7 @@ pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
     if shown.overall.seconds > 0.0 {
         beside += &format!(", {}/s overall", plain(shown.overall.rate_per_s));
     }
-    room.title("rate", &beside);
+    room.title("goodput", &beside);
     let axis = TimeAxis::new(look);
     let columns = columns(look, axis, room.width().saturating_sub(MARKS));
     let highest = columns
@@ -152,7 +152,7 @@ pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
             column.map(|column| {
                 let good = eighths(column.succeeded_per_s);
                 let all = eighths(column.succeeded_per_s + column.failed_per_s);
-                // What failed is always seen.
+                // Failures are always visible.
                 let good = if column.failed_per_s > 0.0 {
                     good.min(all.saturating_sub(1))
                 } else {
@@ -184,14 +184,14 @@ pub(super) fn rate(look: &Look<'_>, room: &mut Room<'_>) {
     }
 }
 
-/// The largest and the smallest value of an axis from 0 on.
+/// The labels of an axis from 0 to `top`.
 fn left_axis(room: &mut Room<'_>, top: f64) {
     let rows = room.height();
     let mut marks = Room::new(room.area, room.buffer);
     let mut marks = marks.take_left(MARKS - 1);
     marks.put_right(0, &plain(top), DIM);
     if rows >= 5 {
-        // The middle of a row's height is what its mark stands for.
+        // A label is for the middle of its row.
         marks.put_right(
             rows / 2,
             &plain(top * (1.0 - f64::from(rows / 2) / f64::from(rows))),
@@ -204,7 +204,7 @@ fn left_axis(room: &mut Room<'_>, top: f64) {
     }
 }
 
-/// The next number that is easily read.
+/// The next round number.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;

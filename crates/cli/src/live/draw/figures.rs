@@ -1,4 +1,4 @@
-//! Everything that stands there as a number or in words.
+//! Figures and texts beside the charts.
 
 use ratatui::style::Style;
 use waggle_report::wording::text::{Unit, count, plain, share, time_us};
@@ -11,15 +11,17 @@ use super::{
     words::time,
 };
 use crate::{
-    live::shown::FIGURES,
+    live::shown::{FIGURES, Figures},
     trial::{gather::as_f64, so_far::ratio},
 };
 
 /// Columns for the names of figures.
 const NAME: u16 = 12;
-/// Rows of the figures beside the charts where none is left out: requests, response time, engine.
+/// The same for the load generator.
+const LONG_LABEL: u16 = 16;
+/// Rows of the figures beside the charts if none is omitted: requests, response time, load generator.
 const ALL_ROWS: u16 = 22;
-/// Columns of a step's or a failure's name.
+/// Columns of the name of a step or a failure.
 const LONG_NAME: usize = 28;
 
 /// The column beside the charts.
@@ -99,9 +101,9 @@ fn requests(look: &Look<'_>, room: &mut Room<'_>) {
         } else {
             Style::new()
         };
-        figure(room, "never sent", &count(figures.due_unsent), style);
+        figure(room, "skipped", &count(figures.due_unsent), style);
     }
-    // What is left of the room belongs to the response times.
+    // The rows that are left are for the response times.
     if room.height() < 10 {
         return;
     }
@@ -121,7 +123,7 @@ fn requests(look: &Look<'_>, room: &mut Room<'_>) {
     figure(room, "received", &received, Style::new());
 }
 
-/// Each percentile now and over the measured time.
+/// Percentiles, current and over the measured phase.
 fn response_time(look: &Look<'_>, room: &mut Room<'_>) {
     let shown = look.shown;
     room.title("response time", "");
@@ -158,7 +160,7 @@ fn percentile_style(look: &Look<'_>, name: &str) -> Style {
     look.ink.colour(PERCENTILE_COLOURS[place])
 }
 
-/// The same in a row: `p50 820 µs  p90 …`.
+/// Percentiles in one row: `p50 820 µs  p90 …`.
 pub(super) fn times_in_a_row(look: &Look<'_>, room: &mut Room<'_>) {
     room.title("overall", "");
     let mut column = 0;
@@ -173,36 +175,41 @@ pub(super) fn times_in_a_row(look: &Look<'_>, room: &mut Room<'_>) {
 
 fn engine(look: &Look<'_>, room: &mut Room<'_>, in_full: bool) {
     let (now, overall) = (&look.shown.now, &look.shown.overall);
-    room.title("engine", "");
-    // Above this the checks say that it was the limit.
+    room.title("load generator", if in_full { "now, overall" } else { "" });
+    // Above this value the checks report the load generator as the limit.
     let is_high = now.busy >= waggle_stats::GENERATOR_BUSY;
     let style = if is_high {
         look.ink.colour(BAD).patch(BOLD)
     } else {
         Style::new()
     };
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     if !in_full {
         let text = format!(
-            "{:.0} % CPU · {} · lag {}",
-            100.0 * now.busy,
+            "{} CPU · {} · lag {}",
+            percent(now.busy),
             time_us(now.cpu_us_per_request),
             time_us(now.lag_p99_us)
         );
         room.top(1).put(0, 0, &text, style);
         return;
     }
-    let busy = format!(
-        "{:.0} %, {:.0} % overall",
-        100.0 * now.busy,
-        100.0 * overall.busy
-    );
-    figure(room, "CPU", &busy, style);
-    let cost = format!("{} each", time_us(now.cpu_us_per_request));
-    figure(room, "a request", &cost, Style::new());
-    figure(room, "lag p99", &time_us(now.lag_p99_us), Style::new());
+    let mut row = |name: &str, values: [String; 2], style: Style| {
+        let mut row = room.top(1);
+        row.put(0, 0, name, DIM);
+        let [now, overall] = values;
+        row.put(LONG_LABEL, 0, &format!("{now:>8} {overall:>9}"), style);
+    };
+    let each = |value: fn(&Figures) -> f64, show: &dyn Fn(f64) -> String| {
+        [show(value(now)), show(value(overall))]
+    };
+    row("utilization", each(|of| of.busy, &percent), style);
+    let cpu = each(|of| of.cpu_us_per_request, &time_us);
+    row("CPU per request", cpu, Style::new());
+    row("lag p99", each(|of| of.lag_p99_us, &time_us), Style::new());
 }
 
-/// Kinds, the most frequent first; what there is no place for is counted.
+/// Kinds, the most frequent first; those that do not fit are counted.
 fn failures(look: &Look<'_>, room: &mut Room<'_>) {
     let shown = look.shown;
     room.title("failures", "");
@@ -253,9 +260,9 @@ fn statuses(look: &Look<'_>, room: &mut Room<'_>) {
     }
 }
 
-/// Each step of a scenario with its own rate and times.
+/// Each step of a scenario with its goodput and times.
 fn steps(look: &Look<'_>, room: &mut Room<'_>) {
-    room.title("steps", "rate now, p50, p99, failed");
+    room.title("steps", "goodput now, p50, p99, failed");
     let name_width = usize::from(room.width())
         .saturating_sub(36)
         .clamp(6, LONG_NAME);
@@ -285,10 +292,10 @@ fn steps(look: &Look<'_>, room: &mut Room<'_>) {
     }
 }
 
-/// What would be said now, and why.
+/// The verdict of a load that ends now, with its reasons.
 pub(super) fn verdict(look: &Look<'_>, room: &mut Room<'_>) {
     let Some(said) = &look.shown.said else {
-        room.title("verdict so far", "none: nothing is measured yet");
+        room.title("verdict so far", "none, nothing measured yet");
         return;
     };
     let colour = look.ink.colour(if said.verdict == Verdict::Valid {
@@ -298,7 +305,7 @@ pub(super) fn verdict(look: &Look<'_>, room: &mut Room<'_>) {
     });
     room.draw_title("verdict so far", said.verdict.name(), colour.patch(BOLD));
     if said.reasons.is_empty() && said.remarks.is_empty() {
-        let text = "no check finds fault with the load so far";
+        let text = "no problem found so far";
         room.top(1).put(0, 0, text, DIM);
     }
     let reasons = said.reasons.iter().map(|reason| (reason, Style::new()));

@@ -1,4 +1,4 @@
-//! The cells of a study as a table that fills: levels, what each trial showed, the verdict, goodput with its interval so far.
+//! The table of cells: levels, a mark per trial, verdict, goodput with its interval so far.
 
 use ratatui::style::{Color, Style};
 use waggle_report::wording::{
@@ -20,25 +20,25 @@ use crate::{
     trial::so_far::ratio,
 };
 
-/// Rows of the table that hold no cell: its title and the names of its columns.
+/// Rows of the table above the cells: title and column names.
 const HEADS: u16 = 2;
-/// Trials that have a mark each; of more they are counted.
+/// Maximum number of marks; more trials are shown as a count.
 const MARKS_MAX: u32 = 10;
 /// Columns between two columns of the table.
 const GAP: usize = 2;
-/// Letters of a level or of a factor's name at most.
+/// Maximum length of a level or a factor name.
 const LEVEL_MAX: usize = 20;
-/// Columns of the bars, at least and at most.
+/// Minimum and maximum width of the bars.
 const BAR: (usize, usize) = (12, 60);
 
-/// Rows that the table takes of so many, for the charts need most of them.
+/// Rows of the table on a screen of this height; most rows are for the charts.
 pub(super) fn rows(study: &StudyBoard, height: u16) -> u16 {
     let wanted = u16::try_from(study.cells.len()).unwrap_or(u16::MAX);
     let most = if height < 32 { 4 } else { height / 4 };
     HEADS + wanted.min(most)
 }
 
-/// Whether a trial of a cell is under way.
+/// Whether a trial of the cell is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Run {
     Now,
@@ -63,8 +63,7 @@ impl Column {
     }
 }
 
-/// The table; where there are more cells than rows, those around the cell that runs, and in two halves beside each other
-/// if that fits.
+/// The table. If there are more cells than rows, it shows those around the running one, in two columns if they fit.
 pub(super) fn grid(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     room.title("cells", &summary(study));
     let columns = columns(look, study);
@@ -92,7 +91,7 @@ pub(super) fn grid(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     }
 }
 
-/// `7 valid, 1 overloaded, 4 to go`.
+/// `7 valid, 1 overloaded, 4 left`.
 fn summary(study: &StudyBoard) -> String {
     if study.searched.is_some() {
         let found = study.cells.iter().filter(|cell| cell.found.is_some());
@@ -113,12 +112,12 @@ fn summary(study: &StudyBoard) -> String {
         .collect();
     let left = study.cells.len() - study.cells.iter().filter(is_over).count();
     if left > 0 {
-        parts.push(format!("{left} to go"));
+        parts.push(format!("{left} left"));
     }
     parts.join(", ")
 }
 
-/// So that the cell that runs is in the middle, if not all can be seen.
+/// The first cell to show, so that the running one is in the middle.
 fn first_shown(study: &StudyBoard, places: usize) -> usize {
     let now = study.now.as_ref().map_or(0, |now| now.cell);
     let last_first = study.cells.len().saturating_sub(places);
@@ -152,7 +151,7 @@ fn columns(look: &Look<'_>, study: &StudyBoard) -> Vec<Column> {
             (None, Some(met)) => plain(format!("{} so far", level(what, met))),
             (None, None) => ("–".to_owned(), DIM),
         };
-        columns.push(Column::new("highest that holds", of_cells(&found)));
+        columns.push(Column::new("highest holding", of_cells(&found)));
         return columns;
     }
     columns.push(Column::new(
@@ -217,8 +216,8 @@ fn table(
     }
 }
 
-/// A mark for each trial, one for the trial that runs and a point for each that is to come. Of a search, which may end at any
-/// trial, the last ones.
+/// A mark for each finished trial, one for the running trial, and a dot for each planned one. A search, which may end at any trial,
+/// shows the last marks.
 fn marks(look: &Look<'_>, cell: &CellBoard, run: Run) -> Vec<(String, Style)> {
     let is_tried = |mark: &Mark| matches!(mark, Mark::Tried(_));
     if cell.marks.iter().any(is_tried) {
@@ -264,7 +263,7 @@ fn verdict_style(look: &Look<'_>, verdict: Verdict) -> Style {
     })
 }
 
-/// Goodput of each cell beside the others': as long as the point, and what of the interval lies beyond it.
+/// Bars of the goodput: the point estimate, and the part of the interval above it.
 fn bars(
     look: &Look<'_>,
     study: &StudyBoard,

@@ -1,4 +1,4 @@
-//! What stands above and below every page: what is loaded and how far it is, and the keys.
+//! The rows above and below every page: the load with its progress, and the keys.
 
 use ratatui::{
     buffer::Buffer,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{live::history::Span, trial::phase::Phase};
 
-/// Three rows: the request, the settings, the bar.
+/// Three rows: the request, the settings, the progress bar.
 pub(super) fn head(look: &Look<'_>, room: &mut Room<'_>) {
     let shown = look.shown;
     let (state, colour) = state(look);
@@ -37,7 +37,7 @@ fn state(look: &Look<'_>) -> (String, Color) {
         (0, Some(Phase::WarmUp)) => ("warm-up, not counted", Color::Magenta),
         (0, Some(Phase::Measured)) => ("measuring", GOOD),
         (0, Some(Phase::Finish)) => ("last answers", Color::Cyan),
-        (1, _) => ("ending: waits for the last answers", BAD),
+        (1, _) => ("ending, waiting for the last answers", BAD),
         _ => ("ending", BAD),
     };
     let paused = if look.is_paused {
@@ -73,12 +73,12 @@ fn progress(look: &Look<'_>) -> String {
     }
 }
 
-/// A bar, with text at its right end.
+/// A progress bar with text at its right end.
 pub(super) fn bar(look: &Look<'_>, room: &mut Room<'_>, text: &str, done: f64) {
     let text_width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
     room.put_right(0, text, Style::new());
     let width = room.width().saturating_sub(text_width + 2);
-    // In halves of a letter.
+    // In half characters.
     let halves = crate::live::spectrum::floor_index(f64::from(width) * 2.0 * done);
     for column in 0..width {
         let (letter, style) = match halves.saturating_sub(2 * usize::from(column)) {
@@ -115,11 +115,11 @@ pub(super) fn keys(look: &Look<'_>, room: &mut Room<'_>) {
     let end = match look.asked_to_end {
         0 => "end",
         _ if look.study.is_some() => "ending",
-        1 => "end at once",
-        _ => "leave",
+        1 => "end now",
+        _ => "quit",
     };
     say(room, "q", end, BOLD);
-    let pause = if look.is_paused { "go on" } else { "pause" };
+    let pause = if look.is_paused { "resume" } else { "pause" };
     say(room, "space", pause, BOLD);
     for (key, name, page) in pages(look) {
         let style = if look.page == page {
@@ -137,30 +137,30 @@ pub(super) fn keys(look: &Look<'_>, room: &mut Room<'_>) {
     say(room, "?", "help", BOLD);
 }
 
-/// Keys with what they do; a text without a key is a sentence.
+/// Keys and their actions; a text without a key is a sentence.
 fn help_lines(look: &Look<'_>) -> [(&'static str, &'static str); 7] {
     let (end, pages) = match look.study {
         None => (
-            "end, with the result so far; again: at once",
+            "end, with the result so far; again: end now",
             ("1 2 3, tab", "overview, response times, details"),
         ),
         Some(_) => (
-            "end: trials that have ended are kept, the run can be resumed",
+            "end; finished trials are kept, the run can be resumed",
             ("1 2 3 4, tab", "overview, response times, details, cells"),
         ),
     };
     [
         ("q, Ctrl-C", end),
-        ("space", "pause the display; the load goes on"),
+        ("space", "pause the display; the load continues"),
         pages,
         ("w", "the whole load, or its last minute"),
         ("?", "this help"),
         ("", ""),
-        ("", "What is said of the load is said as if it ended now."),
+        ("", "Metrics and verdict are those of a load that ends now."),
     ]
 }
 
-/// A box in the middle.
+/// The help box in the middle of the screen.
 pub(super) fn help(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
     let lines = help_lines(look);
     let height = u16::try_from(lines.len()).unwrap_or(0) + 2;

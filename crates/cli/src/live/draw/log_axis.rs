@@ -1,19 +1,19 @@
-//! A logarithmic axis: where it begins and ends, and which of its marks there is place for.
+//! A logarithmic axis: its range and its ticks.
 
 use std::f64::consts::LOG10_2;
 
-/// From and to, as decimal logarithms.
+/// Range, as decimal logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LogAxis {
     pub(super) from: f64,
     pub(super) to: f64,
 }
 
-/// The marks of a power of ten, as decimal logarithms of 1, 2 and 5.
+/// Ticks per power of ten, as decimal logarithms of 1, 2 and 5.
 const STEPS: [f64; 3] = [0.0, LOG10_2, 1.0 - LOG10_2];
 
 impl LogAxis {
-    /// From the mark before the smallest to the mark after the largest.
+    /// From the tick below the smallest to the tick above the largest value.
     pub(super) fn from_range(least: f64, most: f64) -> Self {
         let from = marks(least - 1.0, least + 1e-9).last();
         let to = marks(most - 1e-9, most + 1.0).next();
@@ -24,13 +24,12 @@ impl LogAxis {
         }
     }
 
-    /// Where a decimal logarithm lies, 0 to 1 within the axis.
+    /// Relative position of a decimal logarithm; 0 to 1 within the axis.
     pub(super) fn place(&self, log: f64) -> f64 {
         (log - self.from) / (self.to - self.from)
     }
 
-    /// The marks to be written where there are so many places and each mark needs `apart` of them: powers of ten go
-    /// before others. Each with its place, the first ones first.
+    /// The ticks with their positions among `places`, in order, at least `apart` positions apart. Powers of ten take precedence.
     pub(super) fn marks(&self, places: u16, apart: u16) -> Vec<(u16, f64)> {
         let mut chosen: Vec<(u16, f64)> = Vec::new();
         let mut wanted: Vec<f64> = marks(self.from - 1e-9, self.to + 1e-9).collect();
@@ -52,11 +51,11 @@ impl LogAxis {
         chosen
     }
 
-    /// Which of so many places a decimal logarithm lies in.
+    /// Position of a decimal logarithm among `places`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "clamped to the places there are"
+        reason = "clamped to the positions"
     )]
     pub(super) fn position(&self, log: f64, places: u16) -> u16 {
         let last = f64::from(places.saturating_sub(1));
@@ -64,7 +63,7 @@ impl LogAxis {
     }
 }
 
-/// Marks between two decimal logarithms, in order.
+/// Ticks between two decimal logarithms, in order.
 fn marks(from: f64, to: f64) -> impl Iterator<Item = f64> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_go_from_mark_to_mark() {
+    fn axes_start_and_end_at_ticks() {
         let check = |least: f64, most: f64, from: f64, to: f64| {
             let axis = LogAxis::from_range(least.log10(), most.log10());
             let near = |found: f64, expected: f64| (found - expected.log10()).abs() < 1e-6;
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_do_not_touch_and_powers_of_ten_go_first() {
+    fn ticks_are_apart_and_powers_of_ten_take_precedence() {
         let axis = LogAxis { from: 2.0, to: 4.0 };
         let check = |places: u16, apart: u16, expected: &[(u16, f64)]| {
             let found: Vec<(u16, f64)> = axis

@@ -1,4 +1,4 @@
-//! The live view as a buffer of cells. Pure: what is shown, the time and the wishes at the keyboard in, letters out.
+//! Renders the live view to a buffer. Pure: a frame in, characters out.
 
 mod charts;
 mod figures;
@@ -20,9 +20,9 @@ pub(in crate::live) use look::{Look, Page};
 pub(in crate::live) use palette::Ink;
 use room::Room;
 
-/// Below this there is no place for charts beside figures.
+/// Minimum size for charts.
 const CHARTS_FROM: (u16, u16) = (64, 12);
-/// Rows of what stands above the page.
+/// Rows of the head.
 const HEAD: u16 = 3;
 
 /// Draws everything.
@@ -47,7 +47,7 @@ pub(in crate::live) fn draw(look: &Look<'_>, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The cells in full, and what was said last.
+/// All cells, and the latest messages.
 fn cells(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     let cells = u16::try_from(study.cells.len()).unwrap_or(u16::MAX);
     let height = room.height();
@@ -65,7 +65,7 @@ fn cells(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     }
 }
 
-/// The trial in what is left of the screen.
+/// The trial, in the rest of the screen.
 fn trial(look: &Look<'_>, room: &mut Room<'_>) {
     let (width, height) = CHARTS_FROM;
     if room.width() < width || room.height() < height {

@@ -1,11 +1,11 @@
-//! Colours and weights of letters.
+//! Colours and weights of text.
 //!
-//! Only the sixteen colours that every terminal has a theme for, never black, white, yellow or blue as such: those are
-//! unreadable on one background or the other.
+//! Only the sixteen colours of terminal themes, without black, white, yellow and blue: those are unreadable on either dark or light
+//! backgrounds.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// Colours where they are wanted.
+/// Whether colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::live) enum Ink {
     Coloured,
@@ -27,6 +27,6 @@ pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 pub(super) const GOOD: Color = Color::Green;
 pub(super) const BAD: Color = Color::Red;
 pub(super) const RATE: Color = Color::Cyan;
-/// Of p50, p90, p99 and the maximum, and of what lies up to them.
+/// Colours of p50, p90, p99 and the maximum, and of the samples up to them.
 pub(super) const PERCENTILE_COLOURS: [Color; 4] =
     [Color::Green, Color::Cyan, Color::Magenta, Color::Red];

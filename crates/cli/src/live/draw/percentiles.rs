@@ -1,4 +1,4 @@
-//! Response time over time, on a logarithmic axis: percentiles as lines, and all of it as a heat map.
+//! Response time over time, on a logarithmic axis: percentiles as lines, and a heat map of all answers.
 
 use ratatui::{
     style::{Color, Style},
@@ -27,9 +27,9 @@ use crate::{
 
 /// Columns for the names on the right.
 const NAMES: u16 = 4;
-/// Rows between two marks of an axis, at least.
+/// Minimum distance of two ticks in rows.
 const APART: u16 = 2;
-/// What share of a column's samples has which letter: each the least share of it.
+/// The letter for a share of a column's samples, with the minimum share of each.
 const SHADES: [(f64, &str); 4] = [(0.2, "█"), (0.05, "▓"), (0.01, "▒"), (0.0, "░")];
 
 fn slices<'a>(look: &Look<'a>) -> Vec<&'a Slice> {
@@ -64,7 +64,7 @@ pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
         .x_bounds([time.from_s, time.to_s])
         .y_bounds([axis.from, axis.to])
         .paint(|context| {
-            // The lowest is drawn last, over the others: most of the answers were so.
+            // The lowest line is drawn last, over the others.
             for (which, (_, colour)) in PERCENTILES.iter().zip(PERCENTILE_COLOURS).enumerate().rev()
             {
                 let colour = match look.ink {
@@ -84,7 +84,7 @@ pub(super) fn lines(look: &Look<'_>, room: &mut Room<'_>) {
     drawn.render(room.area, room.buffer);
 }
 
-/// The middles of the slices with samples.
+/// The points at the middle of each slice with samples.
 fn points(slices: &[&Slice], which: usize) -> Vec<(f64, f64)> {
     slices
         .iter()
@@ -95,7 +95,7 @@ fn points(slices: &[&Slice], which: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// From slice to slice; broken where one has no sample.
+/// Lines from slice to slice; interrupted by slices without samples.
 fn line(slices: &[&Slice], which: usize, color: Color) -> Vec<Line> {
     slices
         .windows(2)
@@ -112,7 +112,7 @@ fn line(slices: &[&Slice], which: usize, color: Color) -> Vec<Line> {
         .collect()
 }
 
-/// Each name where its line ends, or in the next row that is free.
+/// Each name at the end of its line, or in the next free row.
 fn names(look: &Look<'_>, room: &mut Room<'_>, axis: LogAxis) {
     let Some(last) = look.shown.history.latest_slice() else {
         return;
@@ -120,7 +120,7 @@ fn names(look: &Look<'_>, room: &mut Room<'_>, axis: LogAxis) {
     let rows = room.height();
     let column = room.width().saturating_sub(NAMES - 1);
     let mut free = rows;
-    // From the lowest line upwards, so that names keep the order of their lines.
+    // From the lowest line upwards, so names have the order of their lines.
     for (((name, _), us), colour) in PERCENTILES
         .iter()
         .zip(last.percentiles())
@@ -137,11 +137,11 @@ fn names(look: &Look<'_>, room: &mut Room<'_>, axis: LogAxis) {
     }
 }
 
-/// How many answers took how long when: the darker, the larger the share of that time's answers.
+/// Heat map of response times over time: the darker, the larger the share of the answers of that time.
 pub(super) fn heat(look: &Look<'_>, room: &mut Room<'_>) {
     room.title(
-        "where answers lie",
-        "share of each moment's: █ 20 % ▓ 5 % ▒ 1 % ░ less",
+        "response time heat map",
+        "share: █ ≥ 20 % ▓ ≥ 5 % ▒ ≥ 1 % ░ less",
     );
     let slices = slices(look);
     let mut all = Spectrum::default();
@@ -156,7 +156,7 @@ pub(super) fn heat(look: &Look<'_>, room: &mut Room<'_>) {
     let time = TimeAxis::new(look);
     left_marks(room, axis);
     room.take_left(MARKS);
-    // As wide as the lines above, so that the same moment stands in the same column.
+    // The same width as the chart above, so columns are aligned.
     room.right(NAMES);
     let (width, height) = (room.width(), room.height());
     let step = (axis.to - axis.from) / f64::from(height.max(1));

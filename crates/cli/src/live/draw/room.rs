@@ -1,4 +1,4 @@
-//! A part of the screen from which smaller parts are cut, and in which letters are put. Nothing is ever put outside.
+//! A part of the screen, which can be split and written to. Writes outside are clipped.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
@@ -75,7 +75,7 @@ impl<'a> Room<'a> {
         Room::new(area, self.buffer)
     }
 
-    /// Puts text, cut off at the right edge, with a sign that it was.
+    /// Puts text, truncated at the right edge with an ellipsis.
     pub(super) fn put(&mut self, column: u16, row: u16, text: &str, style: Style) {
         if column >= self.area.width || row >= self.area.height {
             return;
@@ -88,13 +88,13 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Puts text so that it ends at the right edge.
+    /// Puts text right-aligned.
     pub(super) fn put_right(&mut self, row: u16, text: &str, style: Style) {
         let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
         self.put(self.area.width.saturating_sub(length), row, text, style);
     }
 
-    /// One letter.
+    /// Puts one character.
     pub(super) fn dot(&mut self, column: u16, row: u16, letter: &str, style: Style) {
         if column < self.area.width && row < self.area.height {
             let at = (self.area.x + column, self.area.y + row);
@@ -102,12 +102,12 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Cuts off the first row for a title, with what is worth saying beside it: `─ rate  45.2k/s now ──────`.
+    /// Cuts off the first row for a title with a text next to it: `─ goodput  45.2k/s now ──────`.
     pub(super) fn title(&mut self, name: &str, beside: &str) {
         self.draw_title(name, beside, Style::new());
     }
 
-    /// The same, where what stands beside has a colour.
+    /// The same with a style of the text.
     pub(super) fn draw_title(&mut self, name: &str, beside: &str, style: Style) {
         let mut row = self.top(1);
         let width = row.width();
@@ -121,7 +121,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Text in lines of this many letters at most, broken between words.
+/// Wraps text to this width between words.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_whole() {
+    fn text_is_wrapped_between_words() {
         let check = |text: &str, width: usize, expected: &[&str]| {
             assert_eq!(wrap(text, width), expected, "{text:?} in {width}");
         };
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_put_outside() {
+    fn writes_outside_are_clipped() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 2));
         let mut room = Room::new(Rect::new(0, 0, 60, 20), &mut buffer);
         room.put(0, 0, "too long for it", Style::new());

@@ -1,4 +1,4 @@
-//! How many answers took how long, over the whole measured time, as bars on a logarithmic axis.
+//! The distribution of response times over the measured phase, as bars on a logarithmic axis.
 
 use ratatui::widgets::{Sparkline, SparklineBar, Widget};
 
@@ -17,14 +17,17 @@ use crate::{
 };
 use waggle_report::wording::text::count;
 
-/// Columns between the marks of the axis, at least.
+/// Minimum distance of two ticks in columns.
 const APART: u16 = 7;
 
-/// Each bar has the colour of the percentile up to which it lies.
+/// Each bar has the colour of its percentile range.
 pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
     let spectrum = &look.shown.spectrum;
     let samples = look.shown.overall.succeeded;
-    room.title("spectrum", &format!("{} answers", count(samples)));
+    room.title(
+        "response time distribution",
+        &format!("{} answers", count(samples)),
+    );
     let Some((least, most)) = spectrum.range() else {
         draw_no_data(room);
         return;
@@ -56,7 +59,7 @@ pub(super) fn bars(look: &Look<'_>, room: &mut Room<'_>) {
         .collect();
     let all = 8 * u64::from(room.height());
     let bar = |(found, column): (f64, u16)| {
-        // A single answer is seen.
+        // A single answer is visible.
         let least = u64::from(found > 0.0);
         let eighths = floor_index((ratio(found, highest) * as_f64(all)).round()) as u64;
         let from = axis.from + step * f64::from(column);

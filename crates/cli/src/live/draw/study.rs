@@ -1,4 +1,4 @@
-//! What stands above a trial of a study: the study and how far it is, and what the trial is.
+//! The rows above a trial of a study: the study with its progress, and the trial.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) const HEAD: u16 = 2;
 /// Rows of the trial above its charts.
 pub(super) const TRIAL: u16 = 2;
 
-/// Two rows: the study, and the bar of its trials.
+/// Two rows: the study, and the progress bar of its trials.
 pub(super) fn head(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     let (state, colour) = state(look, study);
     let state_width = u16::try_from(state.chars().count()).unwrap_or(0) + 1;
@@ -50,7 +50,7 @@ fn state(look: &Look<'_>, study: &StudyBoard) -> (String, Color) {
         (0, Some(_)) => ("running", GOOD),
         (0, None) if study.done == 0 => ("starting", Color::Cyan),
         (0, None) => ("between trials", Color::Cyan),
-        _ => ("ending: the system is brought down", BAD),
+        _ => ("ending, stopping the system", BAD),
     };
     let paused = if look.is_paused {
         "display paused · "
@@ -60,11 +60,11 @@ fn state(look: &Look<'_>, study: &StudyBoard) -> (String, Color) {
     (format!("{paused}{text}"), colour)
 }
 
-/// Two rows: which trial it is with its phase, and what its load is.
+/// Two rows: the trial with its phase, and its load.
 pub(super) fn trial(look: &Look<'_>, study: &StudyBoard, room: &mut Room<'_>) {
     let Some(now) = &study.now else {
         let note = study.notes.last().map_or("", String::as_str);
-        room.title("no trial under way", "");
+        room.title("no trial running", "");
         room.put(0, 0, note, DIM);
         return;
     };

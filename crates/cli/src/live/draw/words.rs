@@ -1,15 +1,15 @@
-//! Numbers as short words for places where every column counts.
+//! Short formats of values.
 
 use waggle_report::wording::text;
 
 use crate::trial::gather::as_f64;
 
-/// `820 µs`, or `–` where there is none.
+/// `820 µs`, or `–` if there is none.
 pub(super) fn time(us: Option<u64>) -> String {
     us.map_or_else(|| "–".to_owned(), |us| text::time_us(as_f64(us)))
 }
 
-/// `50µs`, `2ms`, `10s`: the mark of an axis, whose numbers are 1, 2 or 5 of a power of ten.
+/// `50µs`, `2ms`, `10s`: the label of a tick, which is 1, 2 or 5 times a power of ten.
 pub(super) fn mark(us: f64) -> String {
     match us {
         us if us >= 999_999.0 => format!("{:.0}s", us / 1e6),
@@ -18,7 +18,7 @@ pub(super) fn mark(us: f64) -> String {
     }
 }
 
-/// `3.4 s`, `2:05`, `1:02:03`: a time that runs, whose width should not jump.
+/// `3.4 s`, `2:05`, `1:02:03`: a running time of stable width.
 pub(super) fn clock(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{:.1} s", seconds.max(0.0));
@@ -26,7 +26,7 @@ pub(super) fn clock(seconds: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a positive time in seconds; its fraction goes on purpose"
+        reason = "a positive time in seconds; rounds down on purpose"
     )]
     let whole = seconds as u64;
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);

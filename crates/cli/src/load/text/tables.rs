@@ -6,7 +6,7 @@ use waggle_report::wording::text::{count, time_us};
 
 use super::{Colours, LoadResult, ModelName, Times, as_f64};
 
-/// Width of the names of times: with seven columns of 10 and the margin, a line has the 80 columns of a terminal.
+/// Width of the row labels: with seven columns of 10 and the margin, a line has the 80 columns of a terminal.
 const ROW: usize = 8;
 /// Width of the longest bar.
 const BAR_WIDTH: usize = 40;
@@ -18,7 +18,7 @@ pub(super) fn times(out: &mut String, result: &LoadResult, colours: Colours) {
         ("failures", &result.failed_time_us),
     ]
     .into_iter()
-    // In a closed load a request is due when it is sent: the two are the same.
+    // In a closed load a request is due when it is sent, so both are the same.
     .filter(|(name, _)| result.model != ModelName::Closed || *name != "service")
     .filter(|(_, times)| times.count > 0)
     .collect();
@@ -56,12 +56,12 @@ pub(super) fn times(out: &mut String, result: &LoadResult, colours: Colours) {
         let _ = writeln!(
             out,
             "  {}",
-            colours.dim("(…): fewer than ten samples lie beyond it")
+            colours.dim("(…): fewer than ten samples above it")
         );
     }
 }
 
-/// Steps of a scenario, a line each.
+/// The table of the steps of a scenario.
 pub(super) fn steps(out: &mut String, result: &LoadResult) {
     let names = result.steps.iter().map(|step| step.name.chars().count());
     let width = names.max().unwrap_or(0).max("step".len());
@@ -120,7 +120,7 @@ pub(super) fn spectrum(out: &mut String, result: &LoadResult, colours: Colours) 
     let Some(most) = times.spectrum.iter().map(|bar| bar.count).max() else {
         return;
     };
-    let _ = writeln!(out, "\n  response time, how many up to");
+    let _ = writeln!(out, "\n  response time, requests up to");
     let width = count(most).len();
     for bar in &times.spectrum {
         let eighths = (bar.count * 8 * BAR_WIDTH as u64).div_ceil(most.max(1));
@@ -134,7 +134,7 @@ pub(super) fn spectrum(out: &mut String, result: &LoadResult, colours: Colours) 
     }
 }
 
-/// A bar of so many eighths of a letter.
+/// A bar, in eighths of a character.
 fn blocks(eighths: u64) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let whole = usize::try_from(eighths / 8).unwrap_or(BAR_WIDTH);

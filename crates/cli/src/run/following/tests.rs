@@ -137,7 +137,7 @@ fn a_trial_is_judged_with_what_is_known_of_its_engine_and_its_cpus() {
     for (cell, workers) in [(1, 2), (2, 3)] {
         following.apply(&trial_started_event(key(cell, 1)), Duration::ZERO);
         let so_far = following.so_far.as_ref().unwrap();
-        assert_eq!((so_far.shape.workers, so_far.kept_awake), (workers, true));
+        assert_eq!((so_far.shape.workers, so_far.idle_poll), (workers, true));
     }
 }
 
