@@ -19,6 +19,7 @@ mod plan;
 mod provision;
 mod raw;
 mod read;
+mod renamed;
 mod scenario;
 mod schema;
 mod settings;

@@ -9,6 +9,7 @@ use crate::{
     Level,
     mistake::{Finding, Place},
     nearest::{list, nearest_word},
+    renamed::{first_key, new_key, new_word},
     tree::{Entry, Node, Value, quote},
 };
 
@@ -83,6 +84,9 @@ impl Walk<'_> {
                 self.path.pop();
             } else if schema["additionalProperties"].is_object() {
                 self.free_key(schema, entry);
+            } else if let Some(new) = new_key(&self.path, &entry.key) {
+                meant.extend(self.renamed_key(properties, entry, new));
+                entry.node.value = Value::Wild;
             } else {
                 meant.extend(self.unknown_key(properties, entry));
                 entry.node.value = Value::Wild;
@@ -161,6 +165,30 @@ impl Walk<'_> {
         near.map(|key| (key.to_owned(), entry.place))
     }
 
+    /// Reports a key of an earlier version and what is wrong below it; gives the key that it is now, if that is a key of the same
+    /// mapping.
+    fn renamed_key(
+        &mut self,
+        properties: &serde_json::Map<String, Schema>,
+        entry: &mut Entry,
+        new: &str,
+    ) -> Option<(String, Place)> {
+        let what = format!(
+            "the key {} in {} is now {new}",
+            quote(&entry.key),
+            self.current_path()
+        );
+        self.findings.push(Finding::new(entry.place, what));
+        let key = first_key(new);
+        let property = properties.get(key)?;
+        if key == new {
+            self.path.push(key.to_owned());
+            self.visit(property, &mut entry.node, entry.place);
+            self.path.pop();
+        }
+        Some((key.to_owned(), entry.place))
+    }
+
     fn list(&mut self, schema: &Schema, items: &mut Vec<Node>, place: Place) {
         let (least, most) = (
             count(&schema["minItems"], 0),
@@ -196,13 +224,19 @@ impl Walk<'_> {
         if !words.is_empty() {
             let text = level.to_string();
             if !words.contains(&text.as_str()) {
-                let what = format!("{} is {}", self.current_path(), node.kind());
-                let near = nearest_word(&text, words.iter().copied());
-                self.findings.push(
-                    Finding::new(node.place, what)
-                        .with_expected(join_with_or(&words))
-                        .with_suggestion(near),
-                );
+                let finding = match new_word(&self.path, &text) {
+                    Some(new) => {
+                        let what = format!("{}: {} is now {new}", self.current_path(), node.kind());
+                        Finding::new(node.place, what)
+                    }
+                    None => Finding::new(
+                        node.place,
+                        format!("{} is {}", self.current_path(), node.kind()),
+                    )
+                    .with_expected(join_with_or(&words))
+                    .with_suggestion(nearest_word(&text, words.iter().copied())),
+                };
+                self.findings.push(finding);
                 node.value = Value::Wild;
             }
             return;

@@ -1,0 +1,103 @@
+//! Keys and words of earlier versions, each with what it is called now. A row is a message to users of old files and nothing more:
+//! no old key is read.
+
+/// A key of an earlier version.
+struct Key {
+    /// The end of the path of the mapping that it was in, as keys are called now; `*` is any one key, and lists do not count:
+    /// `search`, `components.*`, `the study`.
+    parent: &'static str,
+    old: &'static str,
+    /// The key that it is called now, which may be followed by how it is written: `maximize: rate`.
+    new: &'static str,
+}
+
+/// A word of an earlier version, for a value that is one of several words.
+struct Word {
+    /// The end of the path of the value, as above.
+    path: &'static str,
+    old: &'static str,
+    new: &'static str,
+}
+
+/// Keys that moved or are called something else.
+const KEYS: &[Key] = &[
+    // Studies.
+    key("the study", "disturb", "faults"),
+    // Systems.
+];
+
+/// Words that are called something else.
+const WORDS: &[Word] = &[
+    // Studies.
+    word("on_failure", "go_on", "continue"),
+];
+
+const fn key(parent: &'static str, old: &'static str, new: &'static str) -> Key {
+    Key { parent, old, new }
+}
+
+const fn word(path: &'static str, old: &'static str, new: &'static str) -> Word {
+    Word { path, old, new }
+}
+
+/// What a key is called now, if it is one of an earlier version. `path` is that of the mapping it is in, whose first step is the name
+/// of the tree.
+pub(crate) fn new_key(path: &[String], old: &str) -> Option<&'static str> {
+    let mut rows = KEYS.iter().filter(|row| row.old == old);
+    let row = rows.find(|row| ends_with(path, row.parent))?;
+    Some(row.new)
+}
+
+/// What a word is called now, if it is one of an earlier version; `path` is that of the value.
+pub(crate) fn new_word(path: &[String], old: &str) -> Option<&'static str> {
+    let mut rows = WORDS.iter().filter(|row| row.old == old);
+    let row = rows.find(|row| ends_with(path, row.path))?;
+    Some(row.new)
+}
+
+/// The key that a row's text begins with; a path if it is a key of another mapping.
+pub(crate) fn first_key(new: &str) -> &str {
+    let end = new.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
+    &new[..end.unwrap_or(new.len())]
+}
+
+fn ends_with(path: &[String], pattern: &str) -> bool {
+    let steps: Vec<&str> = pattern.split('.').collect();
+    let Some(start) = path.len().checked_sub(steps.len()) else {
+        return false;
+    };
+    let fits = |(step, wanted): (&String, &&str)| {
+        // Entries of lists are written `steps[2]`.
+        let step = step.split('[').next().unwrap_or_default();
+        *wanted == "*" || *wanted == step
+    };
+    path[start..].iter().zip(&steps).all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ends_with, first_key};
+
+    #[test]
+    fn a_pattern_is_the_end_of_a_path() {
+        let check = |path: &str, pattern: &str, expected: bool| {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            assert_eq!(ends_with(&path, pattern), expected, "{path:?} {pattern}");
+        };
+        check("the study", "the study", true);
+        check("the study.load", "the study", false);
+        check("the study.load.flows[2].steps[1]", "flows.steps", true);
+        check("the study.load.flows[2].steps[1]", "flows", false);
+        check("the system.components.front", "components.*", true);
+        check("the system.components", "components.*", false);
+        check("components", "the system.components", false);
+    }
+
+    #[test]
+    fn a_new_key_may_say_how_it_is_written() {
+        let check = |new: &str, expected: &str| assert_eq!(first_key(new), expected);
+        check("faults", "faults");
+        check("maximize: rate", "maximize");
+        check("schedule.interval", "schedule.interval");
+    }
+}
