@@ -93,7 +93,7 @@ impl FindModel {
     }
 }
 
-/// What one trial of a run shows of the level it had; [`SearchStep::tried`] is what [`waggle_stats::Search`] is told of it.
+/// What one trial of a run shows of the level it had; [`SearchStep::to_evidence`] is what [`waggle_stats::Search`] is told of it.
 ///
 /// # Errors
 /// Where the run cannot be read, or has no such trial of a search.
