@@ -3,7 +3,7 @@
 //! It is the same program as waggle, started with a hidden subcommand. It starts the component in a process group
 //! of its own, keeps its log within a limit, and takes orders from its standard input, whose other end only waggle
 //! holds: when that end closes, for whatever reason, the whole group is killed. Why this and not a signal at the
-//! parent's death stands in `docs/design/0005-processes.md`.
+//! parent's death stands in `docs/design/0005-process-supervision.md`.
 
 use std::{
     collections::VecDeque,
