@@ -8,7 +8,7 @@ pub(crate) fn cache() -> Option<PathBuf> {
 }
 
 /// Fetched artifacts, one folder per version.
-pub(crate) fn servers() -> Option<PathBuf> {
+pub(crate) fn artifacts() -> Option<PathBuf> {
     Some(cache()?.join("servers"))
 }
 

@@ -22,11 +22,15 @@ pub struct Expect {
     pub body: BodyCheck,
 }
 
+/// Most texts that a body is searched for; any more are not looked for.
+pub const MAX_BODY_TEXTS: usize = 8;
+
 /// What the body of a good answer must be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BodyCheck {
     #[default]
     Any,
     Equals(Vec<u8>),
-    Contains(Vec<u8>),
+    /// Every one of these, at most [`MAX_BODY_TEXTS`], is a part of it.
+    Contains(Vec<Vec<u8>>),
 }

@@ -1,6 +1,6 @@
 //! Whether an answer is what the job expects. Bodies are judged as they pass by and never kept.
 
-use crate::{BodyCheck, Expect, Failure, reader::Answer};
+use crate::{BodyCheck, Expect, Failure, MAX_BODY_TEXTS, reader::Answer};
 
 /// The expectations of a job, made ready for use.
 #[derive(Debug)]
@@ -14,15 +14,22 @@ pub(crate) struct Judge {
 enum BodyRule {
     Any,
     Equals(Vec<u8>),
-    /// With the failure table of Knuth, Morris and Pratt, because a match may lie across two pieces.
-    Contains(Vec<u8>, Vec<usize>),
+    Contains(Vec<Needle>),
+}
+
+/// A text that a body is searched for.
+#[derive(Debug)]
+struct Needle {
+    text: Vec<u8>,
+    /// The failure table of Knuth, Morris and Pratt, because a match may lie across two pieces.
+    fallbacks: Vec<usize>,
 }
 
 /// How far the body of the answer being read agrees.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Agreement {
-    /// Bytes in a row that agree.
-    matched: usize,
+    /// Bytes in a row that agree, with each text that is looked for.
+    matched: [usize; MAX_BODY_TEXTS],
     differs: bool,
 }
 
@@ -43,8 +50,14 @@ impl Judge {
         let body = match &expect.body {
             BodyCheck::Any => BodyRule::Any,
             BodyCheck::Equals(bytes) => BodyRule::Equals(bytes.clone()),
-            BodyCheck::Contains(bytes) if bytes.is_empty() => BodyRule::Any,
-            BodyCheck::Contains(bytes) => BodyRule::Contains(bytes.clone(), fallbacks(bytes)),
+            BodyCheck::Contains(texts) => {
+                let texts = texts.iter().filter(|text| !text.is_empty());
+                let needles = texts.map(|text| Needle {
+                    text: text.clone(),
+                    fallbacks: fallbacks(text),
+                });
+                BodyRule::Contains(needles.take(MAX_BODY_TEXTS).collect())
+            }
         };
         Self { status, body }
     }
@@ -55,18 +68,13 @@ impl Judge {
         match &self.body {
             BodyRule::Any => {}
             BodyRule::Equals(expected) => {
-                agreement.differs |= !expected[agreement.matched..].starts_with(piece);
-                agreement.matched = (agreement.matched + piece.len()).min(expected.len());
+                let matched = &mut agreement.matched[0];
+                agreement.differs |= !expected[*matched..].starts_with(piece);
+                *matched = (*matched + piece.len()).min(expected.len());
             }
-            BodyRule::Contains(needle, fallbacks) => {
-                for &byte in piece {
-                    if agreement.matched == needle.len() {
-                        return;
-                    }
-                    while agreement.matched > 0 && needle[agreement.matched] != byte {
-                        agreement.matched = fallbacks[agreement.matched - 1];
-                    }
-                    agreement.matched += usize::from(needle[agreement.matched] == byte);
+            BodyRule::Contains(needles) => {
+                for (needle, matched) in needles.iter().zip(&mut agreement.matched) {
+                    needle.search(piece, matched);
                 }
             }
         }
@@ -86,13 +94,34 @@ impl Judge {
         }
         let agrees = match &self.body {
             BodyRule::Any => true,
-            BodyRule::Equals(expected) => !agreement.differs && agreement.matched == expected.len(),
-            BodyRule::Contains(needle, _) => agreement.matched == needle.len(),
+            BodyRule::Equals(expected) => {
+                !agreement.differs && agreement.matched[0] == expected.len()
+            }
+            BodyRule::Contains(needles) => {
+                let mut both = needles.iter().zip(agreement.matched);
+                both.all(|(needle, matched)| matched == needle.text.len())
+            }
         };
         if agrees {
             Ok(())
         } else {
             Err(Failure::WrongBody)
+        }
+    }
+}
+
+impl Needle {
+    /// Goes on with the next piece of a body, of which so many bytes in a row had agreed.
+    #[inline]
+    fn search(&self, piece: &[u8], matched: &mut usize) {
+        for &byte in piece {
+            if *matched == self.text.len() {
+                return;
+            }
+            while *matched > 0 && self.text[*matched] != byte {
+                *matched = self.fallbacks[*matched - 1];
+            }
+            *matched += usize::from(self.text[*matched] == byte);
         }
     }
 }
@@ -163,7 +192,7 @@ mod tests {
             check((&[], equals()), 200, pieces, Err(Failure::WrongBody));
         }
         check((&[], equals()), 500, &["hello"], Err(Failure::Status(500)));
-        let contains = || BodyCheck::Contains(b"aab".to_vec());
+        let contains = || BodyCheck::Contains(vec![b"aab".to_vec()]);
         check((&[], contains()), 200, &["xaab"], Ok(()));
         check((&[], contains()), 200, &["aa", "ab", "aaa"], Ok(()));
         check(
@@ -173,5 +202,21 @@ mod tests {
             Err(Failure::WrongBody),
         );
         check((&[], BodyCheck::Contains(Vec::new())), 200, &[], Ok(()));
+        let empty = BodyCheck::Contains(vec![Vec::new()]);
+        check((&[], empty), 200, &[], Ok(()));
+        let texts = |count: usize| {
+            let texts = (0..count).map(|number| format!("<{number}>").into_bytes());
+            (&[][..], BodyCheck::Contains(texts.collect()))
+        };
+        check(texts(3), 200, &["<2>", " <", "0><1>"], Ok(()));
+        check(texts(3), 200, &["<2>", " <", "0>"], Err(Failure::WrongBody));
+        let most = ["<7><6><5>", "<4><3><2><1><0>"];
+        check(texts(MAX_BODY_TEXTS), 200, &most, Ok(()));
+        check(
+            texts(MAX_BODY_TEXTS),
+            200,
+            &most[1..],
+            Err(Failure::WrongBody),
+        );
     }
 }

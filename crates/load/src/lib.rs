@@ -47,7 +47,7 @@ pub use account::{Account, State};
 pub use calibrate::{CalibrationError, Capacity, calibrate};
 pub use check::StartError;
 pub use engine::{Running, Stop, start};
-pub use expect::{BodyCheck, Expect, Think};
+pub use expect::{BodyCheck, Expect, MAX_BODY_TEXTS, Think};
 pub use head::{Heads, ReadLimits};
 pub use http2::RequestError;
 pub use job::{Arrivals, Job, Limits, Model, Rate, Stage, Target, UserStage, What};

@@ -153,7 +153,7 @@ fn request([study, system, run]: [&Path; 3]) -> Result<RunRequest, Box<dyn std::
         server_at: None,
         end_load: None,
         program_folders: folders,
-        servers_folder: None,
+        artifacts_folder: None,
         supervisor: program,
     })
 }

@@ -54,11 +54,11 @@ pub(crate) fn run_info(request: &RunRequest, records: &RecordFiles, found: Found
             .map_or_else(Vec::new, |(_, before)| before.to_vec()),
         watches: request
             .system
-            .watches
+            .metrics
             .iter()
-            .map(|watch| WatchInfo {
-                name: watch.name.clone(),
-                summary: watch.summary.clone(),
+            .map(|metric| WatchInfo {
+                name: metric.name.clone(),
+                summary: metric.summary.clone(),
             })
             .collect(),
         published: study.published.as_ref().map(reference_info),

@@ -244,6 +244,9 @@ fn body_check(expect: &BodyExpect) -> load::BodyCheck {
     match expect {
         BodyExpect::Any => load::BodyCheck::Any,
         BodyExpect::Equals(text) => load::BodyCheck::Equals(text.clone().into_bytes()),
-        BodyExpect::Contains(text) => load::BodyCheck::Contains(text.clone().into_bytes()),
+        BodyExpect::Contains(texts) => {
+            let texts = texts.iter().map(|text| text.clone().into_bytes());
+            load::BodyCheck::Contains(texts.collect())
+        }
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! Public modules are who follows a run needs too: counts as rows, CPUs, the host.
 
+mod answer;
+mod artifacts;
 mod awake;
 mod calibration;
 mod chance;
@@ -35,17 +37,17 @@ mod scenario;
 mod schedule;
 mod search;
 mod secrets;
-mod servers;
 mod supervise;
+mod system_metric;
 mod transport;
 mod trial;
 mod up;
-mod watch;
 mod web;
 
 #[cfg(test)]
 mod tests;
 
+pub use artifacts::{FetchError, Fetching, Location, artifacts, fetch};
 pub use awake::{IdlePollError, idle_poll};
 pub use driver::ProgramError;
 pub use event::Event;
@@ -55,7 +57,6 @@ pub use records::{RECORDS_FILE_MAX_BYTES, RecordFiles, RecordsError};
 pub use request::{CpuUse, Ended, RunError, RunRequest};
 pub use run::run;
 pub use scenario::load_scenario;
-pub use servers::{FetchError, Fetching, Place, fetch, servers};
 pub use supervise::supervise;
 pub use transport::TransportError;
 pub use up::{Up, UpError, UpRequest, bring_up};

@@ -25,8 +25,8 @@ pub struct RunRequest {
     pub resume: bool,
     /// Where the system's programs are looked for before `PATH`.
     pub program_folders: Vec<PathBuf>,
-    /// Where servers that were fetched are kept.
-    pub servers_folder: Option<PathBuf>,
+    /// Where fetched artifacts are kept.
+    pub artifacts_folder: Option<PathBuf>,
     /// Where what the engine can do on this machine is kept between runs; `None`: it is not calibrated.
     pub calibration_file: Option<PathBuf>,
     /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`, and

@@ -118,7 +118,7 @@ async fn prepare_and_run(
     let search = Search {
         folders: &folders,
         path: &path,
-        servers: request.servers_folder.as_deref(),
+        artifacts: request.artifacts_folder.as_deref(),
     };
     let configurations = request.study.cells.iter().map(|cell| &cell.parameters);
     let programs = Programs::find(&request.system, configurations, search)?;

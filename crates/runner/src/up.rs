@@ -41,8 +41,8 @@ pub struct UpRequest {
     pub ready_at_most: Duration,
     /// Where programs are looked for before `PATH`.
     pub program_folders: Vec<PathBuf>,
-    /// Where servers that were fetched are kept.
-    pub servers_folder: PathBuf,
+    /// Where fetched artifacts are kept.
+    pub artifacts_folder: PathBuf,
     /// A program that calls [`crate::supervise()`] with its arguments when its first one is `__supervise`.
     pub supervisor: PathBuf,
 }
@@ -104,7 +104,7 @@ pub async fn bring_up(
     let search = Search {
         folders: &folders,
         path: &path,
-        servers: Some(&request.servers_folder),
+        artifacts: Some(&request.artifacts_folder),
     };
     let configuration = std::iter::once(&request.parameters);
     let programs = Programs::find(&request.system, configuration, search)?;

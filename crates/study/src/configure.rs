@@ -6,7 +6,7 @@ use crate::{Component, ExternalComponent, ExternalPort, Level, ProcessDriver, Sy
 
 impl System {
     /// What of the system exists where its parameters have these levels. What belongs to an absent component is absent too, and
-    /// so is the need of one. Texts of probes, watches and checks have the levels in the place of the parameters' names.
+    /// so is a dependency on one. Texts of probes, metrics and checks have the levels in place of the parameters' names.
     #[must_use]
     pub fn configure(&self, parameters: &BTreeMap<String, Level>) -> Self {
         let mut system = self.clone();
@@ -19,7 +19,7 @@ impl System {
             .map(|component| component.name.clone())
             .collect();
         for component in &mut system.components {
-            component.needs.retain(|need| names.contains(need));
+            component.depends_on.retain(|other| names.contains(other));
             component.setup.retain(|step| step.when.holds(parameters));
             let arguments = std::mem::take(&mut component.process.arguments);
             component.process.command.extend(
@@ -36,8 +36,8 @@ impl System {
             .probes
             .retain(|probe| probe.when.holds(parameters) && names.contains(&probe.component));
         system
-            .watches
-            .retain(|watch| watch.when.holds(parameters) && names.contains(&watch.component));
+            .metrics
+            .retain(|metric| metric.when.holds(parameters) && names.contains(&metric.component));
         let endpoints = &system.endpoints;
         system.verify.retain(|check| {
             check.when.holds(parameters)
@@ -67,16 +67,16 @@ impl Component {
     fn run_already(&mut self, ports: Vec<ExternalPort>) {
         let replicas = ports.first().map_or(0, |port| port.at.len());
         self.replicas = replicas.to_string();
-        self.needs.clear();
+        self.depends_on.clear();
         self.files.clear();
         self.setup.clear();
         self.process = ProcessDriver {
             command: Vec::new(),
             arguments: Vec::new(),
             environment: Vec::new(),
-            version: Vec::new(),
+            version_arguments: Vec::new(),
         };
-        self.stop_within = Duration::ZERO;
+        self.stop_timeout = Duration::ZERO;
         self.external = Some(ports);
     }
 }

@@ -14,8 +14,8 @@ mod nearest;
 mod origin;
 mod parameters;
 mod phases;
-mod place;
 mod plan;
+mod probe;
 mod provision;
 mod raw;
 mod read;
@@ -26,13 +26,14 @@ mod settings;
 mod shelf;
 mod shuffle;
 mod system;
+mod system_metric;
 mod texts;
 mod tree;
 mod uses;
 mod walk;
 
 pub use check::{
-    BODY_MAX_BYTES, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
+    BODY_MAX_BYTES, MAX_BODY_TEXTS, MAX_CONNECTIONS, MAX_INTERVALS, MAX_PHASE, MAX_RATE_PER_S,
     MIN_STEADY_INTERVALS, read_threshold,
 };
 pub use environment::{EnvironmentError, Values};
@@ -41,9 +42,9 @@ pub use mistake::{Mistake, Mistakes, Source};
 pub use origin::{GivenSecret, Origin, TakenValue};
 pub use parameters::parameter_levels;
 pub use phases::{First, Recovery, Schedule, StopBound, StopWhen, WarmUpUntil};
-pub use place::{Metric, Probe, ProbeAsk, ProbeKind, Rows, Watch, WatchKind};
 pub use plan::{Level, Plan, PlannedTrial, plan};
-pub use provision::{Arguments, Server, SetupStep, When};
+pub use probe::{Extract, Probe, ProbeKind, ProbeQuery};
+pub use provision::{Arguments, Artifact, SetupStep, When};
 pub use read::{
     Named, read_scenario, read_study, read_study_and_files, read_system, system_of, unknown_system,
 };
@@ -59,6 +60,7 @@ pub use settings::{
 };
 pub use shelf::{Files, no_files};
 pub use system::{
-    Check, CheckExpect, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind,
-    ProcessDriver, ReadyCheck, System,
+    Check, Component, Endpoint, External, ExternalTls, Parameter, ParameterKind, ProcessDriver,
+    ReadyCheck, System,
 };
+pub use system_metric::{MetricSource, Selector, SystemMetric};

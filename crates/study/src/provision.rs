@@ -1,8 +1,8 @@
-//! What a checked system needs beside its processes, and the conditions under which a part of it exists.
+//! What a checked system needs besides its processes, and the conditions under which a part of it exists.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::Level;
+use crate::{Expect, Level};
 
 /// In which configurations something exists: every parameter named has one of its levels; none named: in all.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -53,19 +53,19 @@ fn contains(levels: &[Level], level: &Level) -> bool {
     levels.iter().any(|known| known.to_string() == written)
 }
 
-/// A server that is fetched where it is not installed.
+/// A program, or several, that is fetched if it is not installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct Artifact {
     pub name: String,
     pub version: String,
     /// What of it the components run, by `${program.NAME}`.
     pub programs: Vec<String>,
     /// A script, relative to the system's folder: called with the version and a folder, it puts them into the folder's `bin`.
     pub fetch: String,
-    /// Programs without which the script or the server does not run.
-    pub needs: Vec<String>,
-    /// What fetching takes, in words.
-    pub takes: Option<String>,
+    /// Programs without which the script or the artifact does not run.
+    pub requires: Vec<String>,
+    /// What else to know before it is fetched.
+    pub note: Option<String>,
 }
 
 /// Words of a command in some configurations.
@@ -75,7 +75,7 @@ pub struct Arguments {
     pub add: Vec<String>,
 }
 
-/// A request made once, to the first replica of a component, before those that need it start.
+/// A request made once, to the first replica of a component, before the components that depend on it start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetupStep {
     pub name: String,
@@ -85,8 +85,8 @@ pub struct SetupStep {
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: String,
-    pub status: u16,
-    pub within: Duration,
+    pub expect: Expect,
+    pub timeout: Duration,
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! The checked system: its parameters, components, endpoints, probes and functional check.
 //!
 //! Strings of a component may hold `${…}`: a parameter's name, `dir` (the replica's own folder), `replica`
-//! (its number from 0), `system` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (where that
+//! (its number from 0), `system_dir` (the folder of the system's file), `port.NAME` (one of its ports), `program.NAME` (where that
 //! program was found), `COMPONENT.port.NAME` (a port of another component's first replica), `COMPONENT.address.NAME` (the same
 //! with its host), `COMPONENT.addresses.NAME` (that of all of its replicas, `127.0.0.1:1,127.0.0.1:2`), or `secret.NAME` (a random word, the same for all components of a
 //! system that is up). They are replaced when the system is brought up; `$${` stands for a plain `${`.
 
 use std::time::Duration;
 
-use crate::{Address, Arguments, ExternalPort, Level, Probe, Server, SetupStep, Watch, When};
+use crate::{
+    Address, Arguments, Artifact, Expect, ExternalPort, Level, Probe, SetupStep, SystemMetric, When,
+};
 
 /// A checked `system.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +18,12 @@ pub struct System {
     pub name: String,
     pub summary: String,
     pub parameters: Vec<Parameter>,
-    pub servers: Vec<Server>,
-    /// In the order of starting: a component comes after those it needs.
+    pub artifacts: Vec<Artifact>,
+    /// In the order of starting: a component comes after those it depends on.
     pub components: Vec<Component>,
     pub endpoints: Vec<Endpoint>,
     pub probes: Vec<Probe>,
-    pub watches: Vec<Watch>,
+    pub metrics: Vec<SystemMetric>,
     /// The functional check, run in this order before any load.
     pub verify: Vec<Check>,
     /// A server that runs already; its one component is neither started nor stopped.
@@ -119,17 +121,17 @@ pub struct Component {
     /// A number or `${parameter}`.
     pub replicas: String,
     /// Components that must be ready before this one is started.
-    pub needs: Vec<String>,
+    pub depends_on: Vec<String>,
     /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
     pub ports: Vec<String>,
     /// Name and text of each, written into the replica's own folder before it starts.
     pub files: Vec<(String, String)>,
     pub process: ProcessDriver,
     pub ready: ReadyCheck,
-    /// Made once, in this order, when it is ready and before those that need it start.
+    /// Made once, in this order, when it is ready and before the components that depend on it start.
     pub setup: Vec<SetupStep>,
     /// How long it has between SIGTERM and SIGKILL.
-    pub stop_within: Duration,
+    pub stop_timeout: Duration,
     /// Its ports where it runs already: then it is neither started nor stopped, and has nothing that only a start needs.
     pub external: Option<Vec<ExternalPort>>,
 }
@@ -143,7 +145,7 @@ pub struct ProcessDriver {
     pub arguments: Vec<Arguments>,
     pub environment: Vec<(String, String)>,
     /// Arguments that make it print its version.
-    pub version: Vec<String>,
+    pub version_arguments: Vec<String>,
 }
 
 /// When it counts as ready.
@@ -174,8 +176,8 @@ pub struct Endpoint {
     pub port: String,
 }
 
-/// One step of the functional check. In path, headers, body and `contains` stands `{{name}}` for what a step before it captured,
-/// which is done wherever this one is.
+/// One step of the functional check. Its path, headers, body and texts of `expect` may hold `{{name}}`: what an earlier
+/// step captured, which is done wherever this one is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     pub name: String,
@@ -185,17 +187,9 @@ pub struct Check {
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: String,
-    pub expect: CheckExpect,
+    pub expect: Expect,
     /// Names, each with the JSONPath of what it stands for in later steps.
     pub captures: Vec<(String, String)>,
     /// The step is repeated until it holds or this time is up.
-    pub within: Duration,
-}
-
-/// What an answer must be like.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CheckExpect {
-    pub status: u16,
-    /// Every one of these stands in the body.
-    pub contains: Vec<String>,
+    pub timeout: Duration,
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use waggle_template::placeholder::{Part, parts};
 
-use crate::{Component, Level, ProbeKind, System, WatchKind};
+use crate::{Component, Level, MetricSource, ProbeKind, System};
 
 /// What `${…}` in a text name; nothing where one is not closed.
 fn names(text: &str) -> impl Iterator<Item = &str> {
@@ -54,15 +54,15 @@ impl System {
                 .map(|(_, value)| value)
                 .chain([&check.body])
         });
-        let asks = self.probes.iter().filter_map(|probe| match &probe.kind {
-            ProbeKind::Time { ask, .. } => Some(ask),
-            ProbeKind::Offset { .. } | ProbeKind::Kafka { .. } => None,
+        let queries = self.probes.iter().filter_map(|probe| match &probe.kind {
+            ProbeKind::Query { query, .. } => Some(query),
+            ProbeKind::Tail { .. } | ProbeKind::Kafka { .. } => None,
         });
-        let asks = asks.flat_map(|ask| {
-            let headers = ask.headers.iter().map(|(_, value)| value);
-            headers.chain([&ask.path, &ask.body])
+        let queries = queries.flat_map(|query| {
+            let headers = query.headers.iter().map(|(_, value)| value);
+            headers.chain([&query.path, &query.body])
         });
-        let texts = checks.chain(asks);
+        let texts = checks.chain(queries);
         texts
             .flat_map(|text| names(text))
             .filter_map(secret)
@@ -80,19 +80,19 @@ impl System {
         }
         for probe in &mut self.probes {
             match &mut probe.kind {
-                ProbeKind::Offset { get, .. } => fill(get),
-                ProbeKind::Time { ask, .. } => {
-                    fill(&mut ask.path);
-                    ask.headers.iter_mut().for_each(|(_, value)| fill(value));
-                    fill(&mut ask.body);
+                ProbeKind::Tail { get, .. } => fill(get),
+                ProbeKind::Query { query, .. } => {
+                    fill(&mut query.path);
+                    query.headers.iter_mut().for_each(|(_, value)| fill(value));
+                    fill(&mut query.body);
                 }
                 ProbeKind::Kafka { topic } => fill(topic),
             }
         }
-        for watch in &mut self.watches {
-            match &mut watch.kind {
-                WatchKind::Metric { get, .. } | WatchKind::Json { get, .. } => fill(get),
-                WatchKind::KafkaLag { group, topic } => {
+        for metric in &mut self.metrics {
+            match &mut metric.source {
+                MetricSource::Prometheus { get, .. } | MetricSource::Json { get, .. } => fill(get),
+                MetricSource::ConsumerLag { group, topic } => {
                     fill(group);
                     fill(topic);
                 }

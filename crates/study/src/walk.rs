@@ -54,10 +54,10 @@ impl Walk<'_> {
             return;
         }
         if let Some(branches) = schema["anyOf"].as_array() {
-            match branches
-                .iter()
-                .find(|branch| has_type(branch, type_of(&node.value)))
-            {
+            let of_type = |name: &str| branches.iter().find(|branch| has_type(branch, name));
+            let of_text = || of_type("string").filter(|branch| branch["x-waggle"].is_null());
+            // What a factor fills in is text if text is wanted.
+            match of_type(type_of(&node.value)).or_else(|| of_text().filter(|_| node.filled)) {
                 Some(branch) => self.visit(branch, node, named_at),
                 None => self.wrong(schema, node),
             }

@@ -40,13 +40,13 @@ function addresses(name) {
   return text(name).split(',');
 }
 
-// Without limits: how long a call waits, and what an HTTP server takes on, which no client reaches.
+// Without overload protection: how long a call waits, and what an HTTP server takes on, which no client reaches.
 const PATIENCE_MS = 60_000;
 const IN_FLIGHT_ANY = 1_000_000;
 
 // Of every process of the shop.
 function common() {
-  const limits = flag('SHOP_LIMITS');
+  const isProtected = flag('SHOP_OVERLOAD_PROTECTION');
   const timeoutMs = milliseconds('SHOP_TIMEOUT');
   const inFlightMax = integer('SHOP_IN_FLIGHT_LIMIT', 1, IN_FLIGHT_ANY);
   const transport = text('SHOP_TRANSPORT');
@@ -54,10 +54,10 @@ function common() {
     transport,
     operationsPort: integer('SHOP_OPERATIONS_PORT', 1, 65535),
     workers: integer('SHOP_WORKERS', 1, 64),
-    timeoutMs: limits ? timeoutMs : PATIENCE_MS,
+    timeoutMs: isProtected ? timeoutMs : PATIENCE_MS,
     retries: integer('SHOP_RETRIES', 0, 10),
     // Over RabbitMQ it is the queues that have a limit.
-    inFlightMax: limits && transport === 'rest' ? inFlightMax : IN_FLIGHT_ANY,
+    inFlightMax: isProtected && transport === 'rest' ? inFlightMax : IN_FLIGHT_ANY,
   };
 }
 
@@ -77,16 +77,16 @@ function calling() {
 
 // Of those on RabbitMQ.
 function messaging() {
-  const limits = flag('SHOP_LIMITS');
-  const expire = flag('SHOP_EXPIRE');
+  const isProtected = flag('SHOP_OVERLOAD_PROTECTION');
+  const expireEvents = flag('SHOP_EXPIRE_EVENTS');
   const queueLimit = integer('SHOP_QUEUE_LIMIT', 0, 100_000_000);
   return {
     url: `amqp://shop:${encodeURIComponent(text('SHOP_RABBITMQ_PASSWORD'))}@${argument('rabbitmq')}?heartbeat=5`,
     prefetch: integer('SHOP_PREFETCH', 1, 65_535),
     persistent: flag('SHOP_PERSISTENT'),
     confirms: flag('SHOP_CONFIRMS'),
-    expire: limits && expire,
-    queueLimit: limits ? queueLimit : 0,
+    expireEvents: isProtected && expireEvents,
+    queueLimit: isProtected ? queueLimit : 0,
     overflow: text('SHOP_OVERFLOW'),
   };
 }

@@ -361,7 +361,7 @@ fn expect(flags: &Load, request: &Request) -> Result<Expect> {
                 continue;
             }
             Expectation::BodyEquals(text) => BodyExpect::Equals(text.clone()),
-            Expectation::BodyContains(text) => BodyExpect::Contains(text.clone()),
+            Expectation::BodyContains(text) => BodyExpect::Contains(vec![text.clone()]),
         };
         if request.method == "HEAD" {
             bail!("--expect: the answer to HEAD has no body");

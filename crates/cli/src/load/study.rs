@@ -314,7 +314,9 @@ fn expected_body(expect: &BodyExpect, left_out: &mut Vec<String>) -> BodyExpect 
     match expect {
         BodyExpect::Any => BodyExpect::Any,
         BodyExpect::Equals(text) => BodyExpect::Equals(masked(text)),
-        BodyExpect::Contains(text) => BodyExpect::Contains(masked(text)),
+        BodyExpect::Contains(texts) => {
+            BodyExpect::Contains(texts.iter().map(|text| masked(text)).collect())
+        }
     }
 }
 
@@ -374,7 +376,13 @@ fn expect(text: &mut String, expect: &Expect) {
     match &expect.body {
         BodyExpect::Any => {}
         BodyExpect::Equals(body) => keys.push(format!("body_equals: {}", literal(body))),
-        BodyExpect::Contains(part) => keys.push(format!("body_contains: {}", literal(part))),
+        BodyExpect::Contains(texts) => {
+            let texts: Vec<_> = texts.iter().map(|text| literal(text)).collect();
+            keys.push(match &texts[..] {
+                [text] => format!("body_contains: {text}"),
+                _ => format!("body_contains: [{}]", texts.join(", ")),
+            });
+        }
     }
     if !keys.is_empty() {
         let _ = writeln!(text, "    expect: {{ {} }}", keys.join(", "));

@@ -145,7 +145,7 @@ fn request(planned: &Planned, way: Way<'_>) -> Result<RunRequest> {
         run_folder: way.place.run_folder()?,
         resume: false,
         program_folders: Vec::new(),
-        servers_folder: folders::servers(),
+        artifacts_folder: folders::artifacts(),
         // A quick load is not calibrated.
         calibration_file: None,
         supervisor: program,

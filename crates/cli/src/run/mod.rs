@@ -94,7 +94,7 @@ fn request(arguments: &Run, loaded: Loaded, folder: &Path) -> Result<RunRequest>
             .map(Path::to_path_buf)
             .into_iter()
             .collect(),
-        servers_folder: folders::servers(),
+        artifacts_folder: folders::artifacts(),
         supervisor: program,
         // A smoke test needs no calibration.
         calibration_file: (!arguments.choice.quick).then(|| calibration_file(&arguments.runs)),

@@ -1,8 +1,8 @@
 //! `waggle system fetch`: fetches the artifacts that are not installed.
 
 use anyhow::Result;
-use waggle_runner::{FetchError, Fetching, Place};
-use waggle_study::Server;
+use waggle_runner::{FetchError, Fetching, Location};
+use waggle_study::Artifact;
 
 use super::shared::{asked_to_end, fetch_locations, levels, runtime, say};
 use crate::{arguments::Configured, exit::Exit, files};
@@ -14,16 +14,18 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
         given => Some(levels(&system, given)?),
     };
     let fetching = fetch_locations(&folder)?;
-    let servers = waggle_runner::servers(&system, levels.as_ref(), &fetching);
-    if servers.is_empty() {
+    let artifacts = waggle_runner::artifacts(&system, levels.as_ref(), &fetching);
+    if artifacts.is_empty() {
         say(&format!("{} requires no artifacts", system.name));
     }
-    for (server, place) in &servers {
-        match place {
-            Place::Installed(programs) => say(&server_line(server, "installed", programs)),
-            Place::Fetched(programs) => say(&server_line(server, "fetched before", programs)),
-            Place::Missing => {
-                if let Some(exit) = fetch(server, &fetching)? {
+    for (artifact, location) in &artifacts {
+        match location {
+            Location::Installed(programs) => say(&artifact_line(artifact, "installed", programs)),
+            Location::Fetched(programs) => {
+                say(&artifact_line(artifact, "fetched before", programs))
+            }
+            Location::Missing => {
+                if let Some(exit) = fetch(artifact, &fetching)? {
                     return Ok(exit);
                 }
             }
@@ -33,18 +35,18 @@ pub(crate) fn run(arguments: &Configured) -> Result<Exit> {
 }
 
 /// `None`: it was fetched.
-fn fetch(server: &Server, fetching: &Fetching) -> Result<Option<Exit>> {
-    let takes = server.takes.as_ref();
-    let takes = takes.map(|takes| format!(" ({takes})")).unwrap_or_default();
+fn fetch(artifact: &Artifact, fetching: &Fetching) -> Result<Option<Exit>> {
+    let note = artifact.note.as_ref();
+    let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
     say(&format!(
-        "{} {}: fetching{takes} …",
-        server.name, server.version
+        "{} {}: fetching{note} …",
+        artifact.name, artifact.version
     ));
-    let fetched = waggle_runner::fetch(server, fetching, asked_to_end()?);
+    let fetched = waggle_runner::fetch(artifact, fetching, asked_to_end()?);
     let fetched = runtime()?.block_on(fetched);
     match fetched {
         Ok(programs) => {
-            say(&server_line(server, "fetched", &programs));
+            say(&artifact_line(artifact, "fetched", &programs));
             Ok(None)
         }
         Err(problem @ FetchError::Interrupted { .. }) => {
@@ -55,12 +57,12 @@ fn fetch(server: &Server, fetching: &Fetching) -> Result<Option<Exit>> {
     }
 }
 
-fn server_line(server: &Server, how: &str, programs: &[std::path::PathBuf]) -> String {
+fn artifact_line(artifact: &Artifact, how: &str, programs: &[std::path::PathBuf]) -> String {
     let programs: Vec<String> = programs
         .iter()
         .map(|program| format!("\n  {}", program.display()))
         .collect();
-    let (name, version) = (&server.name, &server.version);
+    let (name, version) = (&artifact.name, &artifact.version);
     let named = match how {
         // An installed program may be another version.
         "installed" => name.clone(),

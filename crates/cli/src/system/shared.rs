@@ -40,7 +40,7 @@ pub(super) fn fetch_locations(system_folder: &Path) -> Result<Fetching> {
     let program = program()?;
     Ok(Fetching {
         system_folder: system_folder.to_path_buf(),
-        servers_folder: folders::servers().context("no cache folder: set HOME")?,
+        artifacts_folder: folders::artifacts().context("no cache folder: set HOME")?,
         program_folders: program
             .parent()
             .map(Path::to_path_buf)

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &SystemUp) -> Result<Exit> {
         folder: state.files(),
         ready_at_most: arguments.ready_timeout,
         program_folders: fetching.program_folders,
-        servers_folder: fetching.servers_folder,
+        artifacts_folder: fetching.artifacts_folder,
         supervisor: fetching.supervisor,
     };
     let mut noted = Ok(());

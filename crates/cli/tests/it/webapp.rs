@@ -28,7 +28,7 @@ fn keeps_its_contract(transport: &str) {
     let node = shop_node();
     comes_and_goes(
         "webapp",
-        &[transport, "limits=true", "timeout=60s"],
+        &[transport, "overload_protection=true", "timeout=60s"],
         |told| {
             let shop = told.lines().find_map(|line| line.strip_prefix("  shop "));
             let contract =

@@ -135,7 +135,7 @@ fn unexpected_answers_are_failures_that_keep_the_connection() {
         1,
     );
     assert_eq!(states(&account), [State::Unknown; 10]);
-    let part = |job: &mut Job| expect(job).body = BodyCheck::Contains(b"k".to_vec());
+    let part = |job: &mut Job| expect(job).body = BodyCheck::Contains(vec![b"k".to_vec()]);
     check(Reply::Answer(OK.to_vec()), part, &[], 1);
 }
 

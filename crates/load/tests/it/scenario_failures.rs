@@ -79,7 +79,7 @@ fn a_request_that_fails_ends_its_session() {
     };
     check_failure(Reply::Silence, hasty, Failure::TimedOut);
     let mut expecting = first_step();
-    expecting.expect.body = waggle_load::BodyCheck::Contains(b"x".to_vec());
+    expecting.expect.body = waggle_load::BodyCheck::Contains(vec![b"x".to_vec()]);
     check_failure(ok(), expecting, Failure::WrongBody);
 }
 

@@ -32,7 +32,7 @@ fn ordering_scenario() -> Scenario {
         captures: vec![capture("id", Source::Header("x-id".to_owned()))],
         ..step(0, "PUT /orders/{{record.key}}")
     };
-    order.expect.body = BodyCheck::Contains(b"key".to_vec());
+    order.expect.body = BodyCheck::Contains(vec![b"key".to_vec()]);
     let actions = vec![request(order), plain(1, "GET /look/{{record.time}}/{{id}}")];
     scenario(2, vec![flow("order", 1, actions)], Vec::new())
 }

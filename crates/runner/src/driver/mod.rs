@@ -21,7 +21,7 @@ pub(crate) use self::{
     child::{Child, Launch},
     external::ExternalDriver,
     process::{ProcessDriver, ProcessParts},
-    program::{Programs, Search, distinct, folder_name, names, server_of},
+    program::{Programs, Search, artifact_of, distinct, folder_name, names},
 };
 use crate::secrets::Secrets;
 

@@ -146,7 +146,7 @@ impl ProcessDriver {
                 if component.external.is_some() {
                     continue;
                 }
-                for need in &component.needs {
+                for need in &component.depends_on {
                     self.wait_for(setup, |other| other.name == *need).await?;
                 }
                 for number in 0..replicas(component, setup)? {
@@ -405,7 +405,7 @@ impl Driver for ProcessDriver {
                 .position(|replica| replica.component == component)
                 .unwrap_or(0);
             let mut replicas = running.split_off(first);
-            let within = self.system.components[component].stop_within;
+            let within = self.system.components[component].stop_timeout;
             let is_asked = !within.is_zero();
             for replica in &mut replicas {
                 if is_asked {

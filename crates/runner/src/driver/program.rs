@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{process::Command, time::timeout};
 use waggle_results::ComponentInfo;
-use waggle_study::{Component, Level, Server, System};
+use waggle_study::{Artifact, Component, Level, System};
 
 use crate::placeholder::{PlaceholderError, fill};
 
@@ -29,12 +29,12 @@ pub enum ProgramError {
     )]
     NotFound { name: String, folders: Vec<PathBuf> },
     #[error(
-        "the program \"{name}\" of {server} {version} is not installed and was not fetched yet; \
+        "the program \"{name}\" of {artifact} {version} is not installed and was not fetched yet; \
          `waggle system fetch {system}` does that"
     )]
     NotFetched {
         name: String,
-        server: String,
+        artifact: String,
         version: String,
         system: String,
     },
@@ -49,8 +49,8 @@ pub(crate) struct Search<'a> {
     pub(crate) folders: &'a [PathBuf],
     /// Then here, as in `PATH`.
     pub(crate) path: &'a OsStr,
-    /// Those of servers then here, each version in a folder of its own.
-    pub(crate) servers: Option<&'a Path>,
+    /// Those of artifacts then here, each version in a folder of its own.
+    pub(crate) artifacts: Option<&'a Path>,
 }
 
 impl Search<'_> {
@@ -60,17 +60,17 @@ impl Search<'_> {
         look_for(name, self.folders.iter().cloned().chain(on_path))
     }
 
-    /// Where each program of a server lies: all installed, or all fetched.
-    pub(crate) fn of_server(&self, server: &Server) -> Option<Vec<PathBuf>> {
+    /// Where each program of an artifact lies: all installed, or all fetched.
+    pub(crate) fn of_artifact(&self, artifact: &Artifact) -> Option<Vec<PathBuf>> {
         let installed = || {
-            let programs = server.programs.iter();
+            let programs = artifact.programs.iter();
             programs
                 .map(|name| self.find_installed(name))
                 .collect::<Option<Vec<_>>>()
         };
         let fetched = || {
-            let bin = self.servers?.join(folder_name(server)).join("bin");
-            let programs = server.programs.iter();
+            let bin = self.artifacts?.join(folder_name(artifact)).join("bin");
+            let programs = artifact.programs.iter();
             programs
                 .map(|name| look_for(name, std::iter::once(bin.clone())))
                 .collect()
@@ -79,9 +79,9 @@ impl Search<'_> {
     }
 }
 
-/// The folder that a fetched server has below that of all servers.
-pub(crate) fn folder_name(server: &Server) -> String {
-    format!("{}-{}", server.name, server.version)
+/// The folder that a fetched artifact has below that of all artifacts.
+pub(crate) fn folder_name(artifact: &Artifact) -> String {
+    format!("{}-{}", artifact.name, artifact.version)
 }
 
 /// Where each program of a system lies.
@@ -126,17 +126,17 @@ impl Programs {
         if self.found.contains_key(&name) {
             return Ok(());
         }
-        if let Some(server) = server_of(system, &name) {
-            let Some(places) = search.of_server(server) else {
+        if let Some(artifact) = artifact_of(system, &name) {
+            let Some(places) = search.of_artifact(artifact) else {
                 return Err(ProgramError::NotFetched {
                     name,
-                    server: server.name.clone(),
-                    version: server.version.clone(),
+                    artifact: artifact.name.clone(),
+                    version: artifact.version.clone(),
                     system: system.name.clone(),
                 });
             };
             self.found
-                .extend(server.programs.iter().cloned().zip(places));
+                .extend(artifact.programs.iter().cloned().zip(places));
             return Ok(());
         }
         let place = search
@@ -196,26 +196,26 @@ impl Programs {
     /// What was fetched for a component that does not tell its version.
     fn fetched_version(&self, system: &System, component: &Component) -> Option<String> {
         let programs = names(component).ok()?;
-        let server = programs
+        let artifact = programs
             .iter()
-            .find_map(|program| server_of(system, program))?;
-        let folder = folder_name(server);
-        let place = self.found.get(server.programs.first()?)?;
+            .find_map(|program| artifact_of(system, program))?;
+        let folder = folder_name(artifact);
+        let place = self.found.get(artifact.programs.first()?)?;
         let is_fetched = place.parent()?.parent()?.file_name()? == folder.as_str();
-        is_fetched.then(|| format!("{} {}", server.name, server.version))
+        is_fetched.then(|| format!("{} {}", artifact.name, artifact.version))
     }
 
     async fn version(&self, component: &Component) -> Option<String> {
         let known = |text: &str| -> Result<String, PlaceholderError> {
             fill(text, |name| self.placeholder(name))
         };
-        if component.process.version.is_empty() {
+        if component.process.version_arguments.is_empty() {
             return None;
         }
         let program = known(component.process.command.first()?).ok()?;
         let arguments: Vec<String> = component
             .process
-            .version
+            .version_arguments
             .iter()
             .map(|word| known(word))
             .collect::<Result<_, _>>()
@@ -257,10 +257,10 @@ pub(crate) fn distinct<'a>(
         .collect()
 }
 
-/// The server that brings a program.
-pub(crate) fn server_of<'a>(system: &'a System, program: &str) -> Option<&'a Server> {
-    let is_of = |server: &&Server| server.programs.iter().any(|name| name == program);
-    system.servers.iter().find(is_of)
+/// The artifact that brings a program.
+pub(crate) fn artifact_of<'a>(system: &'a System, program: &str) -> Option<&'a Artifact> {
+    let is_of = |artifact: &&Artifact| artifact.programs.iter().any(|name| name == program);
+    system.artifacts.iter().find(is_of)
 }
 
 /// The programs a configured component names: those in `${program.…}`, and its command's first word where it is a bare name.

@@ -6,13 +6,13 @@ use tokio::time::{Instant, timeout};
 use waggle_study::SetupStep;
 
 use crate::{
+    answer::Answer,
     placeholder::PlaceholderError,
     web::{Ask, Line, Network, Web},
 };
 
-/// Bytes of an answer that are looked at, and characters that are shown.
+/// Bytes of an answer that are looked at.
 const BODY_MAX_BYTES: usize = 64 * 1024;
-const BODY_SHOWN: usize = 300;
 
 /// Makes one request; `fill` replaces every `${…}` in its texts. It is not repeated: what it does may be done once only.
 pub(super) async fn carry_out(
@@ -39,28 +39,25 @@ pub(super) async fn carry_out(
         let room = BODY_MAX_BYTES - answer.len();
         answer.extend_from_slice(&chunk[..chunk.len().min(room)]);
     };
-    let within = step
-        .within
+    let time_left = step
+        .timeout
         .min(deadline.saturating_duration_since(Instant::now()));
     let mut line = Network.line(address);
-    let status = match timeout(within, line.ask(&ask, &mut keep)).await {
+    let status = match timeout(time_left, line.ask(&ask, &mut keep)).await {
         Ok(Ok(status)) => status,
         Ok(Err(problem)) => return Err(failed(problem.to_string())),
-        Err(_) => return Err(failed(no_answer(within))),
+        Err(_) => return Err(failed(no_answer(time_left))),
     };
-    if status == step.status {
-        return Ok(());
+    let answer = Answer {
+        status,
+        body: &String::from_utf8_lossy(&answer),
+    };
+    match answer.mismatch(&step.expect) {
+        None => Ok(()),
+        Some(why) => Err(failed(why)),
     }
-    let shown: String = String::from_utf8_lossy(&answer)
-        .chars()
-        .take(BODY_SHOWN)
-        .collect();
-    Err(failed(format!(
-        "expected status {}, got {status} with \"{shown}\"",
-        step.status
-    )))
 }
 
-fn no_answer(within: Duration) -> String {
-    format!("no answer within {} s", within.as_secs_f64())
+fn no_answer(time_left: Duration) -> String {
+    format!("no answer within {} s", time_left.as_secs_f64())
 }

@@ -108,7 +108,7 @@ impl Wiring<'_> {
                 return Some(folder.display().to_string());
             }
             "replica" => return Some(number.to_string()),
-            "system" => return Some(self.system_folder.display().to_string()),
+            "system_dir" => return Some(self.system_folder.display().to_string()),
             _ => {}
         }
         if let Some(port) = name.strip_prefix("port.") {

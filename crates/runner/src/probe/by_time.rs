@@ -6,7 +6,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
-use waggle_study::{ProbeAsk, Rows};
+use waggle_study::{Extract, ProbeQuery};
 
 use super::{
     csv::{Csv, CsvLine},
@@ -30,7 +30,7 @@ const SHARE_OF_TIME: u32 = 4;
 /// Asks a store again and again and notes what it sees.
 #[derive(Debug)]
 pub(crate) struct ByTime {
-    ask: ProbeAsk,
+    query: ProbeQuery,
     run: String,
     reader: Reader,
     lines: Lines,
@@ -86,16 +86,16 @@ impl Filled {
 }
 
 impl ByTime {
-    pub(crate) fn new(following: &Following<'_>, ask: ProbeAsk, limit: u32) -> Self {
+    pub(crate) fn new(following: &Following<'_>, query: ProbeQuery, limit: u32) -> Self {
         let start_ns = following.since_ns;
         Self {
-            ask,
+            query,
             run: following.run.clone(),
-            reader: match &following.probe.rows {
-                Rows::Csv { key, time, run } => {
+            reader: match &following.probe.extract {
+                Extract::Columns { key, time, run } => {
                     Reader::Csv(Box::new(Csv::new(key, time, run.as_deref())))
                 }
-                rows @ Rows::Marked { .. } => Reader::Marked(Box::new(markers(rows, None))),
+                extract @ Extract::After { .. } => Reader::Marked(Box::new(markers(extract, None))),
             },
             lines: Lines::default(),
             notes: Notes::new(following),
@@ -233,15 +233,15 @@ impl ByTime {
         // A system's file is checked: there is nothing else in it.
         let text = |text: &str| fill(text, value).unwrap_or_else(|_| text.to_owned());
         Filled {
-            method: self.ask.method.clone(),
-            path: text(&self.ask.path),
+            method: self.query.method.clone(),
+            path: text(&self.query.path),
             headers: self
-                .ask
+                .query
                 .headers
                 .iter()
                 .map(|(name, value)| (name.clone(), text(value)))
                 .collect(),
-            body: text(&self.ask.body),
+            body: text(&self.query.body),
         }
     }
 
@@ -307,7 +307,7 @@ mod tests {
     use std::time::Duration;
 
     use waggle_load::key_of;
-    use waggle_study::{ProbeAsk, ProbeKind, Rows};
+    use waggle_study::{Extract, ProbeKind, ProbeQuery};
 
     use super::{ByTime, Depth};
     use crate::{
@@ -335,26 +335,26 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_looks_far_back_cost_before_a_kill_puts_off_none_after_it() {
-        let ask = ProbeAsk {
+        let query = ProbeQuery {
             method: "GET".to_owned(),
             path: "/${from}/${to}".to_owned(),
             headers: Vec::new(),
             body: String::new(),
         };
         let limit = 1_000_000;
-        let kind = ProbeKind::Time {
-            ask: ask.clone(),
+        let kind = ProbeKind::Query {
+            query: query.clone(),
             limit,
         };
-        let rows = Rows::Marked {
-            key_after: "key=".to_owned(),
-            run_after: None,
-            time_after: Some("time=".to_owned()),
+        let extract = Extract::After {
+            key: "key=".to_owned(),
+            run: None,
+            time: Some("time=".to_owned()),
         };
-        let bench = Bench::new(kind, rows);
+        let bench = Bench::new(kind, extract);
         let following = bench.start_probe();
         let since_ns = following.since_ns;
-        let mut by_time = ByTime::new(&following, ask, limit);
+        let mut by_time = ByTime::new(&following, query, limit);
         // The first one never comes, so that what lies behind it is gone back to.
         let record = |sequence: u64| (key_of(0, sequence), since_ns + sequence);
         let mut store = Store((1..1_000).map(record).collect());

@@ -93,7 +93,7 @@ impl Kafka {
                 notes: Notes::new(following),
                 pace: Pace::new(),
                 run: following.run.as_bytes().to_vec(),
-                markers: markers(&following.probe.rows, None),
+                markers: markers(&following.probe.extract, None),
                 at_end: Vec::new(),
                 problem: Some(format!("topic \"{topic}\" was not looked at yet")),
                 problems: 0,

@@ -19,7 +19,7 @@ mod tests;
 
 use std::{net::SocketAddr, time::Duration};
 
-use waggle_study::{ProbeAsk, ProbeKind};
+use waggle_study::{ProbeKind, ProbeQuery};
 
 use self::{by_time::ByTime, kafka::Kafka, offset::Offset, pace::Pace};
 pub(crate) use self::{
@@ -66,7 +66,7 @@ impl<N: Line> Follower<N> {
             )));
         }
         Ok(match &following.probe.kind {
-            ProbeKind::Offset {
+            ProbeKind::Tail {
                 get,
                 offset_after,
                 limit,
@@ -74,11 +74,11 @@ impl<N: Line> Follower<N> {
                 let offset = Offset::new(following, get, (offset_after, *limit));
                 Self::Offset(Box::new(offset), line(first))
             }
-            ProbeKind::Time { ask, limit } => {
-                let ask = with_secrets(ask, following.secrets).map_err(|why| {
+            ProbeKind::Query { query, limit } => {
+                let query = with_secrets(query, following.secrets).map_err(|why| {
                     Failure::new(format!("probe \"{}\": {why}", following.probe.name))
                 })?;
-                let by_time = ByTime::new(following, ask, *limit);
+                let by_time = ByTime::new(following, query, *limit);
                 Self::ByTime(Box::new(by_time), line(first))
             }
             ProbeKind::Kafka { topic } => Self::Kafka(Kafka::start(following, addresses, topic)?),
@@ -196,15 +196,15 @@ impl<N: Line> Follower<N> {
     }
 }
 
-/// A question whose secrets are filled; what changes from look to look stays as it is.
-fn with_secrets(ask: &ProbeAsk, secrets: &Secrets) -> Result<ProbeAsk, PlaceholderError> {
+/// A query whose secrets are filled; what changes from poll to poll stays as it is.
+fn with_secrets(query: &ProbeQuery, secrets: &Secrets) -> Result<ProbeQuery, PlaceholderError> {
     let value = |name: &str| match name {
         "from" | "to" | "run" => Some(format!("${{{name}}}")),
         _ => secrets.placeholder(name),
     };
-    let mut filled = ask.clone();
-    filled.path = fill(&ask.path, value)?;
-    filled.body = fill(&ask.body, value)?;
+    let mut filled = query.clone();
+    filled.path = fill(&query.path, value)?;
+    filled.body = fill(&query.body, value)?;
     for (_, text) in &mut filled.headers {
         *text = fill(text, value)?;
     }

@@ -1,7 +1,7 @@
 //! Text over HTTP that is read on from an offset.
 
 use tokio::time::Instant;
-use waggle_study::Rows;
+use waggle_study::Extract;
 
 use super::{
     following::Following,
@@ -40,7 +40,7 @@ impl Offset {
             get: get.to_owned(),
             limit,
             run: following.run.as_bytes().to_vec(),
-            markers: markers(&following.probe.rows, Some(offset_after)),
+            markers: markers(&following.probe.extract, Some(offset_after)),
             lines: Lines::default(),
             notes: Notes::new(following),
             offset: 0,
@@ -133,20 +133,16 @@ impl Offset {
 }
 
 /// What stands right before the numbers of a line.
-pub(super) fn markers(rows: &Rows, offset: Option<&str>) -> Markers {
-    match rows {
-        Rows::Marked {
-            key_after,
-            run_after,
-            time_after,
-        } => Markers::new(Marks {
+pub(super) fn markers(extract: &Extract, offset: Option<&str>) -> Markers {
+    match extract {
+        Extract::After { key, run, time } => Markers::new(Marks {
             offset,
-            key: key_after,
-            run: run_after.as_deref(),
-            time: time_after.as_deref(),
+            key,
+            run: run.as_deref(),
+            time: time.as_deref(),
         }),
-        // Only places that are asked by time answer in CSV; a line of it has none of these.
-        Rows::Csv { key, time, run } => Markers::new(Marks {
+        // Only queries are answered in CSV; a line of it has none of these.
+        Extract::Columns { key, time, run } => Markers::new(Marks {
             offset,
             key,
             run: run.as_deref(),

@@ -130,12 +130,12 @@ async fn what_another_component_shows_of_it_is_read_anew_too() {
     ports: [http]
     process: { command: [fake] }
     ready: { tcp: { port: http } }
-    stop_within: 5s
+    stop_timeout: 5s
 endpoints:
 ";
     let system = SYSTEM.replace("endpoints:\n", window).replace(
-        "    component: fake\n    port: http\n    get",
-        "    component: window\n    port: http\n    shows: [fake]\n    get",
+        "    component: fake\n    port: http\n    tail",
+        "    component: window\n    port: http\n    backed_by: [fake]\n    tail",
     );
     let bench = Bench::with_system(&system, &study_with_faults(&[ONCE]));
     assert_read_anew(&run_trial(&bench, &world(None), Then::Nothing).await);

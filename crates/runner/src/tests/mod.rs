@@ -39,24 +39,26 @@ components:
     ports: [http]
     process: { command: [fake] }
     ready: { tcp: { port: http } }
-    stop_within: 5s
+    stop_timeout: 5s
 endpoints:
   records: { component: fake, port: http }
 probes:
   store:
     component: fake
     port: http
-    get: /store/${offset}/${limit}
+    tail:
+      get: /store/${offset}/${limit}
     limit: 150
-    offset_after: '\"offset\":'
-    time_after: '\"time\":'
-    run_after: '\"run\":\"'
-    key_after: '\"key\":'
+    extract:
+      offset: { after: '\"offset\":' }
+      time: { after: '\"time\":' }
+      run: { after: '\"run\":\"' }
+      key: { after: '\"key\":' }
 verify:
   - name: it answers
     endpoint: records
     get: /check
-    within: 1s
+    timeout: 1s
     expect: { status: 200 }
 ";
 
@@ -214,7 +216,7 @@ impl Bench {
             plan: self.plan.clone(),
             resume: false,
             program_folders: Vec::new(),
-            servers_folder: None,
+            artifacts_folder: None,
             supervisor: "none".into(),
             calibration_file: None,
             idle_poll: false,

@@ -241,7 +241,7 @@ async fn several_places_have_an_account_each_and_watches_are_read() {
     let system = SYSTEM.replace(
         "verify:",
         &format!(
-            "{}watch:\n  first: {{ summary: the first offset, component: fake, port: http, get: /store/0/1, json: $.offset }}\nverify:",
+            "{}metrics:\n  first: {{ summary: the first offset, component: fake, port: http, get: /store/0/1, json: $.offset }}\nverify:",
             early.replace("  store:", "  early:")
         ),
     );

@@ -12,9 +12,9 @@ mod resources;
 mod start;
 mod steadiness;
 mod stop_watch;
+mod system_metrics;
 mod under_load;
 mod verify;
-mod watches;
 mod way;
 
 use std::{cell::RefCell, time::Duration};

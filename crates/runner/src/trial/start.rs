@@ -22,8 +22,8 @@ use crate::{
         phases::Cut,
         places::endpoints,
         stop_watch::StopWatch,
+        system_metrics::{Sampling, SystemMetrics},
         under_load::{Progress, UnderLoad},
-        watches::{Sampling, Watches},
         way::Trial,
     },
     web::Web,
@@ -34,7 +34,7 @@ pub(crate) struct Started<'a, R, N> {
     pub(crate) load: UnderLoad<'a, R>,
     /// In the order of the records' way.
     pub(crate) deliveries: Vec<Delivery<'a, N>>,
-    pub(crate) watches: Watches<N>,
+    pub(crate) metrics: SystemMetrics<N>,
     pub(crate) disturbing: Disturbing<'a>,
     pub(crate) clock: Clock,
     pub(crate) workers: usize,
@@ -109,7 +109,7 @@ pub(crate) fn start<'a, D: Driver, L: Load, W: Web>(
     Ok(Started {
         load: under_load(trial, started, window),
         deliveries,
-        watches: watches(order, means, clock),
+        metrics: system_metrics(order, means, clock),
         disturbing,
         clock,
         workers,
@@ -136,18 +136,18 @@ fn under_load<'a, R>(
     }
 }
 
-fn watches<D: Driver, L: Load, W: Web>(
+fn system_metrics<D: Driver, L: Load, W: Web>(
     order: Order<'_>,
     means: &Means<D, L, W>,
     clock: Clock,
-) -> Watches<W::Line> {
-    Watches::new(
+) -> SystemMetrics<W::Line> {
+    SystemMetrics::new(
         order.system,
         Sampling {
             period: order.cell.measure.resources,
             clock,
         },
-        |watch| means.driver.addresses(&watch.component, &watch.port),
+        |metric| means.driver.addresses(&metric.component, &metric.port),
         |address| means.web.line(address),
     )
 }

@@ -8,6 +8,7 @@ use waggle_load::{Place, Template};
 use waggle_study::Check;
 
 use crate::{
+    answer::Answer,
     driver::{Driver, Failure},
     secrets::Secrets,
     trial::places::endpoint,
@@ -18,8 +19,6 @@ use crate::{
 const AGAIN_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of an answer that are looked at.
 const BODY_MAX_BYTES: usize = 1024 * 1024;
-/// Characters of an answer that are shown.
-const BODY_SHOWN: usize = 300;
 
 /// What is checked.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +46,7 @@ pub(crate) async fn verify<D: Driver, W: Web>(
 
 /// How long the whole check may take.
 pub(crate) fn at_most(system: &waggle_study::System) -> Duration {
-    system.verify.iter().map(|check| check.within).sum()
+    system.verify.iter().map(|check| check.timeout).sum()
 }
 
 fn fill(check: &Check, secrets: &Secrets) -> Result<Check, Failure> {
@@ -78,7 +77,7 @@ fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<C
     for (_, value) in &mut filled.headers {
         fill(value, Place::Header)?;
     }
-    for text in &mut filled.expect.contains {
+    for text in filled.expect.body.texts_mut() {
         fill(text, Place::Free)?;
     }
     Ok(filled)
@@ -88,7 +87,7 @@ fn with_captured(check: &Check, captured: &BTreeMap<String, String>) -> Result<C
 type Captured = Vec<(String, String)>;
 
 async fn step<W: Web>(check: &Check, address: SocketAddr, web: &W) -> Result<Captured, Failure> {
-    let deadline = Instant::now() + check.within;
+    let deadline = Instant::now() + check.timeout;
     let mut line = web.line(address);
     loop {
         match holds(check, &mut line).await {
@@ -120,26 +119,16 @@ async fn holds(check: &Check, line: &mut impl Line) -> Result<Captured, String> 
         .ask(&ask, &mut keep)
         .await
         .map_err(|problem| problem.to_string())?;
-    let body = String::from_utf8_lossy(&body);
-    let shown: String = body.chars().take(BODY_SHOWN).collect();
-    if status != check.expect.status {
-        return Err(format!(
-            "expected status {}, got {status} with \"{shown}\"",
-            check.expect.status
-        ));
+    let answer = Answer {
+        status,
+        body: &String::from_utf8_lossy(&body),
+    };
+    if let Some(why) = answer.mismatch(&check.expect) {
+        return Err(why);
     }
-    let absent = check
-        .expect
-        .contains
-        .iter()
-        .find(|text| !body.contains(text.as_str()));
-    if let Some(text) = absent {
-        return Err(format!(
-            "expected \"{text}\" in the answer, got \"{shown}\""
-        ));
-    }
+    let (body, shown) = (answer.body, answer.excerpt());
     let capture = |(name, path): &(String, String)| {
-        let value = value_at_path(&body, path)
+        let value = value_at_path(body, path)
             .ok_or_else(|| format!("expected a value at {path} in the answer, got \"{shown}\""))?;
         Ok((name.clone(), value))
     };
@@ -161,7 +150,7 @@ fn value_at_path(body: &str, path: &str) -> Option<String> {
 mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
-    use waggle_study::{Check, CheckExpect, When};
+    use waggle_study::{BodyExpect, Check, Expect, When};
 
     use super::with_captured;
 
@@ -175,21 +164,20 @@ mod tests {
             path: path.to_owned(),
             headers: vec![("X-Of".to_owned(), "of {{id}}".to_owned())],
             body: "{{id}}".to_owned(),
-            expect: CheckExpect {
-                status: 200,
-                contains: vec!["<{{id}}>".to_owned()],
+            expect: Expect {
+                status: vec![200],
+                body: BodyExpect::Contains(vec!["<{{id}}>".to_owned()]),
             },
             captures: Vec::new(),
-            within: Duration::from_secs(1),
+            timeout: Duration::from_secs(1),
         };
         let captured = BTreeMap::from([("id".to_owned(), "a b\nü".to_owned())]);
         let filled = with_captured(&check("/orders/{{id}}"), &captured).unwrap();
         assert_eq!(filled.path, "/orders/a%20b%0A%C3%BC");
         assert_eq!(filled.headers[0].1, "of a b ü");
-        assert_eq!(
-            (filled.body.as_str(), filled.expect.contains[0].as_str()),
-            ("a b\nü", "<a b\nü>")
-        );
+        assert_eq!(filled.body, "a b\nü");
+        let expected = BodyExpect::Contains(vec!["<a b\nü>".to_owned()]);
+        assert_eq!(filled.expect.body, expected);
         let failure = with_captured(&check("/orders/{{it}}"), &captured).unwrap_err();
         assert_eq!(
             failure.reason,

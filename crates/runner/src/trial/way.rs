@@ -29,9 +29,9 @@ use crate::{
         report::Report,
         resources::Sampler,
         start::{self, Started},
+        system_metrics::SystemMetrics,
         under_load::UnderLoad,
         verify,
-        watches::Watches,
     },
     web::{Line, Web},
 };
@@ -63,7 +63,7 @@ impl Trial<'_> {
         let Started {
             mut load,
             mut deliveries,
-            mut watches,
+            mut metrics,
             disturbing,
             clock,
             workers,
@@ -74,7 +74,7 @@ impl Trial<'_> {
             let observers = Observers {
                 deliveries: &mut deliveries,
                 sampler: &mut sampler,
-                watches: &mut watches,
+                metrics: &mut metrics,
             };
             let watch = self.watch(observers, &means.driver);
             let beside = async {
@@ -106,7 +106,7 @@ impl Trial<'_> {
             return Err(Cut::from(Failure::new(why)).into_stop(PhaseName::Measure));
         }
         if !deliveries.is_empty() {
-            let beside = (&mut sampler, &mut watches);
+            let beside = (&mut sampler, &mut metrics);
             self.drain(&mut deliveries, beside, &means.driver, phases, &outcome)
                 .await?;
         }
@@ -115,8 +115,8 @@ impl Trial<'_> {
             at_most: COLLECT_AT_MOST,
         };
         let collect = async {
-            watches.read_last(self.writer).await?;
-            report.remarks.extend(watches.remarks());
+            metrics.read_last(self.writer).await?;
+            report.remarks.extend(metrics.remarks());
             self.collect(&deliveries, report, &outcome)
         };
         phases.run(PhaseName::Collect, allowed, collect).await
@@ -284,7 +284,7 @@ impl Trial<'_> {
         self.order.clocks?.read()
     }
 
-    /// What goes on beside the load: looks at the places, samples of CPU and memory and of watches. Ends only where the disk
+    /// What goes on beside the load: looks at the places, samples of CPU, memory and metrics. Ends only where the disk
     /// refuses.
     async fn watch<D: Driver, N: Line>(&self, observers: Observers<'_, '_, N>, driver: &D) -> Cut {
         let deliveries = observers.deliveries.iter_mut();
@@ -300,7 +300,7 @@ impl Trial<'_> {
         tokio::select! {
             cut = follow => cut,
             cut = self.sample(observers.sampler, driver) => cut,
-            cut = observers.watches.follow(self.writer) => cut,
+            cut = observers.metrics.follow(self.writer) => cut,
         }
     }
 
@@ -336,7 +336,7 @@ impl Trial<'_> {
     async fn drain<D: Driver, N: Line>(
         &self,
         deliveries: &mut [Delivery<'_, N>],
-        (sampler, watches): (&mut Sampler, &mut Watches<N>),
+        (sampler, metrics): (&mut Sampler, &mut SystemMetrics<N>),
         driver: &D,
         phases: &mut Phases,
         outcome: &Outcome,
@@ -365,7 +365,7 @@ impl Trial<'_> {
         let beside = async {
             tokio::select! {
                 cut = self.sample(sampler, driver) => cut,
-                cut = watches.follow(self.writer) => cut,
+                cut = metrics.follow(self.writer) => cut,
             }
         };
         phases
@@ -445,7 +445,7 @@ impl Trial<'_> {
 struct Observers<'t, 'd, N> {
     deliveries: &'t mut [Delivery<'d, N>],
     sampler: &'t mut Sampler,
-    watches: &'t mut Watches<N>,
+    metrics: &'t mut SystemMetrics<N>,
 }
 
 /// A load under way, and what is done to the system meanwhile.
@@ -472,7 +472,7 @@ fn down_at_most(system: &System) -> Duration {
     system
         .components
         .iter()
-        .map(|component| component.stop_within + SPARE)
+        .map(|component| component.stop_timeout + SPARE)
         .sum::<Duration>()
         + SPARE
 }

@@ -99,19 +99,21 @@ components:
     ports: [http]
     process: {{ command: {command} }}
     ready: {{ http: {{ port: http, path: /ready }} }}
-    stop_within: 5s
+    stop_timeout: 5s
 endpoints:
   records: {{ component: store, port: http }}
 probes:
   store:
     component: store
     port: http
-    get: /store/${{offset}}/${{limit}}
+    tail:
+      get: /store/${{offset}}/${{limit}}
     limit: 5000
-    offset_after: '\"offset\":'
-    time_after: '\"time\":'
-    run_after: '\"run\":\"'
-    key_after: '\"key\":'
+    extract:
+      offset: {{ after: '\"offset\":' }}
+      time: {{ after: '\"time\":' }}
+      run: {{ after: '\"run\":\"' }}
+      key: {{ after: '\"key\":' }}
 verify:
   - {{ name: it is ready, endpoint: records, get: /ready, expect: {{ status: 200 }} }}
 "

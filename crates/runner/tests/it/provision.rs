@@ -15,19 +15,19 @@ parameters:
   backend: { summary: where, one_of: [own, kept], default: own }
 components:
   store:
-    needs: [keeper]
+    depends_on: [keeper]
     ports: [http]
     files:
       settings.txt: |
         token=${secret.token} $${plain}
     process:
-      command: [sh, '${system}/start', STORE, '${port.http}', '${dir}/settings.txt']
+      command: [sh, '${system_dir}/start', STORE, '${port.http}', '${dir}/settings.txt']
       arguments:
         - { when: { backend: kept }, add: ['${keeper.addresses.tcp}'] }
       environment: { TOKEN: '${secret.token}' }
     ready: { http: { port: http, path: /ready } }
     setup:
-      - { name: first, port: http, get: /ready, headers: { X-Token: '${secret.token}' }, status: 200 }
+      - { name: first, port: http, get: /ready, headers: { X-Token: '${secret.token}' }, expect: { status: 200 } }
   keeper:
     when: { backend: kept }
     replicas: 2
@@ -100,8 +100,8 @@ fn a_configuration_has_its_components_and_files_and_shares_a_secret_that_nothing
 #[test]
 fn a_setup_that_is_answered_otherwise_fails_the_trial() {
     let system = system().replace(
-        "X-Token: '${secret.token}' }, status: 200",
-        "X-Token: a }, status: 201",
+        "X-Token: '${secret.token}' }, expect: { status: 200",
+        "X-Token: a }, expect: { status: 201",
     );
     let run = bench(&system, &study("provided", "")).results();
     let TrialEnd::Failed { phase, reason, .. } = &run.trials[0].info.end else {

@@ -24,14 +24,14 @@ components:
     process:
       command: [sh, -c, '{script}', sh, '${{port.http}}']
     ready: {{ http: {{ port: http, path: {ready} }} }}
-    stop_within: 300ms
+    stop_timeout: 300ms
 endpoints:
   records: {{ component: store, port: http }}
 verify:
   - name: it is ready
     endpoint: records
     get: /ready
-    within: 20s
+    timeout: 20s
     expect: {{ status: 200 }}
 "
     )
@@ -148,7 +148,7 @@ fn a_component_that_nobody_waits_for_is_killed_without_a_word() {
         "trap \"\" TERM; STORE $1 & while true; do sleep 1; done",
         "/ready",
     )
-    .replace("stop_within: 300ms", "stop_within: 0s");
+    .replace("stop_timeout: 300ms", "stop_timeout: 0s");
     let run = Bench::new(&slow, &study("scripted", "")).results();
     let trial = &run.trials[0].info;
     assert_eq!(trial.end, TrialEnd::Completed);
@@ -185,7 +185,7 @@ system: two
 summary: One component needs the other, which has two replicas.
 components:
   front:
-    needs: [back]
+    depends_on: [back]
     ports: [http]
     process:
       command: [sh, -c, 'echo I am $0 of ${dir}; echo back at $1; exec STORE $2', '${replica}', '${back.port.http}', '${port.http}']

@@ -272,9 +272,9 @@ fn ports_in_use(system: &System, component: &str) -> BTreeMap<String, String> {
     let endpoints = endpoints.map(|known| ("endpoint", &known.name, &known.component, &known.port));
     let probes = system.probes.iter();
     let probes = probes.map(|known| ("probe", &known.name, &known.component, &known.port));
-    let watches = system.watches.iter();
-    let watches = watches.map(|known| ("watch", &known.name, &known.component, &known.port));
-    for (kind, name, of, port) in endpoints.chain(probes).chain(watches) {
+    let metrics = system.metrics.iter();
+    let metrics = metrics.map(|known| ("metric", &known.name, &known.component, &known.port));
+    for (kind, name, of, port) in endpoints.chain(probes).chain(metrics) {
         if of == component {
             add(port, format!("{kind} {name}"));
         }

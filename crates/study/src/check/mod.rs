@@ -2,6 +2,7 @@
 //! gives `None` where it cannot go on; what the schema walk reported already is not said again.
 
 mod disturb;
+mod expect;
 mod external;
 mod feeds;
 mod find;
@@ -9,7 +10,7 @@ mod level;
 mod load;
 mod measure;
 mod path;
-mod place;
+mod probe;
 mod provision;
 mod published;
 mod recovery;
@@ -21,6 +22,7 @@ mod set;
 mod stages;
 mod stop_when;
 mod system;
+mod system_metric;
 mod system_text;
 mod threshold;
 mod variables;
@@ -28,6 +30,7 @@ mod verify;
 mod whole;
 
 pub(crate) use disturb::{Stage, disturb};
+pub use expect::MAX_BODY_TEXTS;
 pub(crate) use external::{Outside, external_parts};
 pub(crate) use find::put_highest;
 pub use load::{MAX_CONNECTIONS, MAX_RATE_PER_S};

@@ -1,4 +1,4 @@
-//! What a system needs beside its processes: servers that are fetched, conditions, files, requests made once.
+//! What a system needs besides its processes: artifacts that are fetched, conditions, files, requests made once.
 
 use std::time::Duration;
 
@@ -7,23 +7,25 @@ use indexmap::IndexMap;
 use waggle_template::placeholder::{Part, parts};
 
 use super::{
-    Called, Checker, path_text,
+    Called, Checker,
+    expect::expect,
+    path_text,
     set::refusal,
     system_text::{Names, Secrets},
 };
 use crate::{
-    Arguments, Parameter, Server, SetupStep, When,
+    Arguments, Artifact, Parameter, SetupStep, When,
     mistake::{Finding, Place},
     nearest::{list, nearest_word},
     raw,
     texts::secret,
 };
 
-const SETUP_WITHIN: Duration = Duration::from_secs(10);
-const WITHIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
+const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT_BOUNDS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(600));
 /// Longest text of a file.
 const FILE_MAX_BYTES: usize = 1024 * 1024;
-/// Longest version of a server.
+/// Longest version of an artifact.
 const VERSION_MAX_BYTES: usize = 64;
 
 /// The conditions under which something exists; `known` are the parameters that are right, `names` those of all.
@@ -90,28 +92,31 @@ impl Conditions<'_> {
     }
 }
 
-/// Every server that can be fetched.
-pub(super) fn servers(
+/// Every artifact.
+pub(super) fn artifacts(
     checker: &mut Checker<'_>,
-    raw: Option<IndexMap<String, raw::Server>>,
-) -> Vec<Server> {
-    let servers: Vec<_> = raw
+    raw: Option<IndexMap<String, raw::Artifact>>,
+) -> Vec<Artifact> {
+    let artifacts: Vec<_> = raw
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| server(checker, name, raw))
+        .filter_map(|(name, raw)| artifact(checker, name, raw))
         .collect();
-    refuse_shared_programs(checker, &servers);
-    servers
+    refuse_shared_programs(checker, &artifacts);
+    artifacts
 }
 
-fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<Server> {
-    let path = |key: &'static str| ["servers", name.as_str(), key];
+fn artifact(checker: &mut Checker<'_>, name: String, raw: raw::Artifact) -> Option<Artifact> {
+    let path = |key: &'static str| ["artifacts", name.as_str(), key];
     if let Some(version) = &raw.version {
         let is_clean = version
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte));
         if !is_clean || version.is_empty() || version.len() > VERSION_MAX_BYTES {
-            let what = format!("servers.{name}.version is {}", crate::tree::quote(version));
+            let what = format!(
+                "artifacts.{name}.version is {}",
+                crate::tree::quote(version)
+            );
             checker.report(
                 Finding::new(checker.position_of(&path("version")), what)
                     .with_expected("letters, digits and . - + _, for it names a folder"),
@@ -119,12 +124,12 @@ fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<S
         }
     }
     let programs = raw.programs.unwrap_or_default();
-    let needs = raw.needs.unwrap_or_default();
-    for (key, words) in [("programs", &programs), ("needs", &needs)] {
+    let requires = raw.requires.unwrap_or_default();
+    for (key, words) in [("programs", &programs), ("requires", &requires)] {
         for (index, word) in words.iter().enumerate() {
             if word.is_empty() || word.contains(['/', '$']) {
                 let place = checker.position_of(&[&path(key)[..], &[&index.to_string()]].concat());
-                let what = format!("servers.{name}.{key} has {}", crate::tree::quote(word));
+                let what = format!("artifacts.{name}.{key} has {}", crate::tree::quote(word));
                 checker.report(Finding::new(place, what).with_expected("the name of a program"));
             }
         }
@@ -134,37 +139,38 @@ fn server(checker: &mut Checker<'_>, name: String, raw: raw::Server) -> Option<S
         .split('/')
         .all(|step| !step.is_empty() && step != "..");
     if !stays_inside {
-        let what = format!("servers.{name}.fetch is {}", crate::tree::quote(&fetch));
+        let what = format!("artifacts.{name}.fetch is {}", crate::tree::quote(&fetch));
         checker.report(
             Finding::new(checker.position_of(&path("fetch")), what)
                 .with_expected("a script in the system's folder, e.g. fetch/NAME"),
         );
     }
-    Some(Server {
+    Some(Artifact {
         version: raw.version?,
         programs,
         fetch,
-        needs,
-        takes: raw.takes,
+        requires,
+        note: raw.note,
         name,
     })
 }
 
-/// Two servers cannot bring the same program.
-fn refuse_shared_programs(checker: &mut Checker<'_>, servers: &[Server]) {
-    for (index, server) in servers.iter().enumerate() {
-        for program in &server.programs {
-            if let Some(other) = servers[..index]
+/// Two artifacts cannot bring the same program.
+fn refuse_shared_programs(checker: &mut Checker<'_>, artifacts: &[Artifact]) {
+    for (index, artifact) in artifacts.iter().enumerate() {
+        for program in &artifact.programs {
+            if let Some(other) = artifacts[..index]
                 .iter()
                 .find(|other| other.programs.contains(program))
             {
-                let place = checker.key(&["servers", &server.name, "programs"]);
+                let place = checker.key(&["artifacts", &artifact.name, "programs"]);
                 let what = format!(
-                    "program {program:?} belongs to the servers {} and {}",
-                    other.name, server.name
+                    "program {program:?} belongs to the artifacts {} and {}",
+                    other.name, artifact.name
                 );
-                checker
-                    .report(Finding::new(place, what).with_expected("one server for each program"));
+                checker.report(
+                    Finding::new(place, what).with_expected("one artifact for each program"),
+                );
             }
         }
     }
@@ -289,12 +295,14 @@ pub(super) fn setup_step(
     let body = raw.body.clone().unwrap_or_default();
     names.check_text(checker, checker.position_of(&below("body")), &scope, &body);
     let port = names.port_of(checker, &path, Some(component.to_owned()), raw.port);
-    let within = checker.value_or_default(
-        raw.within.map(|raw::Span(time)| time),
-        &below("within"),
-        SETUP_WITHIN,
+    let timeout = checker.value_or_default(
+        raw.timeout.map(|raw::Span(time)| time),
+        &below("timeout"),
+        SETUP_TIMEOUT,
     )?;
-    let within = checker.check_bounds(within, &below("within"), WITHIN);
+    let timeout = checker.check_bounds(timeout, &below("timeout"), TIMEOUT_BOUNDS);
+    let called = method.as_ref().map(|called| called.method.as_str());
+    let expect = expect(checker, raw.expect, called, &below("expect"));
     let Called {
         method,
         path: target,
@@ -308,8 +316,8 @@ pub(super) fn setup_step(
         path: target,
         headers,
         body,
-        status: raw.status?,
-        within: within?,
+        expect,
+        timeout: timeout?,
     })
 }
 

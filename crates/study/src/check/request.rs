@@ -7,14 +7,14 @@ use waggle_units::format_size;
 
 use super::{
     Checker, OWN_HEADERS_BUT_HOST,
+    expect::expect,
     feeds::{self, NamedFeed},
     path::Path,
     path_text,
     variables::{Known, Named, Variables, Written},
 };
 use crate::{
-    Body, BodyExpect, Expect, FeedOrder, LoadModel, RecordsBody, RecordsFormat, Request, System,
-    Texts,
+    Body, FeedOrder, LoadModel, RecordsBody, RecordsFormat, Request, System, Texts,
     check::load::MAX_UNDER_WAY,
     mistake::Finding,
     nearest::{list, nearest_word},
@@ -382,53 +382,5 @@ fn checked_format(format: raw::RecordsFormat) -> RecordsFormat {
         raw::RecordsFormat::Ndjson => RecordsFormat::Ndjson,
         raw::RecordsFormat::Json => RecordsFormat::Json,
         raw::RecordsFormat::Csv => RecordsFormat::Csv,
-    }
-}
-
-/// Which answers are a success; `around` is where that is written.
-pub(crate) fn expect(
-    checker: &mut Checker<'_>,
-    raw: Option<raw::Expect>,
-    method: Option<&str>,
-    around: &[&str],
-) -> Expect {
-    let Some(raw) = raw else {
-        return Expect {
-            status: Vec::new(),
-            body: BodyExpect::Any,
-        };
-    };
-    let given = [
-        ("body_equals", raw.body_equals.is_some()),
-        ("body_contains", raw.body_contains.is_some()),
-    ];
-    let path = |key: &'static str| [around, &[key]].concat();
-    if given.iter().all(|(_, given)| *given) {
-        let what = format!(
-            "{} has both body_equals and body_contains",
-            path_text(around)
-        );
-        checker.report(
-            Finding::new(checker.key(&path("body_contains")), what).with_expected("one of the two"),
-        );
-    }
-    for (key, _) in given
-        .into_iter()
-        .filter(|(_, given)| *given && method == Some("HEAD"))
-    {
-        let what = "an answer to HEAD has no body";
-        checker.report(Finding::new(checker.key(&path(key)), what).with_expected("status only"));
-    }
-    let body = match (raw.body_equals, raw.body_contains) {
-        (Some(text), _) => BodyExpect::Equals(text),
-        (None, Some(text)) => BodyExpect::Contains(text),
-        (None, None) => BodyExpect::Any,
-    };
-    Expect {
-        status: raw
-            .status
-            .map(|raw::Status(codes)| codes)
-            .unwrap_or_default(),
-        body,
     }
 }

@@ -143,25 +143,25 @@ fn system(external: External) -> System {
         name: external.url.clone(),
         summary: "a server that runs already".to_owned(),
         parameters: Vec::new(),
-        servers: Vec::new(),
+        artifacts: Vec::new(),
         components: vec![Component {
             name: NAME.to_owned(),
             when: When::default(),
             files: Vec::new(),
             setup: Vec::new(),
             replicas: "1".to_owned(),
-            needs: Vec::new(),
+            depends_on: Vec::new(),
             ports: vec![PORT.to_owned()],
             process: ProcessDriver {
                 command: Vec::new(),
                 arguments: Vec::new(),
                 environment: Vec::new(),
-                version: Vec::new(),
+                version_arguments: Vec::new(),
             },
             ready: ReadyCheck::Tcp {
                 port: PORT.to_owned(),
             },
-            stop_within: std::time::Duration::ZERO,
+            stop_timeout: std::time::Duration::ZERO,
             external: None,
         }],
         endpoints: vec![Endpoint {
@@ -171,7 +171,7 @@ fn system(external: External) -> System {
             port: PORT.to_owned(),
         }],
         probes: Vec::new(),
-        watches: Vec::new(),
+        metrics: Vec::new(),
         verify: Vec::new(),
         external: Some(external),
     }

@@ -6,9 +6,10 @@ use indexmap::IndexMap;
 
 use super::{
     Checker,
-    place::{probe, watch},
+    probe::probe,
     provision::{self, Conditions},
     set::refusal,
+    system_metric::system_metric,
     system_text::{Names, Secrets},
     verify,
 };
@@ -17,9 +18,9 @@ use crate::{
     mistake::Finding, nearest::list, raw,
 };
 
-const STOP_WITHIN: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bounds of such times.
-pub(super) const WITHIN: (Duration, Duration) =
+pub(super) const TIMEOUT_BOUNDS: (Duration, Duration) =
     (Duration::from_millis(10), Duration::from_secs(600));
 /// Most replicas of a component.
 pub(super) const MAX_REPLICAS: i64 = 256;
@@ -31,7 +32,7 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .into_iter()
         .filter_map(|(name, raw)| parameter(checker, name, raw))
         .collect();
-    let servers = provision::servers(checker, raw.servers);
+    let artifacts = provision::artifacts(checker, raw.artifacts);
     let raw_components: Vec<_> = raw.components.into_iter().flatten().collect();
     if raw_components.is_empty() && !checker.is_wild(&["components"]) {
         let what = "a system has at least one component";
@@ -65,11 +66,11 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         .flatten()
         .filter_map(|(name, raw)| probe(checker, context, name, raw))
         .collect();
-    let watches = raw
-        .watch
+    let metrics = raw
+        .metrics
         .into_iter()
         .flatten()
-        .filter_map(|(name, raw)| watch(checker, context, name, raw))
+        .filter_map(|(name, raw)| system_metric(checker, context, name, raw))
         .collect();
     let context = verify::Context {
         endpoints: &endpoints,
@@ -81,11 +82,11 @@ pub(crate) fn system(checker: &mut Checker<'_>, raw: raw::System) -> Option<Syst
         name: raw.system?.0,
         summary: raw.summary?,
         parameters,
-        servers,
+        artifacts,
         components,
         endpoints,
         probes,
-        watches,
+        metrics,
         verify,
         external: None,
     })
@@ -114,7 +115,7 @@ fn parameter(checker: &mut Checker<'_>, name: String, raw: raw::Parameter) -> Op
         name.as_str(),
         "dir"
             | "replica"
-            | "system"
+            | "system_dir"
             | "port"
             | "program"
             | "secret"
@@ -215,9 +216,9 @@ fn component(
 ) -> Option<Component> {
     let (names, _) = context;
     let path = ["components", name.as_str()];
-    let needs = raw.needs.unwrap_or_default();
-    for (index, needed) in needs.iter().enumerate() {
-        let place = checker.position_of(&["components", &name, "needs", &index.to_string()]);
+    let depends_on = raw.depends_on.unwrap_or_default();
+    for (index, needed) in depends_on.iter().enumerate() {
+        let place = checker.position_of(&["components", &name, "depends_on", &index.to_string()]);
         names.require_component(checker, place, needed);
     }
     let ports: Vec<_> = raw
@@ -253,20 +254,21 @@ fn component(
         .filter_map(|(index, raw)| provision::setup_step(checker, context, (&name, index), raw))
         .collect();
     let ready = raw.ready.and_then(|raw| ready(checker, names, &name, raw));
-    let stop_path = [path[0], path[1], "stop_within"];
-    let stop_within = checker.value_or_default(
-        raw.stop_within.map(|raw::Span(time)| time),
+    let stop_path = [path[0], path[1], "stop_timeout"];
+    let stop_timeout = checker.value_or_default(
+        raw.stop_timeout.map(|raw::Span(time)| time),
         &stop_path,
-        STOP_WITHIN,
+        STOP_TIMEOUT,
     )?;
-    let stop_within = checker.check_bounds(stop_within, &stop_path, (Duration::ZERO, WITHIN.1));
+    let stop_timeout =
+        checker.check_bounds(stop_timeout, &stop_path, (Duration::ZERO, TIMEOUT_BOUNDS.1));
     Some(Component {
         replicas: replicas?,
-        needs,
+        depends_on,
         ports,
         process: process?,
         ready: ready?,
-        stop_within: stop_within?,
+        stop_timeout: stop_timeout?,
         when: names.when_of(&name),
         external: None,
         files,
@@ -326,7 +328,7 @@ fn process(
         command,
         arguments,
         environment,
-        version: raw.version.unwrap_or_default(),
+        version_arguments: raw.version_arguments.unwrap_or_default(),
     })
 }
 
@@ -368,14 +370,14 @@ fn ready(
     }
 }
 
-/// Components sorted so that each comes after those it needs; among those that could come next, as in the file.
+/// Components sorted so that each comes after those it depends on; among those that could come next, as in the file.
 fn in_order_of_starting(checker: &mut Checker<'_>, mut waiting: Vec<Component>) -> Vec<Component> {
     let mut ordered: Vec<Component> = Vec::new();
     loop {
         let is_waited_for = |name: &String| waiting.iter().any(|component| component.name == *name);
         let next = waiting
             .iter()
-            .position(|component| !component.needs.iter().any(is_waited_for));
+            .position(|component| !component.depends_on.iter().any(is_waited_for));
         match next {
             Some(index) => ordered.push(waiting.remove(index)),
             None => break,
@@ -383,9 +385,9 @@ fn in_order_of_starting(checker: &mut Checker<'_>, mut waiting: Vec<Component>) 
     }
     if let [first, ..] = &waiting[..] {
         let names = list(waiting.iter().map(|component| component.name.as_str()));
-        let what = format!("components need each other in a circle: {names}");
-        let place = checker.key(&["components", &first.name, "needs"]);
-        checker.report(Finding::new(place, what).with_expected("needs without a circle"));
+        let what = format!("components depend on each other in a circle: {names}");
+        let place = checker.key(&["components", &first.name, "depends_on"]);
+        checker.report(Finding::new(place, what).with_expected("depends_on without a circle"));
     }
     ordered
 }

@@ -219,7 +219,12 @@ impl Names {
         }
         let known = self.known_names(scope.component);
         if !known.iter().any(|known| known == name) {
-            let near = nearest_word(name, known.iter().map(String::as_str)).map(str::to_owned);
+            let near = match name {
+                // Its name in earlier versions.
+                "system" => Some("system_dir"),
+                _ => nearest_word(name, known.iter().map(String::as_str)),
+            };
+            let near = near.map(str::to_owned);
             let what = format!("${{{name}}} means nothing here");
             let expected = format!("{}, program.NAME", list(known.iter().map(String::as_str)));
             return Some(
@@ -257,7 +262,7 @@ impl Names {
             })
         });
         let parameters = self.parameters.iter().cloned();
-        ["dir", "replica", "system"]
+        ["dir", "replica", "system_dir"]
             .into_iter()
             .map(str::to_owned)
             .chain(parameters)

@@ -7,19 +7,20 @@ use waggle_template::variable::variables;
 
 use super::{
     Called, Checker,
+    expect::expect,
     provision::{self, Conditions},
-    system::WITHIN,
+    system::TIMEOUT_BOUNDS,
     system_text::Names,
 };
 use crate::{
-    Check, CheckExpect, Endpoint, When,
+    BodyExpect, Check, Endpoint, When,
     mistake::Finding,
     nearest::{list, nearest_word},
     raw,
     tree::quote,
 };
 
-const CHECK_WITHIN: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What steps may speak of.
 #[derive(Clone, Copy)]
@@ -108,30 +109,45 @@ fn step(
         raw.endpoint.as_deref(),
         &path("endpoint"),
     );
-    let within = checker.value_or_default(
-        raw.within.map(|raw::Span(time)| time),
-        &path("within"),
-        CHECK_WITHIN,
+    let timeout = checker.value_or_default(
+        raw.timeout.map(|raw::Span(time)| time),
+        &path("timeout"),
+        TIMEOUT,
     )?;
-    let within = checker.check_bounds(within, &path("within"), WITHIN);
+    let timeout = checker.check_bounds(timeout, &path("timeout"), TIMEOUT_BOUNDS);
+    let called = method.as_ref().map(|called| called.method.as_str());
+    let is_list = matches!(
+        raw.expect
+            .as_ref()
+            .and_then(|raw| raw.body_contains.as_ref()),
+        Some(raw::OneOrSeveral::Several(_))
+    );
+    let expect = expect(checker, raw.expect, called, &path("expect"));
     let captures = captures(checker, raw.capture, &path("capture"));
     let Called {
         method,
         path: target,
         key,
     } = method?;
-    let expect = raw.expect?;
-    let contains = expect.contains.unwrap_or_default();
     let mut known = |text: &str, path: &[&str]| names_are_known(checker, standing, text, path);
     known(&target, &path(key));
     known(&body, &path("body"));
     for (name, value) in &headers {
         known(value, &[&path("headers")[..], &[name.as_str()]].concat());
     }
-    for (number, text) in contains.iter().enumerate() {
-        let number = number.to_string();
-        let of_text = ["contains", number.as_str()];
-        known(text, &[&path("expect")[..], &of_text].concat());
+    match &expect.body {
+        BodyExpect::Any => {}
+        BodyExpect::Equals(text) => {
+            known(text, &[&path("expect")[..], &["body_equals"]].concat());
+        }
+        BodyExpect::Contains(texts) => {
+            for (number, text) in texts.iter().enumerate() {
+                let number = number.to_string();
+                let of_text = ["body_contains", number.as_str()];
+                let of_text = &of_text[..1 + usize::from(is_list)];
+                known(text, &[&path("expect")[..], of_text].concat());
+            }
+        }
     }
     Some(Check {
         name: raw.name?,
@@ -141,12 +157,9 @@ fn step(
         path: target,
         headers,
         body,
-        expect: CheckExpect {
-            status: expect.status?,
-            contains,
-        },
+        expect,
         captures,
-        within: within?,
+        timeout: timeout?,
     })
 }
 

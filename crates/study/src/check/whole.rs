@@ -205,7 +205,7 @@ fn sent_names(tree: &Node, raw: &raw::Study, system: Option<&System>) -> Sent {
             .map(|component| component.name.clone())
             .collect(),
         watches: system.map_or_else(Vec::new, |system| {
-            let names = system.watches.iter().map(|watch| watch.name.clone());
+            let names = system.metrics.iter().map(|metric| metric.name.clone());
             names.collect()
         }),
         recovery: tree
@@ -278,11 +278,11 @@ impl Sent {
 
 /// The deadlines of a system as it is configured: its functional check, and stopping each component.
 pub(crate) fn system_at_most(system: &System) -> Duration {
-    let verify: Duration = system.verify.iter().map(|check| check.within).sum();
+    let verify: Duration = system.verify.iter().map(|check| check.timeout).sum();
     verify
         + system
             .components
             .iter()
-            .map(|component| component.stop_within)
+            .map(|component| component.stop_timeout)
             .sum::<Duration>()
 }

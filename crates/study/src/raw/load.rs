@@ -4,7 +4,9 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Feed, LoadLevel, Method, Name, Rate, Scenario, Size, Span, Status, Think};
+use super::{
+    Feed, LoadLevel, Method, Name, OneOrSeveral, Rate, Scenario, Size, Span, Status, Think,
+};
 
 /// How requests come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -174,6 +176,6 @@ pub(crate) struct Expect {
     pub status: Option<Status>,
     /// The whole body.
     pub body_equals: Option<String>,
-    /// A part of the body.
-    pub body_contains: Option<String>,
+    /// A part of the body, or a list of parts that must all be in it.
+    pub body_contains: Option<OneOrSeveral>,
 }

@@ -4,20 +4,21 @@
 
 mod load;
 mod method;
-mod place;
+mod probe;
 mod provision;
 mod scalar;
 mod scenario;
 mod schedule;
 mod study;
 mod system;
+mod system_metric;
 
 pub(crate) use load::{
     Arrivals, Expect, Load, LoadStage, Model, Protocol, Records, RecordsFormat, Request,
 };
 pub(crate) use method::Method;
-pub(crate) use place::{KafkaLag, Probe, Watch};
-pub(crate) use provision::{Arguments, Conditions, Levels, Server, SetupStep};
+pub(crate) use probe::{Extract, Probe, ValueAt};
+pub(crate) use provision::{Arguments, Artifact, Conditions, Levels, SetupStep};
 pub(crate) use scalar::{
     LoadLevel, Measured, Name, OneOrSeveral, Rate, Share, Size, Span, Status, Think,
 };
@@ -33,3 +34,4 @@ pub(crate) use study::{
 pub(crate) use system::{
     Component, Endpoint, Parameter, Process, ReadyCheck, Replicas, System, Verify, VerifyCapture,
 };
+pub(crate) use system_metric::{ConsumerLag, SystemMetric};

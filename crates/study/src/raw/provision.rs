@@ -1,4 +1,4 @@
-//! What a system needs beside its processes: servers that are fetched, conditions, options of a command, requests made once.
+//! What a system needs besides its processes: artifacts that are fetched, conditions, options of a command, requests made once.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,7 +9,7 @@ use serde::{
     de::{SeqAccess, Visitor},
 };
 
-use super::{Method, Span};
+use super::{Expect, Method, Span};
 use crate::Level;
 
 /// Each parameter that something hangs on, with the levels at which it exists.
@@ -66,10 +66,10 @@ impl JsonSchema for Levels {
     }
 }
 
-/// A server that is fetched where it is not installed.
+/// A program, or several, that is fetched if it is not installed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Server {
+pub(crate) struct Artifact {
     /// The version that is fetched, in quotes; an installed one of another version is used as it is.
     #[schemars(required)]
     pub version: Option<String>,
@@ -79,10 +79,10 @@ pub(crate) struct Server {
     /// A script in the system's folder, called with the version and a folder; it puts the programs into the folder's `bin`.
     #[schemars(required)]
     pub fetch: Option<String>,
-    /// Programs that the script or the server needs, e.g. a compiler.
-    pub needs: Option<Vec<String>>,
-    /// What fetching takes, in words: time, space.
-    pub takes: Option<String>,
+    /// Programs that the script or the artifact needs, e.g. a compiler.
+    pub requires: Option<Vec<String>>,
+    /// What else to know before it is fetched, e.g. how long that takes and how much space.
+    pub note: Option<String>,
 }
 
 /// Words that a command has in some configurations.
@@ -97,7 +97,7 @@ pub(crate) struct Arguments {
     pub add: Option<Vec<String>>,
 }
 
-/// A request made once, before those that need the component start. Its method is the key of its path: exactly one of get,
+/// A request made once, before the components that depend on this one start. Its method is the key of its path: exactly one of get,
 /// put, post, …; or `method` with `path`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -117,9 +117,8 @@ pub(crate) struct SetupStep {
     pub headers: Option<IndexMap<String, String>>,
     /// The body; may hold `${…}`.
     pub body: Option<String>,
-    /// The status of the answer.
-    #[schemars(required, range(min = 100, max = 599))]
-    pub status: Option<u16>,
-    /// The longest it may take; 10s by default.
-    pub within: Option<Span>,
+    /// Which answers are a success; any 2xx by default.
+    pub expect: Option<Expect>,
+    /// How long the answer is waited for; 10s by default.
+    pub timeout: Option<Span>,
 }

@@ -4,7 +4,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Conditions, Method, Name, Probe, Server, SetupStep, Size, Span, Watch};
+use super::{
+    Arguments, Artifact, Conditions, Expect, Method, Name, Probe, SetupStep, Size, Span,
+    SystemMetric,
+};
 use crate::Level;
 
 /// A system: its parameters, components, endpoints, probes and functional check.
@@ -21,9 +24,9 @@ pub(crate) struct System {
     /// What a study may set.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub parameters: Option<IndexMap<String, Parameter>>,
-    /// Servers that are fetched where they are not installed.
+    /// Programs of others that are fetched if they are not installed.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub servers: Option<IndexMap<String, Server>>,
+    pub artifacts: Option<IndexMap<String, Artifact>>,
     /// Variables of every component's environment, beside its own; may hold `${…}`, but no secret and no `port.NAME`. A component's
     /// own variable of the same name wins.
     pub environment: Option<IndexMap<String, String>>,
@@ -33,12 +36,12 @@ pub(crate) struct System {
     /// Where load goes: a port of every replica of a component.
     #[schemars(required, extend("x-waggle-keys" = "name"))]
     pub endpoints: Option<IndexMap<String, Endpoint>>,
-    /// Places that are watched for records.
+    /// What watches the stores in which records arrive.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub probes: Option<IndexMap<String, Probe>>,
-    /// Numbers that are read again and again while load runs.
+    /// Metrics of the system that are read repeatedly while load runs.
     #[schemars(extend("x-waggle-keys" = "name"))]
-    pub watch: Option<IndexMap<String, Watch>>,
+    pub metrics: Option<IndexMap<String, SystemMetric>>,
     /// The functional check, run in this order before any load.
     pub verify: Option<Vec<Verify>>,
 }
@@ -63,7 +66,7 @@ pub(crate) struct Parameter {
     /// One of these words.
     #[schemars(length(min = 1))]
     pub one_of: Option<Vec<String>>,
-    /// Its value where a study sets none.
+    /// Its value if a study sets none.
     #[schemars(required)]
     pub default: Option<Level>,
 }
@@ -120,7 +123,7 @@ pub(crate) struct Component {
     /// How many; a number or `${parameter}`; 1 by default.
     pub replicas: Option<Replicas>,
     /// Components that must be ready before this one is started.
-    pub needs: Option<Vec<String>>,
+    pub depends_on: Option<Vec<String>>,
     /// Names of the ports it listens on; a free one on 127.0.0.1 is found for each.
     pub ports: Option<Vec<Name>>,
     /// Text files, by name, written into its own folder (`${dir}`) before it starts; may hold `${…}`, `$${` is a plain `${`.
@@ -131,10 +134,10 @@ pub(crate) struct Component {
     /// When it counts as ready.
     #[schemars(required)]
     pub ready: Option<ReadyCheck>,
-    /// Requests made once, in this order, when it is ready and before those that need it start.
+    /// Requests made once, in this order, when it is ready and before the components that depend on it start.
     pub setup: Option<Vec<SetupStep>>,
     /// Time between SIGTERM and SIGKILL, 0s for SIGKILL at once; 10s by default.
-    pub stop_within: Option<Span>,
+    pub stop_timeout: Option<Span>,
 }
 
 /// How many replicas: a number, or a parameter's name in `${…}`.
@@ -166,7 +169,7 @@ impl JsonSchema for Replicas {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Process {
-    /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `system`, `port.NAME`, `program.NAME`,
+    /// The program and its arguments; may hold `${…}`: a parameter, `dir`, `replica`, `system_dir`, `port.NAME`, `program.NAME`,
     /// `COMPONENT.port.NAME`, `COMPONENT.address.NAME`, `COMPONENT.addresses.NAME`.
     #[schemars(required, length(min = 1))]
     pub command: Option<Vec<String>>,
@@ -175,7 +178,7 @@ pub(crate) struct Process {
     /// Variables of its environment; may hold `${…}` too, `secret.NAME` among them.
     pub environment: Option<IndexMap<String, String>>,
     /// Arguments that make it print its version.
-    pub version: Option<Vec<String>>,
+    pub version_arguments: Option<Vec<String>>,
 }
 
 /// When a component counts as ready: exactly one key.
@@ -244,14 +247,13 @@ pub(crate) struct Verify {
     pub headers: Option<IndexMap<String, String>>,
     /// The body; may hold the same.
     pub body: Option<String>,
-    /// What the answer must be like.
-    #[schemars(required)]
-    pub expect: Option<VerifyExpect>,
-    /// What later steps need of the answer, as `{{NAME}}` in their paths, headers, bodies and `contains`.
+    /// Which answers are a success; any 2xx by default. Its texts may hold `{{NAME}}`.
+    pub expect: Option<Expect>,
+    /// What later steps need of the answer, as `{{NAME}}` in their paths, headers, bodies and texts of `expect`.
     #[schemars(extend("x-waggle-keys" = "name"))]
     pub capture: Option<IndexMap<String, VerifyCapture>>,
     /// The step is repeated until it holds or this time is up; 5s by default.
-    pub within: Option<Span>,
+    pub timeout: Option<Span>,
 }
 
 /// A value in an answer.
@@ -261,15 +263,4 @@ pub(crate) struct VerifyCapture {
     /// The text or number at this JSONPath.
     #[schemars(required)]
     pub json: Option<String>,
-}
-
-/// What an answer must be like.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct VerifyExpect {
-    /// Its status.
-    #[schemars(required, range(min = 100, max = 599))]
-    pub status: Option<u16>,
-    /// Every one of these stands in the body.
-    pub contains: Option<Vec<String>>,
 }

@@ -215,7 +215,7 @@ fn two_dollars_stand_for_one() {
     )]);
     assert_eq!(
         request(&study.cells[0]).expect.body,
-        BodyExpect::Contains("${workers}".into())
+        BodyExpect::Contains(vec!["${workers}".into()])
     );
 }
 

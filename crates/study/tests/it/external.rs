@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use waggle_study::{
-    EnvironmentError, Level, ProbeKind, Study, System, Values, WatchKind, no_files, read_study,
+    EnvironmentError, Level, MetricSource, ProbeKind, Study, System, Values, no_files, read_study,
     read_system,
 };
 
@@ -13,37 +13,38 @@ const STORE: &str = "
       command: [\"${program.shop-store}\", \"--dir=${dir}\"]
       environment: { PASSWORD: \"${secret.door}\", ADMIN: \"${secret.admin}\" }
     setup:
-      - { name: a shelf, port: tcp, put: \"/shelves/${shelf}\", body: '${secret.door}', status: 201 }";
+      - { name: a shelf, port: tcp, put: \"/shelves/${shelf}\", body: '${secret.door}', expect: { status: 201 } }";
 
-const PLACES: &str = r#"  base:
+const MORE: &str = r#"  base:
     component: store
     port: tcp
     limit: 5000
-    by_time:
+    query:
       post: /query?shelf=${shelf}
       headers: { Authorization: 'Token ${secret.door}' }
       body: 'from ${from} to ${to} of ${shelf}'
-    csv: { key: _value, time: _time }
+    extract: { key: { column: _value }, time: { column: _time } }
   topic:
     when: { backend: files }
     component: cache
     port: tcp
     kafka: { topic: "${shelf}" }
-    run_after: 'waggle_run='
-    key_after: 'waggle_key='
-watch:
+    extract:
+      run: { after: 'waggle_run=' }
+      key: { after: 'waggle_key=' }
+metrics:
   lag:
     when: { backend: files }
     summary: messages that wait
     component: cache
     port: tcp
-    kafka_lag: { group: "${shelf}-writer", topic: "${shelf}" }
+    consumer_lag: { group: "${shelf}-writer", topic: "${shelf}" }
   depth:
     summary: what waits
     component: store
     port: tcp
     get: /metrics/${shelf}
-    metric: depth
+    prometheus: depth
 verify:"#;
 
 /// The fixture with a store that has secrets and a setup, and a cache that exists in some configurations.
@@ -53,7 +54,7 @@ fn system_text() -> String {
         SYSTEM,
         &[
             (command, STORE),
-            ("verify:", PLACES),
+            ("verify:", MORE),
             (
                 "endpoints:\n",
                 "  cache:\n    when: { backend: files }\n    ports: [tcp, admin]\n    process: { command: [shop-cache, \"${store.port.tcp}\", \"${store.address.tcp}\"] }\n    \
@@ -125,29 +126,29 @@ fn texts_to_components_have_the_parameters_of_the_cell() {
         let found = system.probes.iter().find(|probe| probe.name == name);
         &found.unwrap().kind
     };
-    let ProbeKind::Time { ask, .. } = probe("base") else {
+    let ProbeKind::Query { query, .. } = probe("base") else {
         panic!("{:?}", probe("base"));
     };
-    assert_eq!(ask.path, "/query?shelf=lab-7");
-    assert_eq!(ask.body, "from ${from} to ${to} of lab-7");
-    assert_eq!(ask.headers[0].1, "Token ${secret.door}");
+    assert_eq!(query.path, "/query?shelf=lab-7");
+    assert_eq!(query.body, "from ${from} to ${to} of lab-7");
+    assert_eq!(query.headers[0].1, "Token ${secret.door}");
     assert_eq!(
         probe("topic"),
         &ProbeKind::Kafka {
             topic: "lab-7".to_owned()
         }
     );
-    let ProbeKind::Offset { get, .. } = probe("store") else {
+    let ProbeKind::Tail { get, .. } = probe("store") else {
         panic!("{:?}", probe("store"));
     };
     assert_eq!(get, "/records?offset=${offset}&limit=${limit}");
-    let kinds: Vec<_> = system.watches.iter().map(|watch| &watch.kind).collect();
-    let lag = WatchKind::KafkaLag {
+    let sources: Vec<_> = system.metrics.iter().map(|metric| &metric.source).collect();
+    let lag = MetricSource::ConsumerLag {
         group: "lab-7-writer".to_owned(),
         topic: "lab-7".to_owned(),
     };
-    assert_eq!(kinds[0], &lag);
-    assert!(matches!(kinds[1], WatchKind::Metric { get, .. } if get == "/metrics/lab-7"));
+    assert_eq!(sources[0], &lag);
+    assert!(matches!(sources[1], MetricSource::Prometheus { get, .. } if get == "/metrics/lab-7"));
     let store = system.components.iter().find(|known| known.name == "store");
     assert_eq!(store.unwrap().setup[0].path, "/shelves/lab-7");
     let shelf = |text: &str| {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use waggle_metrics::{CATALOGUE, Subject, Unit};
 use waggle_study::{Mistakes, Study, read_study, read_study_and_files};
 
-use super::{STUDY, change_text, places, scenarios, source};
+use super::{STUDY, change_text, probes, scenarios, source};
 
 /// Subjects, each with what stands before the names of its numbers.
 type Subjects = [(Subject, &'static str)];
@@ -77,9 +77,9 @@ fn check(
 
 #[test]
 fn each_number_can_stand_in_a_condition() {
-    let records = |text: String| read_study(&source("study.yaml", text), &places::system());
-    let places = ("at: store", "at: [broker, store]");
-    check(STUDY, &[places], OF_RECORDS, records);
+    let records = |text: String| read_study(&source("study.yaml", text), &probes::system());
+    let probes = ("at: store", "at: [broker, store]");
+    check(STUDY, &[probes], OF_RECORDS, records);
     check(
         STUDY,
         &[(

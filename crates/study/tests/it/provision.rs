@@ -12,11 +12,11 @@ summary: A front that keeps records itself or in a store.
 parameters:
   backend: { summary: where, one_of: [own, store], default: own }
   stores: { summary: how many, integer: { min: 1, max: 3 }, default: 2 }
-servers:
-  db: { version: "1.2", programs: [db], fetch: fetch/db, needs: [cc], takes: a minute }
+artifacts:
+  db: { version: "1.2", programs: [db], fetch: fetch/db, requires: [cc], note: a minute }
 components:
   front:
-    needs: [store]
+    depends_on: [store]
     ports: [http]
     files: { front.conf: "token=${secret.db} $${kept}" }
     process:
@@ -26,8 +26,8 @@ components:
         - { when: { backend: store }, add: [--stores, "${store.addresses.tcp}"] }
     ready: { tcp: { port: http } }
     setup:
-      - { name: first, port: http, put: /first, headers: { X-Token: "${secret.db}" }, body: "${backend}", status: 204 }
-      - { name: kept, when: { backend: store }, port: http, put: /kept, status: 200, within: 2s }
+      - { name: first, port: http, put: /first, headers: { X-Token: "${secret.db}" }, body: "${backend}", expect: { status: 204 } }
+      - { name: kept, when: { backend: store }, port: http, put: /kept, expect: { status: 200 }, timeout: 2s }
   store:
     when: { backend: [store] }
     replicas: ${stores}
@@ -42,12 +42,14 @@ probes:
     when: { backend: own }
     component: front
     port: http
-    get: /records?offset=${offset}&limit=${limit}
+    tail:
+      get: /records?offset=${offset}&limit=${limit}
     limit: 10
-    offset_after: o
-    time_after: t
-    run_after: r
-    key_after: k
+    extract:
+      offset: { after: o }
+      time: { after: t }
+      run: { after: r }
+      key: { after: k }
 verify:
   - { name: front, endpoint: front, get: /, headers: { X-Token: "${secret.db}" }, expect: { status: 200 } }
   - { name: store, endpoint: store, get: /, expect: { status: 200 } }
@@ -77,7 +79,7 @@ fn names_in_system(system: &System) -> Vec<String> {
         names(system.endpoints.iter().map(|part| &part.name).collect()),
         names(system.probes.iter().map(|part| &part.name).collect()),
         names(system.verify.iter().map(|part| &part.name).collect()),
-        names(front.needs.iter().collect()),
+        names(front.depends_on.iter().collect()),
         names(front.process.command.iter().collect()),
         names(front.setup.iter().map(|part| &part.name).collect()),
     ]
@@ -110,7 +112,7 @@ fn a_configuration_has_what_belongs_to_it() {
             "first kept"
         ]
     );
-    let db = &system.servers[0];
+    let db = &system.artifacts[0];
     assert_eq!(
         (&*db.name, &*db.version, &*db.fetch),
         ("db", "1.2", "fetch/db")
@@ -145,7 +147,7 @@ fn a_capture_is_there_wherever_it_is_named() {
         "when: { backend: store }, endpoint: front, get: '/{{store}}'",
         &[],
     );
-    let what = "system.yaml:46:41: \"store\" is captured only where backend is store; expected the same condition (when) around it";
+    let what = "system.yaml:48:41: \"store\" is captured only where backend is store; expected the same condition (when) around it";
     check("endpoint: front, get: '/{{store}}'", &[what]);
 }
 

@@ -157,11 +157,11 @@ class RabbitMq {
   }
 
   publish(action, input, correlationId, fail) {
-    const { persistent, confirms, expire, timeoutMs } = this.settings;
+    const { persistent, confirms, expireEvents, timeoutMs } = this.settings;
     const { channel, replies } = this.link;
     const options = { correlationId, replyTo: replies, persistent, mandatory: true, contentType: 'application/json' };
     // Nobody waits for an answer any more when the caller's time is up.
-    if (expire) options.expiration = timeoutMs;
+    if (expireEvents) options.expiration = timeoutMs;
     const content = Buffer.from(JSON.stringify(input));
     try {
       if (!confirms) return channel.publish(EXCHANGE, action, content, options);

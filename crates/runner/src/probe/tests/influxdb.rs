@@ -1,7 +1,7 @@
 //! The probe by time on a real InfluxDB.
 
 use waggle_load::key_of;
-use waggle_study::{ProbeAsk, ProbeKind, Rows};
+use waggle_study::{Extract, ProbeKind, ProbeQuery};
 use waggle_testkit::Influxdb;
 
 use crate::web::Web;
@@ -23,7 +23,7 @@ fn bench(influxdb: &Influxdb, token: &str, bucket: &str) -> Bench {
          |> filter(fn: (r) => r._field == \"waggle_key\" and r.waggle_run == \"${{run}}\") \
          |> keep(columns: [\"_time\", \"_value\"])"
     );
-    let ask = ProbeAsk {
+    let query = ProbeQuery {
         method: "POST".to_owned(),
         path: format!("/api/v2/query?org={}", influxdb.org()),
         headers: headers
@@ -32,8 +32,8 @@ fn bench(influxdb: &Influxdb, token: &str, bucket: &str) -> Bench {
         body,
     };
     Bench::new(
-        ProbeKind::Time { ask, limit: 400 },
-        Rows::Csv {
+        ProbeKind::Query { query, limit: 400 },
+        Extract::Columns {
             key: "_value".to_owned(),
             time: "_time".to_owned(),
             run: None,

@@ -13,7 +13,7 @@ use rdkafka::{
     producer::{BaseProducer, BaseRecord, Producer},
 };
 use waggle_load::key_of;
-use waggle_study::{ProbeKind, Rows};
+use waggle_study::{Extract, ProbeKind};
 use waggle_testkit::Kafka;
 
 use super::{ALL_WITHIN, Bench, Depth, RUN, account, look_until};
@@ -32,10 +32,10 @@ fn bench() -> Bench {
         ProbeKind::Kafka {
             topic: TOPIC.to_owned(),
         },
-        Rows::Marked {
-            key_after: "waggle_key=".to_owned(),
-            run_after: Some("waggle_run=".to_owned()),
-            time_after: None,
+        Extract::After {
+            key: "waggle_key=".to_owned(),
+            run: Some("waggle_run=".to_owned()),
+            time: None,
         },
     )
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use waggle_load::{Account, State, key_of};
 use waggle_results::LedgerInfo;
-use waggle_study::{Delivery, Probe, ProbeKind, Rows};
+use waggle_study::{Delivery, Extract, Probe, ProbeKind};
 
 use super::{Depth, Follower, Following, Window};
 use crate::{
@@ -34,16 +34,16 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn new(kind: ProbeKind, rows: Rows) -> Self {
+    pub(super) fn new(kind: ProbeKind, extract: Extract) -> Self {
         Self {
             probe: Probe {
                 name: "place".to_owned(),
                 when: waggle_study::When::default(),
                 component: "server".to_owned(),
                 port: "port".to_owned(),
-                shows: Vec::new(),
+                backed_by: Vec::new(),
                 kind,
-                rows,
+                extract,
             },
             delivery: Delivery {
                 at: vec!["place".to_owned()],

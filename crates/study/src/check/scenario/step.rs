@@ -4,9 +4,10 @@ use super::{Flows, captured_below, refuse_reserved};
 use crate::{
     Action, OnFailure, Step,
     check::{
+        expect::expect,
         load::think,
         path::Path,
-        request::{TIMEOUT, TIMEOUT_BOUNDS, expect},
+        request::{TIMEOUT, TIMEOUT_BOUNDS},
         variables::Known,
     },
     mistake::Finding,

@@ -1,23 +1,23 @@
 //! A number in the text that Prometheus scrapes. Pure.
 
-use waggle_study::Metric;
+use waggle_study::Selector;
 
 /// The sum over all samples of a metric that have its labels; `None` where there is none.
-pub(super) fn sum(text: &str, metric: &Metric) -> Option<f64> {
-    let values = text.lines().filter_map(|line| sample(line, metric));
+pub(super) fn sum(text: &str, selector: &Selector) -> Option<f64> {
+    let values = text.lines().filter_map(|line| sample(line, selector));
     values.reduce(|sum, value| sum + value)
 }
 
 /// The value of a line that is a sample of the metric.
-fn sample(line: &str, metric: &Metric) -> Option<f64> {
-    let rest = line.trim_start().strip_prefix(metric.name.as_str())?;
+fn sample(line: &str, selector: &Selector) -> Option<f64> {
+    let rest = line.trim_start().strip_prefix(selector.name.as_str())?;
     let (labels, rest) = match rest.strip_prefix('{') {
-        Some(rest) => Metric::labels(rest)?,
+        Some(rest) => Selector::labels(rest)?,
         None => (Vec::new(), rest),
     };
     // A longer name that begins like this one is another metric's.
     let rest = rest.strip_prefix([' ', '\t'])?;
-    if !metric.labels.iter().all(|label| labels.contains(label)) {
+    if !selector.labels.iter().all(|label| labels.contains(label)) {
         return None;
     }
     let value: f64 = rest.split_ascii_whitespace().next()?.parse().ok()?;
@@ -26,7 +26,7 @@ fn sample(line: &str, metric: &Metric) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use waggle_study::Metric;
+    use waggle_study::Selector;
 
     use super::sum;
 
@@ -43,11 +43,11 @@ none NaN
 
     #[test]
     fn samples_with_the_labels_are_added_up() {
-        let check = |metric: &str, expected: Option<f64>| {
+        let check = |selector: &str, expected: Option<f64>| {
             assert_eq!(
-                sum(TEXT, &Metric::read(metric).unwrap()),
+                sum(TEXT, &Selector::read(selector).unwrap()),
                 expected,
-                "{metric}"
+                "{selector}"
             );
         };
         check("queue_depth", Some(107.5));

@@ -1,4 +1,4 @@
-//! How many messages of a topic a group of consumers has not committed yet.
+//! How many messages of a topic a consumer group has not committed yet.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,23 +12,23 @@ use rdkafka::{
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// A client that asks for the group's offsets and is no member of it.
-pub(crate) struct KafkaLag {
+pub(crate) struct ConsumerLag {
     consumer: BaseConsumer,
     topic: String,
 }
 
-impl std::fmt::Debug for KafkaLag {
+impl std::fmt::Debug for ConsumerLag {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "KafkaLag({})", self.topic)
+        write!(out, "ConsumerLag({})", self.topic)
     }
 }
 
-impl KafkaLag {
+impl ConsumerLag {
     pub(super) fn new(brokers: &[SocketAddr], group: &str, topic: &str) -> Result<Self, String> {
         let brokers: Vec<String> = brokers.iter().map(ToString::to_string).collect();
         let settings = [
             ("bootstrap.servers", brokers.join(",")),
-            ("client.id", "waggle-watch".to_owned()),
+            ("client.id", "waggle-metric".to_owned()),
             ("group.id", group.to_owned()),
             ("enable.auto.commit", "false".to_owned()),
             ("allow.auto.create.topics", "false".to_owned()),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     /// The first number that is read; a broker that has just come up, or a group that is new, is asked again.
-    fn read(lag: &KafkaLag) -> f64 {
+    fn read(lag: &ConsumerLag) -> f64 {
         let begun = Instant::now();
         loop {
             match lag.read() {
@@ -159,7 +159,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_group_has_not_committed_is_counted_over_all_partitions() {
         let mut kafka = Kafka::start();
-        let lag = KafkaLag::new(&[kafka.address()], GROUP, TOPIC).unwrap();
+        let lag = ConsumerLag::new(&[kafka.address()], GROUP, TOPIC).unwrap();
         let why = lag.read().unwrap_err();
         assert!(
             why.starts_with("there is no topic \"plant\"") || why.contains("topic \"plant\": ")

@@ -1,34 +1,37 @@
-//! Probes and watches of every kind: what is accepted, and every mistake, from a table of changes to a system.
+//! Probes and metrics of every kind: what is accepted, and every mistake, from a table of changes to a system.
 
 use std::path::Path;
 
-use waggle_study::{Metric, Probe, ProbeKind, Rows, System, WatchKind, read_study, read_system};
+use waggle_study::{
+    Extract, MetricSource, Probe, ProbeKind, Selector, System, read_study, read_system,
+};
 
 use super::{STUDY, SYSTEM, change_text, headlines, mistakes::answered_table, source};
 
-const PLACES: &str = r#"  broker:
+const MORE: &str = r#"  broker:
     component: store
     port: tcp
     kafka: { topic: plant }
-    run_after: 'waggle_run='
-    key_after: 'waggle_key='
+    extract:
+      run: { after: 'waggle_run=' }
+      key: { after: 'waggle_key=' }
   base:
     component: store
     port: tcp
-    shows: [front]
+    backed_by: [front]
     limit: 5000
-    by_time:
+    query:
       post: /query?org=lab
       headers: { Authorization: 'Token ${secret.base}' }
       body: 'from ${from} to ${to} of ${run}'
-    csv: { key: _value, time: _time }
-watch:
+    extract: { key: { column: _value }, time: { column: _time } }
+metrics:
   depth:
     summary: what waits
     component: front
     port: metrics
     get: /metrics
-    metric: 'depth{queue="a"}'
+    prometheus: 'depth{queue="a"}'
   state:
     summary: what the state says
     component: front
@@ -39,12 +42,12 @@ watch:
     summary: messages that wait
     component: store
     port: tcp
-    kafka_lag: { group: writer, topic: plant }
+    consumer_lag: { group: writer, topic: plant }
 verify:"#;
 
-/// The fixture with a place of each kind.
+/// The fixture with a probe and a metric of each kind.
 fn text() -> String {
-    change_text(SYSTEM, &[("verify:", PLACES)])
+    change_text(SYSTEM, &[("verify:", MORE)])
 }
 
 pub(super) fn system() -> System {
@@ -52,7 +55,7 @@ pub(super) fn system() -> System {
 }
 
 #[test]
-fn every_kind_of_place_is_read() {
+fn every_kind_of_probe_is_read() {
     let system = system();
     let probe = |name: &str| -> &Probe {
         let found = system.probes.iter().find(|probe| probe.name == name);
@@ -61,22 +64,22 @@ fn every_kind_of_place_is_read() {
     let topic = "plant".to_owned();
     assert_eq!(probe("broker").kind, ProbeKind::Kafka { topic });
     assert_eq!(
-        probe("broker").rows,
-        Rows::Marked {
-            key_after: "waggle_key=".to_owned(),
-            run_after: Some("waggle_run=".to_owned()),
-            time_after: None,
+        probe("broker").extract,
+        Extract::After {
+            key: "waggle_key=".to_owned(),
+            run: Some("waggle_run=".to_owned()),
+            time: None,
         }
     );
-    let ProbeKind::Time { ask, limit } = &probe("base").kind else {
+    let ProbeKind::Query { query, limit } = &probe("base").kind else {
         panic!("{:?}", probe("base"));
     };
     assert_eq!(
-        (ask.method.as_str(), ask.path.as_str()),
+        (query.method.as_str(), query.path.as_str()),
         ("POST", "/query?org=lab")
     );
     assert_eq!(
-        (ask.body.as_str(), *limit),
+        (query.body.as_str(), *limit),
         ("from ${from} to ${to} of ${run}", 5000)
     );
     let sources = |name: &str| probe(name).sources().collect::<Vec<_>>().join(" ");
@@ -84,28 +87,30 @@ fn every_kind_of_place_is_read() {
         (sources("base"), sources("broker")),
         ("store front".into(), "store".into())
     );
-    assert!(matches!(&probe("base").rows, Rows::Csv { key, run: None, .. } if key == "_value"));
+    assert!(
+        matches!(&probe("base").extract, Extract::Columns { key, run: None, .. } if key == "_value")
+    );
     assert!(matches!(
         probe("store").kind,
-        ProbeKind::Offset { limit: 1000, .. }
+        ProbeKind::Tail { limit: 1000, .. }
     ));
-    let kinds: Vec<_> = system.watches.iter().map(|watch| &watch.kind).collect();
-    let metric = Metric {
+    let sources: Vec<_> = system.metrics.iter().map(|metric| &metric.source).collect();
+    let selector = Selector {
         name: "depth".to_owned(),
         labels: vec![("queue".to_owned(), "a".to_owned())],
     };
     assert_eq!(
-        kinds,
+        sources,
         [
-            &WatchKind::Metric {
+            &MetricSource::Prometheus {
                 get: "/metrics".to_owned(),
-                metric
+                selector
             },
-            &WatchKind::Json {
+            &MetricSource::Json {
                 get: "/state".to_owned(),
                 path: "$.queue.depth".to_owned()
             },
-            &WatchKind::KafkaLag {
+            &MetricSource::ConsumerLag {
                 group: "writer".to_owned(),
                 topic: "plant".to_owned()
             },
@@ -114,19 +119,19 @@ fn every_kind_of_place_is_read() {
 }
 
 #[test]
-fn delivery_is_followed_at_one_place_or_several() {
+fn delivery_is_followed_at_one_probe_or_several() {
     let system = system();
     let read = |at: &str| {
         let text = change_text(STUDY, &[("at: store", &format!("at: {at}"))]);
         read_study(&source("study.yaml", text), &system)
     };
-    let places = |at: &str| {
+    let probes = |at: &str| {
         let study = read(at).unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let delivery = study.cells[0].measure.delivery.clone();
         delivery.unwrap().at
     };
-    assert_eq!(places("base"), ["base"]);
-    assert_eq!(places("[broker, base]"), ["broker", "base"]);
+    assert_eq!(probes("base"), ["base"]);
+    assert_eq!(probes("[broker, base]"), ["broker", "base"]);
     let check = |at: &str, expected: &str| {
         let told = headlines(&read(at).unwrap_err());
         assert!(told.iter().any(|line| line.contains(expected)), "{told:?}");
@@ -141,8 +146,8 @@ fn delivery_is_followed_at_one_place_or_several() {
 }
 
 #[test]
-fn every_mistake_of_a_place() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/place-mistakes.txt");
+fn every_mistake_of_a_probe() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/probe-mistakes.txt");
     answered_table(&path, &text(), &|text| {
         read_system(&source("system.yaml", text)).err()
     });

@@ -1,15 +1,15 @@
-//! Reading one number of a system: from Prometheus text, from JSON, or as the lag of a group of consumers.
+//! Reading one metric of a system: from text in the format of Prometheus, from JSON, or as the lag of a consumer group.
 
-mod kafka_lag;
+mod consumer_lag;
 mod prometheus;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde_json_path::JsonPath;
 use tokio::time::timeout;
-use waggle_study::{Metric, Watch, WatchKind};
+use waggle_study::{MetricSource, Selector, SystemMetric};
 
-use self::kafka_lag::KafkaLag;
+use self::consumer_lag::ConsumerLag;
 use crate::web::{Ask, Line};
 
 /// How long one answer may take.
@@ -21,45 +21,45 @@ const BODY_MAX_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) enum Source<N> {
     /// A line to each replica.
-    Metric {
+    Prometheus {
         lines: Vec<N>,
         get: String,
-        metric: Metric,
+        selector: Selector,
     },
     Json {
         lines: Vec<N>,
         get: String,
         path: JsonPath,
     },
-    KafkaLag(Arc<KafkaLag>),
+    ConsumerLag(Arc<ConsumerLag>),
 }
 
 impl<N: Line> Source<N> {
     pub(crate) fn new(
-        watch: &Watch,
+        metric: &SystemMetric,
         addresses: &[SocketAddr],
         line: impl Fn(SocketAddr) -> N,
     ) -> Result<Self, String> {
         if addresses.is_empty() {
             return Err(format!(
                 "component \"{}\" has no port \"{}\"",
-                watch.component, watch.port
+                metric.component, metric.port
             ));
         }
         let lines = || addresses.iter().map(|address| line(*address)).collect();
-        Ok(match &watch.kind {
-            WatchKind::Metric { get, metric } => Self::Metric {
+        Ok(match &metric.source {
+            MetricSource::Prometheus { get, selector } => Self::Prometheus {
                 lines: lines(),
                 get: get.clone(),
-                metric: metric.clone(),
+                selector: selector.clone(),
             },
-            WatchKind::Json { get, path } => Self::Json {
+            MetricSource::Json { get, path } => Self::Json {
                 lines: lines(),
                 get: get.clone(),
                 path: JsonPath::parse(path).map_err(|why| why.to_string())?,
             },
-            WatchKind::KafkaLag { group, topic } => {
-                Self::KafkaLag(Arc::new(KafkaLag::new(addresses, group, topic)?))
+            MetricSource::ConsumerLag { group, topic } => {
+                Self::ConsumerLag(Arc::new(ConsumerLag::new(addresses, group, topic)?))
             }
         })
     }
@@ -67,13 +67,17 @@ impl<N: Line> Source<N> {
     /// The number now, over all replicas.
     pub(crate) async fn read(&mut self) -> Result<f64, String> {
         match self {
-            Self::Metric { lines, get, metric } => {
+            Self::Prometheus {
+                lines,
+                get,
+                selector,
+            } => {
                 let mut sum = 0.0;
                 for line in lines {
                     let text = body(line, get).await?;
                     let text = String::from_utf8_lossy(&text);
-                    sum += prometheus::sum(&text, metric)
-                        .ok_or_else(|| format!("{get} has no metric {}", metric.name))?;
+                    sum += prometheus::sum(&text, selector)
+                        .ok_or_else(|| format!("{get} has no metric {}", selector.name))?;
                 }
                 Ok(sum)
             }
@@ -85,7 +89,7 @@ impl<N: Line> Source<N> {
                 }
                 Ok(sum)
             }
-            Self::KafkaLag(lag) => {
+            Self::ConsumerLag(lag) => {
                 let lag = Arc::clone(lag);
                 // It waits for the broker with the thread it is on.
                 let read = tokio::task::spawn_blocking(move || lag.read());

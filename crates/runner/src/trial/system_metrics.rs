@@ -1,26 +1,26 @@
-//! Numbers of the system that are read again and again while load runs and after.
+//! Metrics of the system, which are read repeatedly while load runs and after.
 
 use std::{cell::RefCell, net::SocketAddr, time::Duration};
 
 use tokio::time::{Instant, sleep_until, timeout};
 use waggle_results::{TrialWriter, WatchRow};
-use waggle_study::{System, Watch};
+use waggle_study::{System, SystemMetric};
 
-use crate::{clock::Clock, trial::phases::Cut, watch::Source, web::Line};
+use crate::{clock::Clock, system_metric::Source, trial::phases::Cut, web::Line};
 
 /// For all that is read last.
 const LAST_AT_MOST: Duration = Duration::from_secs(5);
 
-/// All watches of one trial.
+/// All metrics of the system in one trial.
 #[derive(Debug)]
-pub(crate) struct Watches<N> {
-    watched: Vec<Watched<N>>,
+pub(crate) struct SystemMetrics<N> {
+    followed: Vec<Followed<N>>,
     period: Duration,
     clock: Clock,
 }
 
 #[derive(Debug)]
-struct Watched<N> {
+struct Followed<N> {
     name: String,
     source: Result<Source<N>, String>,
     growth: Option<Growth>,
@@ -36,31 +36,31 @@ pub(crate) struct Sampling {
     pub(crate) clock: Clock,
 }
 
-impl<N: Line> Watches<N> {
+impl<N: Line> SystemMetrics<N> {
     pub(crate) fn new(
         system: &System,
         Sampling { period, clock }: Sampling,
-        addresses: impl Fn(&Watch) -> Vec<SocketAddr>,
+        addresses: impl Fn(&SystemMetric) -> Vec<SocketAddr>,
         line: impl Fn(SocketAddr) -> N,
     ) -> Self {
-        let watched = |watch: &Watch| Watched {
-            name: watch.name.clone(),
-            source: Source::new(watch, &addresses(watch), &line),
-            growth: watch.per_second.then(Growth::default),
+        let followed = |metric: &SystemMetric| Followed {
+            name: metric.name.clone(),
+            source: Source::new(metric, &addresses(metric), &line),
+            growth: metric.per_second.then(Growth::default),
             readings: 0,
             problems: 0,
             last_problem: String::new(),
         };
         Self {
-            watched: system.watches.iter().map(watched).collect(),
+            followed: system.metrics.iter().map(followed).collect(),
             period,
             clock,
         }
     }
 
-    /// Reads again and again; ends only where the disk refuses.
+    /// Reads repeatedly; ends only if the disk refuses.
     pub(crate) async fn follow(&mut self, writer: &RefCell<TrialWriter>) -> Cut {
-        if self.watched.is_empty() {
+        if self.followed.is_empty() {
             return std::future::pending().await;
         }
         let mut next = Instant::now();
@@ -81,13 +81,13 @@ impl<N: Line> Watches<N> {
     }
 
     async fn read(&mut self, writer: &RefCell<TrialWriter>) -> Result<(), Cut> {
-        for watched in &mut self.watched {
-            let Some(value) = watched.read().await else {
+        for followed in &mut self.followed {
+            let Some(value) = followed.read().await else {
                 continue;
             };
             let row = WatchRow {
                 at_s: self.clock.elapsed().as_secs_f64(),
-                watch: watched.name.clone(),
+                watch: followed.name.clone(),
                 value,
             };
             writer.borrow_mut().watch(&row)?;
@@ -97,15 +97,18 @@ impl<N: Line> Watches<N> {
 
     /// What is worth a line in the report.
     pub(crate) fn remarks(&self) -> Vec<String> {
-        let troubled = self.watched.iter().filter(|watched| watched.problems > 0);
+        let troubled = self
+            .followed
+            .iter()
+            .filter(|followed| followed.problems > 0);
         troubled
-            .map(|watched| {
+            .map(|followed| {
                 format!(
-                    "watch {} could not be read {} times of {}: {}",
-                    watched.name,
-                    watched.problems,
-                    watched.problems + watched.readings,
-                    watched.last_problem
+                    "metric {} could not be read {} times of {}: {}",
+                    followed.name,
+                    followed.problems,
+                    followed.problems + followed.readings,
+                    followed.last_problem
                 )
             })
             .collect()
@@ -127,7 +130,7 @@ impl Growth {
     }
 }
 
-impl<N: Line> Watched<N> {
+impl<N: Line> Followed<N> {
     async fn read(&mut self) -> Option<f64> {
         let read = match &mut self.source {
             Ok(source) => source.read().await,

@@ -1,0 +1,325 @@
+//! A probe of a system: of which kind it is, and whether it has the keys of that kind.
+
+use waggle_template::placeholder::{Part, parts};
+
+use super::{
+    Called, Checker, path_text,
+    provision::{Conditions, refuse_unknown},
+    system_text::Names,
+};
+use crate::{Extract, Probe, ProbeKind, ProbeQuery, mistake::Finding, raw, texts::secret};
+
+const KINDS: [&str; 3] = ["tail", "query", "kafka"];
+const LIMIT: &str = "a whole number from 1 to 1000000";
+
+pub(super) fn probe(
+    checker: &mut Checker<'_>,
+    (names, conditions): (&Names, &Conditions<'_>),
+    name: String,
+    raw: raw::Probe,
+) -> Option<Probe> {
+    let when = conditions.read(checker, raw.when.as_ref(), &["probes", &name, "when"]);
+    let mut keys = Keys {
+        checker,
+        path: ["probes", &name],
+        parameters: conditions.names,
+    };
+    let port = names.port_of(
+        keys.checker,
+        &keys.path,
+        raw.component.clone(),
+        raw.port.clone(),
+    );
+    let given = [raw.tail.is_some(), raw.query.is_some(), raw.kafka.is_some()];
+    let backed_by = keys.backed_by(names, raw.backed_by.as_deref().unwrap_or_default());
+    let kind = keys.one_of(KINDS, given)?;
+    let extracted = raw.extract.as_ref().and_then(|raw| keys.extract(kind, raw));
+    let kind = match kind {
+        "tail" => keys.tail(&raw),
+        "query" => keys.query(&raw),
+        _ => keys.kafka(&raw),
+    };
+    let (component, port) = port?;
+    Some(Probe {
+        when,
+        component,
+        port,
+        backed_by,
+        kind: kind?,
+        extract: extracted?,
+        name,
+    })
+}
+
+/// The keys of one probe or metric.
+pub(super) struct Keys<'c, 'a, 'n> {
+    pub(super) checker: &'c mut Checker<'a>,
+    pub(super) path: [&'n str; 2],
+    /// Names of the system's parameters, which can be put into its texts.
+    pub(super) parameters: &'n [String],
+}
+
+impl<'n> Keys<'_, '_, 'n> {
+    /// The path of a key below this one.
+    pub(super) fn path<'k>(&self, keys: &[&'k str]) -> Vec<&'k str>
+    where
+        'n: 'k,
+    {
+        [&self.path, keys].concat()
+    }
+
+    pub(super) fn path_text(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// The one of three keys that is given.
+    pub(super) fn one_of(
+        &mut self,
+        keys: [&'static str; 3],
+        given: [bool; 3],
+    ) -> Option<&'static str> {
+        let mut found = keys.iter().zip(given).filter(|(_, given)| *given);
+        if let (Some((key, _)), None) = (found.next(), found.next()) {
+            return Some(*key);
+        }
+        if !keys
+            .iter()
+            .any(|key| self.checker.is_wild(&self.path(&[key])))
+        {
+            let count = given.iter().filter(|given| **given).count();
+            let what = format!("{} has {count} kinds", self.path_text());
+            let expected = format!("exactly one of {}", keys.join(", "));
+            self.checker
+                .report(Finding::new(self.checker.key(&self.path), what).with_expected(expected));
+        }
+        None
+    }
+
+    /// The value of a key that this kind needs.
+    pub(super) fn require_key<T>(
+        &mut self,
+        keys: &[&str],
+        given: Option<T>,
+        expected: &str,
+    ) -> Option<T> {
+        let path = self.path(keys);
+        if given.is_none()
+            && !self.checker.is_wild(&path)
+            && let Some((key, around)) = path.split_last()
+        {
+            let what = format!("{} lacks the key {key:?}", path_text(around));
+            let place = self.checker.key(around);
+            self.checker
+                .report(Finding::new(place, what).with_expected(format!("{key}: {expected}")));
+        }
+        given
+    }
+
+    pub(super) fn refuse(&mut self, keys: &[&str], is_given: bool, kind: &str) {
+        if is_given {
+            let path = self.path(keys);
+            let what = format!("{} means nothing with {kind}", path_text(&path));
+            let place = self.checker.key(&path);
+            self.checker
+                .report(Finding::new(place, what).with_expected("the key to be left out"));
+        }
+    }
+
+    /// The components that hold the data, besides the one that is asked.
+    fn backed_by(&mut self, names: &Names, given: &[String]) -> Vec<String> {
+        for (index, name) in given.iter().enumerate() {
+            let index = index.to_string();
+            let place = self.checker.position_of(&self.path(&["backed_by", &index]));
+            names.require_component(self.checker, place, name);
+        }
+        given.to_vec()
+    }
+
+    /// Where a line has what it says of its record.
+    fn extract(&mut self, kind: &str, raw: &raw::Extract) -> Option<Extract> {
+        let values = [&raw.offset, &raw.key, &raw.run, &raw.time];
+        let is_column = |value: &raw::ValueAt| value.column.is_some();
+        let has_columns = kind == "query" && values.into_iter().flatten().any(is_column);
+        let expected = match has_columns {
+            true => "{ column: NAME }",
+            false => "{ after: TEXT }",
+        };
+        match kind {
+            "tail" => drop(self.require_key(&["extract", "offset"], raw.offset.as_ref(), expected)),
+            _ => self.refuse(&["extract", "offset"], raw.offset.is_some(), kind),
+        }
+        if kind != "query" {
+            self.require_key(&["extract", "run"], raw.run.as_ref(), expected);
+        }
+        if kind == "tail" || has_columns {
+            self.require_key(&["extract", "time"], raw.time.as_ref(), expected);
+        }
+        let mut text = |name, value: &Option<raw::ValueAt>| match has_columns {
+            true => self.column_name(name, value.as_ref()),
+            false => self.text_right_before(name, value.as_ref(), kind),
+        };
+        if kind == "tail" {
+            text("offset", &raw.offset);
+        }
+        let (key, run, time) = (
+            text("key", &raw.key),
+            text("run", &raw.run),
+            text("time", &raw.time),
+        );
+        Some(match has_columns {
+            true => Extract::Columns {
+                key: key?,
+                time: time?,
+                run,
+            },
+            false => Extract::After {
+                key: key?,
+                run,
+                time,
+            },
+        })
+    }
+
+    /// The text right before a value.
+    fn text_right_before(
+        &mut self,
+        name: &str,
+        value: Option<&raw::ValueAt>,
+        kind: &str,
+    ) -> Option<String> {
+        let value = value?;
+        let column = ["extract", name, "column"];
+        if value.after.is_none() && value.column.is_some() {
+            self.refuse(&column, true, kind);
+            return None;
+        }
+        self.refuse(&column, value.column.is_some(), "after");
+        self.require_text(&["extract", name, "after"], value.after.as_ref())
+    }
+
+    /// The column of a value.
+    fn column_name(&mut self, name: &str, value: Option<&raw::ValueAt>) -> Option<String> {
+        let value = value?;
+        self.refuse(&["extract", name, "after"], value.after.is_some(), "column");
+        self.require_text(&["extract", name, "column"], value.column.as_ref())
+    }
+
+    /// A text that is there and not empty.
+    fn require_text(&mut self, keys: &[&str], text: Option<&String>) -> Option<String> {
+        let text = self.require_key(keys, text, "text")?;
+        if text.is_empty() {
+            let path = self.path(keys);
+            let what = format!("{} is empty", path_text(&path));
+            let place = self.checker.position_of(&path);
+            self.checker
+                .report(Finding::new(place, what).with_expected("a text"));
+        }
+        Some(text.clone())
+    }
+
+    fn tail(&mut self, raw: &raw::Probe) -> Option<ProbeKind> {
+        let get = raw.tail.as_ref().and_then(|tail| tail.get.clone());
+        let path = self.path(&["tail", "get"]);
+        for needed in ["${offset}", "${limit}"] {
+            if get.as_ref().is_some_and(|get| !get.contains(needed)) {
+                let what = format!("{} lacks {needed}", path_text(&path));
+                let place = self.checker.position_of(&path);
+                let expected = "a path with ${offset} and ${limit}";
+                self.checker
+                    .report(Finding::new(place, what).with_expected(expected));
+            }
+        }
+        if let Some(get) = &get {
+            self.known_in(get, &path, &["offset", "limit"]);
+            self.checker.target(get, &path);
+        }
+        let limit = self.require_key(&["limit"], raw.limit, LIMIT);
+        let offset = raw.extract.as_ref()?.offset.as_ref();
+        Some(ProbeKind::Tail {
+            get: get?,
+            offset_after: offset?.after.clone()?,
+            limit: limit?,
+        })
+    }
+
+    fn query(&mut self, raw: &raw::Probe) -> Option<ProbeKind> {
+        let limit = self.require_key(&["limit"], raw.limit, LIMIT);
+        let query = raw.query.as_ref()?;
+        let here = self.path(&["query"]);
+        let method = self.checker.method_and_path(&query.method, &here);
+        let headers_path = [&here[..], &["headers"]].concat();
+        let headers = self.checker.headers(query.headers.clone(), &headers_path);
+        let Called { method, path, .. } = method?;
+        let query = ProbeQuery {
+            method,
+            path,
+            headers,
+            body: query.body.clone().unwrap_or_default(),
+        };
+        self.names_of_query(&query);
+        Some(ProbeKind::Query {
+            query,
+            limit: limit?,
+        })
+    }
+
+    /// Every `${…}` of a query has a meaning, and it asks for a stretch of time.
+    fn names_of_query(&mut self, query: &ProbeQuery) {
+        let texts = [&query.path, &query.body]
+            .into_iter()
+            .chain(query.headers.iter().map(|(_, value)| value));
+        let place = self.checker.position_of(&self.path(&["query"]));
+        let mut named: Vec<String> = Vec::new();
+        for text in texts {
+            let Some(parts) = parts(text) else {
+                let what = format!("a ${{ without its }} in {}.query", self.path_text());
+                self.checker
+                    .report(Finding::new(place, what).with_expected("${name}"));
+                return;
+            };
+            named.extend(parts.iter().filter_map(|part| match part {
+                Part::Name(name) => Some((*name).to_owned()),
+                Part::Literal(_) => None,
+            }));
+        }
+        let parameters = self.parameters;
+        let is_known = |name: &String| {
+            matches!(name.as_str(), "from" | "to" | "run")
+                || secret(name).is_some()
+                || parameters.contains(name)
+        };
+        for name in named.iter().filter(|name| !is_known(name)) {
+            let what = format!("${{{name}}} means nothing in {}.query", self.path_text());
+            let expected = "from, to, run, secret.NAME or a parameter";
+            self.checker
+                .report(Finding::new(place, what).with_expected(expected));
+        }
+        for needed in ["from", "to"]
+            .into_iter()
+            .filter(|needed| !named.iter().any(|name| name == needed))
+        {
+            let what = format!("{}.query lacks ${{{needed}}}", self.path_text());
+            self.checker.report(
+                Finding::new(place, what)
+                    .with_expected("${from} and ${to} in its path or its body"),
+            );
+        }
+    }
+
+    fn kafka(&mut self, raw: &raw::Probe) -> Option<ProbeKind> {
+        self.refuse(&["limit"], raw.limit.is_some(), "kafka");
+        let topic = raw.kafka.as_ref()?.topic.clone()?;
+        let path = self.path(&["kafka", "topic"]);
+        self.known_in(&topic, &path, &[]);
+        Some(ProbeKind::Kafka { topic })
+    }
+
+    /// Every `${…}` of a text is a parameter or one of `own`.
+    pub(super) fn known_in(&mut self, text: &str, path: &[&str], own: &[&str]) {
+        let place = self.checker.position_of(path);
+        let parameters = self.parameters;
+        refuse_unknown(self.checker, place, text, |name| {
+            own.contains(&name) || parameters.iter().any(|known| known == name)
+        });
+    }
+}

@@ -1,0 +1,95 @@
+//! A metric of a system: what it is read from, and whether it has the keys of that source.
+
+use super::{Checker, probe::Keys, provision::Conditions, system_text::Names};
+use crate::{MetricSource, Selector, SystemMetric, mistake::Finding, raw, tree::quote};
+
+const SOURCES: [&str; 3] = ["prometheus", "json", "consumer_lag"];
+
+pub(super) fn system_metric(
+    checker: &mut Checker<'_>,
+    (names, conditions): (&Names, &Conditions<'_>),
+    name: String,
+    raw: raw::SystemMetric,
+) -> Option<SystemMetric> {
+    let when = conditions.read(checker, raw.when.as_ref(), &["metrics", &name, "when"]);
+    let mut keys = Keys {
+        checker,
+        path: ["metrics", &name],
+        parameters: conditions.names,
+    };
+    let port = names.port_of(keys.checker, &keys.path, raw.component, raw.port);
+    let given = [
+        raw.prometheus.is_some(),
+        raw.json.is_some(),
+        raw.consumer_lag.is_some(),
+    ];
+    let source = keys.one_of(SOURCES, given)?;
+    let get = if source == "consumer_lag" {
+        keys.refuse(&["get"], raw.get.is_some(), source);
+        None
+    } else {
+        let get = keys.require_key(&["get"], raw.get, "a path such as /metrics");
+        get.and_then(|get| {
+            let path = keys.path(&["get"]);
+            keys.known_in(&get, &path, &[]);
+            keys.checker.target(&get, &path)
+        })
+    };
+    let source = match (raw.prometheus, raw.json, raw.consumer_lag) {
+        (Some(text), ..) => keys
+            .selector(&text)
+            .zip(get)
+            .map(|(selector, get)| MetricSource::Prometheus { get, selector }),
+        (_, Some(text), _) => keys
+            .json_path(text)
+            .zip(get)
+            .map(|(path, get)| MetricSource::Json { get, path }),
+        (.., lag) => lag.and_then(|lag| keys.consumer_lag(lag)),
+    };
+    let (component, port) = port?;
+    Some(SystemMetric {
+        when,
+        summary: raw.summary?,
+        component,
+        port,
+        source: source?,
+        per_second: raw.per_second.unwrap_or(false),
+        name,
+    })
+}
+
+impl Keys<'_, '_, '_> {
+    fn consumer_lag(&mut self, lag: raw::ConsumerLag) -> Option<MetricSource> {
+        let (group, topic) = (lag.group?, lag.topic?);
+        for (key, text) in [("group", &group), ("topic", &topic)] {
+            let path = self.path(&["consumer_lag", key]);
+            self.known_in(text, &path, &[]);
+        }
+        Some(MetricSource::ConsumerLag { group, topic })
+    }
+
+    fn selector(&mut self, text: &str) -> Option<Selector> {
+        let selector = Selector::read(text);
+        if selector.is_none() {
+            let what = format!("{}.prometheus is {}", self.path_text(), quote(text));
+            let place = self.checker.position_of(&self.path(&["prometheus"]));
+            self.checker
+                .report(Finding::new(place, what).with_expected("name or name{label=\"value\"}"));
+        }
+        selector
+    }
+
+    fn json_path(&mut self, text: String) -> Option<String> {
+        match serde_json_path::JsonPath::parse(&text) {
+            Ok(_) => Some(text),
+            Err(problem) => {
+                let what = format!("{}.json is {}: {problem}", self.path_text(), quote(&text));
+                let place = self.checker.position_of(&self.path(&["json"]));
+                self.checker.report(
+                    Finding::new(place, what).with_expected("a JSONPath such as $.queue.depth"),
+                );
+                None
+            }
+        }
+    }
+}

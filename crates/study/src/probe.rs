@@ -1,0 +1,76 @@
+//! Probes: what watches the stores in which records arrive.
+
+use crate::When;
+
+/// Watches a store in which records arrive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    pub name: String,
+    pub when: When,
+    pub component: String,
+    pub port: String,
+    /// Other components that hold the data which it shows.
+    pub backed_by: Vec<String>,
+    pub kind: ProbeKind,
+    pub extract: Extract,
+}
+
+impl Probe {
+    /// The components that may lose what it has shown: the one that is asked, and those that hold the data.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        let others = self.backed_by.iter().map(String::as_str);
+        std::iter::once(self.component.as_str()).chain(others)
+    }
+}
+
+/// How the store is read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProbeKind {
+    /// Text over HTTP that is read by offset.
+    Tail {
+        /// Path and query; `${offset}` and `${limit}` are replaced at each poll.
+        get: String,
+        /// Text right before a line's offset.
+        offset_after: String,
+        /// Records read at once.
+        limit: u32,
+    },
+    /// Text over HTTP that is read by the records' times.
+    Query {
+        query: ProbeQuery,
+        /// Records of one answer that are aimed at.
+        limit: u32,
+    },
+    /// Every message of a topic of Kafka, whose value is lines.
+    Kafka { topic: String },
+}
+
+/// A query for the records of a stretch of time. In path, header fields and body, `${from}` (first) and `${to}` (behind
+/// the last) are replaced by nanoseconds since 1970, `${run}` by the mark of the trial's records, and `${secret.NAME}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeQuery {
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+/// Where a line of the answer has what it says of its record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Extract {
+    /// Text right before the record's key, run and time.
+    After {
+        key: String,
+        /// `None`: every record in the answer is the trial's.
+        run: Option<String>,
+        /// `None`: the time ends the line, as in line protocol.
+        time: Option<String>,
+    },
+    /// Columns of CSV by the names in its header.
+    Columns {
+        key: String,
+        time: String,
+        /// `None`: every record in the answer is the trial's.
+        run: Option<String>,
+    },
+}

@@ -1,0 +1,95 @@
+//! Probes of a system file, key by key.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Conditions, Method};
+
+/// Watches a store in which records arrive, one record a line: exactly one of tail, query and kafka.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Probe {
+    /// In which configurations it exists; in all in which its component does, by default.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
+    /// One of the components.
+    #[schemars(required)]
+    pub component: Option<String>,
+    /// One of its ports.
+    #[schemars(required)]
+    pub port: Option<String>,
+    /// Other components that hold the data which it shows: after a kill of one of them it is read from its beginning, as after a
+    /// kill of its own component; none by default.
+    pub backed_by: Option<Vec<String>>,
+    /// Text over HTTP that is read by offset.
+    pub tail: Option<Tail>,
+    /// Text over HTTP that is read by the records' times: what may still change is asked for again.
+    pub query: Option<Query>,
+    /// Every message of a topic; its value is one or several lines.
+    pub kafka: Option<KafkaTopic>,
+    /// Where a line has what it says of its record: key, run and time, and with tail its offset.
+    #[schemars(required)]
+    pub extract: Option<Extract>,
+    /// Records read at once; with query about as many.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub limit: Option<u32>,
+}
+
+/// Text over HTTP that is read by offset.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tail {
+    /// Path and query of a GET request; `${offset}` and `${limit}` are replaced at each poll.
+    #[schemars(required)]
+    pub get: Option<String>,
+}
+
+/// A query for the records of a stretch of time. Its method is the key of its path: exactly one of get, put, post, …; or
+/// `method` with `path`. In path, header fields and body, `${from}` (the first) and `${to}` (behind the last) are nanoseconds
+/// since 1970, `${run}` is the mark of the trial's records; `${secret.NAME}` may stand there, too.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Query {
+    #[serde(flatten)]
+    pub method: Method,
+    /// Header fields.
+    pub headers: Option<IndexMap<String, String>>,
+    /// The body.
+    pub body: Option<String>,
+}
+
+/// A topic of Kafka.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KafkaTopic {
+    /// Its name.
+    #[schemars(required)]
+    pub topic: Option<String>,
+}
+
+/// Where a line has what it says of its record: `after` for each, or with query `column` for each.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Extract {
+    /// The line's offset, for tail.
+    pub offset: Option<ValueAt>,
+    /// The record's key.
+    #[schemars(required)]
+    pub key: Option<ValueAt>,
+    /// The mark of the trial. Only with query it can be left out: then every record in the answer is the trial's.
+    pub run: Option<ValueAt>,
+    /// The record's time: nanoseconds since 1970, in a column also as in RFC 3339. Without it the time is what ends the line, as in
+    /// line protocol (not with tail, not with columns).
+    pub time: Option<ValueAt>,
+}
+
+/// Where a line has a value: exactly one of after and column.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ValueAt {
+    /// The text right before it.
+    pub after: Option<String>,
+    /// Its column, by the header of CSV.
+    pub column: Option<String>,
+}

@@ -1,0 +1,47 @@
+//! Metrics of a system file, key by key.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Conditions;
+
+/// A metric of the system that is read repeatedly, as often as CPU and memory: exactly one of prometheus, json and consumer_lag. If
+/// the component has several replicas, it is their sum.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SystemMetric {
+    /// In which configurations it exists; in all in which its component does, by default.
+    #[schemars(extend("x-waggle-keys" = "name"))]
+    pub when: Option<Conditions>,
+    /// What it counts, in a few words.
+    #[schemars(required)]
+    pub summary: Option<String>,
+    /// One of the components.
+    #[schemars(required)]
+    pub component: Option<String>,
+    /// One of its ports.
+    #[schemars(required)]
+    pub port: Option<String>,
+    /// Path and query of the text in the format of Prometheus, or of the JSON.
+    pub get: Option<String>,
+    /// A metric in the format of Prometheus, as `name` or `name{label="value"}`; the sum of all samples that have these labels.
+    pub prometheus: Option<String>,
+    /// The number at this JSONPath.
+    pub json: Option<String>,
+    /// Messages of a topic that a consumer group has not committed yet.
+    pub consumer_lag: Option<ConsumerLag>,
+    /// By how much the number grows in a second, for one that only counts up; false by default.
+    pub per_second: Option<bool>,
+}
+
+/// A consumer group and the topic that it reads.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConsumerLag {
+    /// The group's name.
+    #[schemars(required)]
+    pub group: Option<String>,
+    /// The topic's name.
+    #[schemars(required)]
+    pub topic: Option<String>,
+}
