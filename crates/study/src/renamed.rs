@@ -24,6 +24,39 @@ const KEYS: &[Key] = &[
     // Studies.
     key("the study", "disturb", "faults"),
     // Systems.
+    key("the system", "servers", "artifacts"),
+    key("artifacts.*", "needs", "requires"),
+    key("artifacts.*", "takes", "note"),
+    key("components.*", "needs", "depends_on"),
+    key("components.*", "stop_within", "stop_timeout"),
+    key("components.*.process", "version", "version_arguments"),
+    key("components.*.setup", "status", "expect: { status: NUMBER }"),
+    key("components.*.setup", "within", "timeout"),
+    key("verify", "within", "timeout"),
+    key("verify.expect", "contains", "body_contains"),
+    key("probes.*", "get", "tail: { get: PATH }"),
+    key("probes.*", "by_time", "query"),
+    key(
+        "probes.*",
+        "offset_after",
+        "extract: { offset: { after: TEXT } }",
+    ),
+    key("probes.*", "key_after", "extract: { key: { after: TEXT } }"),
+    key("probes.*", "run_after", "extract: { run: { after: TEXT } }"),
+    key(
+        "probes.*",
+        "time_after",
+        "extract: { time: { after: TEXT } }",
+    ),
+    key(
+        "probes.*",
+        "csv",
+        "extract: { key: { column: NAME }, time: { column: NAME } }",
+    ),
+    key("probes.*", "shows", "backed_by"),
+    key("the system", "watch", "metrics"),
+    key("metrics.*", "metric", "prometheus"),
+    key("metrics.*", "kafka_lag", "consumer_lag"),
 ];
 
 /// Words that are called something else.

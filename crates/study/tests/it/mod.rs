@@ -9,6 +9,7 @@ mod planned;
 mod probes;
 mod provision;
 mod published;
+mod renamed_system;
 mod requests;
 mod scenarios;
 mod schemas;
