@@ -41,7 +41,7 @@ const charts = (page) => page.evaluate(() => {
     };
     // A line reaches across; whiskers and samples in a legend do not. The chart of effects has points (drawn as circles of radius 1, and scaled), and no legend.
     // So have comparisons, which a line in no series' colour goes through.
-    const hasPoints = figure.querySelector('#effects-levels, #beside, [id^=compare-]');
+    const hasPoints = figure.querySelector('#effects-levels, #reference-chart, [id^=compare-]');
     const least = figure.querySelector('#lines, [id^=curve-]:not(#curve-kinds)') ? 150 : hasPoints ? 6 : 60;
     return {
       name: figure.querySelector('figcaption').textContent,
@@ -104,7 +104,7 @@ test('every number can be shown on every chart without an error', async () => {
     await drawnCharts(page, 5);
   }
   for (const tick of await page.$$('#spectrum-cells input')) await tick.click();
-  for (const label of ['cell', 'trial', 'across', 'along']) {
+  for (const label of ['cell', 'trial', 'x axis', 'y axis']) {
     const select = page.locator('.choose label', { hasText: new RegExp(`^${label}`) }).locator('select').first();
     if (await select.count() === 0) continue;
     const options = await select.locator('option').count();
@@ -146,7 +146,7 @@ test('what was killed is marked in every chart over time, and nowhere else', asy
     for (const chart of found) assert.deepEqual(chart, expected, option);
   }
   assert.equal(options.length, 2);
-  assert.equal(await page.locator('#table-disturbances tbody tr').count(), 1);
+  assert.equal(await page.locator('#table-faults tbody tr').count(), 1);
   assertQuiet(seen);
   await context.close();
 });
@@ -225,7 +225,7 @@ test('with scripts off the tables say everything', async () => {
   const table = [...await texts('#table-every thead tr'), ...await texts('#table-every tbody tr')];
   assert.ok(csv.length > 1, 'tables.csv has trials');
   assert.deepEqual(table, csv, 'every number of tables.csv stands in the page');
-  for (const id of ['cells', 'spectrum', 'cost', 'verdicts', 'trials']) {
+  for (const id of ['cells', 'spectrum', 'bottlenecks', 'resources', 'verdicts', 'trials']) {
     assert.ok(await page.locator(`#table-${id} tbody tr`).count() > 0, `table ${id} has rows`);
     assert.ok(await page.locator(`#table-${id}`).isVisible(), `table ${id} is seen`);
   }
@@ -335,11 +335,11 @@ for (const [study, lines, atLeast] of [['one-factor', false, 9], ['three-factors
   });
 }
 
-test('curves: both axes can be chosen, published points stand beside, every kind of failure has its bar', async () => {
+test('curves: both axes can be chosen, reference results are drawn, every kind of failure has its bar', async () => {
   const { context, page, seen } = await open(browser, seeded('transports'));
   const texts = (id) => page.locator(`${id} svg text`).evaluateAll((all) => all.map((one) => one.textContent));
-  assert.deepEqual((await texts('#curve-0')).filter((text) => ['rest', 'rabbitmq', 'published'].includes(text)), ['rest', 'rabbitmq', 'published']);
-  assert.ok(!(await texts('#curve-2')).includes('published'), 'none was published of p99');
+  assert.deepEqual((await texts('#curve-0')).filter((text) => ['rest', 'rabbitmq', 'reference'].includes(text)), ['rest', 'rabbitmq', 'reference']);
+  assert.ok(!(await texts('#curve-2')).includes('reference'), 'p99 has no reference result');
   // 55k to 2.6k: more than a decade, so logarithmic by itself; users are not.
   assert.ok((await texts('#curve-0')).includes('log scale'));
   assert.ok(!(await texts('#curve-0')).some((text) => text.startsWith('users (log')));
@@ -369,7 +369,7 @@ test('comparisons: who is ahead is drawn and told, and stands in a table without
   const path = seeded('transports');
   const { context, page, seen } = await open(browser, path);
   const texts = await page.locator('#compare-0-0 svg text').evaluateAll((all) => all.map((one) => one.textContent));
-  for (const told of ['rest ahead', 'rabbitmq ahead', 'no difference seen', 'ratio (log scale)']) assert.ok(texts.includes(told), `${told} of ${texts}`);
+  for (const told of ['rest ahead', 'rabbitmq ahead', 'no difference found', 'ratio (log scale)']) assert.ok(texts.includes(told), `${told} of ${texts}`);
   await page.locator('#compare-0-0').hover();
   assertQuiet(seen);
   await context.close();
@@ -377,13 +377,13 @@ test('comparisons: who is ahead is drawn and told, and stands in a table without
   const unsure = await open(browser, seeded('refused'));
   const told = await unsure.page.locator('#compare-0-0 svg text').evaluateAll((all) => all.map((one) => one.textContent));
   assert.ok(told.includes('no interval'), `${told}`);
-  assert.ok((await unsure.page.locator('section[aria-labelledby=comparisons] .more').textContent()).includes('rest had no success at 300'));
+  assert.ok((await unsure.page.locator('section[aria-labelledby=comparison] .more').textContent()).includes('rest had no success at 300'));
   await drawnCharts(unsure.page, 16);
   assertQuiet(unsure.seen);
   await unsure.context.close();
   const without = await open(browser, path, { javaScriptEnabled: false });
-  assert.ok((await without.page.locator('section[aria-labelledby=comparisons] .more').textContent()).includes('The sign changes between 200 and 250.'));
-  assert.equal(await without.page.locator('#table-comparisons tbody tr').count(), 6);
+  assert.ok((await without.page.locator('section[aria-labelledby=comparison] .more').textContent()).includes('The lead changes between 200 and 250.'));
+  assert.equal(await without.page.locator('#table-comparison tbody tr').count(), 6);
   assert.equal(await without.page.locator('#table-curves tbody tr').count(), 12);
   assert.equal(await overflow(without.page), 0);
   await without.context.close();

@@ -5,18 +5,18 @@ use std::time::Duration;
 use waggle_analysis::ThresholdOutcome;
 use waggle_report::{
     Written,
-    wording::{answer, conditions, text, warnings},
+    wording::{answer, conditions, format, warnings},
 };
 
 /// `45.2k/s`.
 pub(crate) fn rate(per_s: f64) -> String {
-    format!("{}/s", text::plain(per_s))
+    format!("{}/s", format::plain(per_s))
 }
 
 /// `820 µs`, `12.4 ms`.
 pub(crate) fn microseconds(us: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    text::time_us(us as f64)
+    format::time_us(us as f64)
 }
 
 /// `3.3 s`, `12 s`, `2 min 5 s`, `1 h 2 min`.
@@ -53,8 +53,8 @@ fn threshold(outcome: &ThresholdOutcome) -> String {
     };
     let why = match (&first.reason, first.observed) {
         (Some(reason), _) => conditions::not_counted(reason),
-        (None, Some(observed)) => format!("it is {}", text::in_unit(observed, outcome.unit)),
-        (None, None) => "no such metric".to_owned(),
+        (None, Some(observed)) => format!("it is {}", format::in_unit(observed, outcome.unit)),
+        (None, None) => "the run has no such metric".to_owned(),
     };
     format!(
         "threshold {}: does not hold in {} of {} cells; cell {}: {why}",

@@ -16,7 +16,7 @@ pub(crate) struct Document {
 pub(crate) struct Opening {
     pub(crate) study: String,
     pub(crate) started_utc: String,
-    /// The study's name where it asks nothing.
+    /// The study's name if it has no question.
     pub(crate) question: String,
     pub(crate) verdict: Option<Verdict>,
     /// The answer, a sentence each.
@@ -25,7 +25,7 @@ pub(crate) struct Opening {
     pub(crate) figures: Vec<Figure>,
 }
 
-/// One number in large letters.
+/// A tile: one value in large letters.
 pub(crate) struct Figure {
     pub(crate) what: String,
     pub(crate) value: String,
@@ -36,33 +36,33 @@ pub(crate) struct Figure {
 pub(crate) struct Section {
     /// Unique; an anchor in the page.
     pub(crate) id: &'static str,
-    /// As the page's bar calls it; the others are not in the bar.
+    /// Its text in the page's bar; `None`: not in the bar.
     pub(crate) link: Option<&'static str>,
-    /// As Markdown heads it.
+    /// Heading in Markdown.
     pub(crate) name: &'static str,
-    /// As the page heads it.
+    /// Heading on the page.
     pub(crate) title: String,
     /// How to read the charts of it; on the page only.
     pub(crate) lead: &'static str,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// What stands in a section, in the order of reading.
+/// A part of a section, in reading order.
 pub(crate) enum Block {
     Table(Table),
     Heading(String),
-    /// A sentence that says most of what the section has to say.
+    /// The most important sentence of the section.
     Headline(String),
     Sentences(Vec<String>),
-    /// A sentence about how far to believe the others.
+    /// A sentence about how reliable the others are.
     Caution(String),
     Note(String),
-    /// Something of the page alone, that its scripts fill.
+    /// On the page only; its scripts fill it.
     Drawn(Drawn),
     Terms(Vec<Term>),
-    /// Opened at a click, where one can click.
+    /// Opened by a click on the page.
     Folded(Folded),
-    /// What only the page has the room for.
+    /// On the page only, for its length.
     PageOnly(Vec<Block>),
     Failure(Failure),
     /// A file, word for word.
@@ -72,17 +72,17 @@ pub(crate) enum Block {
     },
 }
 
-/// Places that the page's scripts fill; without scripts they do not show.
+/// Elements that the page's scripts fill; hidden without scripts.
 pub(crate) enum Drawn {
-    /// What to draw is chosen here.
+    /// A selector of what to draw.
     Choice(&'static str),
-    /// The cells to draw are chosen here.
+    /// A selector of the cells to draw.
     Cells,
     /// Over the whole width.
     Wide(Chart),
-    /// Beside each other.
+    /// Side by side.
     Beside(Vec<Chart>),
-    /// Beside each other, all of the one number that tabs above them choose.
+    /// Side by side, all of the one metric that tabs above them select.
     OfOneNumber(Vec<Chart>),
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Chart {
 /// A term with what it means.
 pub(crate) struct Term {
     pub(crate) name: Field,
-    /// As conditions and files have it.
+    /// As in conditions and files.
     pub(crate) code: Option<String>,
     pub(crate) meaning: String,
 }
@@ -108,7 +108,7 @@ pub(crate) struct Folded {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// What is folded away; the style tells them apart.
+/// What is folded away; each has a style of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
     Legend,
@@ -118,11 +118,11 @@ pub(crate) enum Fold {
     Series,
     /// One of these trials.
     Trial,
-    /// All numbers there are.
+    /// All metrics.
     Every,
 }
 
-/// A trial that did not come to its end.
+/// A trial that failed.
 pub(crate) struct Failure {
     pub(crate) title: String,
     pub(crate) reason: String,
@@ -130,7 +130,7 @@ pub(crate) struct Failure {
 }
 
 impl Document {
-    /// The table of this name, wherever it stands.
+    /// The table of this id, in whichever section.
     pub(crate) fn table(&self, id: &str) -> Option<&Table> {
         let mut sections = self.sections.iter();
         sections.find_map(|section| table_of(&section.blocks, id))
@@ -146,13 +146,13 @@ fn table_of<'a>(blocks: &'a [Block], id: &str) -> Option<&'a Table> {
 }
 
 impl Section {
-    /// A section that the page's bar has.
-    pub(crate) fn new(id: &'static str, name: &'static str, title: impl Into<String>) -> Self {
+    /// A section with one heading in all formats, and with a link in the page's bar.
+    pub(crate) fn new(id: &'static str, name: &'static str) -> Self {
         Self {
             id,
             link: Some(name),
             name,
-            title: title.into(),
+            title: name.to_owned(),
             lead: "",
             blocks: Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! Results → one self-contained page, Markdown, CSV, and the terminal's tables.
 //!
-//! It lays out what `waggle-analysis` found; it judges nothing, and two writers never compute the same number twice.
+//! This crate lays out the results of `waggle-analysis`. It judges nothing, and computes no value twice.
 
 mod charts;
 mod csv;
@@ -14,7 +14,7 @@ mod terminal;
 pub mod wording;
 mod write;
 
-use wording::{text, words};
+use wording::{format, labels};
 
 pub use csv::{csv, effects as effects_csv};
 pub use html::html;

@@ -2,9 +2,9 @@
 
 use crate::{
     document::{Block, Document, Failure, Opening, Section, Term},
+    labels,
     sections::document,
     table::{Align, Field, Mark, Table},
-    words,
 };
 use waggle_analysis::Model;
 
@@ -14,7 +14,7 @@ pub fn markdown(model: &Model) -> String {
     text(&document(model))
 }
 
-/// The same of a document that was made before.
+/// The same from an existing document.
 pub(crate) fn text(document: &Document) -> String {
     let mut out = opening(&document.opening);
     for section in &document.sections {
@@ -26,7 +26,7 @@ pub(crate) fn text(document: &Document) -> String {
 fn opening(opening: &Opening) -> String {
     let verdict = opening
         .verdict
-        .map(|verdict| format!("**{}** · ", words::verdict(verdict)));
+        .map(|verdict| format!("**{}** · ", labels::verdict(verdict)));
     let warnings: Vec<String> = opening
         .warnings
         .iter()
@@ -46,7 +46,7 @@ fn opening(opening: &Opening) -> String {
     out
 }
 
-/// A table with a title has a heading of its own, also as the first of its section.
+/// A table with a title has its own heading, also as the first of its section.
 fn section(out: &mut String, section: &Section) {
     let mut written = String::new();
     blocks(&mut written, &section.blocks);
@@ -132,9 +132,9 @@ fn table(out: &mut String, table: &Table) {
     }
 }
 
-const THIN: &str = "few samples beyond it; the page says how many";
-const EVEN: &str = "the interval holds that there is no difference";
-const CHANCE: &str = "may be chance; the page says how likely";
+const THIN: &str = "from few samples; the HTML page shows how many";
+const EVEN: &str = "the interval includes no difference";
+const CHANCE: &str = "may be chance; the HTML page shows the probability";
 
 fn field_text(field: &Field, notes: &mut Vec<&str>) -> String {
     let text = match field.side_note() {
@@ -178,7 +178,7 @@ fn write_fenced(out: &mut String, language: &str, text: &str) {
     ));
 }
 
-/// Nothing a study says may become markup, or break out of a table's square.
+/// No text of a study becomes markup, or leaves its cell of a table.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

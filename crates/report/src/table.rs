@@ -1,11 +1,11 @@
-//! A table as a plain value, described once: the page, Markdown and the terminal lay out the same one.
+//! A table as a plain value, defined once: the page, Markdown and the terminal lay out the same one.
 
 use std::borrow::Cow;
 
 use waggle_stats::{Estimate, ThinTail};
 
 use crate::{
-    text::{self, NONE, Unit},
+    format::{self, NONE, Unit},
     wording::findings,
 };
 use waggle_analysis::Percentile;
@@ -15,7 +15,7 @@ use waggle_analysis::Percentile;
 pub(crate) struct Table {
     /// Short and unique; an anchor in the page.
     pub(crate) id: Option<&'static str>,
-    /// Heads it where it is not the first of its section; the page's caption says enough.
+    /// Its heading in Markdown; the page shows the caption only.
     pub(crate) title: Option<&'static str>,
     pub(crate) caption: String,
     pub(crate) heads: Vec<Head>,
@@ -29,7 +29,7 @@ pub(crate) struct Head {
     pub(crate) align: Align,
 }
 
-/// Numbers stand right, words left.
+/// Numbers are aligned right, words left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -42,7 +42,7 @@ pub(crate) struct Column<'a, T> {
     field: Box<dyn Fn(&T) -> Field + 'a>,
 }
 
-/// What stands in one square of a table.
+/// One cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
     value: Value,
@@ -68,12 +68,12 @@ pub(crate) enum Mark {
     Plain,
     /// Greyed, with the reason.
     Thin(String),
-    /// Greyed, for it may be chance, with how likely that is.
+    /// Greyed because it may be chance, with the probability.
     Chance(String),
-    /// Greyed: its interval holds that there is no difference.
+    /// Greyed: its interval includes no difference.
     Even,
     Verdict,
-    /// Something is wrong here.
+    /// Shows a problem.
     Bad,
 }
 
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    /// `None` where it has no row.
+    /// `None` if it has no row.
     pub(crate) fn unless_empty(self) -> Option<Self> {
         (!self.rows.is_empty()).then_some(self)
     }
@@ -146,7 +146,7 @@ impl Field {
         }
     }
 
-    /// There is nothing to say.
+    /// No value.
     pub(crate) fn empty() -> Self {
         Self::plain(NONE)
     }
@@ -157,25 +157,25 @@ impl Field {
     }
 
     pub(crate) fn count(value: u64) -> Self {
-        Self::plain(text::count(value))
+        Self::plain(format::count(value))
     }
 
-    /// A count that should be nothing.
+    /// A count that should be zero.
     pub(crate) fn nothing_expected(value: u64) -> Self {
         Self::count(value).bad_if(value > 0)
     }
 
-    /// How many failed, and beside it how many of a hundred.
+    /// Failed requests, with the error rate.
     pub(crate) fn errors(failed: u64, share: Option<f64>) -> Self {
         match share {
             None => Self::empty(),
             Some(_) if failed == 0 => Self::plain("0"),
-            Some(share) => Self::nothing_expected(failed).with_aside(text::share(share)),
+            Some(share) => Self::nothing_expected(failed).with_aside(format::share(share)),
         }
     }
 
     pub(crate) fn share(share: Option<f64>) -> Self {
-        Self::optional(share.map(text::share))
+        Self::optional(share.map(format::share))
     }
 
     pub(crate) fn estimate(estimate: Option<&Estimate>, unit: Unit) -> Self {
@@ -230,13 +230,13 @@ impl Field {
         }
     }
 
-    /// What stands beside it in smaller letters: of an estimate the ends of its interval.
+    /// In smaller letters: of an estimate the ends of its interval.
     pub(crate) fn side_note(&self) -> Option<Cow<'_, str>> {
         match &self.value {
             Value::Text { aside, .. } => Some(aside.as_deref()?.into()),
             Value::Estimate { estimate, unit } => {
                 estimate.interval?;
-                Some(text::interval(estimate, *unit).into())
+                Some(format::interval(estimate, *unit).into())
             }
         }
     }
@@ -249,7 +249,7 @@ impl Field {
                 text,
                 aside: Some(aside),
             } => format!("{text} ({aside})"),
-            Value::Estimate { estimate, unit } => text::short(Some(estimate), *unit),
+            Value::Estimate { estimate, unit } => format::short(Some(estimate), *unit),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tables that a terminal has room for, at the end of a run.
+//! The tables for a terminal, at the end of a run.
 
 use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
 
@@ -11,12 +11,8 @@ use waggle_analysis::Model;
 /// The answers of a search, every cell, and every step of a scenario.
 #[must_use]
 pub fn terminal(model: &Model) -> String {
-    let answers = tables::answers_in_short(model).map(|table| {
-        format!(
-            "{}\n\neach at the highest level that holds:",
-            laid_out(&table)
-        )
-    });
+    let answers = tables::answers_in_short(model)
+        .map(|table| format!("{}\n\nat the highest holding level:", laid_out(&table)));
     let cells = laid_out(&tables::cells_in_short(model));
     let steps = tables::steps_in_short(model).map(|table| laid_out(&table));
     let all: Vec<String> = answers.into_iter().chain([cells]).chain(steps).collect();

@@ -1,4 +1,4 @@
-//! A run's folder → the files beside its results. Each appears whole or not at all.
+//! Writes the reports into the folder of a run. Each file is written completely or not at all.
 
 use std::{
     fs, io, panic,
@@ -19,7 +19,7 @@ pub struct Written {
     pub html: PathBuf,
     pub markdown: PathBuf,
     pub csv: PathBuf,
-    /// Where the cells form a complete grid of two factors and more.
+    /// If the cells form a complete grid of two or more factors.
     pub effects: Option<PathBuf>,
 }
 
@@ -32,10 +32,10 @@ pub enum ReportError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Reads a run and writes `report.html`, `report.md`, `tables.csv` and, where it has effects, `effects.csv` into its folder.
+/// Reads a run and writes `report.html`, `report.md`, `tables.csv` and, if it has effects, `effects.csv` into its folder.
 ///
 /// # Errors
-/// Where the run cannot be read, or a file cannot be written.
+/// If the run cannot be read, or a file cannot be written.
 pub fn write_all(run_folder: &Path) -> Result<Written, ReportError> {
     let model = model(&Run::read(run_folder)?);
     let written = Written {
@@ -70,7 +70,7 @@ fn put_others(written: &Written, document: &Document) -> Result<(), ReportError>
     Ok(())
 }
 
-/// Written beside and renamed, so that an interrupted write leaves the earlier report.
+/// Writes a partial file and renames it, so that an interrupted write leaves the earlier report.
 fn put(path: &Path, text: &str) -> Result<(), ReportError> {
     let partial = partial(path);
     fs::write(&partial, text)

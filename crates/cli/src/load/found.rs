@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use waggle_report::wording::format::plain;
 use waggle_report::wording::search::level;
-use waggle_report::wording::text::plain;
 use waggle_results::LevelKind;
 use waggle_stats::{End, Tried};
 
@@ -71,7 +71,7 @@ pub(crate) struct FindResult {
 pub(crate) struct FindStep {
     /// Requests per second, users or connections.
     pub(crate) level: f64,
-    /// `met`, `not met`, `generator was the limit` or `says nothing`.
+    /// `holds`, `fails`, `load generator limit` or `no evidence`.
     pub(crate) evidence: String,
     /// Why the conditions are not met.
     pub(crate) why: Vec<String>,

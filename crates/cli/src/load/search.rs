@@ -223,7 +223,7 @@ fn step(planned: &Planned, showed: &SearchStep, result: LoadResult) -> FindStep 
     };
     FindStep {
         level: showed.level,
-        evidence: waggle_report::wording::words::evidence(showed.evidence).to_owned(),
+        evidence: waggle_report::wording::labels::evidence(showed.evidence).to_owned(),
         why: showed.why.iter().map(told).collect(),
         tried: showed.to_evidence(),
         result,

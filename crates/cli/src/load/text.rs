@@ -4,7 +4,7 @@ mod tables;
 
 use std::{fmt::Write, time::Duration};
 
-use waggle_report::wording::text::{Unit, count, plain, share, time_us};
+use waggle_report::wording::format::{Unit, count, plain, share, time_us};
 
 use super::summary::{LoadResult, ModelName, Settings, Times};
 use crate::{table::duration, trial::gather::as_f64};

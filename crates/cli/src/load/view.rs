@@ -1,7 +1,7 @@
 //! Progress of a running load: lines, the live view, or nothing.
 
 use waggle_load::Interval;
-use waggle_report::wording::text::plain;
+use waggle_report::wording::format::plain;
 
 use super::{planned::Planned, summary::Row, text};
 use crate::{

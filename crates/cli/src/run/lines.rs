@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use waggle_report::wording::{search, words};
+use waggle_report::wording::{labels, search};
 use waggle_runner::Event;
 
 use super::state::State;
@@ -72,7 +72,7 @@ pub(super) fn lasting_line(event: &Event, state: &State) -> Option<String> {
         Event::Calibrating(shape) => Some(format!("calibrating the load generator: {shape}")),
         Event::Searched(step) => {
             let level = search::level(state.outline.what?, step.level);
-            let showed = words::evidence(step.evidence);
+            let showed = labels::evidence(step.evidence);
             let why: Vec<String> = step.why.iter().map(search::shortfall).collect();
             let why = match why.is_empty() {
                 true => String::new(),

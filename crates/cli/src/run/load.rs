@@ -1,6 +1,6 @@
 //! The title of a cell's load in the live view.
 
-use waggle_report::wording::text::count;
+use waggle_report::wording::format::count;
 use waggle_study::{Cell, WarmUpUntil, What};
 
 use crate::{live::Title, plan, table::duration};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waggle_report::wording::{search, words};
+use waggle_report::wording::{labels, search};
 use waggle_results::{LevelKind, PhaseName};
 use waggle_runner::{Event, level_kind};
 use waggle_study::Study;
@@ -198,7 +198,7 @@ impl State {
         if let Some((phase, expected)) = &now.phase {
             let long =
                 expected.map_or_else(String::new, |expected| format!(" {}", duration(expected)));
-            parts.push(format!("{}{long}", words::phase(*phase)));
+            parts.push(format!("{}{long}", labels::phase(*phase)));
         }
         if !now.figures.is_empty() {
             parts.push(now.figures.clone());

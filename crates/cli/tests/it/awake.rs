@@ -105,7 +105,7 @@ fn run_with_idle_polling_is_resumed_only_with_it() {
     assert!(model.info.host.kept_awake);
     assert!(model.cells[0].stolen_share.is_some());
     let page = std::fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
-    assert!(page.contains("- **CPUs kept awake**: "), "{page}");
+    assert!(page.contains("- **Idle polling**: "), "{page}");
     let refused = run(&["--resume"]);
     assert_eq!(refused.status.code(), Some(2), "{}", output_text(&refused));
     assert!(output_text(&refused).contains("--idle-poll differs"));

@@ -63,8 +63,8 @@ fn what_a_killed_store_had_is_missing_and_all_else_goes_on() {
     // It was down for two seconds, which have two whole intervals in them on any machine.
     assert!(found.silence.unwrap().us >= 500e3, "{found:?}");
     for (page, there) in [
-        ("report.html", "id=\"disturbances\""),
-        ("report.md", "## Disturbances"),
+        ("report.html", "id=\"faults\""),
+        ("report.md", "## Fault injection"),
         ("tables.csv", "longest_without_success_s"),
     ] {
         let text = fs::read_to_string(desk.run_folder().join(page)).unwrap();

@@ -116,9 +116,9 @@ fn a_store_that_runs_already_is_used_named_and_left_alone() {
     store.still_runs();
     let report = fs::read_to_string(folder.join("report.md")).unwrap();
     for told in [
-        format!("store (runs already, not started by waggle: http {at})"),
-        "Not started by waggle, for running already: store.".to_owned(),
-        "but for store, which ran already".to_owned(),
+        format!("store (external, not started by waggle: http {at})"),
+        "External components: store.".to_owned(),
+        "except the external store".to_owned(),
     ] {
         assert!(report.contains(&told), "{told}: {report}");
     }

@@ -132,7 +132,7 @@ fn check_report(desk: &Desk, model: &Model) {
         assert_eq!(row[place], expected, "{head}");
     }
     let page = fs::read_to_string(desk.run_folder().join("report.md")).unwrap();
-    let sentence = "; 1 records got no clear answer, of which 1 are there; 1 rejected records are there all the same";
+    let sentence = "; 1 records without a clear answer, of which 1 were delivered; 1 rejected records were delivered";
     assert!(page.contains(sentence), "{page}");
 }
 

@@ -78,7 +78,7 @@ function legend(look, extra) {
   };
 }
 
-/** Where a chart begins below its legend, whose names take as many rows as they need, and below the axis' own name. */
+/** The top of a chart below its legend, whose names take as many rows as they need, and below the name of the axis. */
 function belowLegend(id, names, hasName) {
   const width = printing ? PAPER.half : byId(id).clientWidth || PAPER.half;
   const wanted = names.reduce((sum, name) => sum + 34 + 6.2 * name.length, 0);
@@ -88,7 +88,7 @@ function belowLegend(id, names, hasName) {
 /** A phone's width, where charts leave out what does not fit. */
 const isNarrow = () => !printing && innerWidth < 560;
 
-/** Saving as an SVG file, in the corner; on paper there is nothing to press. */
+/** Saving as an SVG file, in the corner; not on paper. */
 function tools(look, name) {
   return {
     show: !printing && !isNarrow(), right: 0, top: -4, itemSize: 13, iconStyle: { borderColor: look.faint },

@@ -1,6 +1,6 @@
 'use strict';
-/* Two levels of a factor against each other at each level of another: ratios with intervals on a log axis, differences of shares on a
-   linear one, the even value marked. One line of ratios has the colour of who is ahead; several have a colour each. */
+/* A/B comparison of two levels of a factor at each level of another: ratios with intervals on a log axis, differences of shares on a
+   linear one, the neutral value marked. One line of ratios has the colour of the better level; several have a colour each. */
 
 /** Neutral among the colours of series. */
 const EVEN_COLOUR = 5;
@@ -13,7 +13,7 @@ function tellCompared(comparison, outcome, point) {
     [[lines[line], `${over.factor} ${over.levels[level]}`].filter(Boolean).join(', ')],
     [outcome.difference ? `${levels[1]} − ${levels[0]}` : `${levels[1]} ÷ ${levels[0]}`, withInterval(estimate, outcome.difference ? 'points' : 'ratio')],
   ];
-  if (!believed) rows.push(['Note', 'one of the two cells may not be believed']);
+  if (!believed) rows.push(['Note', 'one of the two cells is not reliable']);
   return rows;
 }
 
@@ -26,7 +26,7 @@ function comparedGroups(comparison, look) {
   return [
     { name: `${levels[0]} ahead`, colour: look.series[0], has: (point) => point[5] === 0 },
     { name: `${levels[1]} ahead`, colour: look.series[1], has: (point) => point[5] === 1 },
-    { name: 'no difference seen', colour: look.series[EVEN_COLOUR], has: (point) => point[5] === null },
+    { name: 'no difference found', colour: look.series[EVEN_COLOUR], has: (point) => point[5] === null },
     { name: 'no interval', colour: look.series[EVEN_COLOUR], symbol: 'diamond', has: (point) => point[5] === 2 },
   ];
 }
@@ -38,7 +38,7 @@ function comparedOption(comparison, outcome, id) {
     const values = [...outcome.points.flatMap((point) => [point[2], point[3], point[4]]).filter((value) => value !== null), even];
     const log = !outcome.difference;
     const scale = log ? ratioTicks(values.filter((value) => value > 0)) : null;
-    // What has no place on a log axis is drawn to its edge, and so is an interval without an upper end.
+    // A value without a place on a log axis is drawn at its edge, and so is an interval without an upper end.
     const y = (value) => (log ? Math.max(value ?? scale.max, scale.min) : value);
     const along = alongAxis(over, 0).at;
     const x = (point) => along[point[1]];
@@ -56,7 +56,7 @@ function comparedOption(comparison, outcome, id) {
       xAxis: overAxis(look, over, 0),
       yAxis: axis(look, {
         type: log ? 'log' : 'value', ...(log ? { min: scale.min, max: scale.max } : {}),
-        name: log ? 'ratio (log scale)' : 'points of a hundred', nameLocation: 'end', nameTextStyle: { align: 'left', color: look.soft, fontSize: 12 },
+        name: log ? 'ratio (log scale)' : 'percentage points', nameLocation: 'end', nameTextStyle: { align: 'left', color: look.soft, fontSize: 12 },
         axisLabel: log ? { formatter: timesOf, customValues: scale.ticks } : { formatter: (value) => short(three(100 * value)) },
       }),
       series: [

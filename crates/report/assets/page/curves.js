@@ -1,6 +1,6 @@
 'use strict';
-/* Outcomes over a factor whose levels are numbers: a chart for each outcome, a line for each combination of the other factors'
-   levels, with its intervals and with what was published; and the kinds of failures as stacked bars. */
+/* Scaling curves over a factor whose levels are numbers: a chart for each outcome, a line for each combination of the other factors'
+   levels, with its intervals and with reference results; and the kinds of failures as stacked bars. */
 
 /** Levels or values this far apart get a log axis unless one chooses otherwise. */
 const DECADE = 10;
@@ -10,17 +10,17 @@ const curvesView = { x: 0, y: 0 };
 /** Of the second factor's levels; colours are the first one's. */
 const CURVE_DASHES = ['solid', [7, 4], [2, 3], [9, 3, 2, 3]];
 
-/** A cross: what somebody else measured. */
-const PUBLISHED_MARK = 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z';
+/** A cross: a reference result. */
+const REFERENCE_MARK = 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z';
 
-/** Whether values go on a log axis, as `chosen` says or as they ask for; zeros never do. */
+/** Whether values go on a log axis, as `chosen` says or by their range; zeros never do. */
 function isLogScale(values, chosen) {
   if (!values.length || values.some((value) => !(value > 0)) || chosen === 1) return false;
   return chosen === 2 || Math.max(...values) / Math.min(...values) >= DECADE;
 }
 
-/** Where each level stands along the axis, and whether that is logarithmic: by its value, but a level of nothing, which has no place on
- * a log axis, stands apart before the others. */
+/** The place of each level along the axis, and whether that is logarithmic: by its value, but a level of zero, which has no place on
+ * a log axis, is set apart before the others. */
 function alongAxis(over, chosen) {
   if (!over.at) return { log: false, at: over.levels.map((_, level) => level) };
   const some = over.at.filter((at) => at !== 0);
@@ -57,12 +57,12 @@ function outcomeAxis(look, values, format, log) {
 }
 
 function tellCurve(chart, point) {
-  const [line, level, number, middle, low, high, published, thin] = point;
+  const [line, level, number, middle, low, high, reference, thin] = point;
   const { over, lines } = model.curves;
   const cell = model.cells.find((one) => one.cell === number);
   const estimate = middle === null ? null : [middle, ...(low === null ? [] : [low, high])];
   const rows = [[[lines[line].name, `${over.factor} ${over.levels[level]}`].filter(Boolean).join(', ')], [chart.name, withInterval(estimate, chart.kind)]];
-  if (published !== null) rows.push(['published', NUMBER[chart.kind](published)]);
+  if (reference !== null) rows.push(['reference', NUMBER[chart.kind](reference)]);
   rows.push(['Verdict', cell.shown]);
   if (thin) rows.push(['Note', thin]);
   return rows;
@@ -72,7 +72,7 @@ function tellCurve(chart, point) {
 function curveSeries(chart, line, place, look) {
   const { over } = model.curves;
   const colour = look.series[line.colour % look.series.length];
-  const name = line.name || 'here';
+  const name = line.name || 'this study';
   const own = chart.points.filter((point) => point[0] === place).sort((a, b) => a[1] - b[1]);
   const believed = (point) => model.cells.find((cell) => cell.cell === point[2]).believed;
   const along = alongAxis(over, curvesView.x).at;
@@ -88,11 +88,11 @@ function curveSeries(chart, line, place, look) {
     },
     whiskers(own.filter((point) => point[4] !== null).map((point) => [x(point), point[4], point[5]]), colour, name, false),
   ];
-  const published = own.filter((point) => point[6] !== null);
-  if (published.length) {
+  const reference = own.filter((point) => point[6] !== null);
+  if (reference.length) {
     series.push({
-      type: 'line', name: 'published', color: colour, z: 2, symbol: PUBLISHED_MARK, symbolSize: 8, itemStyle: { opacity: 0.85 },
-      lineStyle: { width: 1.25, type: [4, 4], opacity: 0.75 }, data: published.map((point) => ({ value: [x(point), point[6]], point })),
+      type: 'line', name: 'reference', color: colour, z: 2, symbol: REFERENCE_MARK, symbolSize: 8, itemStyle: { opacity: 0.85 },
+      lineStyle: { width: 1.25, type: [4, 4], opacity: 0.75 }, data: reference.map((point) => ({ value: [x(point), point[6]], point })),
     });
   }
   return series;
@@ -105,13 +105,13 @@ function curveOption(chart, id) {
     const values = chart.points.flatMap((point) => [point[3], point[4], point[5], point[6]]).filter((value) => value !== null);
     const log = isLogScale(values, curvesView.y);
     const series = lines.flatMap((line, place) => curveSeries(chart, line, place, look));
-    const hasPublished = series.some((one) => one.name === 'published');
-    const names = lines.map((line) => line.name || 'here');
-    const listed = [...names, ...(hasPublished ? [{ name: 'published', icon: PUBLISHED_MARK, itemStyle: { color: look.soft } }] : [])];
+    const hasReference = series.some((one) => one.name === 'reference');
+    const names = lines.map((line) => line.name || 'this study');
+    const listed = [...names, ...(hasReference ? [{ name: 'reference', icon: REFERENCE_MARK, itemStyle: { color: look.soft } }] : [])];
     return {
-      grid: { left: 8, right: 18, top: belowLegend(id, listed.length > 1 ? [...names, ...(hasPublished ? ['published'] : [])] : [], log), bottom: 26, containLabel: true },
+      grid: { left: 8, right: 18, top: belowLegend(id, listed.length > 1 ? [...names, ...(hasReference ? ['reference'] : [])] : [], log), bottom: 26, containLabel: true },
       toolbox: tools(look, chart.name),
-      legend: legend(look, { show: listed.length > 1, data: listed, itemHeight: hasPublished ? 8 : 4, icon: undefined }),
+      legend: legend(look, { show: listed.length > 1, data: listed, itemHeight: hasReference ? 8 : 4, icon: undefined }),
       tooltip: tooltip(look, { trigger: 'item' }, (one) => (one.data && one.data.point ? tellCurve(chart, one.data.point) : null)),
       xAxis: overAxis(look, over, curvesView.x),
       yAxis: outcomeAxis(look, values, format, log),

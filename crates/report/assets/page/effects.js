@@ -1,5 +1,5 @@
 'use strict';
-/* What each factor does: every level as a ratio to the first of its factor, with its interval, on a log axis. */
+/* Main effects: every level as a ratio to the first level of its factor, with its interval, on a log axis. */
 
 /** Pixels for each level (on a phone its name takes two lines), and for the axis with its name. */
 const effectRow = () => (isNarrow() ? 36 : 26);
@@ -85,7 +85,7 @@ function effectsChoice() {
   byId('effects-levels').style.height = `${EFFECT_AROUND + effectRow() * effectRows(outcomes[first]).length}px`;
   const choose = (place) => {
     box.replaceChildren(chooser('outcome', outcomes.map((outcome) => outcome.name), place, choose));
-    byId('effects-levels-label').textContent = `${outcomes[place].name}: each level as a ratio to the first of its factor, with 95 % intervals`;
+    byId('effects-levels-label').textContent = `${outcomes[place].name}: each level as a ratio to the first level of its factor, with 95 % intervals`;
     draw('effects-levels', effectOption(outcomes[place]));
   };
   choose(first);

@@ -1,13 +1,13 @@
 'use strict';
-/* A number over the factors: as a heat map, and as lines with intervals. One factor, or cells that form no grid,
-   become bars; a third factor and more are held at a level one chooses. */
+/* A metric over the factors: as a heat map, and as lines with intervals. One factor, or cells that form no grid,
+   become bars; a third factor and more are held at a selected level. */
 
 /** Values this far apart get a log scale. */
 const LOG_FROM_RATIO = 30;
-/** What the heat map can show, with the place of its number in each cell. */
+/** The metrics of the heat map, with the place of their values in each cell. */
 const METRICS = model.metrics.map((metric, place) => ({ ...metric, place }));
 
-/** What is looked at now: the metric, the factors across and along, and the level of every other. */
+/** The present view: the metric, the factors on the x axis (across) and the y axis (along), and the level of every other. */
 const view = {
   metric: METRICS[0],
   across: 0,
@@ -25,7 +25,7 @@ function cellsInView() {
 
 const isGrid = () => model.map;
 
-/** The number looked at, of a cell. */
+/** The value of the present metric in a cell. */
 const numberOf = (cell) => cell.numbers[view.metric.place];
 
 function valueOf(cell) {
@@ -41,7 +41,7 @@ function tellCell(cell) {
   return rows;
 }
 
-/** Where a value stands between the lowest and the highest, 0 to 1. */
+/** The place of a value between the lowest and the highest, 0 to 1. */
 function scaleOf(values) {
   const low = Math.min(...values);
   const high = Math.max(...values);
@@ -195,20 +195,20 @@ function drawFactors() {
   const grid = isGrid();
   const pair = byId('metric-panel');
   const row = grid && view.along === null;
-  // Curves over a factor stand in a section of their own, in place of the lines.
+  // Scaling curves have their own section, which replaces the lines.
   const lines = byId('lines');
   pair.classList.toggle('single', !grid || row || !lines);
   if (lines) lines.closest('figure').hidden = !grid;
   const held = model.factors.flatMap((factor, place) => (grid && isHeld(place) ? [` at ${factor.name} ${levelOf(place, view.held[place])}`] : []));
   const what = view.metric.label + held.join(',');
   if (grid) {
-    byId('heat-label').textContent = `${what}; hatched squares may not be believed`;
+    byId('heat-label').textContent = `${what}; hatched cells are not reliable`;
     if (row) byId('heat').style.height = '190px';
     draw('heat', heatMap);
     if (lines) draw('lines', factorLines);
     return;
   }
-  byId('heat-label').textContent = `${what}, with 95 % intervals over trials; dashed bars may not be believed`;
+  byId('heat-label').textContent = `${what}, with 95 % intervals over trials; dashed bars are not reliable`;
   byId('heat').style.height = `${Math.max(130, 80 + 30 * model.cells.length)}px`;
   draw('heat', bars);
 }
@@ -250,7 +250,7 @@ function chooser(label, options, chosen, onChange) {
   return make('label', {}, label, select);
 }
 
-/** Which factors lie across and along, and the level of every other; nothing to choose with fewer than two. */
+/** Selectors of the factors on the x axis and the y axis, and of the level of every other; none with fewer than two factors. */
 function factorChoice() {
   const box = byId('factor-choice');
   if (!isGrid() || model.factors.length < 2) return;
@@ -265,8 +265,8 @@ function factorChoice() {
     ? [chooser(factor.name, factor.levels, view.held[place], (to) => { view.held[place] = to; again(); })]
     : []));
   box.replaceChildren(
-    chooser('across', names, view.across, swapWith('across', 'along')),
-    chooser('along', names, view.along, swapWith('along', 'across')),
+    chooser('x axis', names, view.across, swapWith('across', 'along')),
+    chooser('y axis', names, view.along, swapWith('along', 'across')),
     ...held,
   );
 }

@@ -1,10 +1,10 @@
 'use strict';
-/* Numbers as people read them, by the rule of src/wording/text.rs: tests/numbers.json holds both to it. */
+/* Formatting of numbers, by the rule of src/wording/format.rs: tests/numbers.json checks both. */
 
 /** Before what is below zero. */
 const MINUS = '−';
 
-/** Where the ends of an interval lie further apart than this, they say only that the trials are too few. */
+/** If the ends of an interval are further apart, they show only that the trials are too few. */
 const ENDS_APART_AT_MOST = 1000;
 
 /** From here on three digits lie before the point. */
@@ -61,7 +61,7 @@ function bytesOf(value) {
   return `${three(scaled)} ${units[unit]}`;
 }
 
-/** `12.3 %`, and finer just below the whole; never nothing or the whole for what is not. */
+/** `12.3 %`, and finer just below the whole; never 0 % or 100 % for another value. */
 function share(value) {
   const percent = value * 100;
   if (percent > 0 && percent < 0.001) return '< 0.001 %';
@@ -101,7 +101,7 @@ function endsOf(low, high, kind) {
 
 /** A point with its interval: `12.3k (11.9k – 12.8k)`. */
 function withInterval(estimate, kind) {
-  if (!estimate) return 'no number';
+  if (!estimate) return 'no value';
   const [point, low, high] = estimate;
   const text = NUMBER[kind](point);
   return low === undefined ? text : `${text} (${endsOf(low, high, kind)})`;

@@ -1,5 +1,5 @@
 'use strict';
-/* The page's own small things: its data, elements, light and dark. */
+/* Shared by all scripts of the page: its data, elements, light and dark. */
 
 document.documentElement.classList.add('js');
 

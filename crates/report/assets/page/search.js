@@ -1,21 +1,21 @@
 'use strict';
-/* The search: every level that was tried against the number of a condition; what held, what did not, the answer as a band. */
+/* Capacity search: every level that was tried and the metric of a condition; what held, what failed, the answer as a band. */
 
 const searchView = { condition: 0 };
 
-/** What a trial showed → its symbol; grey where it shows nothing. */
-const SYMBOLS = { met: 'circle', 'not met': 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z' };
+/** Evidence of a trial → its symbol; grey without evidence. */
+const SYMBOLS = { holds: 'circle', fails: 'path://M-5,-4 L-4,-5 L0,-1 L4,-5 L5,-4 L1,0 L5,4 L4,5 L0,1 L-4,5 L-5,4 L-1,0 Z' };
 
 /** The level with its unit, as in the tables. */
 const searchLevel = (level) => loadLevel(model.search.what, level);
 
-/** The band between the highest level that holds and the lowest that does not. */
+/** The band between the highest holding and the lowest failing level. */
 function answerBand(search, colour) {
   if (search.holds === null || search.fails === null) return undefined;
   return { silent: true, itemStyle: { color: colour, opacity: 0.22 }, data: [[{ xAxis: search.holds }, { xAxis: search.fails }]] };
 }
 
-/** Where there is no upper end, a line at the level that holds. */
+/** A line at the highest holding level, also without an upper end. */
 function answerLine(search, colour, limit, look) {
   const data = [];
   if (search.holds !== null) data.push({ xAxis: search.holds, lineStyle: { color: colour, width: 2 }, label: { formatter: searchLevel(search.holds), color: look.ink, position: 'end', distance: [0, 4] } });
@@ -42,7 +42,7 @@ function searchOption(look) {
     tooltip: tooltip(look, { trigger: 'item' }, (point) => {
       const step = point.data && point.data.step;
       if (!step) return null;
-      return [[point.seriesName], ['level', searchLevel(step[1])], ['trial', String(step[0])], [condition.name, number(step) === null ? '–' : format(number(step))], ['conditions', step[3]]];
+      return [[point.seriesName], ['level', searchLevel(step[1])], ['trial', String(step[0])], [condition.name, number(step) === null ? '–' : format(number(step))], ['evidence', step[3]]];
     }),
     xAxis: axis(look, {
       type: 'log', min: Math.min(...levels) / 1.15, max: Math.max(...levels) * 1.15, name: `level tried, ${model.search.what === 'rate' ? 'requests/s' : model.search.what}`,
@@ -61,14 +61,14 @@ function searchOption(look) {
         data: search.steps.filter((step) => number(step) !== null).map((step) => ({
           value: [step[1], wide ? Math.max(number(step), 1e-9) : number(step)], step,
           symbol: SYMBOLS[step[3]] || 'diamond',
-          itemStyle: step[3] in SYMBOLS ? { opacity: step[3] === 'met' ? 0.8 : 1 } : { color: look.faint },
+          itemStyle: step[3] in SYMBOLS ? { opacity: step[3] === 'holds' ? 0.8 : 1 } : { color: look.faint },
         })),
       };
     }),
   };
 }
 
-/** The levels themselves, thinned where they lie too close to be read. */
+/** The levels themselves, thinned out if they are too close to be read. */
 function levelTicks(levels) {
   const sorted = [...new Set(levels)].sort((a, b) => a - b);
   const apart = Math.max((sorted[sorted.length - 1] / sorted[0]) ** (1 / 14), 1.08);
@@ -85,7 +85,7 @@ function searchChoice() {
     searchView.condition = place;
     const names = conditions.map((condition) => condition.text);
     box.replaceChildren(...(names.length > 1 ? [chooser('condition', names, place, choose)] : []));
-    draw('search', searchOption);
+    draw('search-levels', searchOption);
   };
   choose(Math.max(first, 0));
 }

@@ -1,7 +1,7 @@
 'use strict';
-/* The percentile spectrum: response time against 1 − q on a log axis, one line a cell. */
+/* Response time distribution: response time over 1 − q on a log axis, one line per cell. */
 
-/** Lines shown before one chooses. */
+/** Number of lines shown at first. */
 const SHOWN_FIRST = 6;
 
 /** cell → place in the list of colours, kept while it is shown. */
@@ -77,7 +77,7 @@ function spectrumLines(look, lines, view) {
     tooltip: tooltip(look, { trigger: 'axis', axisPointer: { type: 'line', lineStyle: { color: look.faint } } }, (hovered) => {
       const shown = hovered.filter((line) => line.seriesType === 'line');
       if (!shown.length) return null;
-      return [[`${percentExact(shown[0].data[2])} came within`], ...shown.map((line) => [line.seriesName, timeOf(line.data[1])])];
+      return [[`${percentExact(shown[0].data[2])} of the answers came within`], ...shown.map((line) => [line.seriesName, timeOf(line.data[1])])];
     }),
     xAxis: axis(look, {
       type: 'value', min: 0, max: Math.max(1, furthest), interval: 1, name: 'share of answers', nameLocation: 'middle', nameGap: 27,

@@ -20,9 +20,9 @@ drawComparisons();
 effectsChoice();
 stepChoice();
 timeChoice();
-if (model.published) publishedChoice();
+if (model.reference) referenceChoice();
 if (model.search && model.search.cells.some((search) => search.steps.length)) searchChoice();
-else if (byId('search')) byId('search').closest('figure').hidden = true;
+else if (byId('search-levels')) byId('search-levels').closest('figure').hidden = true;
 
 matchMedia('print').addEventListener('change', (event) => setPrinting(event.matches));
 addEventListener('beforeprint', () => setPrinting(true));

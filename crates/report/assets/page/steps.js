@@ -1,5 +1,5 @@
 'use strict';
-/* The steps of a scenario: the percentile spectrum of one cell, one line a step. */
+/* Scenario steps: the response time distribution of one cell, one line per step. */
 
 const stepView = { cell: null };
 
@@ -11,7 +11,7 @@ function stepOption(look) {
   return spectrumLines(look, lines, { file: 'steps', legend: true });
 }
 
-/** Which cell's steps are shown, where there are several. */
+/** The cell whose steps are shown, if there are several. */
 function stepChoice() {
   const figure = document.getElementById('step-spectrum');
   if (!figure) return;

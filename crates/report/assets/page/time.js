@@ -1,9 +1,9 @@
 'use strict';
-/* One trial over time: rate, response time, CPU, backlog, watches, under one time axis with the phases shaded. */
+/* Time series of one trial: goodput, response time, CPU, backlog, metrics of the system, on one time axis with the phases shaded. */
 
 const timeView = { trial: null };
 
-/** Phases worth a band; the others lie before the load or take no time. */
+/** Phases with a band; the others lie before the load or take no time. */
 const SHADED = { 'warm-up': 0.16, measure: 0, recovery: 0.08, finish: 0.1, drain: 0.16, collect: 0.06 };
 
 function timeEnd(trial) {
@@ -25,9 +25,9 @@ function phaseBands(look, trial, named) {
   };
 }
 
-/** Where something was killed on purpose and where it was ready again; and from when on all was well after the load had fallen. */
+/** Faults: the kill and the instant at which the replica was ready again; and the end of the recovery after the load drop. */
 function instantLines(look, trial) {
-  const kills = (trial.disturbed || []).flatMap(([replica, killed, ready]) => [
+  const kills = (trial.faults || []).flatMap(([replica, killed, ready]) => [
     { xAxis: killed, name: `${replica} killed`, lineStyle: { color: look.bad, type: 'solid' } },
     ...(ready === null ? [] : [{ xAxis: ready, name: 'ready again', lineStyle: { color: look.soft, type: 'dashed' } }]),
   ]);
@@ -42,7 +42,7 @@ function instantLines(look, trial) {
 function timeOption(look, series, format, name, extra) {
   const trial = timeView.trial;
   series[0].markArea = phaseBands(look, trial, true);
-  if (trial.disturbed || trial.recovered !== null) series[0].markLine = instantLines(look, trial);
+  if (trial.faults || trial.recovered !== null) series[0].markLine = instantLines(look, trial);
   return {
     grid: { left: 62, right: 16, top: 42, bottom: 24 },
     toolbox: tools(look, name),
@@ -84,19 +84,19 @@ function cpuOption(look) {
 
 function backlogOption(look) {
   const { trial } = timeView;
-  const before = trial.before.map(([name, points]) => ({ name: `backlog at ${name}`, data: points }));
-  const last = { name: before.length ? `backlog at ${model.place}` : 'backlog', data: trial.backlog, areaStyle: { opacity: 0.15 } };
+  const before = trial.before.map(([name, points]) => ({ name: `backlog, ${name}`, data: points }));
+  const last = { name: before.length ? `backlog, ${model.probe}` : 'backlog', data: trial.backlog, areaStyle: { opacity: 0.15 } };
   return timeOption(look, [...before, last], plain, 'backlog');
 }
 
-/** The readings of a watch in the trial shown; none where it was never read. */
-function watched(name) {
-  const found = timeView.trial.watches.find((one) => one[0] === name);
+/** The readings of a metric of the system in the trial shown; empty if it was never read. */
+function readings(name) {
+  const found = timeView.trial.metrics.find((one) => one[0] === name);
   return found ? found[1] : [];
 }
 
-function watchOption(name) {
-  return (look) => timeOption(look, [{ name, data: watched(name) }], plain, name);
+function metricOption(name) {
+  return (look) => timeOption(look, [{ name, data: readings(name) }], plain, name);
 }
 
 function drawTime() {
@@ -117,15 +117,15 @@ function drawTime() {
   show('time-latency', latencyOption, trial.points.length > 0);
   show('time-cpu', cpuOption, trial.cpu.length > 0);
   show('time-backlog', backlogOption, trial.backlog.length > 0 || trial.before.length > 0);
-  model.watches.forEach((name, place) => show(`time-watch-${place}`, watchOption(name), watched(name).length > 0));
+  model.system_metrics.forEach((name, place) => show(`time-metric-${place}`, metricOption(name), readings(name).length > 0));
 }
 
-/** First the cell, then which of its trials. */
+/** Selectors of the cell, and of one of its trials. */
 function timeChoice() {
   const box = byId('time-choice');
   const withTrials = model.cells.filter((cell) => model.trials.some((trial) => trial.cell === cell.cell));
   if (!withTrials.length) {
-    document.querySelectorAll('#time-rate, #time-latency, #time-cpu, #time-backlog, [id^=time-watch-].plot').forEach((plot) => { plot.closest('figure').hidden = true; });
+    document.querySelectorAll('#time-rate, #time-latency, #time-cpu, #time-backlog, [id^=time-metric-].plot').forEach((plot) => { plot.closest('figure').hidden = true; });
     return;
   }
   const rateName = byId('time-rate-label').textContent;
@@ -134,7 +134,7 @@ function timeChoice() {
     timeView.trial = trials[wanted] || trials[0];
     box.replaceChildren(
       chooser('cell', withTrials.map((one) => one.label), withTrials.indexOf(cell), (to) => choose(withTrials[to], 0)),
-      chooser('trial', trials.map((trial) => `repetition ${trial.repetition}, ran as ${trial.position}. (${trial.verdict})`), trials.indexOf(timeView.trial), (to) => choose(cell, to)),
+      chooser('trial', trials.map((trial) => `repetition ${trial.repetition}, position ${trial.position} (${trial.verdict})`), trials.indexOf(timeView.trial), (to) => choose(cell, to)),
     );
     byId('time-rate-label').textContent = `${rateName}: ${cell.label}, repetition ${timeView.trial.repetition} (${timeView.trial.verdict})`;
     drawTime();

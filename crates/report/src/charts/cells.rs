@@ -1,4 +1,4 @@
-//! The numbers of each cell, over the factors and as a spectrum.
+//! The metrics of each cell, and its response time distribution.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{
     map::{self, Mapped},
     numbers::{estimate, significant},
 };
-use crate::{text, wording, words};
+use crate::{format, labels, wording};
 use waggle_analysis::{CellModel, Model, Percentile, SpectrumPoint};
 
 /// Digits of a quantile.
@@ -22,13 +22,13 @@ pub(super) struct Cell<'a> {
     levels: Vec<Option<usize>>,
     verdict: &'static str,
     believed: bool,
-    /// The verdict, with how many trials there are where they are not all there.
+    /// The verdict, with the number of trials if some are missing.
     shown: String,
     goodput: Option<Vec<f64>>,
     p99: Option<Vec<f64>>,
     /// Of each metric.
     numbers: Vec<Option<Vec<f64>>>,
-    /// Why a percentile should not be relied on, by its metric's place.
+    /// Why a percentile is not reliable, by its metric's place.
     thin: BTreeMap<usize, String>,
     spectrum: Vec<[f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,9 +54,9 @@ impl<'a> Cell<'a> {
         });
         Self {
             cell: cell.cell,
-            label: text::levels(&cell.levels),
+            label: format::levels(&cell.levels),
             levels: model.factors.iter().map(level).collect(),
-            verdict: cell.verdict.map_or("not run", words::verdict),
+            verdict: cell.verdict.map_or("not run", labels::verdict),
             believed: cell.is_believed(),
             shown: wording::cell::verdict(cell),
             goodput: cell.goodput.as_ref().map(estimate),

@@ -1,4 +1,4 @@
-//! Two levels of a factor against each other.
+//! A/B comparison of two levels of a factor.
 
 use serde::Serialize;
 
@@ -20,8 +20,8 @@ struct Outcome<'a> {
     points: Vec<Point>,
 }
 
-/// Line, level, point, low, high, who is ahead, whether both cells may be believed. Ahead is 0 or 1, nothing where no difference was
-/// seen, and 2 where there is no interval.
+/// Line, level, point, low, high, which level is ahead, whether both cells are reliable. Ahead is 0 or 1, `None` without a difference, and
+/// 2 without an interval.
 type Point = (
     usize,
     usize,

@@ -1,9 +1,9 @@
-//! Each outcome over one factor.
+//! Scaling curves: each outcome over one factor.
 
 use serde::Serialize;
 
 use super::numbers::{ends, round_to};
-use crate::{wording::findings, words};
+use crate::{labels, wording::findings};
 use waggle_analysis::{Curve, CurvePoint, CurvesModel, Over};
 
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ struct Chart<'a> {
     points: Vec<Point>,
 }
 
-/// Line, level, cell, point, low, high, what was published, why it should not be relied on.
+/// Line, level, cell, point, low, high, reference result, why it is not reliable.
 type Point = (
     usize,
     usize,
@@ -89,7 +89,7 @@ impl<'a> Chart<'a> {
     fn new(curve: &'a Curve) -> Self {
         Self {
             name: &curve.name,
-            kind: words::unit(curve.unit),
+            kind: labels::unit(curve.unit),
             points: curve.points.iter().map(point).collect(),
         }
     }

@@ -1,9 +1,9 @@
-//! What each factor does.
+//! Main effects.
 
 use serde::Serialize;
 
 use super::{Factor, numbers::estimate};
-use crate::text;
+use crate::format;
 use waggle_analysis::{EffectsModel, OutcomeEffects};
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ impl<'a> Outcome<'a> {
         Self {
             name: &outcome.name,
             ratios: ratios.collect(),
-            shares: shares.map(|part| text::share(part.share)).collect(),
+            shares: shares.map(|part| format::share(part.share)).collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The numbers over the factors: each that the cells have, as the catalogue calls and counts it.
+//! Metrics over the factors: each that a cell has, with heading and unit of the catalogue.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,34 @@ use serde::Serialize;
 
 use super::numbers::{estimate, round_to};
 use crate::{
+    labels,
     wording::{findings, metric},
-    words,
 };
 use waggle_analysis::{CellModel, Distribution, Model, Number, Percentile, without_names};
 use waggle_metrics::{Metric, NamedMetric, Statistic, Wish};
 use waggle_stats::{Estimate, ThinTail};
 
-/// A map in which fewer than one square of so many is filled is a list, not a map.
+/// A map needs values in at least one square of so many; with fewer, bars are drawn.
 const FILLED_OF: usize = 2;
 
-/// A number that can be shown over the factors.
+/// A metric that can be shown over the factors.
 #[derive(Serialize)]
 pub(super) struct Heading {
     id: String,
     name: String,
-    /// With what it is counted in, as an axis has it.
+    /// With its unit, for an axis.
     label: String,
     kind: &'static str,
     wish: &'static str,
 }
 
-/// A number with how a cell has it.
+/// A metric, and how to read it from a cell.
 pub(super) struct Mapped<'a> {
     named: NamedMetric<'a>,
     of_cell: Box<dyn Fn(&CellModel) -> Shown + 'a>,
 }
 
-/// A number of one cell.
+/// A value of one cell.
 #[derive(Default)]
 struct Shown {
     number: Option<Number>,
@@ -54,7 +54,7 @@ pub(super) fn is_map(model: &Model) -> bool {
     }
 }
 
-/// The numbers that any cell has; what one looks for first stands first.
+/// The metrics that any cell has; the most important first.
 pub(super) fn mapped_metrics(model: &Model) -> Vec<Mapped<'_>> {
     let response: Pick = |cell| &cell.response;
     let service: Pick = |cell| &cell.service;
@@ -163,7 +163,7 @@ impl Mapped<'_> {
             id: self.named.column(),
             label: metric::label(row.metric, self.named.of, &name, model.counted),
             name,
-            kind: words::unit(row.unit),
+            kind: labels::unit(row.unit),
             wish: match row.wish {
                 Wish::More => "more",
                 Wish::Less => "less",
@@ -173,7 +173,7 @@ impl Mapped<'_> {
     }
 }
 
-/// Of one cell: each number with its interval, and of those that should not be relied on why, by their places.
+/// Of one cell: each value with its interval, and why some are not reliable, by their places.
 pub(super) fn numbers(
     mapped: &[Mapped<'_>],
     cell: &CellModel,

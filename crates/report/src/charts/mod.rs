@@ -1,5 +1,4 @@
-//! What the page's charts draw, under short keys: numbers, already judged and merged, and the names beside them. The scripts in
-//! `assets/page` read nothing else.
+//! The data of the page's charts: values, already judged and merged, and their names. The scripts in `assets/page` read nothing else.
 
 mod cells;
 mod comparisons;
@@ -7,16 +6,16 @@ mod curves;
 mod effects;
 mod map;
 mod numbers;
-mod published;
+mod reference;
 mod search;
 mod trials;
 
 use serde::Serialize;
 
-use crate::words;
+use crate::labels;
 use waggle_analysis::Model;
 
-/// The whole of the page's numbers.
+/// All data of the page.
 #[derive(Serialize)]
 pub(crate) struct Charts<'a> {
     counted: &'static str,
@@ -28,12 +27,13 @@ pub(crate) struct Charts<'a> {
     trials: Vec<trials::Trial<'a>>,
     /// Number of the cell that the answer is about.
     best: Option<u32>,
-    place: Option<&'a str>,
-    watches: Vec<&'a str>,
+    /// Name of the last probe.
+    probe: Option<&'a str>,
+    system_metrics: Vec<&'a str>,
     curves: Option<curves::Curves<'a>>,
     comparisons: Vec<comparisons::Comparison<'a>>,
     effects: Option<effects::Effects<'a>>,
-    published: Option<published::Published<'a>>,
+    reference: Option<reference::Reference<'a>>,
     search: Option<search::Search<'a>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Charts<'a> {
         let cells = model.cells.iter();
         let mapped = map::mapped_metrics(model);
         Self {
-            counted: words::counted_word(model.counted),
+            counted: labels::counted_word(model.counted),
             factors: factors.collect(),
             map: map::is_map(model),
             metrics: mapped.iter().map(|one| one.heading(model)).collect(),
@@ -61,8 +61,8 @@ impl<'a> Charts<'a> {
                 .collect(),
             trials: model.trials.iter().map(trials::Trial::new).collect(),
             best: model.answer.cell,
-            place: model.info.delivery_at.as_deref(),
-            watches: model
+            probe: model.info.delivery_at.as_deref(),
+            system_metrics: model
                 .info
                 .watches
                 .iter()
@@ -75,10 +75,10 @@ impl<'a> Charts<'a> {
                 .map(comparisons::Comparison::new)
                 .collect(),
             effects: model.effects.as_ref().map(effects::Effects::new),
-            published: model
+            reference: model
                 .published
                 .as_ref()
-                .map(|published| published::Published::new(published, model)),
+                .map(|results| reference::Reference::new(results, model)),
             search: model
                 .find
                 .as_ref()

@@ -24,7 +24,7 @@ pub(super) fn significant(value: f64, digits: i32) -> f64 {
         reason = "the logarithm of a finite number that is not 0 lies between -324 and 309"
     )]
     let behind_point = digits - 1 - value.abs().log10().floor() as i32;
-    // What is smaller yet cannot be told from nothing.
+    // A smaller value is shown as zero.
     let scale = 10f64.powi(behind_point.clamp(0, EXACT_POWERS));
     (value * scale).round() / scale
 }

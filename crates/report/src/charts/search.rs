@@ -1,9 +1,9 @@
-//! The levels that a search tried.
+//! Levels that a search tried.
 
 use serde::Serialize;
 use waggle_results::LevelKind;
 
-use crate::{text, words};
+use crate::{format, labels};
 use waggle_analysis::{CellSearch, FindModel, Model, SearchStep, unit};
 
 #[derive(Serialize)]
@@ -30,7 +30,7 @@ struct CellOf<'a> {
     steps: Vec<Step<'a>>,
 }
 
-/// Trial, level, the number of each condition, what it showed.
+/// Trial, level, the metric of each condition, the evidence.
 type Step<'a> = (u32, f64, &'a [Option<f64>], &'static str);
 
 impl<'a> Search<'a> {
@@ -39,7 +39,7 @@ impl<'a> Search<'a> {
             text: &condition.text,
             name: condition.number.join("."),
             limit: condition.value,
-            kind: words::unit(unit(&condition.number)),
+            kind: labels::unit(unit(&condition.number)),
         });
         let cells = find.cells.iter();
         Self {
@@ -55,7 +55,7 @@ impl<'a> CellOf<'a> {
         let cell = model.cells.iter().find(|cell| cell.cell == search.cell);
         Self {
             cell: search.cell,
-            label: cell.map(|cell| text::levels(&cell.levels)),
+            label: cell.map(|cell| format::levels(&cell.levels)),
             holds: search.answer.holds.map(|held| held.level),
             fails: search.answer.fails,
             steps: search.steps.iter().map(step).collect(),
@@ -68,6 +68,6 @@ fn step(step: &SearchStep) -> Step<'_> {
         step.key.repetition,
         step.level,
         &step.numbers,
-        words::evidence(step.evidence),
+        labels::evidence(step.evidence),
     )
 }

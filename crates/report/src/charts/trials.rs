@@ -1,9 +1,9 @@
-//! Each trial over time.
+//! Time series of each trial.
 
 use serde::Serialize;
 
 use super::numbers::{instant, line, round_to};
-use crate::words;
+use crate::labels;
 use waggle_analysis::{NamedSeries, SeriesPoint, TrialDisturbed, TrialModel};
 
 #[derive(Serialize)]
@@ -18,9 +18,9 @@ pub(super) struct Trial<'a> {
     cpu: Vec<Line<'a>>,
     backlog: Vec<[f64; 2]>,
     before: Vec<Line<'a>>,
-    watches: Vec<Line<'a>>,
+    metrics: Vec<Line<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    disturbed: Option<Vec<Mark>>,
+    faults: Option<Vec<Mark>>,
 }
 
 /// Start, end, succeeded and failed per second, p50 and p99 in µs, in flight.
@@ -34,7 +34,7 @@ impl<'a> Trial<'a> {
     pub(super) fn new(trial: &'a TrialModel) -> Self {
         let phases = trial.phases.iter().map(|phase| {
             (
-                words::phase(phase.phase),
+                labels::phase(phase.phase),
                 instant(phase.start_s),
                 instant(phase.end_s),
             )
@@ -46,7 +46,7 @@ impl<'a> Trial<'a> {
             cell: trial.key.cell,
             repetition: trial.key.repetition,
             position: trial.position,
-            verdict: words::verdict(trial.verdict),
+            verdict: labels::verdict(trial.verdict),
             phases: phases.collect(),
             recovered: recovered.map(instant),
             points: series.points.iter().map(point).collect(),
@@ -55,8 +55,8 @@ impl<'a> Trial<'a> {
                 .collect(),
             backlog: line(&series.backlog),
             before: named_lines(&series.on_the_way),
-            watches: named_lines(&series.watches),
-            disturbed: trial.disturbed.as_ref().map(marks),
+            metrics: named_lines(&series.watches),
+            faults: trial.disturbed.as_ref().map(marks),
         }
     }
 }

@@ -3,7 +3,7 @@
 use waggle_results::FailureCount;
 
 use super::number::number;
-use crate::{wording::findings, words};
+use crate::{labels, wording::findings};
 use waggle_analysis::{
     CellSearch, Model, SearchStep, TrialDisturbed, TrialModel, busiest_of_trial, cpus_of_system,
 };
@@ -50,7 +50,7 @@ pub(super) const PLAN: [Named; 4] = [
 ];
 
 pub(super) const VERDICT: [Named; 1] = [("verdict", |_, trial| {
-    words::verdict(trial.verdict).to_owned()
+    labels::verdict(trial.verdict).to_owned()
 })];
 
 pub(super) const TOLD: [Named; 3] = [
@@ -134,7 +134,7 @@ pub(super) const LOOKED_FOR: [Named; 1] = [("recovery_looked_for_s", |_, trial| 
 pub(super) const SEARCH: [Named; 5] = [
     ("evidence", |model, trial| {
         let step = step(model, trial);
-        step.map(|step| words::evidence(step.evidence).to_owned())
+        step.map(|step| labels::evidence(step.evidence).to_owned())
             .unwrap_or_default()
     }),
     ("cell_holds_at", |model, trial| {

@@ -34,7 +34,7 @@ fn block(block: &Block) -> Markup {
     }
 }
 
-/// Sentences below each other; nothing for none.
+/// A list of sentences; empty for none.
 pub(super) fn sentences(all: &[String]) -> Markup {
     html! {
         @if !all.is_empty() {
@@ -59,7 +59,7 @@ fn charts_markup(drawn: &Drawn) -> Markup {
         },
         Drawn::OfOneNumber(charts) => html! {
             div class="js-only" {
-                div class="tabs" role="tablist" aria-label="Number shown" id="metric-tabs" {}
+                div class="tabs" role="tablist" aria-label="Metric" id="metric-tabs" {}
                 div class="choose" id="factor-choice" {}
             }
             div class="pair" role="tabpanel" id="metric-panel" tabindex="-1" {
@@ -69,7 +69,7 @@ fn charts_markup(drawn: &Drawn) -> Markup {
     }
 }
 
-/// An empty place that a script fills; without scripts it does not show.
+/// An empty element that a script fills; hidden without scripts.
 fn chart(chart: &Chart, class: &str) -> Markup {
     html! {
         figure class=(class) {

@@ -1,4 +1,4 @@
-//! What stands in the page as it is: style, scripts, and the charts' numbers. The one place where nothing is escaped as text.
+//! Inlined into the page: style, scripts, and the data of the charts. Only here text is not escaped.
 
 use std::io;
 
@@ -21,7 +21,7 @@ const SCRIPTS: [&str; 14] = [
     include_str!("../../assets/page/steps.js"),
     include_str!("../../assets/page/time.js"),
     include_str!("../../assets/page/search.js"),
-    include_str!("../../assets/page/published.js"),
+    include_str!("../../assets/page/reference.js"),
     include_str!("../../assets/page/start.js"),
 ];
 

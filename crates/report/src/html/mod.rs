@@ -10,12 +10,12 @@ use maud::{DOCTYPE, Markup, html};
 use crate::{
     charts::Charts,
     document::{Document, Opening},
+    labels,
     sections::document,
-    words,
 };
 use waggle_analysis::Model;
 
-/// Nothing may be fetched, whatever a study's text tries: the page is all there is.
+/// The page fetches nothing, whatever the text of a study contains.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; \
                       base-uri 'none'; form-action 'none'";
 
@@ -25,7 +25,7 @@ pub fn html(model: &Model) -> String {
     page(&document(model), model)
 }
 
-/// The same of a document that was made before.
+/// The same from an existing document.
 pub(crate) fn page(document: &Document, model: &Model) -> String {
     let page = html! {
         (DOCTYPE)
@@ -83,7 +83,7 @@ fn opening(opening: &Opening) -> Markup {
             @if let Some((first, rest)) = opening.answer.split_first() {
                 p class="answer" {
                     (phrases::unbroken(first)) " "
-                    @if let Some(verdict) = opening.verdict { (table::badge(words::verdict(verdict))) }
+                    @if let Some(verdict) = opening.verdict { (table::badge(labels::verdict(verdict))) }
                 }
                 (blocks::sentences(rest))
             }

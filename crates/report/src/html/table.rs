@@ -31,7 +31,7 @@ pub(super) fn table(table: &Table) -> Markup {
 }
 
 /// The text of a head. A dotted name, as conditions have it, may go on in the next line after each of its points: it is
-/// often wider than all that stands below it.
+/// often wider than all values below it.
 fn name(text: &str) -> Markup {
     let parts: Vec<&str> = text.split_inclusive('.').collect();
     html! {
@@ -49,7 +49,7 @@ fn class(align: Align) -> Option<&'static str> {
     }
 }
 
-/// Written where it stands: a large page has half a million of them.
+/// Rendered in place: a large page has half a million of them.
 impl Render for Field {
     fn render_to(&self, page: &mut String) {
         let text = self.text();

@@ -1,4 +1,4 @@
-//! All cells: a number over the factors as a map and as lines, the table of cells, failures by kind.
+//! All cells: a metric over the factors as a heat map and as lines, the table of cells, failures by kind.
 
 use crate::{
     document::{Block, Chart, Drawn, Section},
@@ -9,13 +9,13 @@ use waggle_analysis::Model;
 pub(super) fn section(model: &Model) -> Section {
     let mut charts = vec![Chart::new(
         "heat",
-        "Heat map over the factors; hatched squares may not be believed",
+        "Heat map over the factors; hatched cells are not reliable",
     )];
-    // Over a factor whose levels are numbers there is a chart for each outcome.
+    // A factor whose levels are numbers has scaling curves: a chart for each outcome.
     if model.curves.is_none() {
         charts.push(Chart::new(
             "lines",
-            "The same as lines, with 95 % intervals over trials",
+            "As lines, with 95 % intervals over trials",
         ));
     }
     let mut blocks = vec![
@@ -25,10 +25,10 @@ pub(super) fn section(model: &Model) -> Section {
     blocks.extend(Block::tables(tables::failures(model)));
     Section {
         lead: match model.find {
-            Some(_) => "Each cell at the highest level that holds.",
+            Some(_) => "Each cell at its highest holding level.",
             None => "",
         },
         blocks,
-        ..Section::new("factors", "Cells", "Across the cells")
+        ..Section::new("cells", "Cells")
     }
 }

@@ -1,4 +1,4 @@
-//! Two levels against each other: who is ahead where in sentences, a chart for each outcome, and all of it as a table.
+//! A/B comparison of two levels: which is ahead and where, in sentences, a chart for each outcome, and all of it as a table.
 
 use crate::{
     document::{Block, Chart, Drawn, Section},
@@ -7,7 +7,7 @@ use crate::{
 };
 use waggle_analysis::{Better, Compared, ComparisonModel, Measure, Model};
 
-/// Nothing where no factor has two levels.
+/// `None` if no factor has two levels.
 pub(super) fn section(model: &Model) -> Option<Section> {
     let table = tables::comparisons(&model.comparisons)?;
     let mut blocks = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         };
         blocks.extend([
             Block::Heading(format!(
-                "{} against {} over {}{with}",
+                "{} vs {}, over {}{with}",
                 one.levels[1], one.levels[0], one.over.factor
             )),
             Block::Sentences(wording::sentences(one)),
@@ -28,10 +28,11 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     }
     blocks.push(Block::Table(table));
     Some(Section {
-        lead: "Each ratio is of two cells and rests on their trials alone. Where the interval holds that there is no difference, none \
-               was seen: that is not to say there is none. The table has it in grey. A level without an interval is on neither side.",
+        lead: "Each ratio compares two cells and uses their trials alone. If its interval includes 1 (or a difference of 0), no \
+               difference was found, which does not prove that both are equal; the table shows such values in grey. A level without an \
+               interval counts for neither side.",
         blocks,
-        ..Section::new("comparisons", "Compared", "Compared")
+        ..Section::new("comparison", "A/B comparison")
     })
 }
 
@@ -49,11 +50,11 @@ fn label(outcome: &Compared, [first, second]: &[String; 2]) -> String {
     let phrase = wording::better(outcome.better);
     match (outcome.measure, outcome.better) {
         (Measure::Difference, _) => {
-            format!("{name}: {second} − {first}, in points; below 0 {second} {phrase}")
+            format!("{name}: {second} − {first}, in percentage points; below 0: {second} {phrase}")
         }
         (Measure::Ratio, Better::Higher) => {
-            format!("{name}: {second} ÷ {first}; above 1 {second} {phrase}")
+            format!("{name}: {second} ÷ {first}; above 1: {second} {phrase}")
         }
-        (Measure::Ratio, _) => format!("{name}: {second} ÷ {first}; below 1 {second} {phrase}"),
+        (Measure::Ratio, _) => format!("{name}: {second} ÷ {first}; below 1: {second} {phrase}"),
     }
 }

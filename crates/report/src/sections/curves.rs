@@ -1,4 +1,4 @@
-//! Each outcome over a factor whose levels are numbers, failures by kind, and the same as a table.
+//! Scaling curves: each outcome over a factor whose levels are numbers, failures by kind, and the same as a table.
 
 use crate::{
     document::{Block, Chart, Drawn, Fold, Folded, Section},
@@ -7,12 +7,12 @@ use crate::{
 };
 use waggle_analysis::{Curve, Model};
 
-/// Nothing where no factor's levels are numbers.
+/// `None` if no factor's levels are numbers.
 pub(super) fn section(model: &Model) -> Option<Section> {
     let curves = model.curves.as_ref()?;
     let mut blocks = Vec::new();
     if let Some((title, source)) = &curves.published {
-        let note = format!("Dashed, with crosses: {title}. {source}");
+        let note = format!("Dashed lines with crosses are reference results: {title}. {source}");
         blocks.push(Block::PageOnly(vec![Block::Note(note)]));
     }
     let charts = curves.charts.iter().enumerate();
@@ -22,20 +22,18 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         Block::Drawn(Drawn::Beside(charts.collect())),
     ]);
     if curves.kinds.is_some() {
-        blocks.push(Block::wide(
-            "curve-kinds",
-            "Failed requests by kind, share of all answered",
-        ));
+        blocks.push(Block::wide("curve-kinds", "Error rate by kind of failure"));
     }
     blocks.push(Block::Folded(Folded {
         what: Fold::Same,
-        summary: "The same as a table".to_owned(),
+        summary: "As a table".to_owned(),
         blocks: vec![Block::Table(tables::curves(curves))],
     }));
     Some(Section {
-        lead: "Error bars are 95 % intervals over trials; a mark is hollow where its cell may not be believed.",
+        lead: "Error bars are 95 % intervals over trials. A hollow mark is a cell that is not reliable.",
         blocks,
-        ..Section::new("curves", "Curves", format!("Over {}", curves.over.factor))
+        title: format!("Scaling curves: {}", curves.over.factor),
+        ..Section::new("curves", "Scaling curves")
     })
 }
 

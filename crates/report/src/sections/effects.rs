@@ -1,4 +1,5 @@
-//! What each factor does: what matters most in a sentence, a chart of the levels, tables of shares, ratios and comparisons.
+//! Main effects and interactions: the strongest in a sentence, a chart of the levels, tables of variation explained, levels and
+//! interactions.
 
 use crate::{
     document::{Block, Section},
@@ -7,7 +8,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-/// Nothing where the cells form no complete grid.
+/// `None` if the cells form no complete grid.
 pub(super) fn section(model: &Model) -> Option<Section> {
     let effects = model.effects.as_ref()?;
     let mut blocks = vec![
@@ -21,7 +22,7 @@ pub(super) fn section(model: &Model) -> Option<Section> {
             Block::choice("effects-choice"),
             Block::wide(
                 "effects-levels",
-                "Each level as a ratio to the first of its factor",
+                "Each level as a ratio to the first level of its factor",
             ),
         ]);
     }
@@ -33,6 +34,6 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     blocks.extend(Block::tables(tables.into_iter().flatten()));
     Some(Section {
         blocks,
-        ..Section::new("effects", "Effects", "Effects of the factors")
+        ..Section::new("effects", "Main effects")
     })
 }

@@ -1,10 +1,10 @@
-//! How it was measured, and the study's own text.
+//! How it was measured, and the study file.
 
 use crate::{
     document::{Block, Section, Term},
+    format::NONE,
     table::Field,
-    text::NONE,
-    wording::facts::facts,
+    wording::methodology::facts,
 };
 use waggle_analysis::Model;
 
@@ -18,16 +18,15 @@ pub(super) fn section(model: &Model) -> Section {
         },
     };
     Section {
-        link: Some("Method"),
         blocks: vec![Block::Terms(facts(model).into_iter().map(fact).collect())],
-        ..Section::new("method", "How it was measured", "How it was measured")
+        ..Section::new("method", "How it was measured")
     }
 }
 
-/// The study's file, and its scenario's where that is one of its own.
+/// The text of the study file, and of the scenario file if there is one.
 pub(super) fn study(model: &Model) -> Section {
     let mut blocks = vec![Block::File {
-        label: "Text of the study",
+        label: "Study file",
         text: model.study_text.clone(),
     }];
     let scenario = model.info.scenario.as_ref();
@@ -35,7 +34,7 @@ pub(super) fn study(model: &Model) -> Section {
         blocks.extend([
             Block::Heading(file.name.clone()),
             Block::File {
-                label: "Text of the scenario",
+                label: "Scenario file",
                 text: file.text.clone(),
             },
         ]);
@@ -43,6 +42,6 @@ pub(super) fn study(model: &Model) -> Section {
     Section {
         link: None,
         blocks,
-        ..Section::new("study", "The study", "The study")
+        ..Section::new("study", "Study file")
     }
 }

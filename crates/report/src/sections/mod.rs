@@ -1,17 +1,18 @@
-//! What the report says, in reading order: the answer first, how it was measured last.
+//! The sections of the report, in reading order: the answer first, how it was measured last.
 
+mod bottlenecks;
 mod cells;
 mod comparisons;
-mod cost;
 mod curves;
-mod disturbed;
+mod delivery;
 mod effects;
+mod faults;
 mod method;
 mod opening;
 mod percentiles;
-mod published;
-mod records;
 mod recovery;
+mod reference;
+mod resources;
 mod search;
 mod steps;
 mod time;
@@ -25,7 +26,7 @@ use waggle_analysis::Model;
 
 /// The report of a run.
 pub(crate) fn document(model: &Model) -> Document {
-    // The table of every number takes as long as all other sections.
+    // The table of all metrics takes as long as all other sections.
     let (trials, rest) = thread::scope(|scope| {
         let trials = scope.spawn(|| trials::section(model));
         let rest = sections(model);
@@ -49,14 +50,15 @@ fn sections(model: &Model) -> Vec<Section> {
         curves::section(model),
         comparisons::section(model),
         effects::section(model),
-        published::section(model),
+        reference::section(model),
         Some(percentiles::section(model)),
         steps::section(model),
         recovery::section(model),
         Some(time::section(model)),
-        disturbed::section(model),
-        records::section(model),
-        Some(cost::section(model)),
+        faults::section(model),
+        delivery::section(model),
+        bottlenecks::section(model),
+        Some(resources::section(model)),
         Some(verdicts::section(model)),
     ];
     sections.into_iter().flatten().collect()

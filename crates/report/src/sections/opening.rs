@@ -1,12 +1,12 @@
-//! The question, its answer, and the few numbers that one looks for first.
+//! The question, its answer, and the tiles: the few values that a reader looks for first.
 
 use waggle_stats::Estimate;
 
 use crate::{
     document::{Figure, Opening},
-    text::{self, Unit},
+    format::{self, Unit},
+    labels,
     wording::{answer, warnings},
-    words,
 };
 use waggle_analysis::{CellModel, Model};
 
@@ -40,16 +40,16 @@ fn figures(model: &Model) -> Vec<Figure> {
 
 fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
     let lone = model.cells.len() == 1;
-    let (most, there) = if lone {
+    let (most, place) = if lone {
         ("Goodput", "")
     } else {
-        ("Highest goodput", ", there")
+        ("Highest goodput", ", at that cell")
     };
     let figure = |what: String, estimate: Option<&Estimate>, unit: Unit| {
         let estimate = estimate?;
         let small = match estimate.interval {
-            Some(_) => text::interval(estimate, unit),
-            None => "single run".to_owned(),
+            Some(_) => format::interval(estimate, unit),
+            None => "single trial".to_owned(),
         };
         Some(Figure {
             what,
@@ -57,7 +57,7 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
             small,
         })
     };
-    let word = words::counted_word(model.counted);
+    let word = labels::counted_word(model.counted);
     let goodput = figure(
         format!("{most}, {word}"),
         cell.goodput.as_ref(),
@@ -67,12 +67,12 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
         value: format!("{}/s", figure.value),
         small: match lone {
             true => figure.small,
-            false => format!("{} · {}", figure.small, text::levels(&cell.levels)),
+            false => format!("{} · {}", figure.small, format::levels(&cell.levels)),
         },
         ..figure
     });
     let time = |what: &str, estimate: Option<&Estimate>| {
-        figure(format!("{what}{there}"), estimate, Unit::Time)
+        figure(format!("{what}{place}"), estimate, Unit::Time)
     };
     [
         goodput,
@@ -91,13 +91,13 @@ fn of_best(model: &Model, cell: &CellModel) -> Vec<Figure> {
 fn missing_figure(model: &Model) -> Option<Figure> {
     let account = model.account.as_ref()?;
     let of = match model.find {
-        Some(_) => "at those levels",
+        Some(_) => "at the highest holding levels",
         None => "all trials",
     };
     Some(Figure {
-        what: "Records missing".to_owned(),
-        value: text::count(account.missing.sum),
-        small: format!("{} delivered, {of}", text::count(account.delivered)),
+        what: "Missing records".to_owned(),
+        value: format::count(account.missing.sum),
+        small: format!("{} delivered, {of}", format::count(account.delivered)),
     })
 }
 
@@ -106,10 +106,10 @@ fn reliable_figure(model: &Model) -> Figure {
     let counts: Vec<String> = model
         .verdict_counts()
         .iter()
-        .map(|(verdict, count)| format!("{count} {}", words::verdict(*verdict)))
+        .map(|(verdict, count)| format!("{count} {}", labels::verdict(*verdict)))
         .collect();
     Figure {
-        what: "Cells to be believed".to_owned(),
+        what: "Reliable cells".to_owned(),
         value: format!("{believed} of {}", model.cells.len()),
         small: counts.join(", "),
     }

@@ -1,4 +1,4 @@
-//! The whole distribution of response times, cell by cell.
+//! Response time distribution, cell by cell.
 
 use crate::{
     document::{Block, Drawn, Section},
@@ -8,8 +8,9 @@ use waggle_analysis::Model;
 
 pub(super) fn section(model: &Model) -> Section {
     Section {
-        lead: "All trials of a cell together. Each step to the right leaves a tenth of the requests; a line ends where one sample \
-               is left.",
+        lead: "All trials of a cell are merged. Each step to the right leaves a tenth of the requests; a line ends at the slowest \
+               request.",
+        link: Some("Response times"),
         blocks: vec![
             Block::Drawn(Drawn::Cells),
             Block::wide(
@@ -18,10 +19,6 @@ pub(super) fn section(model: &Model) -> Section {
             ),
             Block::PageOnly(vec![Block::Table(tables::spectrum(model))]),
         ],
-        ..Section::new(
-            "percentiles",
-            "Percentiles",
-            "Percentiles of the response time",
-        )
+        ..Section::new("percentiles", "Response time distribution")
     }
 }

@@ -1,4 +1,4 @@
-//! How soon each cell had recovered after its load fell.
+//! Recovery: how long each cell took to recover after its load dropped.
 
 use crate::{
     document::{Block, Section},
@@ -6,14 +6,14 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-/// Nothing where the load does not fall.
+/// `None` if the study has no recovery phase.
 pub(super) fn section(model: &Model) -> Option<Section> {
     Some(Section {
-        lead: "When the measured phase is over, the load falls at once. An interval is bad in which a request failed, the p99 of \
-               response time was above what is good, or no answer came although one was waited for. Response times count from when a \
-               request was due, so that what had piled up is in them. A trial that was not well at the end took longer than was \
-               looked for; there is a mean only where every trial recovered.",
+        lead: "At the end of the measured phase the load drops at once. An interval is bad if a request failed, if the p99 of response \
+               time was above its limit, or if no answer came although requests were waiting. Response times count from the instant at \
+               which a request was due, so they include the time in a queue. A trial whose last interval was bad took longer than it was \
+               observed; a cell has a mean only if every trial recovered.",
         blocks: vec![Block::Table(tables::recovery(model)?)],
-        ..Section::new("recovery", "Recovery", "Recovery")
+        ..Section::new("recovery", "Recovery")
     })
 }

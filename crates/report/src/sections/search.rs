@@ -1,4 +1,4 @@
-//! The answers of a search, a chart of the levels tried, and all of them as a table.
+//! Capacity search: the answers, a chart of the levels tried, and all of them as a table.
 
 use crate::{
     document::{Block, Section},
@@ -6,18 +6,20 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-/// Nothing where nothing is searched for.
+/// `None` if the study has no search.
 pub(super) fn section(model: &Model) -> Option<Section> {
     Some(Section {
-        lead: "Each mark is a trial at one level: a disc where every condition held, a cross where one did not, \
-               a grey diamond where the trial is no evidence. The band lies between the highest level that holds and the lowest that \
-               does not.",
+        lead: "Each mark is a trial at one level: a disc if every condition held, a cross if one failed, a grey diamond if the trial is no \
+               evidence. The band lies between the highest holding level and the lowest failing level.",
         blocks: vec![
             Block::Table(tables::answers(model)?),
             Block::choice("search-choice"),
-            Block::wide("search", "Levels tried, against the number of a condition"),
+            Block::wide(
+                "search-levels",
+                "Levels tried, and the metric of a condition",
+            ),
             Block::Table(tables::levels_table(model)?),
         ],
-        ..Section::new("searches", "Search", "The search")
+        ..Section::new("search", "Capacity search")
     })
 }

@@ -1,4 +1,4 @@
-//! The steps of a scenario: a spectrum of each, their numbers, the sessions, the failures.
+//! Scenario steps: a response time distribution of each, their metrics, the sessions, the failures.
 
 use crate::{
     document::{Block, Section},
@@ -6,7 +6,7 @@ use crate::{
 };
 use waggle_analysis::Model;
 
-/// Nothing without a scenario.
+/// `None` without a scenario.
 pub(super) fn section(model: &Model) -> Option<Section> {
     let steps = tables::steps(model)?;
     let mut blocks = vec![
@@ -21,8 +21,8 @@ pub(super) fn section(model: &Model) -> Option<Section> {
         [Some(steps)].into_iter().chain(more).flatten(),
     ));
     Some(Section {
-        lead: "Each step has a response time of its own; pauses between steps are in none of them.",
+        lead: "Each step has its own response time; think times between steps are not part of it.",
         blocks,
-        ..Section::new("steps", "Steps", "Steps of the scenario")
+        ..Section::new("steps", "Scenario steps")
     })
 }

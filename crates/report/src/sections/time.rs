@@ -1,8 +1,8 @@
-//! Every trial over time, drawn and as tables.
+//! Time series of every trial, as charts and as tables.
 
 use crate::{
     document::{Block, Fold, Folded, Section},
-    tables, text, words,
+    format, labels, tables,
 };
 use waggle_analysis::{Model, TrialModel};
 use waggle_results::parallel_map;
@@ -14,45 +14,48 @@ pub(super) fn section(model: &Model) -> Section {
             "time-rate",
             format!(
                 "Goodput and failures, {}/s",
-                words::counted_word(model.counted)
+                labels::counted_word(model.counted)
             ),
         ),
         Block::wide(
             "time-latency",
             "Response time, p50 and p99 of each interval",
         ),
-        Block::wide("time-cpu", "CPU of each component and of waggle, cores"),
+        Block::wide(
+            "time-cpu",
+            "CPU of each component and of the load generator (waggle), cores",
+        ),
         Block::wide(
             "time-backlog",
-            "Backlog: accepted and not yet visible, records",
+            "Backlog: records accepted but not yet visible",
         ),
     ];
-    let watches = model.info.watches.iter().enumerate();
-    blocks.extend(watches.map(|(place, watch)| {
-        let label = format!("{}: {}", watch.name, watch.summary);
-        Block::wide(format!("time-watch-{place}"), label)
+    let metrics = model.info.watches.iter().enumerate();
+    blocks.extend(metrics.map(|(place, metric)| {
+        let label = format!("{}: {}", metric.name, metric.summary);
+        Block::wide(format!("time-metric-{place}"), label)
     }));
     // A thousand trials are a thousand tables.
     let trials = parallel_map(&model.trials, |trial| over_time(model, trial));
     blocks.push(Block::PageOnly(vec![Block::Folded(Folded {
         what: Fold::Series,
-        summary: "The same as tables, trial by trial".to_owned(),
+        summary: "As tables, trial by trial".to_owned(),
         blocks: trials.into_iter().flatten().collect(),
     })]));
     Section {
-        lead: "Seconds count from the start of the load. Warm-up is left out of every number; it is shown so that one can see why.",
+        lead: "Seconds count from the start of the load. The warm-up is part of the charts but of no metric.",
         blocks,
-        ..Section::new("time", "Time", "Over time")
+        ..Section::new("time", "Time series")
     }
 }
 
-/// Nothing where nothing was seen.
+/// `None` if the trial has no series.
 fn over_time(model: &Model, trial: &TrialModel) -> Option<Block> {
     let title = format!(
         "{}, repetition {} ({})",
-        text::levels(&trial.levels),
+        format::levels(&trial.levels),
         trial.key.repetition,
-        words::verdict(trial.verdict)
+        labels::verdict(trial.verdict)
     );
     let table = tables::over_time(trial, model.counted, &title)?;
     Some(Block::Folded(Folded {
@@ -66,9 +69,9 @@ fn phases(trial: &TrialModel) -> String {
     let spans = trial.phases.iter().map(|phase| {
         format!(
             "{} {} to {} s",
-            words::phase(phase.phase),
-            text::three_digits(phase.start_s),
-            text::three_digits(phase.end_s)
+            labels::phase(phase.phase),
+            format::three_digits(phase.start_s),
+            format::three_digits(phase.end_s)
         )
     });
     spans.collect::<Vec<_>>().join(" · ")

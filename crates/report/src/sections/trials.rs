@@ -1,9 +1,9 @@
-//! Every trial, with the numbers one looks for first, and with all.
+//! Every trial, with its main metrics, and with all of them.
 
 use crate::{
     csv,
     document::{Block, Fold, Folded, Section},
-    tables, text,
+    format, tables,
     wording::findings::remark,
 };
 use waggle_analysis::Model;
@@ -17,7 +17,7 @@ pub(super) fn section(model: &Model) -> Section {
         let said: Vec<String> = trial.remarks.iter().map(remark).collect();
         format!(
             "{}, repetition {}: {}",
-            text::levels(&trial.levels),
+            format::levels(&trial.levels),
             trial.key.repetition,
             said.join("; ")
         )
@@ -30,11 +30,11 @@ pub(super) fn section(model: &Model) -> Section {
                 Block::Sentences(remarks.collect()),
                 Block::Folded(Folded {
                     what: Fold::Every,
-                    summary: "Every number of every trial, in full (as in tables.csv)".to_owned(),
+                    summary: "All metrics of every trial (as in tables.csv)".to_owned(),
                     blocks: vec![Block::Table(csv::table(model))],
                 }),
             ]),
         ],
-        ..Section::new("trials", "Trials", "Every trial")
+        ..Section::new("trials", "Trials")
     }
 }

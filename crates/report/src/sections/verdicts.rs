@@ -1,11 +1,12 @@
-//! Whether the numbers may be believed, whether they are good enough, and which trials failed.
+//! Verdicts and thresholds: whether the results are reliable, whether they are good enough, and which trials failed.
 
 use waggle_stats::Verdict;
 
 use crate::{
     document::{Block, Failure, Fold, Folded, Section, Term},
+    format, labels,
     table::Field,
-    tables, text, words,
+    tables,
 };
 use waggle_analysis::{Model, TrialModel};
 
@@ -26,12 +27,13 @@ pub(super) fn section(model: &Model) -> Section {
     blocks.extend(model.trials.iter().filter_map(failure));
     blocks.push(Block::PageOnly(vec![Block::Folded(Folded {
         what: Fold::Legend,
-        summary: "What the verdicts mean".to_owned(),
+        summary: "Definitions of the verdicts".to_owned(),
         blocks: vec![Block::Terms(VERDICTS.map(meaning).into())],
     })]));
     Section {
+        link: Some("Verdicts"),
         blocks,
-        ..Section::new("verdicts", "Verdicts", "Verdicts and thresholds")
+        ..Section::new("verdicts", "Verdicts and thresholds")
     }
 }
 
@@ -40,9 +42,9 @@ fn failure(trial: &TrialModel) -> Option<Block> {
     Some(Block::Failure(Failure {
         title: format!(
             "{}, repetition {}: failed in {}",
-            text::levels(&trial.levels),
+            format::levels(&trial.levels),
             trial.key.repetition,
-            words::phase(failure.phase)
+            labels::phase(failure.phase)
         ),
         reason: failure.reason.clone(),
         log: failure.log_tail.clone(),
@@ -51,8 +53,8 @@ fn failure(trial: &TrialModel) -> Option<Block> {
 
 fn meaning(verdict: Verdict) -> Term {
     Term {
-        name: Field::verdict(words::verdict(verdict)),
+        name: Field::verdict(labels::verdict(verdict)),
         code: None,
-        meaning: words::meaning(verdict).to_owned(),
+        meaning: labels::meaning(verdict).to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! What each cell reached.
+//! Results of each cell.
 
 use waggle_results::FailureKind;
 
@@ -6,12 +6,12 @@ use super::columns::{
     MAX, P50, P90, P99, P999, Quantile, levels, per_second, percentiles, place_of_cell, verdict,
 };
 use crate::{
+    format::{self, Unit},
     table::{Column, Field, Table},
-    text::{self, Unit},
 };
 use waggle_analysis::{CellModel, Model, as_f64, failure_kinds};
 
-/// Goodput, response time, errors, verdict.
+/// Goodput, response time, failed requests, verdict.
 pub(crate) fn cells(model: &Model) -> Table {
     let mut columns = place_of_cell(model);
     columns.push(verdict());
@@ -19,10 +19,10 @@ pub(crate) fn cells(model: &Model) -> Table {
     Table::new("cells", caption(model), columns, &model.cells)
 }
 
-/// The same for a terminal, with the account of records in it.
+/// The same for a terminal, with delivered and missing records.
 pub(crate) fn cells_in_short(model: &Model) -> Table {
     let of_ledger = |field: fn(&waggle_results::LedgerInfo) -> u64| {
-        move |cell: &&CellModel| Field::optional(cell.ledger.as_ref().map(field).map(text::count))
+        move |cell: &&CellModel| Field::optional(cell.ledger.as_ref().map(field).map(format::count))
     };
     let mut columns = levels(model, |cell: &&CellModel| *cell);
     columns.extend(outcome_columns(model, &[P50, P99, MAX]));
@@ -36,7 +36,7 @@ pub(crate) fn cells_in_short(model: &Model) -> Table {
 
 fn caption(model: &Model) -> String {
     let certainty = match model.info.schedule.repeat {
-        1 => "single run, no uncertainty known",
+        1 => "one trial each, so without intervals",
         _ => "with 95 % intervals over trials",
     };
     format!("Goodput and response time of each cell, {certainty}")
@@ -55,7 +55,7 @@ fn outcome_columns<'a>(model: &Model, quantiles: &[Quantile]) -> Vec<Column<'a, 
     columns
 }
 
-/// Failures by kind, a row for each cell that has any; `None` where there are none.
+/// Failures by kind, a row for each cell with failures; `None` if no request failed.
 pub(crate) fn failures(model: &Model) -> Option<Table> {
     let kinds = failure_kinds(&model.cells);
     if kinds.is_empty() {
@@ -63,9 +63,9 @@ pub(crate) fn failures(model: &Model) -> Option<Table> {
     }
     let caption = match kinds.iter().any(|kind| kind.is_connect_attempt()) {
         true => {
-            "Failed requests by kind, summed over trials, with their share of all answered; attempts to connect are no requests and have none"
+            "Failed requests by kind, summed over trials, with the error rate; connect errors are not requests and have no error rate"
         }
-        false => "Failed requests by kind, summed over trials, with their share of all answered",
+        false => "Failed requests by kind, summed over trials, with the error rate",
     };
     let mut columns = place_of_cell(model);
     columns.extend(kinds.into_iter().map(|kind| {

@@ -1,9 +1,10 @@
-//! The columns that many tables have: where a row belongs, and numbers of a cell or of a step.
+//! Columns of several tables: the levels of a row, and metrics of a cell or of a step.
 
 use crate::{
+    format::NONE,
+    labels,
     table::{Column, Field},
-    text::NONE,
-    wording, words,
+    wording,
 };
 use waggle_analysis::{CellModel, Counted, Distribution, Model, Percentile};
 
@@ -18,7 +19,7 @@ pub(super) fn levels<'a, T: 'a>(
             let level = levels.find(|(name, _)| *name == factor.name);
             Field::plain(level.map_or(NONE, |(_, level)| level))
         };
-        // A level is a word to its reader, but a column of numbers is read by its digits.
+        // Levels are texts; a column of numeric levels is aligned like numbers.
         let mut levels = factor.levels.iter();
         match levels.all(|level| level.parse::<f64>().is_ok()) {
             true => Column::numbers(&factor.name, field),
@@ -28,7 +29,7 @@ pub(super) fn levels<'a, T: 'a>(
     factors.collect()
 }
 
-/// The same; the cell's number where no factor names it.
+/// The same; the cell's number if the study has no factors.
 pub(super) fn place<'a, T: 'a>(
     model: &'a Model,
     cell: impl Fn(&T) -> &'a CellModel + Copy + 'a,
@@ -53,7 +54,7 @@ pub(super) fn verdict<'a>() -> Column<'a, &'a CellModel> {
 
 /// Records or requests per second.
 pub(super) fn per_second(counted: Counted) -> String {
-    format!("{}/s", words::counted_word(counted))
+    format!("{}/s", labels::counted_word(counted))
 }
 
 /// A percentile of a distribution, with its name.
@@ -76,10 +77,10 @@ pub(super) fn percentiles<'a, T: 'a>(
     all.iter().map(column).collect()
 }
 
-/// Which trials of a cell a count is the sum of.
+/// The trials of a cell over which a count is summed.
 pub(super) fn summed_over(model: &Model) -> &'static str {
     match model.find {
-        Some(_) => "the trials at the highest level that holds",
+        Some(_) => "the trials at the highest holding level",
         None => "trials",
     }
 }

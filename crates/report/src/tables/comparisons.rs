@@ -1,10 +1,10 @@
-//! Two levels of a factor against each other, at each level of another.
+//! A/B comparison: two levels of a factor, at each level of another.
 
 use waggle_stats::Estimate;
 
 use crate::{
+    format, labels,
     table::{Column, Field, Mark, Table},
-    text, words,
 };
 use waggle_analysis::{Compared, ComparisonModel, Found, Measure, Without};
 
@@ -15,7 +15,7 @@ struct At<'a> {
     level: usize,
 }
 
-/// All comparisons in one table; `None` where there is none.
+/// All comparisons in one table; `None` if the study has none.
 pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
     // Outcomes as they first come: one comparison may lack what another has.
     let mut names: Vec<(&str, Measure)> = Vec::new();
@@ -25,13 +25,13 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
         }
     }
     let mut columns = vec![
-        Column::words("compared", |at: &At<'_>| Field::plain(levels_text(at))),
+        Column::words("levels", |at: &At<'_>| Field::plain(levels_text(at))),
         Column::words("at", |at: &At<'_>| Field::plain(at_level(at))),
     ];
     columns.extend(names.into_iter().map(|(name, measure)| {
         let head = match measure {
             Measure::Ratio => name.to_owned(),
-            Measure::Difference => format!("{name}, points"),
+            Measure::Difference => format!("{name}, percentage points"),
         };
         Column::numbers(head, move |at: &At<'_>| {
             let mut outcomes = at.of.outcomes.iter();
@@ -50,14 +50,14 @@ pub(crate) fn comparisons(all: &[ComparisonModel]) -> Option<Table> {
             levels.map(move |level| At { of, line, level })
         })
     });
-    let caption = "One level against the other: ratios, and of failed requests differences in points of a hundred, with 95 % intervals";
-    Table::new("comparisons", caption, columns, rows)
-        .with_title("Compared, level by level")
+    let caption = "Ratios of the two levels, and differences of error rates in percentage points, with 95 % intervals";
+    Table::new("comparison", caption, columns, rows)
+        .with_title("A/B comparison, level by level")
         .unless_empty()
 }
 
 fn levels_text(at: &At<'_>) -> String {
-    format!("{} against {}", at.of.levels[1], at.of.levels[0])
+    format!("{} vs {}", at.of.levels[1], at.of.levels[0])
 }
 
 fn at_level(at: &At<'_>) -> String {
@@ -72,7 +72,7 @@ fn at_level(at: &At<'_>) -> String {
 fn doubtful(at: &At<'_>) -> String {
     let doubtful = at.of.doubtful[at.line][at.level].iter();
     let doubtful: Vec<String> = doubtful
-        .map(|(which, verdict)| format!("{which} {}", words::verdict(*verdict)))
+        .map(|(which, verdict)| format!("{which} {}", labels::verdict(*verdict)))
         .collect();
     doubtful.join(", ")
 }
@@ -99,10 +99,9 @@ fn field(outcome: &Compared, at: &At<'_>) -> Field {
 
 fn estimate_field(measure: Measure, found: &Estimate) -> Field {
     match measure {
-        Measure::Ratio => {
-            Field::plain(text::times(found.point)).with_aside(found.interval.map(text::ratio_ends))
-        }
-        Measure::Difference => Field::plain(text::three_digits(100.0 * found.point))
-            .with_aside(found.interval.map(text::point_ends)),
+        Measure::Ratio => Field::plain(format::times(found.point))
+            .with_aside(found.interval.map(format::ratio_ends)),
+        Measure::Difference => Field::plain(format::three_digits(100.0 * found.point))
+            .with_aside(found.interval.map(format::point_ends)),
     }
 }

@@ -1,8 +1,8 @@
-//! Outcomes over one factor, as a table for those without charts.
+//! Scaling curves as a table.
 
 use crate::{
+    format,
     table::{Column, Field, Table},
-    text,
 };
 use waggle_analysis::{Curve, CurvePoint, CurvesModel};
 
@@ -23,10 +23,10 @@ pub(crate) fn curves(curves: &CurvesModel) -> Table {
             point(chart, at).map_or_else(Field::empty, |point| measured_field(point, chart))
         }));
         if chart.has_published() {
-            let head = format!("{}, published", chart.name);
+            let head = format!("{}, reference", chart.name);
             columns.push(Column::numbers(head, |&at: &(usize, usize)| {
                 let published = point(chart, at).and_then(|point| point.published);
-                Field::optional(published.map(|value| text::in_unit(value, chart.unit)))
+                Field::optional(published.map(|value| format::in_unit(value, chart.unit)))
             }));
         }
     }
@@ -50,8 +50,8 @@ fn measured_field(point: &CurvePoint, chart: &Curve) -> Field {
     let Some(estimate) = &point.estimate else {
         return Field::empty();
     };
-    let ends = |ends: (f64, f64)| text::ends_in_unit(ends, chart.unit);
-    let field = Field::plain(text::in_unit(estimate.point, chart.unit))
+    let ends = |ends: (f64, f64)| format::ends_in_unit(ends, chart.unit);
+    let field = Field::plain(format::in_unit(estimate.point, chart.unit))
         .with_aside(estimate.interval.map(ends));
     match &point.thin {
         Some(reason) => field.thin(reason),

@@ -1,20 +1,20 @@
-//! A trial over time: what the charts draw, for those without scripts.
+//! Time series of a trial as a table, for readers without scripts.
 
 use super::columns::per_second;
 use crate::{
+    format::{self, NONE, Unit},
     table::{Field, Head, Table},
-    text::{self, NONE, Unit},
 };
 use waggle_analysis::{Counted, TrialModel};
 
-/// A row for each stretch of load, then one for each later look at the system while it drained; `None` where nothing was seen.
+/// A row for each interval of load, then one for each later sample while the system drained; `None` if the trial has no series.
 pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Option<Table> {
     let series = &trial.series;
     if series.points.is_empty() && series.cpu.is_empty() {
         return None;
     }
     let figures = [
-        "until, s".to_owned(),
+        "end, s".to_owned(),
         per_second(counted),
         "failed/s".to_owned(),
         "p50".to_owned(),
@@ -29,14 +29,14 @@ pub(crate) fn over_time(trial: &TrialModel, counted: Counted, title: &str) -> Op
     let before = series
         .on_the_way
         .iter()
-        .map(|one| format!("backlog at {}", one.name));
+        .map(|one| format!("backlog, {}", one.name));
     let watches = series.watches.iter().map(|one| one.name.clone());
     let heads = figures.into_iter().chain(cpu).chain(backlog);
     let heads = heads.chain(before).chain(watches).map(Head::number);
     Some(Table {
         id: None,
         title: None,
-        caption: format!("{title}, over time"),
+        caption: format!("{title}, time series"),
         heads: heads.collect(),
         rows: rows(trial),
     })
@@ -54,11 +54,11 @@ fn rows(trial: &TrialModel) -> Vec<Vec<Field>> {
         let time = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), |us| Unit::Time.show(us));
         let figures = [
             format!("{:.2}", point.end_s),
-            text::plain(point.succeeded_per_s),
-            text::plain(point.failed_per_s),
+            format::plain(point.succeeded_per_s),
+            format::plain(point.failed_per_s),
             time(point.p50_us),
             time(point.p99_us),
-            text::plain(point.in_flight),
+            format::plain(point.in_flight),
         ];
         let row = figures
             .into_iter()
@@ -92,7 +92,7 @@ fn sample_times_after_load(trial: &TrialModel, load_end: f64) -> Vec<f64> {
     later
 }
 
-/// What was sampled: of each component, of the backlogs and of the watches, from one look on.
+/// Samples of each component, of the backlogs and of the metrics of the system, from one instant on.
 struct Samples<'a> {
     /// In ascending order, those that were passed left out.
     ahead: Vec<&'a [(f64, f64)]>,
@@ -114,10 +114,10 @@ impl<'a> Samples<'a> {
     fn samples_up_to(&mut self, to: f64) -> impl Iterator<Item = String> {
         self.ahead.iter_mut().map(move |ahead| {
             let passed = ahead.iter().take_while(|(at, _)| *at <= to).count();
-            let (of_this_look, later) = ahead.split_at(passed);
+            let (in_interval, later) = ahead.split_at(passed);
             *ahead = later;
-            let last = of_this_look.last();
-            last.map_or_else(|| NONE.to_owned(), |(_, value)| text::plain(*value))
+            let last = in_interval.last();
+            last.map_or_else(|| NONE.to_owned(), |(_, value)| format::plain(*value))
         })
     }
 }

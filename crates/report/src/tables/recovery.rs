@@ -1,11 +1,11 @@
-//! How soon each cell had recovered after its load fell.
+//! Recovery time of each cell after its load dropped.
 
 use waggle_stats::Recovery;
 
 use super::columns::place_of_cell;
 use crate::{
+    format::{self, Unit},
     table::{Column, Field, Table},
-    text::{self, Unit},
     wording::search::level,
 };
 use waggle_analysis::{CellModel, CellRecovery, Model};
@@ -13,7 +13,7 @@ use waggle_analysis::{CellModel, CellRecovery, Model};
 /// No interval was bad.
 const AT_ONCE: &str = "at once";
 
-/// `None` where the load falls in no cell.
+/// `None` if the study has no recovery phase.
 pub(crate) fn recovery(model: &Model) -> Option<Table> {
     model.info.schedule.recovery?;
     let what = model.info.load_model.level_kind();
@@ -24,19 +24,19 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
     let mut columns = place_of_cell(model);
     columns.extend([
         Column::numbers(
-            "load falls to",
+            "load drops to",
             recovery_field(move |of| Field::plain(level(what, of.asked.level))),
         ),
         Column::numbers(
-            "good p99",
+            "p99 limit",
             recovery_field(|of| {
-                Field::plain(format!("≤ {}", text::set_time_s(of.asked.p99_us / 1e6)))
+                Field::plain(format!("≤ {}", format::set_time_s(of.asked.p99_us / 1e6)))
             }),
         ),
         Column::numbers("recovered", recovery_field(recovered)),
-        Column::numbers("after", recovery_field(recovery_time_field)),
+        Column::numbers("recovery time", recovery_field(recovery_time_field)),
         Column::numbers(
-            "each trial",
+            "per trial",
             recovery_field(|of| {
                 let each: Vec<String> = of.trials.iter().copied().map(recovery_text).collect();
                 Field::plain(each.join(", "))
@@ -44,13 +44,13 @@ pub(crate) fn recovery(model: &Model) -> Option<Table> {
         ),
     ]);
     let caption = format!(
-        "Time from the fall of the load to the end of the last bad interval, known to within an interval of {}",
-        text::set_time_s(model.info.schedule.interval_s)
+        "Time from the load drop to the end of the last bad interval, with a resolution of {} (one interval)",
+        format::set_time_s(model.info.schedule.interval_s)
     );
     Some(Table::new("recovery", caption, columns, &model.cells))
 }
 
-/// A field of a cell whose load falls.
+/// A field of a cell with a recovery phase.
 fn recovery_field(field: impl Fn(&CellRecovery) -> Field) -> impl Fn(&&CellModel) -> Field {
     move |cell| cell.recovery.as_ref().map_or_else(Field::empty, &field)
 }
@@ -67,11 +67,11 @@ fn recovery_time_field(recovery: &CellRecovery) -> Field {
 fn recovery_text(trial: Recovery) -> String {
     match trial {
         Recovery::After(after_s) if after_s <= 0.0 => AT_ONCE.to_owned(),
-        Recovery::After(after_s) => text::set_time_s(after_s),
+        Recovery::After(after_s) => format::set_time_s(after_s),
         Recovery::NotWithin(looked_s) => longer_than(looked_s),
     }
 }
 
 fn longer_than(seconds: f64) -> String {
-    format!("> {}", text::set_time_s(seconds))
+    format!("> {}", format::set_time_s(seconds))
 }

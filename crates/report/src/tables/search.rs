@@ -1,20 +1,20 @@
-//! The searches of a run: the answer of each cell, and every level that was tried.
+//! Capacity search: the answer of each cell, and every level that was tried.
 
 use waggle_stats::Evidence;
 
 use super::columns::{levels, place};
 use crate::{
+    format::in_unit,
+    labels,
     table::{Column, Field, Table},
-    text::in_unit,
     wording::search::{end, level, noun, shortfall},
-    words,
 };
 use waggle_analysis::{CellModel, CellSearch, FindModel, Model, SearchStep, unit};
 
 /// The search of one cell.
 type Row<'a> = (&'a CellModel, &'a CellSearch);
 
-/// The answers; `None` where nothing is searched for.
+/// The answers; `None` if the study has no search.
 pub(crate) fn answers(model: &Model) -> Option<Table> {
     let columns = place(model, |(cell, _): &Row<'_>| *cell);
     Some(answers_at(model, model.find.as_ref()?, columns))
@@ -34,21 +34,21 @@ fn answers_at<'a>(
     let what = find.info.what;
     let at = move |of: Option<f64>| Field::optional(of.map(|of| level(what, of)));
     columns.extend([
-        Column::numbers("holds at", move |(_, search): &Row<'_>| {
+        Column::numbers("highest holding", move |(_, search): &Row<'_>| {
             at(search.answer.holds.map(|held| held.level))
         }),
-        Column::numbers("does not at", move |(_, search): &Row<'_>| {
+        Column::numbers("lowest failing", move |(_, search): &Row<'_>| {
             at(search.answer.fails)
         }),
         Column::numbers("trials", |(_, search): &Row<'_>| {
             Field::plain(search.answer.trials.to_string())
         }),
-        Column::words("ended", |(_, search): &Row<'_>| {
+        Column::words("ended by", |(_, search): &Row<'_>| {
             Field::plain(end(search.answer.end))
         }),
     ]);
     let caption = format!(
-        "The highest {} at which every condition holds, as an interval",
+        "The highest {} at which every condition holds: between the highest holding and the lowest failing level",
         noun(what)
     );
     Table::new("search", caption, columns, searches(model, find))
@@ -62,7 +62,7 @@ fn searches<'a>(model: &'a Model, find: &'a FindModel) -> impl Iterator<Item = R
 /// One trial of a search.
 type Tried<'a> = (&'a CellModel, &'a SearchStep);
 
-/// Every trial with its level, in the order they were made; `None` where nothing is searched for.
+/// Every trial with its level, in the order of execution; `None` if the study has no search.
 pub(crate) fn levels_table(model: &Model) -> Option<Table> {
     let find = model.find.as_ref()?;
     let mut columns = place(model, |(cell, _): &Tried<'_>| *cell);
@@ -73,8 +73,8 @@ pub(crate) fn levels_table(model: &Model) -> Option<Table> {
         Column::numbers("level", |(_, step): &Tried<'_>| {
             Field::plain(level(find.info.what, step.level))
         }),
-        Column::words("conditions", |(_, step): &Tried<'_>| {
-            Field::plain(words::evidence(step.evidence)).bad_if(step.evidence == Evidence::NotMet)
+        Column::words("evidence", |(_, step): &Tried<'_>| {
+            Field::plain(labels::evidence(step.evidence)).bad_if(step.evidence == Evidence::NotMet)
         }),
     ]);
     let conditions = find.info.conditions.iter().enumerate();
@@ -85,12 +85,12 @@ pub(crate) fn levels_table(model: &Model) -> Option<Table> {
             Field::optional(number.map(|number| in_unit(number, unit)))
         })
     }));
-    columns.push(Column::words("why not", |(_, step): &Tried<'_>| {
+    columns.push(Column::words("reason", |(_, step): &Tried<'_>| {
         let why: Vec<String> = step.why.iter().map(shortfall).collect();
         Field::plain(why.join("\n"))
     }));
     let rows = searches(model, find)
         .flat_map(|(cell, search)| search.steps.iter().map(move |step| (cell, step)));
-    let caption = "Every level that was tried, in the order of the trials";
+    let caption = "Every level that was tried, in the order of execution";
     Some(Table::new("tried", caption, columns, rows).with_title("Levels tried"))
 }

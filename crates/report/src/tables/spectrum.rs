@@ -1,9 +1,9 @@
-//! Percentiles of all trials of a cell together, at the chart's ticks.
+//! Percentiles of all trials of a cell merged, at the chart's ticks.
 
 use super::columns::place_of_cell;
 use crate::{
+    format::Unit,
     table::{Column, Field, Table},
-    text::Unit,
 };
 use waggle_analysis::{CellModel, Model, SPECTRUM_TICKS, SpectrumPoint};
 
@@ -11,16 +11,15 @@ pub(crate) fn spectrum(model: &Model) -> Table {
     let mut columns = place_of_cell(model);
     columns.extend(SPECTRUM_TICKS.iter().map(|&(head, quantile)| {
         Column::numbers(head, move |cell: &&CellModel| {
-            // The line ends at the slowest sample; beyond it there is nothing to say.
+            // The line ends at the slowest sample.
             let mut points = cell.spectrum.iter().rev().skip(1);
             time(points.find(|point| (point.quantile - quantile).abs() < 1e-9))
         })
     }));
-    columns.push(Column::numbers("slowest", |cell: &&CellModel| {
+    columns.push(Column::numbers("max", |cell: &&CellModel| {
         time(cell.spectrum.last())
     }));
-    let caption =
-        "Response time within which this share of a cell's answers came, all trials together";
+    let caption = "Response time at each percentile, all trials of a cell merged";
     Table::new("spectrum", caption, columns, &model.cells)
 }
 

@@ -1,11 +1,11 @@
-//! The steps and sessions of a scenario. None of these tables is there without one.
+//! Steps and sessions of a scenario. None of these tables exists without one.
 
 use waggle_results::FailureKind;
 
 use super::columns::{MAX, P50, P90, P99, P999, Quantile, levels, percentiles, place};
 use crate::{
+    format::Unit,
     table::{Column, Field, Table},
-    text::Unit,
 };
 use waggle_analysis::{CellModel, Model, SessionsModel, StepModel};
 
@@ -43,7 +43,7 @@ fn steps_table<'a>(
     Table::new("steps", caption, columns, all_rows(model)).unless_empty()
 }
 
-/// How sessions went.
+/// Sessions by outcome.
 pub(crate) fn sessions(model: &Model) -> Option<Table> {
     type Row<'a> = (&'a CellModel, &'a SessionsModel);
     let mut columns = place(model, |(cell, _): &Row<'_>| *cell);
@@ -57,19 +57,19 @@ pub(crate) fn sessions(model: &Model) -> Option<Table> {
         Column::numbers("completed", |(_, sessions): &Row<'_>| {
             Field::count(sessions.counts.completed)
         }),
-        Column::numbers("ended early", |(_, sessions): &Row<'_>| {
+        Column::numbers("failed", |(_, sessions): &Row<'_>| {
             Field::nothing_expected(sessions.counts.failed)
         }),
     ]);
     let cells = model.cells.iter();
     let rows = cells.filter_map(|cell| Some((cell, cell.sessions.as_ref()?)));
-    let caption = "Sessions that came to the end of their flow, per second, and their counts summed over trials";
+    let caption = "Completed sessions per second, and counts of sessions summed over trials";
     Table::new("sessions", caption, columns, rows)
         .with_title("Sessions")
         .unless_empty()
 }
 
-/// What failed in which step.
+/// Failed requests of each step by kind.
 pub(crate) fn step_failures(model: &Model) -> Option<Table> {
     type Failed<'a> = (Row<'a>, &'a (FailureKind, u64));
     let mut columns = place(model, |((cell, _), _): &Failed<'_>| *cell);

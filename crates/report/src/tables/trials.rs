@@ -1,16 +1,16 @@
-//! Every trial, with the numbers one looks for first.
+//! Every trial, with its main metrics.
 
 use waggle_results::LedgerInfo;
 
 use super::{
     columns::{per_second, place},
-    disturbed,
+    faults,
 };
 use crate::{
+    format::{self, Unit},
+    labels,
     table::{Column, Field, Table},
-    text::{self, Unit},
     wording::search::level,
-    words,
 };
 use waggle_analysis::{
     CellModel, Model, TrialModel, TrialNumbers, TrialPercentile, TrialPercentiles,
@@ -31,15 +31,15 @@ pub(crate) fn trials(model: &Model) -> Table {
         }));
     }
     columns.extend([
-        Column::numbers("order", |(_, trial): &Row<'_>| {
+        Column::numbers("position", |(_, trial): &Row<'_>| {
             Field::plain(trial.position.to_string())
         }),
         Column::words("verdict", |(_, trial): &Row<'_>| {
-            Field::verdict(words::verdict(trial.verdict))
+            Field::verdict(labels::verdict(trial.verdict))
         }),
         Column::numbers(
             per_second(model.counted),
-            number(|numbers| Field::plain(text::plain(numbers.goodput_per_s))),
+            number(|numbers| Field::plain(format::plain(numbers.goodput_per_s))),
         ),
         Column::numbers("p50", time(|times| &times.p50)),
         Column::numbers("p99", time(|times| &times.p99)),
@@ -58,8 +58,8 @@ pub(crate) fn trials(model: &Model) -> Table {
         ),
     ]);
     if !model.disturbed.is_empty() {
-        columns.push(Column::words("down", |(_, trial): &Row<'_>| {
-            disturbed::fault_field(trial.disturbed.as_ref())
+        columns.push(Column::words("fault", |(_, trial): &Row<'_>| {
+            faults::fault_field(trial.disturbed.as_ref())
         }));
     }
     let rows = model.trials.iter().filter_map(|trial| {
@@ -71,10 +71,11 @@ pub(crate) fn trials(model: &Model) -> Table {
 
 fn caption(model: &Model) -> String {
     let mut caption =
-        "Every trial over its measured phase; order is its place among all trials".to_owned();
+        "Every trial over its measured phase; position is its place in the order of execution"
+            .to_owned();
     if !model.disturbed.is_empty() {
         caption.push_str(
-            "; down is what was killed and until when, from the start of the measured phase",
+            "; fault is what was killed, and when until it was ready again, from the start of the measured phase",
         );
     }
     caption

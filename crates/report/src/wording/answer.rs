@@ -1,4 +1,4 @@
-//! The answer to the study's question, in sentences made from the numbers and no further than they go.
+//! The answer to the study's question, in sentences that claim no more than the results show.
 
 use waggle_analysis::{
     Account, AnswerOf, CellModel, Counted, Highest, Limit, LimitedBy, Model, Spread,
@@ -6,12 +6,11 @@ use waggle_analysis::{
 use waggle_stats::{Estimate, Verdict};
 
 use super::{
-    levels_of, search,
-    text::{self, Unit},
-    words,
+    format::{self, Unit},
+    labels, levels_of, search,
 };
 
-/// Most cells of a search that are each told in a sentence; of more only the best is.
+/// Maximum number of cells of a search with a sentence each; of more, only the best cell has one.
 const SEARCHES_TOLD: usize = 6;
 
 /// The answer, a sentence each, the most important first.
@@ -19,7 +18,7 @@ const SEARCHES_TOLD: usize = 6;
 pub fn sentences(model: &Model) -> Vec<String> {
     match &model.answer.of {
         AnswerOf::Nothing => {
-            vec!["No trial came to its end, so there is no number to answer with.".to_owned()]
+            vec!["No trial was completed, so the study has no answer.".to_owned()]
         }
         AnswerOf::Highest(highest) => match find_cell(model, model.answer.cell) {
             Some(cell) => of_highest(model, highest, cell),
@@ -36,28 +35,32 @@ fn find_cell(model: &Model, cell: Option<u32>) -> Option<&CellModel> {
 fn of_highest(model: &Model, highest: &Highest, shown: &CellModel) -> Vec<String> {
     let mut sentences = Vec::new();
     if !highest.is_believed {
-        sentences.push("No cell gave a number that may be believed; the highest seen is told with its verdict.".to_owned());
+        sentences.push(
+            "No cell is reliable; this is the cell with the highest goodput, with its verdict."
+                .to_owned(),
+        );
     }
     let cells = model.cells.len();
     sentences.push(goodput(shown, model.counted, cells));
-    let there = |sentence: String| match cells {
-        0 | 1 => sentence,
-        _ => format!("There, {}", uncapitalise(&sentence)),
-    };
     let of_cell = [
         response(shown),
         quickest(model, shown, highest.quickest),
         model.answer.limit.as_ref().map(limit),
     ];
-    sentences.extend(of_cell.into_iter().flatten().map(there));
+    // All of them are about this cell: one preposition is enough.
+    let prefix = match cells {
+        0 | 1 => "",
+        _ => "At that cell, ",
+    };
+    sentences.extend(add_prefix(prefix, of_cell));
     sentences.extend(model.account.as_ref().map(|all| completeness(all, cells)));
     if let Some(more) = find_cell(model, highest.more) {
         sentences.push(format!(
-            "{} showed more, {} {} per second, but is {}.",
+            "{} has a higher goodput, {} {} per second, but is {}.",
             cell_label(more),
             Unit::Plain.show(point(more.goodput.as_ref())),
-            words::counted_word(model.counted),
-            more.verdict.map_or("unfinished", words::verdict)
+            labels::counted_word(model.counted),
+            more.verdict.map_or("unfinished", labels::verdict)
         ));
     }
     sentences
@@ -76,7 +79,7 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         let cell = find_cell(model, Some(*number))?;
         let at = match cell.levels.as_slice() {
             [] => String::new(),
-            levels => text::levels(levels),
+            levels => format::levels(levels),
         };
         let search = find.of_cell(*number)?;
         let why = search.shortfalls().first().map(search::shortfall);
@@ -92,15 +95,26 @@ fn of_searches(model: &Model, ranking: &[u32]) -> Vec<String> {
         let at = match model.cells.len() {
             0 | 1 => "At that level, ".to_owned(),
             _ => format!(
-                "At the highest of them, with {}, ",
-                text::levels(&best.levels)
+                "At the highest of these levels, with {}, ",
+                format::levels(&best.levels)
             ),
         };
-        let there = [response(best), model.answer.limit.as_ref().map(limit)];
-        let there = there.into_iter().flatten();
-        sentences.extend(there.map(|sentence| format!("{at}{}", uncapitalise(&sentence))));
+        let of_cell = [response(best), model.answer.limit.as_ref().map(limit)];
+        sentences.extend(add_prefix(&at, of_cell));
     }
     sentences
+}
+
+/// The sentences that exist; the first of them with a prefix.
+fn add_prefix<const N: usize>(
+    prefix: &str,
+    sentences: [Option<String>; N],
+) -> impl Iterator<Item = String> {
+    let sentences = sentences.into_iter().flatten().enumerate();
+    sentences.map(move |(place, sentence)| match (place, prefix) {
+        (0, prefix) if !prefix.is_empty() => format!("{prefix}{}", uncapitalise(&sentence)),
+        _ => sentence,
+    })
 }
 
 fn point(estimate: Option<&Estimate>) -> f64 {
@@ -120,7 +134,7 @@ fn cell_label(cell: &CellModel) -> String {
     if cell.levels.is_empty() {
         "The cell".to_owned()
     } else {
-        format!("The cell {}", text::levels(&cell.levels))
+        format!("The cell {}", format::levels(&cell.levels))
     }
 }
 
@@ -130,7 +144,7 @@ fn goodput(cell: &CellModel, counted: Counted, cells: usize) -> String {
     };
     let place = match (cells, cell.levels.is_empty()) {
         (_, true) | (1, _) => String::new(),
-        _ => format!(", at {}", text::levels(&cell.levels)),
+        _ => format!(", at {}", format::levels(&cell.levels)),
     };
     let certainty = match estimate.interval {
         Some((low, high)) => format!(
@@ -139,17 +153,21 @@ fn goodput(cell: &CellModel, counted: Counted, cells: usize) -> String {
             Unit::Plain.show(high),
             estimate.count
         ),
-        None => "single run, no uncertainty known".to_owned(),
+        None => "single trial, no interval".to_owned(),
     };
     let verdict = cell.verdict.filter(|verdict| *verdict != Verdict::Valid);
     let doubt = verdict
-        .map(|verdict| format!("; verdict: {}", words::verdict(verdict)))
+        .map(|verdict| format!("; verdict: {}", labels::verdict(verdict)))
         .unwrap_or_default();
-    let most = if cells > 1 { "At most" } else { "It took" };
+    let what = if cells > 1 {
+        "The highest goodput is"
+    } else {
+        "Goodput is"
+    };
     format!(
-        "{most} {} {} per second{place} ({certainty}{doubt}).",
+        "{what} {} {} per second{place} ({certainty}{doubt}).",
         Unit::Plain.show(estimate.point),
-        words::counted_word(counted)
+        labels::counted_word(counted)
     )
 }
 
@@ -163,66 +181,63 @@ fn response(cell: &CellModel) -> Option<String> {
         ""
     };
     Some(format!(
-        "Half of the answers came within {} and 99 % within {}{thin}; the slowest took {}.",
+        "Half of the requests were answered within {} and 99 % within {}{thin}; the slowest took {}.",
         Unit::Time.show(p50.point),
-        text::long(Some(&p99), Unit::Time),
+        format::long(Some(&p99), Unit::Time),
         Unit::Time.show(max.point)
     ))
 }
 
-/// Over all cells: a record lost anywhere is news.
+/// Over all cells, because a missing record in any of them matters.
 fn completeness(account: &Account, cells: usize) -> String {
-    let accepted = text::count(account.accepted);
+    let accepted = format::count(account.accepted);
     let missing = match account.missing.sum {
-        0 => format!("Over the whole study every one of {accepted} accepted records was delivered"),
+        0 => format!("In the whole study all {accepted} accepted records were delivered"),
         missing => format!(
-            "Over the whole study {} of {accepted} accepted records are missing, in {} of {cells} cells",
-            text::count(missing),
+            "In the whole study {} of {accepted} accepted records are missing, in {} of {cells} cells",
+            format::count(missing),
             account.missing.cells.len(),
         ),
     };
     format!("{missing}{}.", beside_the_accepted(account))
 }
 
-/// What else the accounts say, each part with a semicolon before it; nothing where there is nothing to say.
+/// The other counts of the delivery accounting, each after a semicolon; empty if all are zero.
 fn beside_the_accepted(account: &Account) -> String {
     let part = |of: &Spread, what: &str| match of.sum {
         0 => String::new(),
-        count => format!("; {} {what}", text::count(count)),
+        count => format!("; {} {what}", format::count(count)),
     };
     let unclear = format!(
-        "records got no clear answer, of which {} are there",
-        text::count(account.unknown_delivered)
+        "records without a clear answer, of which {} were delivered",
+        format::count(account.unknown_delivered)
     );
     [
-        part(&account.duplicates, "extra copies were found"),
+        part(&account.duplicates, "duplicates"),
         part(&account.unknown, &unclear),
         part(
             &account.rejected_delivered,
-            "rejected records are there all the same",
+            "rejected records were delivered",
         ),
-        part(
-            &account.stray,
-            "records were found that should not be there",
-        ),
+        part(&account.stray, "unexpected records"),
     ]
     .concat()
 }
 
 fn quickest(model: &Model, best: &CellModel, quickest: Option<u32>) -> Option<String> {
-    let there = best.delay.p99.estimate?;
+    let delay = best.delay.p99.estimate?;
     let quickest = find_cell(model, quickest)?;
     let resolution = best
         .delay_resolution_ms
-        .map(|ms| format!(", known to within {}", Unit::Time.show(ms * 1000.0)))
+        .map(|ms| format!(" (resolution {})", Unit::Time.show(ms * 1000.0)))
         .unwrap_or_default();
     let soonest = if quickest.cell != best.cell {
         format!(
-            "; soonest at {}: within {}, at {} {} per second",
-            levels_of(model, quickest.cell),
+            "; the shortest delay is {} at {}, with {} {} per second",
             Unit::Time.show(quickest.delay.p99.estimate?.point),
+            levels_of(model, quickest.cell),
             Unit::Plain.show(point(quickest.goodput.as_ref())),
-            words::counted_word(model.counted)
+            labels::counted_word(model.counted)
         )
     } else if model.cells.len() > 1 {
         ", the shortest delay of all cells".to_owned()
@@ -230,37 +245,39 @@ fn quickest(model: &Model, best: &CellModel, quickest: Option<u32>) -> Option<St
         String::new()
     };
     Some(format!(
-        "99 % of the records could be read within {}{resolution}{soonest}.",
-        Unit::Time.show(there.point)
+        "99 % of the records were visible within {}{resolution}{soonest}.",
+        Unit::Time.show(delay.point)
     ))
 }
 
 fn limit(limit: &Limit) -> String {
     let most = match &limit.most {
-        Some((busiest, cores)) => format!(", {busiest} most of it: {}", text::three_digits(*cores)),
+        Some((busiest, cores)) => {
+            format!(", of which {busiest} used {}", format::three_digits(*cores))
+        }
         None => String::new(),
     };
     let used = format!(
-        "the system used {} of the {} CPU{} it could use{most}",
-        text::three_digits(limit.system_cores),
+        "the system used {} of {} CPU{}{most}",
+        format::three_digits(limit.system_cores),
         limit.system_cpus,
         if limit.system_cpus == 1 { "" } else { "s" }
     );
-    let busy = text::share(limit.engine_busy_share);
+    let busy = format::share(limit.engine_busy_share);
     let likelier = match limit.by {
-        LimitedBy::SystemCpu => return format!("What limits is the system's CPU: {used}."),
+        LimitedBy::SystemCpu => return format!("The bottleneck is the CPU of the system: {used}."),
         LimitedBy::Generator => {
             return format!(
-                "The load generator was near its own limit (its busiest worker {busy} busy), while {used}."
+                "The bottleneck may be the load generator (utilization {busy}), while {used}."
             );
         }
-        LimitedBy::Asked => "no more was asked for",
+        LimitedBy::Asked => "the offered load",
         LimitedBy::UsersOrWaiting => {
-            "what the users asked for, or waiting, for disk, locks or answers,"
+            "the load that the users offer, or waiting for disks, locks or answers"
         }
-        LimitedBy::Waiting => "waiting, for disk, locks or answers,",
+        LimitedBy::Waiting => "waiting for disks, locks or answers",
     };
     format!(
-        "No CPU was full ({used}; the busiest load worker was {busy} busy), so that {likelier} is the likelier limit."
+        "No CPU was saturated ({used}; load generator utilization {busy}), so the likely limit is {likelier}."
     )
 }

@@ -1,9 +1,9 @@
-//! A cell's verdict, also where there is none.
+//! The verdict of a cell, also if it has none.
 
-use super::words;
+use super::labels;
 use waggle_analysis::CellModel;
 
-/// The verdict's word, and how many trials there are where they are not all there.
+/// The verdict, and the number of trials if some are missing.
 #[must_use]
 pub fn verdict(cell: &CellModel) -> String {
     let none = if cell.is_searched {
@@ -11,7 +11,7 @@ pub fn verdict(cell: &CellModel) -> String {
     } else {
         "not run"
     };
-    let word = cell.verdict.map_or(none, words::verdict);
+    let word = cell.verdict.map_or(none, labels::verdict);
     if cell.ran > 0 && cell.ran < cell.planned as usize {
         format!("{word} ({} of {} trials)", cell.ran, cell.planned)
     } else {

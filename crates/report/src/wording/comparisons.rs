@@ -1,13 +1,13 @@
-//! Who is ahead where, in a sentence that goes no further than the intervals.
+//! A/B comparison in sentences that claim no more than the intervals show.
 
 use waggle_analysis::{Ahead, Better, Compared, ComparisonModel, Found, Measure, Over, Without};
 use waggle_stats::Estimate;
 
-use super::{text, words};
+use super::{format, labels};
 
 const EVERY: &str = "at every level";
 
-/// Who is ahead where, outcome by outcome; last those without any difference.
+/// Which level is ahead and where, outcome by outcome; last the outcomes without a difference.
 #[must_use]
 pub fn sentences(comparison: &ComparisonModel) -> Vec<String> {
     let (even, others): (Vec<&Compared>, Vec<&Compared>) =
@@ -33,7 +33,7 @@ pub fn outcome_sentences(comparison: &ComparisonModel, compared: &Compared) -> V
     told.map(|told| sentence(&told)).collect()
 }
 
-/// What is said of the better one.
+/// The verb phrase for the better level.
 #[must_use]
 pub fn better(better: Better) -> &'static str {
     match better {
@@ -44,12 +44,12 @@ pub fn better(better: Better) -> &'static str {
     }
 }
 
-/// What one sentence tells of.
+/// The content of one sentence.
 struct Told<'a> {
     compared: &'a Compared,
     levels: &'a [String; 2],
     over: &'a Over,
-    /// Empty where there is one.
+    /// Empty if it is the only one.
     line: &'a str,
     at: &'a [Found],
 }
@@ -58,7 +58,7 @@ struct Told<'a> {
 fn sentence(told: &Told<'_>) -> String {
     let lead = told.compared.lead(told.over, told.at);
     let unsure = match lead.is_by_points {
-        true => ". There is no interval, so how sure that is nobody knows",
+        true => ". Without intervals the certainty is not known",
         false => "",
     };
     let with = match told.line {
@@ -79,7 +79,7 @@ fn sentence(told: &Told<'_>) -> String {
     )
 }
 
-/// Which of the two had no success where.
+/// The levels at which one of the two had no success.
 fn without_success(told: &Told<'_>) -> Vec<String> {
     let subjects = [
         (Without::First, told.levels[0].as_str()),
@@ -101,17 +101,12 @@ fn without_success(told: &Told<'_>) -> Vec<String> {
     subjects.into_iter().filter_map(part).collect()
 }
 
-/// Outcomes in which nobody is ahead anywhere.
+/// Outcomes without a difference at any level.
 fn without_difference(names: &[&str]) -> Option<String> {
-    (!names.is_empty()).then(|| {
-        format!(
-            "No difference was seen at any level in: {}.",
-            names.join(", ")
-        )
-    })
+    (!names.is_empty()).then(|| format!("No difference found at any level: {}.", names.join(", ")))
 }
 
-/// Those who are ahead somewhere as they come, then what is not known.
+/// The levels that are ahead, in order of appearance, then the unknown ones.
 fn in_order(ahead: &[Ahead]) -> Vec<Ahead> {
     let mut order: Vec<Ahead> = Vec::new();
     let first = |who: &&Ahead| matches!(who, Ahead::First | Ahead::Second);
@@ -124,14 +119,14 @@ fn in_order(ahead: &[Ahead]) -> Vec<Ahead> {
     order
 }
 
-/// `None` where all that could be told is that one of the two had no success.
+/// `None` if one of the two had no success everywhere.
 fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
     let all = (0..ahead.len()).filter(|at| ahead[*at] == who);
     let has_success = |at: &usize| !matches!(told.at[*at], Found::NoSuccess(_));
     let (level, places): (&str, Vec<usize>) = match who {
         Ahead::First => (told.levels[0].as_str(), all.collect()),
         Ahead::Second => (told.levels[1].as_str(), all.collect()),
-        Ahead::Neither => ("no difference seen", all.collect()),
+        Ahead::Neither => ("no difference found", all.collect()),
         Ahead::Unsure => ("no interval", all.filter(has_success).collect()),
         Ahead::Unknown => ("nothing to compare", all.filter(has_success).collect()),
     };
@@ -147,7 +142,7 @@ fn part(told: &Told<'_>, ahead: &[Ahead], who: Ahead) -> Option<String> {
     Some(format!("{level} {phrase} {place}{most}"))
 }
 
-/// By how much where that is most: ` (most at 200: 1.93× (1.8 – 2.1))`; `None` where no level has a number.
+/// The largest difference: ` (most at 200: 1.93× (1.8 – 2.1))`; `None` if no level has a value.
 fn largest_ratio_text(told: &Told<'_>, places: &[usize]) -> Option<String> {
     let (at, found) = told.compared.largest_difference(told.at, places)?;
     let shown = strength(told.compared, &found);
@@ -156,12 +151,12 @@ fn largest_ratio_text(told: &Told<'_>, places: &[usize]) -> Option<String> {
     Some(match (places.len(), is_all) {
         (1, _) => format!(" ({shown})"),
         (_, true) => format!(" (most at {level}: {shown})"),
-        // Where one of the two had no success it is more than any number.
+        // Without a success of one of the two the ratio is larger than any number.
         (_, false) => format!(" (where both had a success, most at {level}: {shown})"),
     })
 }
 
-/// Of what is nowhere one does not say `every`.
+/// `any` instead of `every` after a negation.
 fn place_or_any(place: &str) -> &str {
     if place == EVERY {
         "at any level"
@@ -170,16 +165,16 @@ fn place_or_any(place: &str) -> &str {
     }
 }
 
-/// By how much the one that is ahead is.
+/// The difference in favour of the better level.
 fn strength(compared: &Compared, found: &Estimate) -> String {
     let advantage = compared.advantage(found);
     match compared.measure {
-        Measure::Ratio => text::ratio(&advantage),
-        Measure::Difference => text::points(&advantage),
+        Measure::Ratio => format::ratio(&advantage),
+        Measure::Difference => format::points(&advantage),
     }
 }
 
-/// `up to 200`, `from 250 on`, `at 50 and from 150 to 200`, `at every level`; of levels that have no order each by its name.
+/// `up to 200`, `from 250 on`, `at 50 and from 150 to 200`, `at every level`; levels without an order by name.
 fn where_in(over: &Over, places: &[usize]) -> String {
     let last = over.levels.len() - 1;
     let name = |at: usize| over.levels[at].as_str();
@@ -218,7 +213,7 @@ fn join_with_and(words: &[&str]) -> String {
     }
 }
 
-/// Between which levels the lead changes.
+/// The levels between which the lead changes.
 fn changes(over: &Over, changes: &[(usize, usize)]) -> String {
     let between: Vec<String> = changes
         .iter()
@@ -232,13 +227,13 @@ fn changes(over: &Over, changes: &[(usize, usize)]) -> String {
     match between.as_slice() {
         [] => String::new(),
         all => format!(
-            " The sign changes {}.",
+            " The lead changes {}.",
             join_with_and(&all.iter().map(String::as_str).collect::<Vec<_>>())
         ),
     }
 }
 
-/// Which cells are in the numbers though they may not be believed, and where there is no interval.
+/// Cells in the comparison that are not valid, and levels without an interval.
 #[must_use]
 pub fn caution(comparison: &ComparisonModel) -> Option<String> {
     let mut named = Vec::new();
@@ -251,7 +246,7 @@ pub fn caution(comparison: &ComparisonModel) -> Option<String> {
         for (level, name) in comparison.over.levels.iter().enumerate() {
             let doubtful = comparison.doubtful[line][level].iter();
             named.extend(doubtful.map(|(which, verdict)| {
-                format!("{which} at {name}{with} ({})", words::verdict(*verdict))
+                format!("{which} at {name}{with} ({})", labels::verdict(*verdict))
             }));
             let mut outcomes = comparison.outcomes.iter();
             if outcomes.any(|one| one.leader(&one.at[line][level]) == Ahead::Unsure) {
@@ -265,10 +260,10 @@ pub fn caution(comparison: &ComparisonModel) -> Option<String> {
     (!told.is_empty()).then(|| told.join(" "))
 }
 
-/// Most cells that a caution names.
+/// Maximum number of cells that a caution names.
 const NAMED: usize = 6;
 
-/// The first few, and how many more.
+/// The first few, and the number of the others.
 fn first_names(named: &[String]) -> String {
     let (shown, rest) = named.split_at(named.len().min(NAMED));
     let more = match rest.len() {
@@ -278,26 +273,26 @@ fn first_names(named: &[String]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Of cells that may not be believed.
+/// Cells that are not valid.
 fn not_valid(named: &[String]) -> Option<String> {
     (!named.is_empty()).then(|| {
         format!(
-            "Cells that are not valid are compared all the same: {}.",
+            "The comparison includes cells that are not valid: {}.",
             first_names(named)
         )
     })
 }
 
-/// Of levels at which a number has no interval; whether others have one.
+/// Levels at which a value has no interval; whether others have one.
 fn without_interval(levels: &[String], is_sure: bool) -> Option<String> {
     let said = match is_sure {
         true => format!(
-            "There are numbers without an interval at {}, where a cell has one trial or its trials scatter too widely: such a level is on \
-             neither side and says nothing of where the sign changes.",
+            "Values at {} have no interval, because a cell has one trial or its trials vary too much: such a level counts for neither side \
+             and does not show where the lead changes.",
             first_names(levels)
         ),
-        false => "No number has an interval, for a cell has one trial or its trials scatter too widely; so nothing is said of where the \
-                  sign changes."
+        false => "No value has an interval, because a cell has one trial or its trials vary too much, so the levels at which the lead \
+                  changes are not known."
             .to_owned(),
     };
     (!levels.is_empty()).then_some(said)

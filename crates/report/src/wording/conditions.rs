@@ -1,17 +1,17 @@
-//! Why a condition fails in a cell where its number alone does not say so.
+//! Why a condition fails in a cell although its value alone does not show it.
 
 use waggle_analysis::NotCounted;
 
-use super::{text, words};
+use super::{format, labels};
 
 /// `does not count: the cell is overloaded`.
 #[must_use]
 pub fn not_counted(why: &NotCounted) -> String {
     match why {
-        NotCounted::NoLevelHolds => "no level of it holds".to_owned(),
-        NotCounted::NotRun => "no trial of it has run".to_owned(),
+        NotCounted::NoLevelHolds => "no level holds".to_owned(),
+        NotCounted::NotRun => "no trial has run".to_owned(),
         NotCounted::Verdict(verdict) => {
-            format!("does not count: the cell is {}", words::verdict(*verdict))
+            format!("does not count: the cell is {}", labels::verdict(*verdict))
         }
         NotCounted::NotRecovered {
             trials,
@@ -19,9 +19,9 @@ pub fn not_counted(why: &NotCounted) -> String {
             within_s,
         } => format!(
             "{trials} of {of} trials did not recover within {}",
-            text::set_time_s(*within_s)
+            format::set_time_s(*within_s)
         ),
-        NotCounted::NoRecovery => "no trial of it came to the end of its recovery".to_owned(),
-        NotCounted::NoNumber(path) => format!("the run has no number {}", path.join(".")),
+        NotCounted::NoRecovery => "no trial completed its recovery phase".to_owned(),
+        NotCounted::NoNumber(path) => format!("the run has no metric {}", path.join(".")),
     }
 }

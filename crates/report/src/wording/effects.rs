@@ -1,15 +1,15 @@
-//! The effects in sentences that go no further than the numbers.
+//! Main effects and interactions in sentences that claim no more than the results show.
 
 use waggle_analysis::effects::{Strongest, Summary, WithoutEffects};
 use waggle_analysis::{Comparison, EffectsModel, Factor, OutcomeEffects};
 use waggle_stats::{Source, Variation};
 
-use super::{text, words};
+use super::{format, labels};
 
-/// How many factors that depend on another one are told of: of the outcome that says most, and of the others.
+/// Maximum number of interactions with a sentence: of the headline outcome, and of the others.
 const DEPENDENCES: (usize, usize) = (3, 1);
 
-/// Of the outcome that says most; nothing where no outcome has effects.
+/// Of the headline outcome; empty if no outcome has effects.
 #[must_use]
 pub fn headline(effects: &EffectsModel) -> String {
     let first = effects.outcomes.get(effects.first);
@@ -28,13 +28,13 @@ pub fn sentences(effects: &EffectsModel) -> Vec<String> {
         .collect()
 }
 
-/// What matters for one outcome.
+/// The effects on one outcome.
 fn sentence(factors: &[Factor], outcome: &OutcomeEffects, dependences_at_most: usize) -> String {
     match outcome.summary() {
         Summary::HardlyDiffers => format!(
             "{} hardly differs: the highest cell is {} of the lowest.",
             outcome.name,
-            text::times(outcome.span.1 / outcome.span.0)
+            format::times(outcome.span.1 / outcome.span.0)
         ),
         Summary::Differs {
             strongest: of,
@@ -61,15 +61,15 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
         } => {
             let of = &factors[*factor];
             format!(
-                "{} depends most on {} ({} of the variation): with {} it is {} of that with {}{}.",
+                "{} depends most on {} ({} of the variation): with {} it is {} the value with {}{}.",
                 outcome.name,
                 of.name,
-                text::share(*share),
+                format::share(*share),
                 of.levels[*level],
-                text::ratio(ratio),
+                format::ratio(ratio),
                 of.levels[0],
                 match outcome.degrees {
-                    0 => "; one trial a cell, so how sure that is nobody knows",
+                    0 => "; with one trial per cell the certainty is not known",
                     _ => "",
                 }
             )
@@ -79,11 +79,11 @@ fn strongest(factors: &[Factor], outcome: &OutcomeEffects, strongest: &Strongest
                 let name = &factors[factor].name;
                 format!(
                     "; the largest, {name} ({} of the variation), may be chance",
-                    text::share(share)
+                    format::share(share)
                 )
             });
             format!(
-                "{}: no factor's effect stands out from the scatter between trials{largest}.",
+                "{}: no main effect exceeds the variation between trials{largest}.",
                 outcome.name
             )
         }
@@ -97,30 +97,30 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
         false => String::new(),
     };
     let unsure = match outcome.degrees {
-        0 => "; with one trial a cell that may be chance",
+        0 => "; with one trial per cell this may be chance",
         _ => "",
     };
     let at: Vec<String> = by
         .levels
         .iter()
         .zip(&one.ratios)
-        .map(|(level, ratio)| format!("{} at {level}", text::ratio(ratio)))
+        .map(|(level, ratio)| format!("{} at {level}", format::ratio(ratio)))
         .collect();
     let turns: Vec<String> = one
         .turns
         .iter()
         .map(|(before, after)| {
             format!(
-                "; it turns round between {} and {}",
+                "; it reverses between {} and {}",
                 by.levels[*before], by.levels[*after]
             )
         })
         .collect();
     format!(
-        "What {} does depends on {} ({} of the variation together{more}): {} against {} is {}{}{unsure}.",
+        "The effect of {} depends on {} (interaction: {} of the variation{more}): {} vs {} is {}{}{unsure}.",
         factor.name,
         by.name,
-        text::share(outcome.joint_share(one)),
+        format::share(outcome.joint_share(one)),
         factor.levels[one.level],
         factor.levels[0],
         at.join(", "),
@@ -128,30 +128,32 @@ fn dependence(factors: &[Factor], outcome: &OutcomeEffects, one: &Comparison) ->
     )
 }
 
-/// The largest part of the variation, where no factor or pair of factors explains it.
+/// The largest part of the variation, if no factor or pair of factors explains it.
 fn residual_text(largest: &Variation) -> Option<String> {
-    let share = text::share(largest.share);
+    let share = format::share(largest.share);
     match largest.of {
         Source::Trials => Some(format!(
             "The largest part of the variation ({share}) is between trials of the same cell."
         )),
         Source::Further => Some(format!(
-            "The largest part of the variation ({share}) goes with three factors and more together: single cells are unlike the rest."
+            "The largest part of the variation ({share}) is in interactions of three or more factors: single cells differ from the rest."
         )),
         Source::Factor(_) | Source::Pair(..) => None,
     }
 }
 
-/// Most cells that a caution names.
+/// Maximum number of cells that a caution names.
 const NAMED: usize = 4;
 
-/// Which cells are in the numbers though they may not be believed; the table of cells has all verdicts.
+/// Cells in the effects that are not valid; the table of cells has all verdicts.
 #[must_use]
 pub fn caution(effects: &EffectsModel) -> Option<String> {
     let named: Vec<String> = effects
         .doubtful
         .iter()
-        .map(|(levels, verdict)| format!("{} ({})", text::levels(levels), words::verdict(*verdict)))
+        .map(|(levels, verdict)| {
+            format!("{} ({})", format::levels(levels), labels::verdict(*verdict))
+        })
         .collect();
     let (is, it) = match named.len() {
         0 => return None,
@@ -164,24 +166,24 @@ pub fn caution(effects: &EffectsModel) -> Option<String> {
         more => format!(" and {more} more"),
     };
     Some(format!(
-        "{} of the {} cells {is} not valid and in these numbers all the same, for to leave {it} out would be to choose among results: {}{more}.",
+        "{} of the {} cells {is} not valid but included, because leaving {it} out would bias the result: {}{more}.",
         named.len(),
         effects.cells,
         shown.join(", ")
     ))
 }
 
-/// How it was worked out, and what is not shown.
+/// The method, and what is not shown.
 #[must_use]
 pub fn notes(effects: &EffectsModel) -> Vec<String> {
     let sure = if effects.trials > effects.cells {
-        "Intervals are 95 %, from the scatter between trials of the same cell."
+        "Intervals are 95 %, from the variation between trials of the same cell."
     } else {
-        "Each cell has one trial, so nothing has an interval, and chance is in the share of what most factors do together."
+        "Each cell has one trial, so no ratio has an interval, and the share of the highest interaction includes random variation."
     };
     let method = format!(
-        "From {} trials of {} cells. A ratio compares geometric means over all cells of the grid, so that every other factor is \
-         averaged over; a share is that of the sum of squares of the logarithms. {sure}",
+        "From {} trials of {} cells. A ratio compares geometric means over all cells of the grid, so every other factor is averaged; a \
+         share is a share of the sum of squares of the logarithms. {sure}",
         effects.trials, effects.cells,
     );
     let left_out = effects.left_out.iter();
@@ -194,11 +196,11 @@ fn no_effects_text(why: &WithoutEffects) -> String {
     match why {
         WithoutEffects::NoGrid => "the cells form no grid".to_owned(),
         WithoutEffects::Empty(levels) => {
-            format!("no trial of {} has a value", text::levels(levels))
+            format!("no trial of {} has a value", format::levels(levels))
         }
         WithoutEffects::NotPositive(levels) => format!(
-            "a trial of {} has a value of zero or less, and a ratio to it says nothing",
-            text::levels(levels)
+            "a trial of {} has a value of zero or less, so its ratios are not defined",
+            format::levels(levels)
         ),
         WithoutEffects::Constant => "it is the same in every trial".to_owned(),
     }

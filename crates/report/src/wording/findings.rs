@@ -1,4 +1,4 @@
-//! What the checks of a trial and of a cell found, a sentence each: reasons of verdicts, and remarks.
+//! Findings of the checks of a trial and of a cell, a sentence each: reasons of verdicts, and remarks.
 
 use waggle_analysis::{CellReason, TrialRemark};
 use waggle_stats::{
@@ -7,14 +7,14 @@ use waggle_stats::{
     Stretch, SystemFinding, ThinTail,
 };
 
-use super::text::{
+use super::format::{
     self, amount, count, plain, set_share, signed_text, three_digits, time_s, time_us,
 };
 
-/// Below this share of a CPU a wait for it shows in no percentage.
+/// A smaller share of waiting for a CPU is not shown.
 const WAIT_SHOWN: f64 = 0.01;
 
-/// Why a trial has a verdict.
+/// The reason of a verdict of a trial.
 #[must_use]
 pub fn reason(reason: &Reason) -> String {
     sentence(&reason.finding)
@@ -26,7 +26,7 @@ pub fn named_reason(of: &Reason) -> String {
     format!("{}: {}", of.verdict.name(), reason(of))
 }
 
-/// Why a cell has a verdict: of a single trial with its repetition.
+/// The reason of a verdict of a cell: of a single trial with its repetition.
 #[must_use]
 pub fn cell_reason(of: &CellReason) -> String {
     match of.repetition {
@@ -35,7 +35,7 @@ pub fn cell_reason(of: &CellReason) -> String {
     }
 }
 
-/// Worth a line, whoever saw it.
+/// A remark of a trial.
 #[must_use]
 pub fn remark(remark: &TrialRemark) -> String {
     match remark {
@@ -44,25 +44,23 @@ pub fn remark(remark: &TrialRemark) -> String {
     }
 }
 
-/// Why a percentile should not be relied on.
+/// Why a percentile is not reliable.
 #[must_use]
 pub fn thin(tail: &ThinTail) -> String {
     format!(
-        "{} of {} samples lie beyond {}; {MIN_SAMPLES_BEYOND} are needed",
+        "{} of {} samples are above {}; {MIN_SAMPLES_BEYOND} are needed",
         count(tail.beyond),
         count(tail.samples),
         set_share(tail.quantile)
     )
 }
 
-/// What a check found.
+/// A finding.
 #[must_use]
 pub fn sentence(finding: &Finding) -> String {
     match finding {
         Finding::Ended(why) => why.clone(),
-        Finding::NothingSent => {
-            "no request was sent in the measured phase: there is nothing to judge".to_owned()
-        }
+        Finding::NothingSent => "no request was sent in the measured phase".to_owned(),
         Finding::Account(of) => account(of),
         Finding::Lateness(of) => lateness(of),
         Finding::Instrument(of) => instrument(of),
@@ -71,7 +69,7 @@ pub fn sentence(finding: &Finding) -> String {
     }
 }
 
-/// Of requests and records that do not add up, or should not be as they are.
+/// Counts of requests and records that do not add up, or should be zero.
 fn account(finding: &AccountFinding) -> String {
     match finding {
         AccountFinding::RequestFates {
@@ -86,7 +84,7 @@ fn account(finding: &AccountFinding) -> String {
                 "{}: {} requests sent, but {} succeeded + {} failed + {} in flight = {}",
                 match stretch {
                     Stretch::Measured => "measured phase",
-                    Stretch::WholeRun => "whole run",
+                    Stretch::WholeRun => "whole load",
                 },
                 count(*sent),
                 count(*succeeded),
@@ -96,7 +94,7 @@ fn account(finding: &AccountFinding) -> String {
             )
         }
         AccountFinding::RequestsDue { due, sent, skipped } => format!(
-            "whole run: {} requests fell due, but {} sent + {} skipped = {}",
+            "whole load: {} requests fell due, but {} sent + {} skipped = {}",
             count(*due),
             count(*sent),
             count(*skipped),
@@ -104,11 +102,11 @@ fn account(finding: &AccountFinding) -> String {
         ),
         AccountFinding::Records(of) => equation(of),
         AccountFinding::NeverSent { records } => format!(
-            "records: {} found in the store that should not be there",
+            "records: {} in the store that were never sent",
             count(*records)
         ),
         AccountFinding::RejectedKept { kept, rejected } => format!(
-            "{} of {} rejected records are in the store all the same",
+            "{} of {} rejected records are in the store",
             count(*kept),
             count(*rejected)
         ),
@@ -158,16 +156,16 @@ fn equation(of: &RecordEquation) -> String {
             accepted,
         } => records(
             (*succeeded, "in requests that succeeded"),
-            &[(*accepted, "accepted by the ledger")],
+            &[(*accepted, "accepted by key")],
         ),
     }
 }
 
-/// What is known of records that were not seen.
+/// The state of records that were not seen.
 fn missing_as(unread: bool) -> &'static str {
     match unread {
         true => {
-            "were not seen, but the probe had not read all that was in the store when the drain's time was up: they may be there"
+            "were not seen, but the probe had not read the whole store at the drain timeout, so they may be in it"
         }
         false => "are not in the store",
     }
@@ -195,11 +193,11 @@ fn records((whole, name): (u64, &str), parts: &[(u64, &str)]) -> String {
     )
 }
 
-/// Of a generator that had too little of its CPU, or came late.
+/// A load generator that had too little CPU, or was late.
 fn lateness(finding: &LatenessFinding) -> String {
     match finding {
         LatenessFinding::WorkerFull { busy, wanted } => format!(
-            "the generator's busiest worker {}; it, not the system, was the limit",
+            "the load generator's busiest worker {}, so the load generator, not the system, was the limit",
             cpu_shortage_text(*busy, *wanted)
         ),
         LatenessFinding::WorkerBusy {
@@ -207,7 +205,7 @@ fn lateness(finding: &LatenessFinding) -> String {
             wanted,
             limit,
         } => format!(
-            "the generator's busiest worker {}; from {} on the trial would not count",
+            "the load generator's busiest worker {}; from {} the trial would not count",
             cpu_shortage_text(*busy, *wanted),
             set_share(*limit)
         ),
@@ -217,45 +215,45 @@ fn lateness(finding: &LatenessFinding) -> String {
             of_service,
             allowed_us,
         } => format!(
-            "the generator was kept off its CPU: it waited {} on average before each turn on it, {} of the mean service time of {} ({} allowed)",
+            "the load generator waited {} on average for a CPU (run queue), {} of the mean service time of {} ({} allowed)",
             time_us(*wait_us),
-            text::share(*of_service),
+            format::share(*of_service),
             time_us(*service_us),
             time_us(*allowed_us),
         ),
         LatenessFinding::Late { lag, allowed_us } => format!(
-            "the generator was late: p99 of its lag is {} ({} allowed)",
+            "the load generator was late: its lag p99 is {} ({} allowed)",
             lag_text(lag),
             time_us(*allowed_us),
         ),
         LatenessFinding::LateWithin { lag, because } => format!(
-            "p99 of the generator's lag is {}: {}",
+            "the load generator's lag p99 is {}: {}",
             lag_text(lag),
             match because {
-                LagAllowed::Timers => "as fine as its timers go",
-                LagAllowed::BesideBound => "little beside the time that is asked about",
-                LagAllowed::OneTurn => "one turn over all that is in flight",
+                LagAllowed::Timers => "within the resolution of its timers",
+                LagAllowed::BesideBound => "small compared with the time in the conditions",
+                LagAllowed::OneTurn => "within one cycle over all requests in flight",
             },
         ),
         LatenessFinding::HostTook {
             share,
             awake_may_help,
         } => format!(
-            "the host of this virtual machine took {} of the CPUs' time{}",
-            text::share(*share),
+            "CPU steal: the hypervisor took {} of this machine's CPU time{}",
+            format::share(*share),
             match awake_may_help {
                 true => IDLE_POLL,
                 false => "",
             }
         ),
         LatenessFinding::LateThoughIdle { idle_share } => format!(
-            "the generator came late although the CPUs were {} idle{IDLE_POLL}",
-            text::share(*idle_share)
+            "the load generator was late although the CPUs were {} idle{IDLE_POLL}",
+            format::share(*idle_share)
         ),
     }
 }
 
-/// Of the instrument otherwise.
+/// Other findings about the load generator and the probe.
 fn instrument(finding: &InstrumentFinding) -> String {
     match finding {
         InstrumentFinding::Rate {
@@ -264,7 +262,7 @@ fn instrument(finding: &InstrumentFinding) -> String {
             offered,
             due,
         } => format!(
-            "{}/s for {} were asked for, which is {}, but {} requests fell due",
+            "{}/s over {} is an offered load of {} requests, but {} requests fell due",
             amount(*per_s),
             time_s(*seconds),
             amount(offered.round()),
@@ -276,14 +274,14 @@ fn instrument(finding: &InstrumentFinding) -> String {
             share,
             shows,
         } => format!(
-            "the generator sent {}/s, {} of the {}/s that it can send with such a load on this machine by its calibration{}",
+            "the load generator sent {}/s, {} of its calibrated capacity of {}/s for such a load on this machine{}",
             plain(*sent_per_s),
-            text::share(*share),
+            format::share(*share),
             plain(*possible_per_s),
             match shows {
-                Calibrated::Disproved =>
-                    ": the calibration is wrong and says nothing here".to_owned(),
-                Calibrated::Limit => "; it, not the system, was the limit".to_owned(),
+                Calibrated::Disproved => "; the calibration is wrong and is not used".to_owned(),
+                Calibrated::Limit =>
+                    ", so the load generator, not the system, was the limit".to_owned(),
                 Calibrated::Near { limit } =>
                     format!("; above {} the trial would not count", set_share(*limit)),
             }
@@ -292,17 +290,17 @@ fn instrument(finding: &InstrumentFinding) -> String {
             behind_s,
             allowed_s,
         } => format!(
-            "the probe read for {} on end without coming to the end of the store ({} allowed): delays and backlog are its own",
+            "the probe lagged behind the store for {} ({} allowed), so delay and backlog are those of the probe",
             time_s(*behind_s),
             time_s(*allowed_s),
         ),
         InstrumentFinding::ConnectionsMissing { asked, typical } => format!(
-            "{} connections asked for, {} open in the typical interval",
+            "{} connections configured, {} open in the median interval",
             count(*asked),
             count(*typical)
         ),
         InstrumentFinding::ConnectionsFewest { asked, fewest } => format!(
-            "{} of {} connections open at the least",
+            "at least once only {} of {} connections were open",
             count(*fewest),
             count(*asked)
         ),
@@ -315,30 +313,30 @@ fn instrument(finding: &InstrumentFinding) -> String {
             apart,
             allowed,
         } => format!(
-            "Little's law: {} in flight on average, but {}/s × {} + {} that failed or are under way = {} ({} apart; {} allowed)",
+            "Little's law: {} in flight on average, but {}/s × {} + {} failed or unfinished = {} (difference {}; {} allowed)",
             plain(*in_flight),
             plain(*per_s),
             time_us(*service_us),
             plain(*beside),
             plain(*expected),
-            text::share(*apart),
-            text::share(*allowed),
+            format::share(*apart),
+            format::share(*allowed),
         ),
     }
 }
 
 const IDLE_POLL: &str = "; --idle-poll may help";
 
-/// What a worker had of its CPU.
+/// CPU use of a worker.
 fn cpu_shortage_text(busy: f64, wanted: f64) -> String {
     if wanted - busy >= WAIT_SHOWN {
         format!(
             "used {} of its CPU and waited for it another {} of the time",
-            text::share(busy),
-            text::share(wanted - busy)
+            format::share(busy),
+            format::share(wanted - busy)
         )
     } else {
-        format!("used {} of its CPU", text::share(wanted))
+        format!("used {} of its CPU", format::share(wanted))
     }
 }
 
@@ -346,14 +344,14 @@ fn lag_text(lag: &Lag) -> String {
     format!(
         "{}, {} of the median response time of {}",
         time_us(lag.p99_us),
-        text::share(lag.of_median),
+        format::share(lag.of_median),
         time_us(lag.median_us),
     )
 }
 
-/// Of the system.
+/// Findings about the system.
 fn system(finding: &SystemFinding) -> String {
-    const WARM_UP: &str = "the warm-up ended at its limit, before the system was steady";
+    const WARM_UP: &str = "the warm-up reached its timeout before the system was steady";
     match finding {
         SystemFinding::Unanswered {
             due,
@@ -362,18 +360,18 @@ fn system(finding: &SystemFinding) -> String {
             least_share,
             skipped,
         } => format!(
-            "{} requests fell due and {} were answered ({}; {} is the least), {} were skipped",
+            "{} requests fell due and {} were answered ({}; at least {} required), {} were skipped",
             count(*due),
             count(*answered),
-            text::share(*answered_share),
+            format::share(*answered_share),
             set_share(*least_share),
             count(*skipped),
         ),
         SystemFinding::Grew { what, growth } => format!(
-            "{} grew from {} to {}, by {}/s at {}/s asked",
+            "{} grew from {} to {}, by {}/s at a load of {}/s",
             match what {
-                Backlog::Requests => "requests waiting for their answer",
-                Backlog::Records => "records accepted and not yet in the store",
+                Backlog::Requests => "unanswered requests",
+                Backlog::Records => "records accepted but not yet in the store",
             },
             plain(growth.from.max(0.0)),
             plain(growth.to),
@@ -387,11 +385,9 @@ fn system(finding: &SystemFinding) -> String {
                 killed.join(", ")
             )
         }
-        SystemFinding::Staged => {
-            "steadiness was not tested: the load changes by its stages".to_owned()
-        }
+        SystemFinding::Staged => "steadiness was not tested: the load changes in stages".to_owned(),
         SystemFinding::TooFewIntervals { needed } => {
-            format!("steadiness was not tested: it takes at least {needed} intervals")
+            format!("steadiness was not tested: it needs at least {needed} intervals")
         }
         SystemFinding::Changed {
             what,
@@ -399,16 +395,16 @@ fn system(finding: &SystemFinding) -> String {
             to,
             how,
         } => format!(
-            "{} went from {} to {} {}",
+            "{} changed from {} to {} {}",
             series(*what),
             level(*what, *from),
             level(*what, *to),
             match how {
                 Change::Step { at_s } => format!("at {} of the measured phase", time_s(*at_s)),
-                Change::Drift => "over the measured phase, bit by bit".to_owned(),
+                Change::Drift => "gradually over the measured phase".to_owned(),
             }
         ),
-        SystemFinding::WarmUpUnsteady => format!("{WARM_UP}; the measured phase was"),
+        SystemFinding::WarmUpUnsteady => format!("{WARM_UP}; the measured phase was steady"),
         SystemFinding::NeverSteady => {
             format!("{WARM_UP}, and the measured phase is too short to test")
         }
@@ -416,7 +412,7 @@ fn system(finding: &SystemFinding) -> String {
     }
 }
 
-/// Of a cell.
+/// Findings about a cell.
 fn cell(finding: &CellFinding) -> String {
     match finding {
         CellFinding::OfTrials {
@@ -428,8 +424,8 @@ fn cell(finding: &CellFinding) -> String {
             trials,
         } => format!("{count} of {trials} trials: {}", verdict.name()),
         CellFinding::Wide { width, allowed } => format!(
-            "the 95 % interval of goodput is {} of its point wide; {} is allowed",
-            text::share(*width),
+            "the 95 % interval of goodput is {} of the mean wide; {} is allowed (max_ci_width)",
+            format::share(*width),
             set_share(*allowed)
         ),
     }
@@ -445,15 +441,15 @@ fn killed_text(killed: &Killed) -> String {
 
 fn silent(silence: &Silence) -> String {
     let until = match silence.to_the_end {
-        true => ", until its end",
+        true => " until its end",
         false => "",
     };
     let in_all = match silence.in_all_s > silence.longest_s {
-        true => format!("; with all such stretches {}", time_s(silence.in_all_s)),
+        true => format!("; {} in total", time_s(silence.in_all_s)),
         false => String::new(),
     };
     format!(
-        "no request succeeded for {} of {}, from {} of the measured phase on{until}, while answers were waited for{in_all}",
+        "no request succeeded for {} of {}, from {} of the measured phase{until}, although requests were waiting{in_all}",
         time_s(silence.longest_s),
         time_s(silence.phase_s),
         time_s(silence.from_s),

@@ -1,19 +1,18 @@
-//! What a chart of a metric is called.
+//! The label of a metric in a chart.
 
 use waggle_analysis::Counted;
 use waggle_metrics::Metric;
 
-use super::words;
+use super::labels;
 
-/// With what it is counted in, where its numbers do not say so.
+/// With its unit, if its values do not show it.
 pub(crate) fn label(metric: Metric, of: Option<&str>, name: &str, counted: Counted) -> String {
     match (metric, of) {
-        (Metric::Goodput, None) => format!("{name}, {}/s", words::counted_word(counted)),
+        (Metric::Goodput, None) => format!("{name}, {}/s", labels::counted_word(counted)),
         // A step has no records of its own.
         (Metric::Goodput, Some(_)) => {
-            format!("{name}, {}/s", words::counted_word(Counted::Requests))
+            format!("{name}, {}/s", labels::counted_word(Counted::Requests))
         }
-        (Metric::ErrorShare, _) => format!("{name}, share of all answered"),
         _ => name.to_owned(),
     }
 }

@@ -1,12 +1,12 @@
-//! What a search found, in a sentence made from its answer and no further than that goes.
+//! The answer of a search, in a sentence that claims no more than the search showed.
 
 use waggle_analysis::Shortfall;
 use waggle_results::LevelKind;
 use waggle_stats::{Answer, End};
 
-use super::{conditions, findings, text};
+use super::{conditions, findings, format};
 
-/// An answer as a sentence, with the first reason why the search went no higher; the table has them all. `at` names the place, or nothing.
+/// An answer as a sentence, with the first reason why the search went no higher; the table has all. `at` names the cell, or is empty.
 #[must_use]
 pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, at: &str) -> String {
     let level = |at: f64| level(what, at);
@@ -23,31 +23,31 @@ pub fn sentence(what: LevelKind, answer: &Answer, why: Option<&str>, at: &str) -
     );
     let fails = answer
         .fails
-        .map(|fails| format!(" and not at {}{why}", level(fails)))
+        .map(|fails| format!(", but not at {}{why}", level(fails)))
         .unwrap_or_default();
     let wavering = mixed_levels_text(answer, &level);
     let said = match answer.end {
         End::Found => format!(
-            "the highest {} lies between {} and {}: {holds}{fails}{wavering}; {trials}",
+            "the highest {} is between {} and {}: {holds}{fails}{wavering}; {trials}",
             noun(what),
             level(held.level),
             answer.fails.map_or_else(String::new, level),
         ),
         End::MetUpToMost => format!(
-            "{holds}, the highest that was to be tried, so that the limit lies above it{wavering}; {trials}"
+            "{holds}, the maximum of the search, so the limit is higher{wavering}; {trials}"
         ),
         End::InstrumentLimited => format!(
-            "{holds}; at {stopped} the load generator was the limit{why}, so that the system may hold more{wavering}; {trials}"
+            "{holds}; at {stopped} the load generator was the limit{why}, so the capacity of the system may be higher{wavering}; {trials}"
         ),
         End::Silent => format!(
-            "{holds}; trials at {stopped} say nothing{why}, which is no evidence that the system cannot{wavering}; {trials}"
+            "{holds}; trials at {stopped} are no evidence{why}, so the capacity of the system may be higher{wavering}; {trials}"
         ),
         End::TrialsSpent => format!(
-            "{holds}{fails}{wavering}; the search ended because its {trials} were all made, so that the answer is wider or \
-             less sure than was asked"
+            "{holds}{fails}{wavering}; the search reached its maximum of {trials}, so the answer is less precise or less certain than \
+             requested"
         ),
         End::Unfinished | End::NeverMet => {
-            format!("{holds}{fails}{wavering}, so far; {trials}, and the search is not finished")
+            format!("{holds}{fails}{wavering} so far; {trials}, and the search is not finished")
         }
     };
     at_place(at, &said)
@@ -65,22 +65,22 @@ fn without_level(
         .map_or_else(String::new, |lowest| level(lowest.level));
     match answer.end {
         End::NeverMet => format!(
-            "no level holds: the conditions are not met even at {lowest}, the lowest that was to be tried{why}; {trials}"
+            "no level holds: the conditions fail even at {lowest}, the minimum of the search{why}; {trials}"
         ),
         End::InstrumentLimited => format!(
-            "there is no answer: the load generator was the limit even at {lowest}{why}; {trials}"
+            "the search has no answer: the load generator was the limit even at {lowest}{why}; {trials}"
         ),
-        End::Silent => format!(
-            "there is no answer: trials at {lowest} say nothing{why}, which is no evidence that the system cannot; {trials}"
-        ),
+        End::Silent => {
+            format!("the search has no answer: trials at {lowest} are no evidence{why}; {trials}")
+        }
         End::Unfinished if answer.trials == 0 => {
-            "there is no answer: no trial of it has run".to_owned()
+            "the search has no answer: no trial has run".to_owned()
         }
         End::Unfinished => format!(
             "no level holds so far, down to {lowest}{why}; {trials}, and the search is not finished"
         ),
         End::TrialsSpent | End::Found | End::MetUpToMost => format!(
-            "no level was found that holds, down to {lowest}{why}; the search ended because its {trials} were all made"
+            "no level holds, down to {lowest}{why}; the search reached its maximum of {trials}"
         ),
     }
 }
@@ -90,8 +90,12 @@ fn mixed_levels_text(answer: &Answer, level: &dyn Fn(f64) -> String) -> String {
     answer
         .mixed_levels()
         .map(|seen| {
-            let spoke = seen.met + seen.not_met;
-            format!("; {} held in {} of {spoke}", level(seen.level), seen.met)
+            let judged = seen.met + seen.not_met;
+            format!(
+                "; {} held in {} of {judged} trials",
+                level(seen.level),
+                seen.met
+            )
         })
         .collect()
 }
@@ -100,7 +104,7 @@ fn at_place(at: &str, said: &str) -> String {
     let whole = if at.is_empty() {
         said.to_owned()
     } else {
-        format!("at {at} {said}")
+        format!("at {at}, {said}")
     };
     let mut letters = whole.chars();
     let first = letters.next().map(char::to_uppercase);
@@ -115,7 +119,7 @@ fn at_place(at: &str, said: &str) -> String {
 /// A level of what is searched for, with its unit: `3,250/s`, `40 users`.
 #[must_use]
 pub fn level(kind: LevelKind, level: f64) -> String {
-    let number = text::amount(level);
+    let number = format::amount(level);
     match kind {
         LevelKind::Rate => format!("{number}/s"),
         LevelKind::Users if number == "1" => "1 user".to_owned(),
@@ -134,15 +138,15 @@ pub fn noun(kind: LevelKind) -> &'static str {
     }
 }
 
-/// Why a search ended, in a few words for a table.
+/// Why a search ended, for a table.
 pub fn end(end: End) -> &'static str {
     match end {
         End::Found => "found",
-        End::MetUpToMost => "held at the most that was to be tried",
-        End::NeverMet => "not met even at the least",
-        End::InstrumentLimited => "the load generator was the limit",
-        End::Silent => "trials higher up say nothing",
-        End::TrialsSpent => "all trials made",
+        End::MetUpToMost => "holds at the maximum",
+        End::NeverMet => "fails at the minimum",
+        End::InstrumentLimited => "load generator limit",
+        End::Silent => "no evidence at higher levels",
+        End::TrialsSpent => "maximum number of trials",
         End::Unfinished => "not finished",
     }
 }
@@ -159,7 +163,7 @@ pub fn shortfall(shortfall: &Shortfall) -> String {
         } => match (&cell.reason, cell.observed) {
             (Some(reason), _) => format!("{of}: {}", conditions::not_counted(reason)),
             (None, Some(observed)) => {
-                format!("{of}: it was {}", text::in_unit(observed, *unit))
+                format!("{of}: it was {}", format::in_unit(observed, *unit))
             }
             (None, None) => of.clone(),
         },
@@ -169,13 +173,13 @@ pub fn shortfall(shortfall: &Shortfall) -> String {
 fn trials(count: u32) -> String {
     match count {
         1 => "1 trial".to_owned(),
-        other => format!("{} trials", text::count(other)),
+        other => format!("{} trials", format::count(other)),
     }
 }
 
 fn all_of(count: u32) -> String {
     match count {
         1 => "one trial".to_owned(),
-        other => format!("all of {other} trials"),
+        other => format!("{other} of {other} trials"),
     }
 }

@@ -1,4 +1,4 @@
-//! What a reader must know before believing any number of the run, a sentence each.
+//! Warnings about the whole run, a sentence each.
 
 use waggle_analysis::{Model, SharedCpus, Warning};
 
@@ -10,31 +10,31 @@ pub fn sentences(model: &Model) -> Vec<String> {
 fn sentence(warning: &Warning) -> String {
     match warning {
         Warning::SharedHost(cpus) => shared_host(cpus),
-        // What cannot be promised of components that somebody else runs.
         Warning::RanAlready { components } => format!(
-            "Not started by waggle, for running already: {}. They were not emptied or started anew between trials, their CPU and \
-             memory are not known, and what others did with them meanwhile is part of what was measured.",
+            "External components: {}. waggle did not start them, delete their data or restart them between trials; their CPU and memory \
+             are not known, and the load of other clients is part of the results.",
             components.join(", ")
         ),
         Warning::NeverReached { steps } => format!(
-            "No session came to {} within the measured phases: longer ones, or shorter pauses, would.",
+            "No session reached {} within the measured phases: use longer phases or shorter think times.",
             steps.join(", ")
         ),
         Warning::CameLate { late, trials } => format!(
-            "In {late} of {trials} trials the generator came late while CPUs were idle or taken by the machine's host: --idle-poll may help."
+            "In {late} of {trials} trials the load generator was late while CPUs were idle or taken by the hypervisor: --idle-poll may help."
         ),
-        Warning::RanOnce => "Each cell ran once: single run, no uncertainty known.".to_owned(),
+        Warning::RanOnce => "Each cell has one trial, so no value has an interval.".to_owned(),
         Warning::Interrupted { ran, planned } => format!(
-            "{ran} of {planned} planned trials have run; the cells of the others show what there is."
+            "{ran} of {planned} planned trials have run; the results of the other cells are partial."
         ),
         Warning::OneTrialALevel => {
-            "One trial is enough at each level: no uncertainty known.".to_owned()
+            "The search needs one trial per level (confirmations: 1), so no value has an interval."
+                .to_owned()
         }
         Warning::Unfinished {
             unfinished,
             searches,
         } => format!(
-            "{unfinished} of {searches} searches are not finished; their answers are those so far."
+            "{unfinished} of {searches} searches are not finished; their answers are preliminary."
         ),
     }
 }
@@ -42,11 +42,11 @@ fn sentence(warning: &Warning) -> String {
 fn shared_host(shared: &SharedCpus) -> String {
     let pinning = match shared {
         SharedCpus::External => {
-            return "Load generator and server shared one machine; the server ran already, on whichever CPUs it was given, and was not \
-                    started anew between trials."
+            return "Load generator and server shared one machine; the server is external: waggle neither pinned it to CPUs nor restarted \
+                    it between trials."
                 .to_owned();
         }
-        SharedCpus::NotPinned => "not pinned, so that they compete for the same CPUs".to_owned(),
+        SharedCpus::NotPinned => "not pinned, so they compete for the same CPUs".to_owned(),
         SharedCpus::Overlapping { load, system } => format!(
             "on overlapping CPUs (load {}, system {})",
             cpus(load),
@@ -59,7 +59,7 @@ fn shared_host(shared: &SharedCpus) -> String {
         ),
     };
     format!(
-        "Load generator and system shared one machine, {pinning}; memory, disk and kernel were shared."
+        "Load generator and system shared one machine, {pinning}; they shared memory, disk and kernel."
     )
 }
 

@@ -114,16 +114,19 @@ fn what_the_engine_can_send_bounds_what_a_trial_tells_of_the_system() {
     valid(&sent_of(20_000.0));
     valid(&sent_of(0.0));
     let facts = sent_of(12_000.0);
-    let sent = "the generator sent 10.0k/s";
-    let by = "that it can send with such a load on this machine by its calibration";
-    let remark =
-        format!("{sent}, 83.3 % of the 12.0k/s {by}; above 95 % the trial would not count");
+    let sent = "the load generator sent 10.0k/s";
+    let by = "for such a load on this machine";
+    let remark = format!(
+        "{sent}, 83.3 % of its calibrated capacity of 12.0k/s {by}; above 95 % the trial would not count"
+    );
     expect(&facts, Verdict::Valid, &[], Some(&remark));
-    let reason = format!("{sent}, 99.01 % of the 10.1k/s {by}; it, not the system, was the limit");
+    let reason = format!(
+        "{sent}, 99.01 % of its calibrated capacity of 10.1k/s {by}, so the load generator, not the system, was the limit"
+    );
     let facts = sent_of(10_100.0);
     expect(&facts, Verdict::InstrumentLimited, &[&reason], None);
     let remark = format!(
-        "{sent}, 111 % of the 9.00k/s {by}: the calibration is wrong and says nothing here"
+        "{sent}, 111 % of its calibrated capacity of 9.00k/s {by}; the calibration is wrong and is not used"
     );
     expect(&sent_of(9_000.0), Verdict::Valid, &[], Some(&remark));
 }
@@ -144,7 +147,7 @@ fn a_failed_trial_is_failed_and_nothing_else() {
 
 #[test]
 fn nothing_observed_is_nothing_to_complain_about() {
-    let remark = "steadiness was not tested: it takes at least 4 intervals";
+    let remark = "steadiness was not tested: it needs at least 4 intervals";
     expect(&TrialFacts::default(), Verdict::Valid, &[], Some(remark));
 }
 
@@ -152,10 +155,9 @@ fn nothing_observed_is_nothing_to_complain_about() {
 fn cpu_of_the_generator() {
     let busy = |share| with_engine(healthy(), |engine| engine.busy_share = share);
     valid(&busy(0.799));
-    let remark = "the generator's busiest worker used 80.0 % of its CPU; from 95 % on the trial would not count";
+    let remark = "the load generator's busiest worker used 80.0 % of its CPU; from 95 % the trial would not count";
     expect(&busy(0.80), Verdict::Valid, &[], Some(remark));
-    let reason =
-        "the generator's busiest worker used 95.0 % of its CPU; it, not the system, was the limit";
+    let reason = "the load generator's busiest worker used 95.0 % of its CPU, so the load generator, not the system, was the limit";
     expect(&busy(0.95), Verdict::InstrumentLimited, &[reason], None);
 }
 
@@ -163,16 +165,16 @@ fn cpu_of_the_generator() {
 fn a_generator_kept_off_its_cpu_is_not_idle() {
     let wanted = |share| with_engine(healthy(), |engine| engine.wanted_share = share);
     valid(&wanted(0.79));
-    let remark = "the generator's busiest worker used 30.0 % of its CPU and waited for it another 50.0 % of the time; from 95 % on \
+    let remark = "the load generator's busiest worker used 30.0 % of its CPU and waited for it another 50.0 % of the time; from 95 % \
         the trial would not count";
     expect(&wanted(0.80), Verdict::Valid, &[], Some(remark));
-    let reason = "the generator's busiest worker used 30.0 % of its CPU and waited for it another 67.0 % of the time; it, not the \
-        system, was the limit";
+    let reason = "the load generator's busiest worker used 30.0 % of its CPU and waited for it another 67.0 % of the time, so the load \
+        generator, not the system, was the limit";
     expect(&wanted(0.97), Verdict::InstrumentLimited, &[reason], None);
     // Little to do, and each time late for it.
     let late = |wait| with_engine(healthy(), |engine| engine.turn_wait_mean_us = wait);
     valid(&late(490.0));
-    let reason = "the generator was kept off its CPU: it waited 735 µs on average before each turn on it, 14.7 % of the \
+    let reason = "the load generator waited 735 µs on average for a CPU (run queue), 14.7 % of the \
         mean service time of 5.00 ms (500 µs allowed)";
     expect(&late(735.0), Verdict::InstrumentLimited, &[reason], None);
     // The queue that a starved generator lets grow hides nothing.
@@ -207,12 +209,13 @@ fn a_greedy_host_is_told_and_what_may_help_a_late_generator() {
     };
     check_one(0.0, 0.9, false, false, None);
     check_one(0.019, 0.9, false, false, None);
-    let took = "the host of this virtual machine took 25.0 % of the CPUs' time";
+    let took = "CPU steal: the hypervisor took 25.0 % of this machine's CPU time";
     check_one(0.25, 0.5, false, false, Some(took));
     check_one(0.25, 0.5, true, true, Some(took));
     let advice = format!("{took}; --idle-poll may help");
     check_one(0.25, 0.1, false, true, Some(&advice));
-    let idle = "the generator came late although the CPUs were 62.0 % idle; --idle-poll may help";
+    let idle =
+        "the load generator was late although the CPUs were 62.0 % idle; --idle-poll may help";
     check_one(0.01, 0.62, false, true, Some(idle));
     check_one(0.01, 0.62, true, true, None);
     // Work kept it off, and not the want of a CPU.
@@ -229,7 +232,7 @@ fn lag_of_the_generator() {
         }
     };
     valid(&lag(open(), 10_000.0, 1_000.0));
-    let reason = "the generator was late: p99 of its lag is 1.01 ms, 10.1 % of the median response time of 10.0 ms \
+    let reason = "the load generator was late: its lag p99 is 1.01 ms, 10.1 % of the median response time of 10.0 ms \
                   (1.00 ms allowed)";
     expect(
         &lag(open(), 10_000.0, 1_010.0),
@@ -238,10 +241,10 @@ fn lag_of_the_generator() {
         None,
     );
     // Below the kernel's timer slack nobody can do better: said, but no reason.
-    let remark = "p99 of the generator's lag is 90.0 µs, 60.0 % of the median response time of 150 µs: \
-                  as fine as its timers go";
+    let remark = "the load generator's lag p99 is 90.0 µs, 60.0 % of the median response time of 150 µs: \
+                  within the resolution of its timers";
     expect(&lag(open(), 150.0, 90.0), Verdict::Valid, &[], Some(remark));
-    let reason = "the generator was late: p99 of its lag is 101 µs, 67.3 % of the median response time of 150 µs \
+    let reason = "the load generator was late: its lag p99 is 101 µs, 67.3 % of the median response time of 150 µs \
                   (100 µs allowed)";
     expect(
         &lag(open(), 150.0, 101.0),
@@ -279,7 +282,7 @@ fn a_phase_in_which_nothing_was_sent_is_failed() {
         seconds: 10.0,
         ..Counts::default()
     };
-    let reason = "no request was sent in the measured phase: there is nothing to judge";
+    let reason = "no request was sent in the measured phase";
     expect(&facts, Verdict::Failed, &[reason], None);
 }
 
@@ -293,8 +296,8 @@ fn lateness_is_little_beside_the_time_that_a_search_asks_about() {
             ..facts
         }
     };
-    let remark = "p99 of the generator's lag is 2.50 ms, 1667 % of the median response time of 150 µs: \
-                  little beside the time that is asked about";
+    let remark = "the load generator's lag p99 is 2.50 ms, 1667 % of the median response time of 150 µs: \
+                  small compared with the time in the conditions";
     let asked = Some(25_000.0);
     expect(&late(asked, 2_500.0), Verdict::Valid, &[], Some(remark));
     for (bound, lag) in [(asked, 2_510.0), (None, 2_500.0)] {
@@ -341,10 +344,10 @@ fn a_batch_of_a_pipeline_is_not_lateness() {
         }
     };
     valid(&pipelined(2_400.0));
-    let remark = "p99 of the generator's lag is 5.00 ms, 20.8 % of the median response time of 24.0 ms: \
-                  one turn over all that is in flight";
+    let remark = "the load generator's lag p99 is 5.00 ms, 20.8 % of the median response time of 24.0 ms: \
+                  within one cycle over all requests in flight";
     expect(&pipelined(5_000.0), Verdict::Valid, &[], Some(remark));
-    let reason = "the generator was late: p99 of its lag is 5.10 ms, 21.2 % of the median response time of 24.0 ms \
+    let reason = "the load generator was late: its lag p99 is 5.10 ms, 21.2 % of the median response time of 24.0 ms \
                   (5.00 ms allowed)";
     expect(
         &pipelined(5_100.0),
@@ -368,15 +371,15 @@ fn connections_asked_against_open() {
         &open(97, 100),
         Verdict::Valid,
         &[],
-        Some("97 of 100 connections open at the least"),
+        Some("at least once only 97 of 100 connections were open"),
     );
     expect(
         &open(97, 99),
         Verdict::Valid,
         &[],
-        Some("97 of 100 connections open at the least"),
+        Some("at least once only 97 of 100 connections were open"),
     );
-    let reason = "100 connections asked for, 98 open in the typical interval";
+    let reason = "100 connections configured, 98 open in the median interval";
     expect(&open(97, 98), Verdict::Inconsistent, &[reason], None);
 }
 
@@ -387,8 +390,8 @@ fn a_probe_that_is_slower_than_the_store_is_the_limit() {
         ..healthy()
     };
     valid(&behind(1.0));
-    let reason = "the probe read for 1.50 s on end without coming to the end of the store (1.00 s allowed): delays and backlog \
-        are its own";
+    let reason = "the probe lagged behind the store for 1.50 s (1.00 s allowed), so delay and backlog \
+        are those of the probe";
     expect(&behind(1.5), Verdict::InstrumentLimited, &[reason], None);
 }
 
@@ -397,9 +400,9 @@ fn littles_law() {
     let in_flight = |mean| with_engine(healthy(), |engine| engine.in_flight_mean = mean);
     valid(&in_flight(51.5));
     valid(&in_flight(48.5));
-    let reason = "Little's law: 52.0 in flight on average, but 10.0k/s × 5.00 ms + 0 that failed or are under way = 50.0 (3.85 % apart; 3.02 % allowed)";
+    let reason = "Little's law: 52.0 in flight on average, but 10.0k/s × 5.00 ms + 0 failed or unfinished = 50.0 (difference 3.85 %; 3.02 % allowed)";
     expect(&in_flight(52.0), Verdict::Inconsistent, &[reason], None);
-    let reason = "Little's law: 40.0 in flight on average, but 10.0k/s × 5.00 ms + 0 that failed or are under way = 50.0 (20.0 % apart; 3.02 % allowed)";
+    let reason = "Little's law: 40.0 in flight on average, but 10.0k/s × 5.00 ms + 0 failed or unfinished = 50.0 (difference 20.0 %; 3.02 % allowed)";
     expect(&in_flight(40.0), Verdict::Inconsistent, &[reason], None);
     // A microsecond of resolution is a tenth of ten microseconds.
     let fast = with_engine(healthy(), |engine| {
@@ -419,7 +422,7 @@ fn littles_law() {
     };
     valid(&beside(70.0, 20.0));
     valid(&beside(30.0, -20.0));
-    let reason = "Little's law: 70.0 in flight on average, but 10.0k/s × 5.00 ms + 10.0 that failed or are under way = 60.0 (14.3 % apart; 3.02 % allowed)";
+    let reason = "Little's law: 70.0 in flight on average, but 10.0k/s × 5.00 ms + 10.0 failed or unfinished = 60.0 (difference 14.3 %; 3.02 % allowed)";
     expect(&beside(70.0, 10.0), Verdict::Inconsistent, &[reason], None);
 }
 
@@ -433,12 +436,11 @@ fn account_of_requests() {
     valid(&facts);
     let mut facts = healthy();
     facts.totals.sent = 99_998;
-    let reason =
-        "whole run: 99,998 requests sent, but 100,000 succeeded + 0 failed + 0 in flight = 100,000";
+    let reason = "whole load: 99,998 requests sent, but 100,000 succeeded + 0 failed + 0 in flight = 100,000";
     expect(&facts, Verdict::Inconsistent, &[reason], None);
     let mut facts = open();
     facts.totals.skipped = 3;
-    let reason = "whole run: 100,000 requests fell due, but 100,000 sent + 3 skipped = 100,003";
+    let reason = "whole load: 100,000 requests fell due, but 100,000 sent + 3 skipped = 100,003";
     expect(&facts, Verdict::Inconsistent, &[reason], None);
     facts.totals.due = 100_003;
     valid(&facts);
@@ -466,15 +468,13 @@ fn account_of_records() {
     expect(
         &with(|ledger| (ledger.accepted, ledger.delivered, ledger.unknown) = (99_999, 99_999, 1)),
         Verdict::Inconsistent,
-        &[
-            "records: 100,000 in requests that succeeded, but 99,999 accepted by the ledger = 99,999",
-        ],
+        &["records: 100,000 in requests that succeeded, but 99,999 accepted by key = 99,999"],
         None,
     );
     expect(
         &with(|ledger| ledger.unexpected = 2),
         Verdict::Inconsistent,
-        &["records: 2 found in the store that should not be there"],
+        &["records: 2 in the store that were never sent"],
         None,
     );
     let denied = |unexpected: u64| {
@@ -487,12 +487,12 @@ fn account_of_records() {
         });
         facts
     };
-    let remark = "2 of 5 rejected records are in the store all the same";
+    let remark = "2 of 5 rejected records are in the store";
     expect(&denied(2), Verdict::Valid, &[], Some(remark));
     expect(
         &denied(3),
         Verdict::Inconsistent,
-        &["records: 1 found in the store that should not be there"],
+        &["records: 1 in the store that were never sent"],
         Some(remark),
     );
     expect(
@@ -543,7 +543,7 @@ fn open_load_that_is_not_kept_up_with() {
     };
     // 1 %, four standard deviations of 50 in flight, and those 50 themselves.
     valid(&answered(98_930));
-    let reason = "100,000 requests fell due and 98,910 were answered (98.91 %; 99 % is the least), 0 were skipped";
+    let reason = "100,000 requests fell due and 98,910 were answered (98.91 %; at least 99 % required), 0 were skipped";
     expect(&answered(98_910), Verdict::Overloaded, &[reason], None);
     // Closed load has no rate to keep up with.
     let mut facts = answered(98_910);
@@ -558,8 +558,7 @@ fn a_generator_that_does_not_hold_its_rate() {
         ..open()
     };
     valid(&offered(10_220.0));
-    let reason =
-        "10,250/s for 10.0 s were asked for, which is 102,500, but 100,000 requests fell due";
+    let reason = "10,250/s over 10.0 s is an offered load of 102,500 requests, but 100,000 requests fell due";
     expect(
         &offered(10_250.0),
         Verdict::InstrumentLimited,
@@ -583,7 +582,7 @@ fn backlogs() {
         },
         Verdict::Overloaded,
         &[
-            "records accepted and not yet in the store grew from 0 to 10.0k, by 1.00k/s at 10.0k/s asked",
+            "records accepted but not yet in the store grew from 0 to 10.0k, by 1.00k/s at a load of 10.0k/s",
         ],
         None,
     );
@@ -593,7 +592,7 @@ fn backlogs() {
             ..open()
         },
         Verdict::Overloaded,
-        &["requests waiting for their answer grew from 0 to 10.0k, by 1.00k/s at 10.0k/s asked"],
+        &["unanswered requests grew from 0 to 10.0k, by 1.00k/s at a load of 10.0k/s"],
         None,
     );
 }
@@ -612,10 +611,10 @@ fn steadiness() {
         bin_s: 0.25,
         ..healthy()
     };
-    let reason = "throughput went from 10.0k/s to 5.00k/s at 1.25 s of the measured phase";
+    let reason = "throughput changed from 10.0k/s to 5.00k/s at 1.25 s of the measured phase";
     expect(&facts, Verdict::Unsteady, &[reason], None);
 
-    let limit = "the warm-up ended at its limit, before the system was steady";
+    let limit = "the warm-up reached its timeout before the system was steady";
     let steady_after = TrialFacts {
         warm_up_steady: Some(false),
         ..healthy()
@@ -624,7 +623,7 @@ fn steadiness() {
         &steady_after,
         Verdict::Valid,
         &[],
-        Some(&format!("{limit}; the measured phase was")),
+        Some(&format!("{limit}; the measured phase was steady")),
     );
     let untested = TrialFacts {
         bins: SteadyBins::default(),
@@ -674,27 +673,27 @@ fn silences() {
     check(&[], Verdict::Valid, None);
     // A stall of 1 s is what the system does; it is named.
     let second = for_s(
-        "1.00 s of 10.0 s, from 2.50 s of the measured phase on, while answers were waited for",
+        "1.00 s of 10.0 s, from 2.50 s of the measured phase, although requests were waiting",
     );
     check(&[(10, 14)], Verdict::Valid, Some(&second));
     let often = for_s(
-        "1.00 s of 10.0 s, from 2.50 s of the measured phase on, while answers were waited for; with all such stretches 1.75 s",
+        "1.00 s of 10.0 s, from 2.50 s of the measured phase, although requests were waiting; 1.75 s in total",
     );
     check(&[(10, 14), (20, 23)], Verdict::Valid, Some(&often));
     let at_end = for_s(
-        "1.75 s of 10.0 s, from 8.25 s of the measured phase on, until its end, while answers were waited for",
+        "1.75 s of 10.0 s, from 8.25 s of the measured phase until its end, although requests were waiting",
     );
     check(&[(33, 40)], Verdict::Valid, Some(&at_end));
     let fifth = for_s(
-        "2.00 s of 10.0 s, from 5.00 s of the measured phase on, while answers were waited for",
+        "2.00 s of 10.0 s, from 5.00 s of the measured phase, although requests were waiting",
     );
     check(&[(20, 28)], Verdict::Unsteady, Some(&fifth));
     let hung = for_s(
-        "9.75 s of 10.0 s, from 250 ms of the measured phase on, until its end, while answers were waited for",
+        "9.75 s of 10.0 s, from 250 ms of the measured phase until its end, although requests were waiting",
     );
     check(&[(1, 40)], Verdict::Unsteady, Some(&hung));
     let half = for_s(
-        "1.75 s of 10.0 s, from 1.25 s of the measured phase on, while answers were waited for; with all such stretches 5.25 s",
+        "1.75 s of 10.0 s, from 1.25 s of the measured phase, although requests were waiting; 5.25 s in total",
     );
     check(
         &[(5, 12), (13, 20), (21, 28)],
@@ -733,9 +732,9 @@ fn a_system_that_is_disturbed_on_purpose_is_not_asked_to_be_steady() {
     let found = check(&facts);
     assert_eq!(found.reasons, []);
     let remarks = [
-        "0 of 50 connections open at the least",
+        "at least once only 0 of 50 connections were open",
         "steadiness and backlogs were not judged: orders-0 was killed at 5.00 s of the measured phase",
-        "no request succeeded for 2.00 s of 10.0 s, from 5.00 s of the measured phase on, while answers were waited for",
+        "no request succeeded for 2.00 s of 10.0 s, from 5.00 s of the measured phase, although requests were waiting",
     ];
     assert_eq!(remark_texts(&found.remarks), remarks);
     // What it lost is a finding as ever.
@@ -769,7 +768,7 @@ fn a_load_that_changes_by_stages_is_not_asked_to_be_steady() {
     assert_eq!(staged.steadiness, SteadinessTest::StagedLoad);
     assert_eq!(
         remark_texts(&staged.remarks),
-        ["steadiness was not tested: the load changes by its stages"]
+        ["steadiness was not tested: the load changes in stages"]
     );
     let constant = of(LoadCourse::Constant);
     assert_eq!(verdict_of(&constant.reasons), Verdict::Unsteady);

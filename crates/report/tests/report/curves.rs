@@ -179,7 +179,7 @@ fn who_is_ahead_changes_where_it_was_put_in() {
         );
         let sentence = sentence(one, outcome);
         assert!(
-            sentence.contains("The sign changes between 200 and 250."),
+            sentence.contains("The lead changes between 200 and 250."),
             "{sentence}"
         );
     }
@@ -251,7 +251,7 @@ fn a_level_without_an_interval_decides_nothing() {
         sentence.contains("no interval at 200") && !sentence.contains("between 200"),
         "{sentence}"
     );
-    let told = "There are numbers without an interval at 200, ";
+    let told = "Values at 200 have no interval, ";
     assert!(markdown(&model).contains(told) && html(&model).contains(told));
     // In the effects, too, where levels are in the order of the study: 100, 50, 150, 200.
     let effects = model.effects.as_ref().expect("the grid is complete");
@@ -331,7 +331,7 @@ fn what_did_not_run_leaves_a_gap() {
     assert_eq!(leaders(goodput)[0], Ahead::Unknown);
     let sentence = sentence(&model.comparisons[0], goodput);
     assert!(
-        sentence.contains("nothing to compare at 10") && sentence.contains("There is no interval"),
+        sentence.contains("nothing to compare at 10") && sentence.contains("Without intervals"),
         "{sentence}"
     );
     assert!(model.effects.is_none(), "the grid has a hole");

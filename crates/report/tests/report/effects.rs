@@ -36,8 +36,8 @@ fn what_was_put_in_is_found() {
     assert_eq!(writer.turns, [(0, 1)]);
     for part in [
         "depends most on flush_interval",
-        "What writer does depends on flush_interval",
-        "it turns round between 10 ms and 100 ms",
+        "The effect of writer depends on flush_interval",
+        "it reverses between 10 ms and 100 ms",
     ] {
         let headline = headline(&effects);
         assert!(headline.contains(part), "{headline}");

@@ -57,15 +57,15 @@ fn places_on_the_way_and_watches() {
     check(&markdown(&model), "pipeline.md");
     let page = html(&model);
     for there in [
-        "id=\"time-watch-0\"",
-        "backlog at broker",
-        "had it, p99",
-        "On the way",
+        "id=\"time-metric-0\"",
+        "backlog, broker",
+        "arrival p99",
+        "Intermediate probe",
     ] {
         assert!(page.contains(there), "{there}");
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
-    assert!(!other.contains("id=\"time-watch-0\"") && !other.contains("On the way"));
+    assert!(!other.contains("id=\"time-metric-0\"") && !other.contains("Intermediate probe"));
 }
 
 #[test]
@@ -93,15 +93,15 @@ fn a_gateway_that_is_killed_on_purpose() {
     assert_eq!(verdicts, [Verdict::Valid, Verdict::Incomplete]);
     let page = html(&model);
     for there in [
-        "href=\"#disturbances\"",
-        "id=\"table-disturbances\"",
+        "href=\"#faults\"",
+        "id=\"table-faults\"",
         "[\"gateway-0\",2.501,3.22]",
     ] {
         assert!(page.contains(there), "{there}");
     }
     let other = html(&seeded_model(&Seeded::plain(&[], 1)));
-    assert!(!other.contains("#disturbances") && !other.contains("id=\"table-disturbances\""));
-    assert!(!other.contains("\"disturbed\":"));
+    assert!(!other.contains("#faults\"") && !other.contains("id=\"table-faults\""));
+    assert!(!other.contains("\"faults\":"));
 }
 
 /// The seeded kill costs 30 requests a trial, at any level.
@@ -122,7 +122,7 @@ fn a_kill_in_a_search_is_told_of_the_trials_at_the_answer() {
         disturbed.silence_us.map(|silence| silence.count),
         Some(holding)
     );
-    assert!(markdown(&model).contains("summed over the trials at the highest level that holds."));
+    assert!(markdown(&model).contains("summed over the trials at the highest holding level."));
 }
 
 /// What was down stands in the table of trials; there is nothing to say of what came of it.
@@ -141,12 +141,12 @@ fn kills_in_trials_that_failed_have_no_section() {
         3
     );
     let page = html(&model);
-    assert!(!page.contains("#disturbances") && !page.contains("id=\"disturbances\""));
+    assert!(!page.contains("#faults\"") && !page.contains("id=\"faults\""));
     assert!(
         page.contains("gateway-0 1.00 s to –"),
         "the table of trials"
     );
-    assert!(!markdown(&model).contains("## Disturbances"));
+    assert!(!markdown(&model).contains("## Fault injection"));
 }
 
 #[test]
@@ -174,13 +174,13 @@ fn two_transports_over_users() {
     let page = html(&model);
     for there in [
         "href=\"#curves\"",
-        "href=\"#comparisons\"",
+        "href=\"#comparison\"",
         "id=\"curve-0\"",
         "id=\"curve-kinds\"",
         "id=\"compare-0-3\"",
         "id=\"table-curves\"",
-        "id=\"table-comparisons\"",
-        "Dashed, with crosses",
+        "id=\"table-comparison\"",
+        "Dashed lines with crosses",
     ] {
         assert!(page.contains(there), "{there}");
     }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use waggle_metrics::Unit;
 use waggle_report::wording::{
+    format::{self, Unit as Shown},
     search::level,
-    text::{self, Unit as Shown},
 };
 use waggle_results::LevelKind;
 use waggle_stats::Estimate;
@@ -12,24 +12,24 @@ use waggle_stats::Estimate;
 const TABLE: &str = include_str!("../numbers.json");
 
 fn in_unit(estimate: &Estimate, unit: Unit) -> String {
-    let point = text::in_unit(estimate.point, unit);
+    let point = format::in_unit(estimate.point, unit);
     match estimate.interval {
-        Some(ends) => format!("{point} ({})", text::ends_in_unit(ends, unit)),
+        Some(ends) => format!("{point} ({})", format::ends_in_unit(ends, unit)),
         None => point,
     }
 }
 
 fn value_text(unit: &str, estimate: &Estimate) -> String {
     match unit {
-        "plain" => text::long(Some(estimate), Shown::Plain),
+        "plain" => format::long(Some(estimate), Shown::Plain),
         "count" => in_unit(estimate, Unit::Count),
         "rate" => in_unit(estimate, Unit::Rate),
         "time" => in_unit(estimate, Unit::Time),
         "share" => in_unit(estimate, Unit::Share),
         "bytes" => in_unit(estimate, Unit::Bytes),
         "byte_rate" => in_unit(estimate, Unit::ByteRate),
-        "ratio" => text::ratio(estimate),
-        "points" => text::points(estimate),
+        "ratio" => format::ratio(estimate),
+        "points" => format::points(estimate),
         "users" => level(LevelKind::Users, estimate.point),
         "connections" => level(LevelKind::Connections, estimate.point),
         "rate_level" => level(LevelKind::Rate, estimate.point),
@@ -54,7 +54,7 @@ fn numbers_are_written_by_the_rule() {
         assert_eq!(row["text"], value_text(unit, &estimate), "{row}");
         // Sentences and tables of quantities without a metric write the same.
         if unit == "time" {
-            assert_eq!(row["text"], text::long(Some(&estimate), Shown::Time));
+            assert_eq!(row["text"], format::long(Some(&estimate), Shown::Time));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
 use waggle_analysis::{CellModel, Model, NotCounted, ThresholdCell, TrialModel};
 use waggle_report::{
     csv, html, markdown,
-    wording::{account, answer, findings, warnings},
+    wording::{answer, delivery, findings, warnings},
 };
 use waggle_results::FailureKind;
 use waggle_stats::{Recovery, Verdict};
@@ -101,14 +101,14 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     let cell = &model.cells[0];
     assert_eq!(cell.verdict, Some(Verdict::InstrumentLimited));
     assert_eq!(cell.stolen_share, Some(0.25));
-    let note = "In 3 of 3 trials the generator came late while CPUs were idle or taken by the machine's host: --idle-poll may help.";
+    let note = "In 3 of 3 trials the load generator was late while CPUs were idle or taken by the hypervisor: --idle-poll may help.";
     assert!(
         warnings::sentences(&model).contains(&note.to_owned()),
         "{:?}",
         model.warnings
     );
     let remark =
-        "the host of this virtual machine took 25.0 % of the CPUs' time; --idle-poll may help";
+        "CPU steal: the hypervisor took 25.0 % of this machine's CPU time; --idle-poll may help";
     assert!(
         model
             .trials
@@ -117,14 +117,14 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     );
     let page = markdown(&model);
     for text in [
-        "CPU time taken by the host",
-        "lag of the load, p99",
+        "CPU steal",
+        "generator lag p99",
         "| 40.0 ms | 25.0 % |",
-        "- **Taken by the host**: at most 25.0 % of the CPUs' time in a measured phase",
+        "- **CPU steal**: at most 25.0 % of the CPU time in a measured phase",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(!page.contains("CPUs kept awake"));
+    assert!(!page.contains("Idle polling"));
     let table = csv(&model);
     assert!(
         table.contains(",cpus_stolen_share,cpus_idle_share,"),
@@ -143,7 +143,7 @@ fn a_generator_that_came_late_beside_a_greedy_host_is_told_what_may_help() {
     let remarks = awake.trials.iter().flat_map(remarks);
     let mut advice = warned.into_iter().chain(remarks);
     assert!(advice.all(|text| !text.contains("--idle-poll")));
-    assert!(markdown(&awake).contains("- **CPUs kept awake**: "));
+    assert!(markdown(&awake).contains("- **Idle polling**: "));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn the_busiest_component_is_named_with_its_share() {
     assert!((many.share - many.cores.point).abs() < 1e-9);
     let next = many.next.as_ref().map_or(0.0, |(_, cores)| cores.point);
     assert!((many.of_all - many.cores.point / (many.cores.point + next)).abs() < 1e-9);
-    assert!(html(&model).contains("id=\"table-busiest\""));
+    assert!(html(&model).contains("id=\"table-bottlenecks\""));
     let text = markdown(&model);
     assert!(text.contains("| sink | 10 | kafka | 0.200 "), "{text}");
     let table = csv(&model);
@@ -254,7 +254,7 @@ fn nobody_is_busiest_where_no_cpu_is_known() {
         ..Seeded::ingest()
     });
     let page = html(&model);
-    assert!(!page.contains("table-busiest"));
+    assert!(!page.contains("table-bottlenecks"));
     assert!(!csv(&model).contains("busiest_component"));
 }
 
@@ -313,14 +313,14 @@ fn each_place_has_an_account_of_its_own() {
 #[test]
 fn the_account_says_what_became_of_every_record() {
     let model = seeded_model(&Seeded::with_kill());
-    let account = account::sentences(&model);
+    let account = delivery::sentences(&model);
     assert_eq!(
         account,
         [
-            "Lost: 51 of 168,590 accepted records (at victim=gateway).",
-            "Doubled: 3 extra copies (at victim=gateway).",
-            "There, though the client was told no: 6 of 72 rejected records (at victim=gateway).",
-            "Without a clear answer: 18 records (at victim=gateway), of which 12 are there and 6 are not.",
+            "Missing: 51 of 168,590 accepted records (at victim=gateway).",
+            "Duplicates: 3 extra copies (at victim=gateway).",
+            "Rejected but delivered: 6 of 72 rejected records (at victim=gateway).",
+            "Unknown: 18 records without a clear answer (at victim=gateway), of which 12 were delivered and 6 were not.",
         ]
     );
     for cell in &model.cells {
@@ -350,9 +350,9 @@ fn the_account_says_what_became_of_every_record() {
     }
     let well = seeded_model(&Seeded::plain(&[("connections", &["50"])], 3));
     let accepted = well.cells[0].ledger.as_ref().map(|ledger| ledger.accepted);
-    let account = account::sentences(&well);
+    let account = delivery::sentences(&well);
     assert_eq!(account.len(), 2, "{accepted:?} {account:?}");
-    assert!(account[0].starts_with("Lost: none of ") && account[1] == "Doubled: none.");
+    assert!(account[0].starts_with("Missing: none of ") && account[1] == "Duplicates: none.");
     assert_eq!(seeded_model(&Seeded::shopping_study()).account, None);
 }
 
@@ -453,14 +453,16 @@ fn the_answer_rests_on_what_may_be_believed() {
         best.goodput.unwrap().point < highest,
         "a higher number under a worse verdict is told, not taken"
     );
-    assert!(answer::sentences(&model).join(" ").contains("showed more"));
+    assert!(
+        answer::sentences(&model)
+            .join(" ")
+            .contains("has a higher goodput")
+    );
     let overloaded = model_with_fault(Some(Wrong::FallsBehind));
     assert_eq!(overloaded.answer.verdict, Some(Verdict::Overloaded));
-    assert!(
-        answer::sentences(&overloaded)[0].starts_with("No cell gave a number that may be believed")
-    );
+    assert!(answer::sentences(&overloaded)[0].starts_with("No cell is reliable"));
     let single = seeded_model(&Seeded::plain(&[], 1));
-    assert!(answer::sentences(&single)[0].contains("single run, no uncertainty known"));
+    assert!(answer::sentences(&single)[0].contains("single trial, no interval"));
 }
 
 #[test]
@@ -478,7 +480,7 @@ fn nothing_that_ran_is_nothing_to_say() {
     assert!(model.thresholds.iter().all(|threshold| !threshold.holds));
     assert_eq!(
         answer::sentences(&model),
-        ["No trial came to its end, so there is no number to answer with."]
+        ["No trial was completed, so the study has no answer."]
     );
     assert!(waggle_report::html(&model).contains("not run"));
 }

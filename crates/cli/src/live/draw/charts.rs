@@ -1,6 +1,6 @@
 //! The time axis, and the chart of the goodput.
 
-use waggle_report::wording::text::plain;
+use waggle_report::wording::format::plain;
 
 use super::{
     look::Look,

@@ -1,7 +1,7 @@
 //! Figures and texts beside the charts.
 
 use ratatui::style::Style;
-use waggle_report::wording::text::{Unit, count, plain, share, time_us};
+use waggle_report::wording::format::{Unit, count, plain, share, time_us};
 use waggle_stats::Verdict;
 
 use super::{

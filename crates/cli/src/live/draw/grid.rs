@@ -2,8 +2,8 @@
 
 use ratatui::style::{Color, Style};
 use waggle_report::wording::{
+    format::{Unit, short},
     search::level,
-    text::{Unit, short},
 };
 use waggle_stats::{Evidence, Verdict};
 

@@ -5,7 +5,7 @@ use ratatui::{
     layout::Rect,
     style::{Color, Style},
 };
-use waggle_report::wording::text::count;
+use waggle_report::wording::format::count;
 
 use super::{
     look::{Look, Page},

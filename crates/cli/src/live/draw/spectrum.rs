@@ -15,7 +15,7 @@ use crate::{
     live::{history::PERCENTILES, spectrum::floor_index},
     trial::{gather::as_f64, so_far::ratio},
 };
-use waggle_report::wording::text::count;
+use waggle_report::wording::format::count;
 
 /// Minimum distance of two ticks in columns.
 const APART: u16 = 7;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ratatui::style::{Color, Style};
-use waggle_report::wording::words;
+use waggle_report::wording::labels;
 use waggle_results::PhaseName;
 
 use super::{
@@ -126,5 +126,5 @@ fn phase(look: &Look<'_>, now: &TrialNow) -> (String, Color) {
         PhaseName::WarmUp => Color::Magenta,
         _ => Color::Cyan,
     };
-    (format!("{} {long}", words::phase(phase)), colour)
+    (format!("{} {long}", labels::phase(phase)), colour)
 }

@@ -1,12 +1,12 @@
 //! Short formats of values.
 
-use waggle_report::wording::text;
+use waggle_report::wording::format;
 
 use crate::trial::gather::as_f64;
 
 /// `820 µs`, or `–` if there is none.
 pub(super) fn time(us: Option<u64>) -> String {
-    us.map_or_else(|| "–".to_owned(), |us| text::time_us(as_f64(us)))
+    us.map_or_else(|| "–".to_owned(), |us| format::time_us(as_f64(us)))
 }
 
 /// `50µs`, `2ms`, `10s`: the label of a tick, which is 1, 2 or 5 times a power of ten.

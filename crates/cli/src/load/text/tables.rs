@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use waggle_report::wording::text::{count, time_us};
+use waggle_report::wording::format::{count, time_us};
 
 use super::{Colours, LoadResult, ModelName, Times, as_f64};
 

@@ -71,22 +71,25 @@ fn who_is_ahead_where() {
     check(
         &[0.8, 0.7, 0.6, 0.5, 1.01, 13.0],
         "It over users: rest is higher up to 200 (most at 200: 2.00× (1.90 – 2.11)); rabbitmq is higher at 300 \
-         (13.0× (12.3 – 13.7)); no difference seen at 250. The sign changes between 200 and 300.",
+         (13.0× (12.3 – 13.7)); no difference found at 250. The lead changes between 200 and 300.",
     );
     check(
         &[2.0, 2.0, 2.0, 2.0, 2.0, 3.0],
         "It over users: rabbitmq is higher at every level (most at 300: 3.00× (2.85 – 3.15)).",
     );
-    check(&[1.0; 6], "It over users: no difference seen at any level.");
+    check(
+        &[1.0; 6],
+        "It over users: no difference found at any level.",
+    );
     check(
         &[2.0, 1.0, 2.0, 3.0, 1.0, 0.0],
         "It over users: rabbitmq is higher at 50 and from 150 to 200 (most at 200: 3.00× (2.85 – 3.15)); \
-         no difference seen at 100 and at 250; nothing to compare at 300.",
+         no difference found at 100 and at 250; nothing to compare at 300.",
     );
     check(
         &[0.5, 2.0, 2.0, 0.5, 0.5, 0.4],
         "It over users: rest is higher at 50 and from 200 on (most at 300: 2.50× (2.38 – 2.63)); rabbitmq is higher from 100 to 150 \
-         (most at 150: 2.00× (1.90 – 2.10)). The sign changes between 50 and 100 and between 150 and 200.",
+         (most at 150: 2.00× (1.90 – 2.10)). The lead changes between 50 and 100 and between 150 and 200.",
     );
 }
 
@@ -99,7 +102,7 @@ fn less_is_better_for_times_and_errors() {
         &two,
         &ratios(&[2.0, 0.5]),
         "It over users: rest is quicker at 50 (2.00× (1.90 – 2.10)); rabbitmq is quicker at 100 (2.00× (1.90 – 2.11)). \
-         The sign changes between 50 and 100.",
+         The lead changes between 50 and 100.",
     );
     let errors = test_compared(Better::FewerErrors, Measure::Difference);
     let difference = |point: f64, off: f64| {
@@ -113,7 +116,7 @@ fn less_is_better_for_times_and_errors() {
         &errors,
         &two,
         &[difference(0.0, 0.0), difference(-0.28, 0.03)],
-        "It over users: rabbitmq has fewer errors at 100 (28.0 points (25.0 – 31.0)); no difference seen at 50.",
+        "It over users: rabbitmq has fewer errors at 100 (28.0 points (25.0 – 31.0)); no difference found at 50.",
     );
 }
 
@@ -125,14 +128,14 @@ fn levels_without_an_order_and_numbers_without_intervals() {
         &backends,
         &[0.5, 2.0, 2.0].map(single),
         "It over users: rest is higher at files (2.00×); rabbitmq is higher at memory and network (most at network: 2.00×). \
-         There is no interval, so how sure that is nobody knows.",
+         Without intervals the certainty is not known.",
     );
     check_of(
         &test_compared(Better::Higher, Measure::Ratio),
         &over_levels(&["50", "100"]),
         &[single(0.5), found_without_ratio(Without::First, 1)],
         "It over users: rest is higher at 50 (2.00×); rabbitmq is higher at 100; rest had no success at 100. \
-         There is no interval, so how sure that is nobody knows.",
+         Without intervals the certainty is not known.",
     );
 }
 
@@ -149,13 +152,13 @@ fn a_level_without_an_interval_is_on_neither_side() {
     check(
         &[ratio(0.5), single(0.5), ratio(3.0)],
         "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); rabbitmq is higher at 150 (3.00× (2.85 – 3.15)); \
-         no interval at 100. The sign changes between 50 and 150.",
+         no interval at 100. The lead changes between 50 and 150.",
     );
     check(
         &[ratio(0.5), single(3.0), single(4.0)],
         "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); no interval from 100 on.",
     );
-    // All the same where trials scatter so that one of them may be nothing.
+    // An interval that reaches zero has no upper end as a ratio.
     let from_nothing = Found::Number(Estimate {
         point: 0.5,
         interval: Some((0.0, 0.8)),
@@ -163,7 +166,7 @@ fn a_level_without_an_interval_is_on_neither_side() {
     });
     check(
         &[from_nothing, ratio(1.0), ratio(1.0)],
-        "It over users: rest is higher at 50 (2.00× (1.25 or more)); no difference seen from 100 on.",
+        "It over users: rest is higher at 50 (2.00× (1.25 or more)); no difference found from 100 on.",
     );
 }
 
@@ -177,14 +180,14 @@ fn who_had_no_success_is_told_in_words() {
         &users,
         &[ratio(0.5), ratio(2.0), rest],
         "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); rabbitmq is higher from 100 on (where both had a success, \
-         most at 100: 2.00× (1.90 – 2.10)); rest had no success at 150. The sign changes between 50 and 100.",
+         most at 100: 2.00× (1.90 – 2.10)); rest had no success at 150. The lead changes between 50 and 100.",
     );
     check_of(
         &higher,
         &users,
         &[ratio(0.5), rest, found_without_ratio(Without::Both, 3)],
         "It over users: rest is higher at 50 (2.00× (1.90 – 2.11)); rabbitmq is higher at 100; rest had no success at 100; \
-         neither had a success at 150. The sign changes between 50 and 100.",
+         neither had a success at 150. The lead changes between 50 and 100.",
     );
     let (once, none_of_second) = (
         found_without_ratio(Without::First, 1),

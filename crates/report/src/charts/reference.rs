@@ -1,14 +1,14 @@
-//! Published figures beside the study's own.
+//! Reference results and the study's own.
 
 use serde::Serialize;
 
 use super::numbers::round_to;
-use crate::{text, words};
+use crate::{format, labels};
 use waggle_analysis::{Model, PublishedModel, PublishedValue, published_level};
 
 #[derive(Serialize)]
-pub(super) struct Published<'a> {
-    by: String,
+pub(super) struct Reference<'a> {
+    match_on: String,
     columns: Vec<Column<'a>>,
     rows: Vec<Row>,
 }
@@ -24,16 +24,16 @@ struct Row {
     level: String,
     label: String,
     believed: bool,
-    /// Of each column: published, here, low, high.
+    /// Of each column: reference, this study, low, high.
     values: Vec<[Option<f64>; 4]>,
 }
 
-impl<'a> Published<'a> {
+impl<'a> Reference<'a> {
     pub(super) fn new(published: &'a PublishedModel, model: &Model) -> Self {
         let columns = published.info.columns.iter().zip(&published.units);
         let columns = columns.map(|(column, kind)| Column {
             name: &column.name,
-            kind: words::unit(*kind),
+            kind: labels::unit(*kind),
         });
         let rows = published.rows.iter().filter_map(|row| {
             let cell = model.cells.iter().find(|cell| cell.cell == row.cell)?;
@@ -43,13 +43,13 @@ impl<'a> Published<'a> {
                 .collect::<Option<_>>()?;
             Some(Row {
                 level: levels.join(", "),
-                label: text::levels(&cell.levels),
+                label: format::levels(&cell.levels),
                 believed: cell.is_believed(),
                 values: row.values.iter().map(value).collect(),
             })
         });
         Self {
-            by: published.info.by.join(", "),
+            match_on: published.info.by.join(", "),
             columns: columns.collect(),
             rows: rows.collect(),
         }

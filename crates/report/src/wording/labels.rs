@@ -1,44 +1,44 @@
-//! The words for verdicts, phases and kinds of failure, the same in every writer.
+//! Labels of verdicts, phases, evidence and units, the same in every format.
 
 use waggle_results::PhaseName;
 use waggle_stats::{Evidence, Verdict};
 
 use waggle_analysis::Counted;
 
-/// The verdict as it is shown.
+/// The verdict.
 #[must_use]
 pub fn verdict(verdict: Verdict) -> &'static str {
     verdict.name()
 }
 
-/// What the verdict means, for a reader who sees it for the first time.
+/// Definition of the verdict.
 pub fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "every check passed",
         Verdict::Noisy => "the interval over trials is wider than the study allows",
-        Verdict::Unsteady => "it never became steady, or changed its level while it was measured",
+        Verdict::Unsteady => "it never became steady, or its level changed in the measured phase",
         Verdict::Overloaded => "a backlog or queue grew: the system did not keep up",
-        Verdict::Incomplete => "accepted records were missing at the end",
+        Verdict::Incomplete => "accepted records are missing at the end",
         Verdict::InstrumentLimited => {
             "the load generator or the probe, not the system, was the limit"
         }
-        Verdict::Inconsistent => "the account does not add up",
-        Verdict::Failed => "the trial did not come to its end",
+        Verdict::Inconsistent => "the counts of requests or records do not add up",
+        Verdict::Failed => "the trial was not completed",
     }
 }
 
-/// What a trial of a search showed.
+/// What a trial shows a search.
 #[must_use]
 pub fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
-        Evidence::Met => "met",
-        Evidence::NotMet => "not met",
-        Evidence::InstrumentLimited => "generator was the limit",
-        Evidence::Nothing => "says nothing",
+        Evidence::Met => "holds",
+        Evidence::NotMet => "fails",
+        Evidence::InstrumentLimited => "load generator limit",
+        Evidence::Nothing => "no evidence",
     }
 }
 
-/// What goodput counts: `records` or `requests`.
+/// The unit of goodput: `records` or `requests`.
 #[must_use]
 pub fn counted_word(counted: Counted) -> &'static str {
     match counted {
@@ -47,7 +47,7 @@ pub fn counted_word(counted: Counted) -> &'static str {
     }
 }
 
-/// The phase as it is shown.
+/// The phase.
 #[must_use]
 pub fn phase(phase: PhaseName) -> &'static str {
     match phase {
@@ -65,7 +65,7 @@ pub fn phase(phase: PhaseName) -> &'static str {
     }
 }
 
-/// What a number is counted in, as the page's data name it.
+/// The unit of a metric in the page's data.
 #[must_use]
 pub fn unit(unit: waggle_metrics::Unit) -> &'static str {
     use waggle_metrics::Unit;

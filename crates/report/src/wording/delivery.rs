@@ -1,30 +1,30 @@
-//! What the accounts of records say, a sentence for each thing that may have become of a record: lost, doubled, done although refused,
-//! without a clear answer. The numbers are those of the table.
+//! Delivery accounting in sentences: missing records, duplicates, rejected records that were delivered, records without a clear answer.
+//! The numbers are those of the table.
 
 use waggle_analysis::{Account, Model, Spread};
 
-use super::{levels_of, text};
+use super::{format, levels_of};
 
 /// Most cells that a sentence names.
 const NAMED: usize = 4;
 
-/// `Lost: 51 of 168,590 accepted records (at victim=gateway).`, and the like; none where no account was kept.
+/// `Missing: 51 of 168,590 accepted records (at victim=gateway).` and others; empty if records were not followed.
 #[must_use]
 pub fn sentences(model: &Model) -> Vec<String> {
     let Some(account) = &model.account else {
         return Vec::new();
     };
     let told = |spread: &Spread| spread_text(model, account, spread);
-    let accepted = text::count(account.accepted);
-    let lost = match told(&account.missing) {
-        Some((count, place)) => format!("Lost: {count} of {accepted} accepted records{place}."),
-        None => format!("Lost: none of {accepted} accepted records."),
+    let accepted = format::count(account.accepted);
+    let missing = match told(&account.missing) {
+        Some((count, place)) => format!("Missing: {count} of {accepted} accepted records{place}."),
+        None => format!("Missing: none of {accepted} accepted records."),
     };
-    let doubled = match told(&account.duplicates) {
-        Some((count, place)) => format!("Doubled: {count} extra copies{place}."),
-        None => "Doubled: none.".to_owned(),
+    let duplicates = match told(&account.duplicates) {
+        Some((count, place)) => format!("Duplicates: {count} extra copies{place}."),
+        None => "Duplicates: none.".to_owned(),
     };
-    let mut sentences = vec![lost, doubled];
+    let mut sentences = vec![missing, duplicates];
     if account.is_told_apart
         && let Some((rejected, _)) = told(&account.rejected)
     {
@@ -39,34 +39,34 @@ pub fn sentences(model: &Model) -> Vec<String> {
             .sum
             .saturating_sub(account.unknown_delivered);
         sentences.push(format!(
-            "Without a clear answer: {unknown} records{place}, of which {} are there and {} are not.",
-            text::count(account.unknown_delivered),
-            text::count(absent)
+            "Unknown: {unknown} records without a clear answer{place}, of which {} were delivered and {} were not.",
+            format::count(account.unknown_delivered),
+            format::count(absent)
         ));
     }
     sentences.extend(told(&account.stray).map(|(count, place)| {
         let what = match account.is_told_apart {
-            true => "never sent",
-            false => "rejected, or never sent",
+            true => "Never sent",
+            false => "Rejected or never sent",
         };
-        format!("There, though {what}: {count}{place}.")
+        format!("{what}, but visible: {count} records{place}.")
     }));
     sentences
 }
 
-/// Records whose client was told no, and those of them that are there.
+/// Rejected records, and how many of them were delivered.
 fn rejected_records(rejected: &str, delivered: Option<(String, String)>) -> String {
     match delivered {
-        Some((count, place)) => format!(
-            "There, though the client was told no: {count} of {rejected} rejected records{place}."
-        ),
+        Some((count, place)) => {
+            format!("Rejected but delivered: {count} of {rejected} rejected records{place}.")
+        }
         None => {
-            format!("There, though the client was told no: none of {rejected} rejected records.")
+            format!("Rejected but delivered: none of {rejected} rejected records.")
         }
     }
 }
 
-/// How many, and the cells with most of them, in parentheses; `None` for none.
+/// The count, and the cells with the highest counts in parentheses; `None` for none.
 fn spread_text(model: &Model, account: &Account, spread: &Spread) -> Option<(String, String)> {
     if spread.cells.is_empty() {
         return None;
@@ -74,7 +74,7 @@ fn spread_text(model: &Model, account: &Account, spread: &Spread) -> Option<(Str
     let (named, rest) = spread.cells.split_at(spread.cells.len().min(NAMED));
     let mut places: Vec<String> = named
         .iter()
-        .map(|(cell, count)| format!("{} at {}", text::count(*count), levels_of(model, *cell)))
+        .map(|(cell, count)| format!("{} at {}", format::count(*count), levels_of(model, *cell)))
         .collect();
     match rest.len() {
         0 => {}
@@ -86,5 +86,5 @@ fn spread_text(model: &Model, account: &Account, spread: &Spread) -> Option<(Str
         (_, [(cell, _)]) => format!(" (at {})", levels_of(model, *cell)),
         _ => format!(" ({})", places.join(", ")),
     };
-    Some((text::count(spread.sum), place))
+    Some((format::count(spread.sum), place))
 }

@@ -1,4 +1,4 @@
-//! What it cost, who was busy, and what was watched.
+//! Resource use: CPU and memory, and the metrics of the system.
 
 use crate::{
     document::{Block, Section},
@@ -8,12 +8,11 @@ use waggle_analysis::Model;
 
 pub(super) fn section(model: &Model) -> Section {
     let all = [
-        tables::busiest(model),
-        Some(tables::cost(model)),
-        tables::watches(model),
+        Some(tables::resources(model)),
+        tables::system_metrics(model),
     ];
     Section {
         blocks: Block::tables(all.into_iter().flatten()).collect(),
-        ..Section::new("cost", "Cost", "What it cost, and who was busy")
+        ..Section::new("resources", "Resource use")
     }
 }

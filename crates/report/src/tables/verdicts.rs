@@ -1,9 +1,9 @@
-//! Whether the numbers may be believed, and whether they are good enough for the study.
+//! Verdicts and thresholds: whether the results are reliable, and whether they are good enough for the study.
 
 use super::columns::{place_of_cell, verdict};
 use crate::{
+    format::{self, NONE},
     table::{Column, Field, Table},
-    text::{self, NONE},
     wording::{conditions::not_counted, findings::cell_reason},
 };
 use waggle_analysis::{CellModel, Model, ThresholdCell, ThresholdOutcome, is_recovery};
@@ -15,15 +15,15 @@ pub(crate) fn verdicts(model: &Model) -> Table {
         verdict(),
         Column::words("reasons", |cell: &&CellModel| Field::plain(reasons(cell))),
     ]);
-    let caption = "Whether each cell may be believed, and why not";
+    let caption = "Whether each cell is reliable, with the reasons";
     Table::new("verdicts", caption, columns, &model.cells).with_title("Verdicts")
 }
 
 fn reasons(cell: &CellModel) -> String {
     if cell.verdict.is_none() {
         return match cell.is_searched {
-            true => "no level of it holds".to_owned(),
-            false => "no trial of it has run".to_owned(),
+            true => "no level holds".to_owned(),
+            false => "no trial has run".to_owned(),
         };
     }
     if cell.reasons.is_empty() {
@@ -33,7 +33,7 @@ fn reasons(cell: &CellModel) -> String {
     reasons.collect::<Vec<_>>().join("\n")
 }
 
-/// Every condition in every cell where it does not hold, and how many where it does.
+/// Every threshold with the cells in which it fails.
 pub(crate) fn thresholds(model: &Model) -> Option<Table> {
     let columns = vec![
         Column::words("threshold", |threshold: &&ThresholdOutcome| {
@@ -42,7 +42,7 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
         Column::words("holds", |threshold: &&ThresholdOutcome| {
             Field::plain(holding_text(threshold)).bad_if(!threshold.holds)
         }),
-        Column::words("where it does not", |threshold: &&ThresholdOutcome| {
+        Column::words("fails in", |threshold: &&ThresholdOutcome| {
             let failing =
                 failing_cells(threshold).map(|cell| where_it_fails(model, threshold, cell));
             match failing.collect::<Vec<_>>() {
@@ -64,11 +64,11 @@ pub(crate) fn thresholds(model: &Model) -> Option<Table> {
 fn thresholds_caption(model: &Model) -> String {
     let mut thresholds = model.info.thresholds.iter();
     let more = if thresholds.any(|threshold| is_recovery(&threshold.number)) {
-        ", those on recovery on unsteady and overloaded ones, too"
+        ", those on recovery_time on unsteady and overloaded cells, too"
     } else {
         ""
     };
-    format!("The study's thresholds; they count on valid and noisy cells only{more}")
+    format!("Thresholds of the study; they hold only in valid and noisy cells{more}")
 }
 
 fn failing_cells(threshold: &ThresholdOutcome) -> impl Iterator<Item = &ThresholdCell> {
@@ -89,11 +89,11 @@ fn where_it_fails(model: &Model, threshold: &ThresholdOutcome, outcome: &Thresho
     let cell = cells.find(|cell| cell.cell == outcome.cell);
     let place = cell.map_or_else(
         || format!("cell {}", outcome.cell),
-        |cell| text::levels(&cell.levels),
+        |cell| format::levels(&cell.levels),
     );
     let seen = outcome
         .observed
-        .map(|seen| format!(" is {}", text::in_unit(seen, threshold.unit)))
+        .map(|seen| format!(" is {}", format::in_unit(seen, threshold.unit)))
         .unwrap_or_default();
     let reason = outcome
         .reason

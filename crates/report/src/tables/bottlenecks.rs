@@ -1,19 +1,19 @@
-//! Which component used most CPU in each cell: where to look for a reason.
+//! Bottlenecks: the component that used most CPU in each cell.
 
 use super::columns::place_of_cell;
 use crate::{
+    format::{self, Unit},
     table::{Column, Field, Table},
-    text::{self, Unit},
 };
 use waggle_analysis::{Busiest, CellModel, Model, cpus_of_system};
 
-/// A row for each cell; `None` where no component's CPU is known.
-pub(crate) fn busiest(model: &Model) -> Option<Table> {
+/// A row for each cell; `None` if no component's CPU is known.
+pub(crate) fn bottlenecks(model: &Model) -> Option<Table> {
     let mut cells = model.cells.iter();
     cells.find(|cell| cell.busiest.is_some())?;
     let of_cpus = match cpus_of_system(&model.info) {
-        1 => "of the 1 CPU it could use".to_owned(),
-        more => format!("of the {more} CPUs it could use"),
+        1 => "utilization of 1 CPU".to_owned(),
+        more => format!("utilization of {more} CPUs"),
     };
     let next = |of: &Busiest| Field::optional(of.next.as_ref().map(|(name, _)| name.clone()));
     let its_cores = |of: &Busiest| {
@@ -23,7 +23,7 @@ pub(crate) fn busiest(model: &Model) -> Option<Table> {
     let mut columns = place_of_cell(model);
     columns.extend([
         Column::words(
-            "used most CPU",
+            "busiest component",
             busiest_field(|of| Field::plain(&of.component)),
         ),
         Column::numbers(
@@ -32,23 +32,23 @@ pub(crate) fn busiest(model: &Model) -> Option<Table> {
         ),
         Column::numbers(
             of_cpus,
-            busiest_field(|of| Field::plain(text::share(of.share))),
+            busiest_field(|of| Field::plain(format::share(of.share))),
         ),
         Column::numbers(
-            "of the CPU of all components",
-            busiest_field(|of| Field::plain(text::share(of.of_all))),
+            "share of system CPU",
+            busiest_field(|of| Field::plain(format::share(of.of_all))),
         ),
-        Column::numbers("in trials", |cell: &&CellModel| {
-            let trials = |of: &Busiest| format!("{} of {}", of.trials, cell.counted);
+        Column::numbers("busiest in", |cell: &&CellModel| {
+            let trials = |of: &Busiest| format!("{} of {} trials", of.trials, cell.counted);
             Field::optional(cell.busiest.as_ref().map(trials))
         }),
-        Column::words("next", busiest_field(next)),
-        Column::numbers("cores of that", busiest_field(its_cores)),
+        Column::words("second", busiest_field(next)),
+        Column::numbers("its cores", busiest_field(its_cores)),
     ]);
-    let caption = "The component that used most CPU while measured, all its replicas together, and the one that used most of the \
-                   others; that it used most does not make it what limits";
-    let table = Table::new("busiest", caption, columns, &model.cells);
-    Some(table.with_title("Busiest component"))
+    let caption = "The component that used most CPU in the measured phase (all replicas together), and the second; the busiest component \
+                   is not always the bottleneck";
+    let table = Table::new("bottlenecks", caption, columns, &model.cells);
+    Some(table.with_title("Bottlenecks"))
 }
 
 /// A field of a cell whose busiest component is known.

@@ -1,11 +1,11 @@
-//! What was killed, and what came of it. The table is not there where nothing was.
+//! Fault injection: what was killed, and the consequences.
 
 use waggle_results::{FailureKind, LedgerInfo};
 
 use super::columns::{place, summed_over};
 use crate::{
+    format::{self, NONE, Unit},
     table::{Column, Field, Table},
-    text::{self, NONE, Unit},
 };
 use waggle_analysis::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed};
 
@@ -13,13 +13,13 @@ use waggle_analysis::{CellDisturbed, CellModel, Kill, Model, TrialDisturbed};
 struct Row<'a> {
     cell: &'a CellModel,
     kill: &'a Kill,
-    /// What belongs to the cell stands in its first row.
+    /// In the first row of a cell only.
     of_cell: Option<&'a CellDisturbed>,
 }
 
-/// A row for each kill of each cell. `None` also where all trials in which something was killed failed, or no level of a search holds:
-/// the table of trials has what was down.
-pub(crate) fn disturbances(model: &Model) -> Option<Table> {
+/// A row for each kill of each cell. `None` also if every trial with a kill failed, or if no level of a search holds: the table of trials
+/// shows those faults.
+pub(crate) fn faults(model: &Model) -> Option<Table> {
     let mut rows = Vec::new();
     for disturbed in &model.disturbed {
         let mut cells = model.cells.iter();
@@ -32,28 +32,28 @@ pub(crate) fn disturbances(model: &Model) -> Option<Table> {
         }));
     }
     let caption = format!(
-        "What was killed, counted from the start of the measured phase; how long until it was ready again, and the longest time \
-         without a success from the kill to the phase's end, in whole intervals, each the longest of all trials; failed requests, \
-         failed attempts to connect and records of the whole load, summed over {}",
+        "Kills, counted from the start of the measured phase; time from the kill to ready, and the longest time without a success between \
+         the kill and the end of the phase (in whole intervals), each the longest of all trials; failed requests, connect errors and \
+         records of the whole load, summed over {}",
         summed_over(model)
     );
     let mut columns = place(model, |row: &Row<'_>| row.cell);
     columns.extend([
         Column::words("killed", |row: &Row<'_>| Field::plain(&*row.kill.replica)),
-        // It was asked for: an interval around it would only say how well waggle keeps time.
+        // The study sets it: an interval would only show how well waggle keeps time.
         Column::numbers("at", |row: &Row<'_>| {
             let at = row.kill.at_us.as_ref();
             Field::optional(at.map(|at| Unit::Time.show(at.point)))
         }),
-        Column::numbers("ready again after", |row: &Row<'_>| {
+        Column::numbers("time to ready", |row: &Row<'_>| {
             Field::estimate(row.kill.ready_after_us.as_ref(), Unit::Time)
         }),
-        Column::numbers("longest without a success", of_cell(silence)),
+        Column::numbers("longest outage", of_cell(outage)),
         Column::numbers("failed requests", of_cell(failed_requests)),
-        Column::numbers("failed to connect", of_cell(failed_attempts)),
+        Column::numbers("connect errors", of_cell(failed_attempts)),
     ]);
     columns.extend(of_records());
-    Table::new("disturbances", caption, columns, rows).unless_empty()
+    Table::new("faults", caption, columns, rows).unless_empty()
 }
 
 fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
@@ -65,12 +65,12 @@ fn of_records<'a>() -> [Column<'a, Row<'a>>; 6] {
     };
     [
         Column::numbers(
-            "rejected, yet there",
+            "rejected but delivered",
             of(|ledger| Field::nothing_expected(ledger.rejected_delivered)),
         ),
         Column::numbers("unknown", of(|ledger| Field::count(ledger.unknown))),
         Column::numbers(
-            "unknown, there",
+            "unknown but delivered",
             of(|ledger| Field::count(ledger.unknown_delivered)),
         ),
         Column::numbers(
@@ -92,14 +92,14 @@ fn of_cell(field: fn(&CellDisturbed) -> Field) -> impl Fn(&Row<'_>) -> Field {
     move |row| row.of_cell.map_or_else(Field::empty, field)
 }
 
-fn silence(disturbed: &CellDisturbed) -> Field {
-    let silence = Field::estimate(disturbed.silence_us.as_ref(), Unit::Time);
+fn outage(disturbed: &CellDisturbed) -> Field {
+    let outage = Field::estimate(disturbed.silence_us.as_ref(), Unit::Time);
     if !disturbed.silence_to_the_end {
-        return silence;
+        return outage;
     }
-    // Nobody saw its end.
-    let ends = silence.side_note().map(|ends| ends.into_owned());
-    Field::plain(format!("≥ {}", silence.text())).with_aside(ends)
+    // Its end was not observed.
+    let ends = outage.side_note().map(|ends| ends.into_owned());
+    Field::plain(format!("≥ {}", outage.text())).with_aside(ends)
 }
 
 fn failed_requests(disturbed: &CellDisturbed) -> Field {
@@ -121,12 +121,12 @@ fn failed_attempts(disturbed: &CellDisturbed) -> Field {
 /// A count, and in small letters what it is made of.
 fn by_kind<'a>(all: u64, kinds: impl Iterator<Item = &'a (FailureKind, u64)>) -> Field {
     let kinds: Vec<String> = kinds
-        .map(|(kind, count)| format!("{} {}", text::count(*count), kind.in_words()))
+        .map(|(kind, count)| format!("{} {}", format::count(*count), kind.in_words()))
         .collect();
     Field::count(all).with_aside((!kinds.is_empty()).then(|| kinds.join(", ")))
 }
 
-/// What was down in a trial, and from when until when: `orders-0 5.00 s to 7.63 s`.
+/// The faults of a trial, each with its start and its end: `orders-0 5.00 s to 7.63 s`.
 pub(super) fn fault_field(disturbed: Option<&TrialDisturbed>) -> Field {
     let one = |of: &waggle_results::DisturbanceInfo| {
         let at = |seconds: f64| Unit::Time.show(seconds * 1e6);

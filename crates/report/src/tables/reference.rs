@@ -1,8 +1,9 @@
-//! Published figures beside the study's own.
+//! Reference results and the study's own.
 
 use crate::{
+    format,
     table::{Column, Field, Table},
-    text, wording,
+    wording,
 };
 use waggle_analysis::{CellModel, Model, PublishedValue, published_level};
 use waggle_metrics::Unit;
@@ -10,8 +11,8 @@ use waggle_metrics::Unit;
 /// Figures, one for each column of the study's, and their cell.
 type Row<'a> = (&'a [PublishedValue], &'a CellModel);
 
-/// `None` where the study names none.
-pub(crate) fn reference_table(model: &Model) -> Option<Table> {
+/// `None` if the study names none.
+pub(crate) fn reference(model: &Model) -> Option<Table> {
     let published = model.published.as_ref()?;
     let info = &published.info;
     let by = info.by.iter().map(|by| {
@@ -23,11 +24,11 @@ pub(crate) fn reference_table(model: &Model) -> Option<Table> {
     for (place, (column, &unit)) in info.columns.iter().zip(&published.units).enumerate() {
         columns.extend([
             Column::numbers(
-                format!("{}, published", column.name),
+                format!("{}, reference", column.name),
                 move |(values, _): &Row<'_>| value_field(values[place].published, unit),
             ),
             Column::numbers(
-                format!("{}, here", column.name),
+                format!("{}, this study", column.name),
                 move |(values, _): &Row<'_>| own_value_field(&values[place], unit),
             ),
         ]);
@@ -42,19 +43,19 @@ pub(crate) fn reference_table(model: &Model) -> Option<Table> {
             cells.find(|cell| cell.cell == row.cell)?,
         ))
     });
-    // Captions get their full stop where they are written.
+    // Each writer adds the full stop of captions.
     let source = info.source.trim_end().trim_end_matches('.');
-    let caption = format!("{} beside this study. {source}", info.title);
-    Some(Table::new("published", caption, columns, rows))
+    let caption = format!("{}, and this study. {source}", info.title);
+    Some(Table::new("reference", caption, columns, rows))
 }
 
 fn value_field(value: Option<f64>, unit: Unit) -> Field {
-    Field::optional(value.map(|value| text::in_unit(value, unit)))
+    Field::optional(value.map(|value| format::in_unit(value, unit)))
 }
 
-/// The study's own number, with its interval where it has one.
+/// The study's own value, with its interval if it has one.
 fn own_value_field(value: &PublishedValue, unit: Unit) -> Field {
-    let ends = |ends: (f64, f64)| text::ends_in_unit(ends, unit);
+    let ends = |ends: (f64, f64)| format::ends_in_unit(ends, unit);
     let interval = value.estimate.and_then(|estimate| estimate.interval);
     value_field(value.point, unit).with_aside(interval.map(ends))
 }

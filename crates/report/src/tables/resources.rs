@@ -1,39 +1,39 @@
-//! What a request cost, how busy everything was, and what was watched.
+//! Resource use of the system and of the load generator, and the metrics of the system.
 
 use super::columns::place_of_cell;
 use crate::{
+    format::{self, NONE, Unit},
     table::{Column, Field, Table},
-    text::{self, NONE, Unit},
 };
 use waggle_analysis::{CellModel, Model, WatchModel};
 
 /// A row for each cell.
-pub(crate) fn cost(model: &Model) -> Table {
+pub(crate) fn resources(model: &Model) -> Table {
     let mut columns = place_of_cell(model);
     columns.extend([
         Column::numbers("system CPU per request", |cell: &&CellModel| {
             Field::estimate(cell.system_cpu_us_per_request.as_ref(), Unit::Time)
         }),
-        Column::numbers("load CPU per request", |cell: &&CellModel| {
+        Column::numbers("generator CPU per request", |cell: &&CellModel| {
             Field::estimate(cell.engine_cpu_us_per_request.as_ref(), Unit::Time)
         }),
-        Column::numbers("system memory, highest", |cell: &&CellModel| {
+        Column::numbers("system memory, peak", |cell: &&CellModel| {
             Field::estimate(cell.system_rss_max_bytes.as_ref(), Unit::Bytes)
         }),
-        Column::numbers("busiest load worker", |cell: &&CellModel| {
+        Column::numbers("generator utilization", |cell: &&CellModel| {
             Field::share(cell.engine_busy_share)
         }),
-        Column::numbers("sent, of what the load could send", |cell: &&CellModel| {
+        Column::numbers("generator capacity used", |cell: &&CellModel| {
             Field::share(cell.engine_possible_share)
         }),
     ]);
-    // Runs of older versions did not note it.
+    // Runs of older versions lack it.
     if model.cells.iter().any(|cell| cell.stolen_share.is_some()) {
         columns.extend([
-            Column::numbers("lag of the load, p99", |cell: &&CellModel| {
+            Column::numbers("generator lag p99", |cell: &&CellModel| {
                 Field::optional(cell.engine_lag_p99_us.map(|lag| Unit::Time.show(lag)))
             }),
-            Column::numbers("CPU time taken by the host", |cell: &&CellModel| {
+            Column::numbers("CPU steal", |cell: &&CellModel| {
                 Field::share(cell.stolen_share)
             }),
         ]);
@@ -48,13 +48,12 @@ pub(crate) fn cost(model: &Model) -> Table {
             Field::estimate(used.map(|(_, cores)| cores), Unit::Plain)
         })
     }));
-    let caption =
-        "Cost: CPU time per request, memory, and CPU used by each component while measured";
-    Table::new("cost", caption, columns, &model.cells).with_title("Cost")
+    let caption = "CPU time per request, peak memory, load generator, and CPU of each component in the measured phase";
+    Table::new("resources", caption, columns, &model.cells).with_title("Resource use")
 }
 
-/// What was watched, a column for each; `None` where nothing was.
-pub(crate) fn watches(model: &Model) -> Option<Table> {
+/// A column for each metric that was read from the system; `None` if none was.
+pub(crate) fn system_metrics(model: &Model) -> Option<Table> {
     let names = names(model, |cell| {
         cell.watches.iter().map(|watch| watch.name.as_str())
     });
@@ -68,8 +67,8 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
         .map(|watch| format!("{}: {}", watch.name, watch.summary))
         .collect();
     let caption = format!(
-        "What was watched: mean over the measured phases, the most at one look of them, and what was read last, when \
-         load and drain were over (the largest of the trials'). {}",
+        "System metrics: mean and max over the measured phases, and the last reading after load and drain (end; the largest of all \
+         trials). {}",
         meanings.join("; ")
     );
     let mut columns = place_of_cell(model);
@@ -81,16 +80,16 @@ pub(crate) fn watches(model: &Model) -> Option<Table> {
                 .map_or_else(Field::empty, metric_field)
         })
     }));
-    let table = Table::new("watches", caption, columns, &model.cells);
-    Some(table.with_title("Watches"))
+    let table = Table::new("system-metrics", caption, columns, &model.cells);
+    Some(table.with_title("System metrics"))
 }
 
 fn metric_field(watch: &WatchModel) -> Field {
-    let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), text::amount);
+    let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), format::amount);
     Field::plain(shown(watch.mean.map(|mean| mean.point))).with_aside(format!(
-        "most {}, at the end {}",
+        "max {}, end {}",
         shown(watch.max),
-        text::amount(watch.end)
+        format::amount(watch.end)
     ))
 }
 

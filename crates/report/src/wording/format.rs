@@ -1,13 +1,12 @@
-//! Numbers as people read them, by one rule: what was measured has three significant digits, in the unit that fits; a share just below
-//! the whole has more, so that it is not taken for it. Counts are whole, in groups of three. What was set is shown as it was set. How
-//! uncertain a number is takes two digits.
+//! Formatting of numbers, by one rule: a measured value has three significant digits and a fitting unit; a share just below 100 % has
+//! more, so that it differs from 100 %. Counts are whole, in groups of three. A setting is shown as it was set. Uncertainty has two
+//! digits.
 //!
-//! The page's charts write numbers while they are looked at, by the same rule in `assets/page/numbers.js`; `tests/numbers.json` holds
-//! both to it.
+//! The page's charts format numbers in the browser, by the same rule in `assets/page/numbers.js`; `tests/numbers.json` checks both.
 
 use waggle_stats::Estimate;
 
-/// A number of a metric as it is read.
+/// A value of a metric.
 #[must_use]
 pub fn in_unit(value: f64, unit: waggle_metrics::Unit) -> String {
     use waggle_metrics::Unit;
@@ -27,16 +26,16 @@ pub fn ends_in_unit((low, high): (f64, f64), unit: waggle_metrics::Unit) -> Stri
     ends(low, high, |value| in_unit(value, unit))
 }
 
-/// What a missing number looks like in every writer.
+/// A missing value, in every format.
 pub const NONE: &str = "–";
 
-/// Before what is below zero, in every text; not the hyphen, at which lines break.
+/// The minus sign; lines break at a hyphen.
 const MINUS: &str = "−";
 
-/// Wider than this an interval is shown by its ends, since "± 80 %" hides that it is lopsided.
+/// A wider interval is shown by its ends, because "± 80 %" hides that it is asymmetric.
 const PLUS_MINUS_AT_MOST: f64 = 0.5;
 
-/// How a quantity is written.
+/// The unit of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// `12.3k`, per second or bare.
@@ -209,7 +208,7 @@ pub fn ratio(ratio: &Estimate) -> String {
     format!("{}{}", times(ratio.point), range.unwrap_or_default())
 }
 
-/// The ends of a ratio's interval: `0.10 – 0.15`; `1.25 or more` where what it is compared with may be nothing.
+/// The ends of a ratio's interval: `0.10 – 0.15`; `1.25 or more` if the other value may be zero.
 pub fn ratio_ends((low, high): (f64, f64)) -> String {
     if high.is_finite() {
         format!("{} – {}", factor(low), factor(high))
@@ -239,7 +238,7 @@ pub fn point_ends((low, high): (f64, f64)) -> String {
     )
 }
 
-/// Two decimals around 1, two digits where it is small.
+/// Two decimals around 1, two digits for small values.
 fn factor(ratio: f64) -> String {
     match ratio {
         r if r >= 99.5 => format!("{r:.0}"),
@@ -252,7 +251,7 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` where the interval is wide, or the point alone.
+/// `12.3k ± 4 %`, or `12.3k (6.1k – 24k)` if the interval is wide, or the point alone.
 pub fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
     let Some(estimate) = estimate else {
         return NONE.to_owned();
@@ -269,7 +268,7 @@ pub fn short(estimate: Option<&Estimate>, unit: Unit) -> String {
     }
 }
 
-/// The interval's ends: `11.9k – 12.8k`; [`NONE`] where there is no interval.
+/// The interval's ends: `11.9k – 12.8k`; [`NONE`] without an interval.
 pub fn interval(estimate: &Estimate, unit: Unit) -> String {
     estimate.interval.map_or_else(
         || NONE.to_owned(),
@@ -292,7 +291,7 @@ pub fn long(estimate: Option<&Estimate>, unit: Unit) -> String {
     }
 }
 
-/// Where the ends lie further apart than this, they say only that the trials are too few; the tables in CSV have them all the same.
+/// If the ends are further apart, they show only that the trials are too few; the tables in CSV have them.
 const ENDS_APART_AT_MOST: f64 = 1_000.0;
 
 fn ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
@@ -300,7 +299,7 @@ fn ends(low: f64, high: f64, show: impl Fn(f64) -> String) -> String {
         return "more than 1000-fold".to_owned();
     }
     let (low, high) = (show(low), show(high));
-    // A unit stands once where both ends have the same.
+    // If both ends have the same unit, it is written once.
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, one)), Some((_, other))) if one == other => format!("{number} – {high}"),
         _ => format!("{low} – {high}"),
@@ -316,7 +315,7 @@ fn two_digits(percent: f64) -> String {
     }
 }
 
-/// `connections=10 pipelining=50`, or `the only cell` where nothing varies.
+/// `connections=10 pipelining=50`, or `the only cell` without factors.
 pub fn levels(levels: &[(String, String)]) -> String {
     if levels.is_empty() {
         return "the only cell".to_owned();

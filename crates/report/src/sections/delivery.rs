@@ -1,14 +1,14 @@
-//! Where every record went, and how late it came.
+//! Delivery accounting: what became of each record, and how late it arrived.
 
 use crate::{
     document::{Block, Fold, Folded, Section, Term},
     table::Field,
     tables,
-    wording::account,
+    wording::delivery,
 };
 use waggle_analysis::Model;
 
-/// Nothing where records were not followed.
+/// `None` if records were not followed.
 pub(super) fn section(model: &Model) -> Option<Section> {
     let (ledger, delay) = (tables::ledger(model), tables::delay(model));
     if ledger.is_none() && delay.is_none() {
@@ -22,11 +22,11 @@ pub(super) fn section(model: &Model) -> Option<Section> {
             meaning: meaning.to_owned(),
         };
         blocks.extend([
-            Block::Sentences(account::sentences(model)),
+            Block::Sentences(delivery::sentences(model)),
             Block::Table(ledger),
             Block::Folded(Folded {
                 what: Fold::Legend,
-                summary: "What the words mean, and how thresholds name them".to_owned(),
+                summary: "Definitions, with the metrics for thresholds".to_owned(),
                 blocks: vec![Block::Terms(tables::meanings().map(meaning).collect())],
             }),
         ]);
@@ -34,6 +34,6 @@ pub(super) fn section(model: &Model) -> Option<Section> {
     blocks.extend(Block::tables(delay));
     Some(Section {
         blocks,
-        ..Section::new("records", "Records", "Every record accounted for")
+        ..Section::new("delivery", "Delivery accounting")
     })
 }

@@ -1,4 +1,4 @@
-//! How it was measured, as pairs of term and text: what another must know to repeat it.
+//! How it was measured, as pairs of term and text: what a reader needs to repeat it.
 
 use waggle_results::{
     FeedInfo, FindInfo, Fresh, LoadModel, RunInfo, ScenarioInfo, ScheduleInfo, TrialOrder,
@@ -6,8 +6,8 @@ use waggle_results::{
 };
 
 use super::{
+    format::{self, Unit},
     search::{self, level},
-    text::{self, Unit},
 };
 use waggle_analysis::{Model, TrialModel, as_f64, external_components, is_external};
 
@@ -33,7 +33,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
         ("Response time", response_time(info).to_owned()),
         ("Schedule", schedule(info)),
         ("Order", order(info)),
-        ("Estimates", estimates(&info.schedule)),
+        ("Statistics", statistics(&info.schedule)),
     ];
     if let Some(find) = &info.find {
         facts.push(("Search", search(find)));
@@ -41,9 +41,7 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if let Some(records) = &info.records_from {
         facts.push((
             "Records",
-            format!(
-                "from {records}; each stamped with run, worker, sequence and a time of its own"
-            ),
+            format!("from {records}; each with run, worker, sequence number and its own timestamp"),
         ));
     }
     if let Some(told) = &info.scenario {
@@ -52,32 +50,35 @@ pub(crate) fn facts(model: &Model) -> Vec<Fact> {
     if let Some(at) = &info.delivery_at {
         facts.push(("Delivery", delivery(at, &model.trials)));
         for (place, name) in info.on_the_way.iter().enumerate() {
-            facts.push(("On the way", on_the_way(place, name, &model.trials)));
+            facts.push((
+                "Intermediate probe",
+                intermediate_probe(place, name, &model.trials),
+            ));
         }
     }
     if !model.disturbed.is_empty() {
-        facts.push(("Disturbances", disturbances().to_owned()));
+        facts.push(("Fault injection", fault_injection().to_owned()));
     }
     let host = &info.host;
     facts.extend([
         (
             "Host",
             format!(
-                "{}: {} × {}, {} of memory, at most {} open files",
+                "{}: {} × {}, {} of memory, limit of {} open files",
                 host.name,
                 host.cpus,
                 host.cpu_model,
                 Unit::Bytes.show(as_f64(host.memory_bytes)),
-                text::count(host.open_files_max)
+                format::count(host.open_files_max)
             ),
         ),
         ("Kernel", host.kernel.clone()),
         ("CPU pinning", pinning(info)),
     ]);
     if host.kept_awake {
-        facts.push(("CPUs kept awake", kept_awake().to_owned()));
+        facts.push(("Idle polling", idle_polling().to_owned()));
     }
-    facts.extend(taken_by_host(&model.trials));
+    facts.extend(cpu_steal(&model.trials));
     facts.push(("Run", run(info)));
     facts
 }
@@ -89,27 +90,27 @@ fn run(info: &RunInfo) -> String {
     )
 }
 
-fn kept_awake() -> &'static str {
-    "by a loop on each, of the idle class (SCHED_IDLE), in a process of their own whose CPU counts nowhere; where two hardware threads share \
-     a core, a loop takes a share of its sibling's"
+fn idle_polling() -> &'static str {
+    "one loop per CPU of the idle class (SCHED_IDLE), in a separate process whose CPU time is not counted; if two hardware threads share a \
+     core, a loop slows the other thread"
 }
 
-fn taken_by_host(trials: &[TrialModel]) -> Option<Fact> {
+fn cpu_steal(trials: &[TrialModel]) -> Option<Fact> {
     let shares = trials
         .iter()
         .filter_map(|trial| trial.numbers.as_ref()?.cpus_stolen_share);
     let most = shares.reduce(f64::max)?;
     let text = format!(
-        "at most {} of the CPUs' time in a measured phase",
-        text::share(most)
+        "at most {} of the CPU time in a measured phase",
+        format::share(most)
     );
-    Some(("Taken by the host", text))
+    Some(("CPU steal", text))
 }
 
-fn disturbances() -> &'static str {
-    "killed with SIGKILL, with all that it had started; started again with the same command, ports, folder, files and CPUs, its setup not \
-     repeated; ready by the same check as when the system is brought up; a place of records that was killed is read anew from its \
-     beginning, so that delivered is what is there in the end; steadiness, silences and growing backlogs are not judged in such a trial"
+fn fault_injection() -> &'static str {
+    "SIGKILL to the replica and to every process that it had started; restart with the same command, ports, folder, files and CPUs, \
+     without its setup; ready by the same check as at the first start; a probe of a killed component reads its store again from the \
+     beginning, so delivered means visible at the end; steadiness, outages and backlog growth are not judged in such a trial"
 }
 
 fn search(find: &FindInfo) -> String {
@@ -120,16 +121,16 @@ fn search(find: &FindInfo) -> String {
         .collect();
     let level = |of: f64| level(find.what, of);
     format!(
-        "the highest {} with {}; from {}, doubled or halved between {} and {}, then halfway on the log scale to within {}; \
-         confirmed in {} trials, at most {} trials a cell; a trial that is overloaded, incomplete or unsteady is not met, one \
-         that failed, is inconsistent or was limited by the instrument is no evidence; each cell's numbers are those at the \
-         highest level that holds",
+        "the highest {} with {}; starts at {}, doubles or halves between {} and {}, then bisects on the log scale to a precision of {}; \
+         {} confirmations, at most {} trials per cell; in a trial that is overloaded, incomplete or unsteady the conditions fail; a trial \
+         that failed, is inconsistent or was limited by the load generator is no evidence; the results of a cell are those at its highest \
+         holding level",
         search::noun(find.what),
         conditions.join(" and "),
         level(find.from),
         level(find.at_least),
         level(find.at_most),
-        text::share(find.precision),
+        format::share(find.precision),
         find.confirm,
         find.trials_at_most
     )
@@ -142,7 +143,7 @@ fn components(info: &RunInfo) -> String {
         .map(|component| match &component.external[..] {
             [] => format!("{} ({})", component.name, component.version),
             ports => format!(
-                "{} (runs already, not started by waggle: {})",
+                "{} (external, not started by waggle: {})",
                 component.name,
                 ports.join("; ")
             ),
@@ -163,12 +164,12 @@ fn scenario(told: &ScenarioInfo) -> String {
         .collect();
     let feed = |feed: &FeedInfo| {
         let from = feed.from.as_deref().unwrap_or("the study");
-        let rows = text::count(feed.rows);
+        let rows = format::count(feed.rows);
         format!("{} ({rows} rows from {from}, {})", feed.name, feed.order)
     };
     let feeds: Vec<String> = told.feeds.iter().map(feed).collect();
     let mut text = format!(
-        "{}: each session goes one of {}",
+        "{}: each session follows one of {}",
         told.name,
         flows.join(", ")
     );
@@ -180,27 +181,27 @@ fn scenario(told: &ScenarioInfo) -> String {
 
 fn load_model(model: LoadModel) -> &'static str {
     match model {
-        LoadModel::Closed => {
-            "closed: each connection sends its next request when an answer has made room"
-        }
+        LoadModel::Closed => "closed: each connection sends its next request after an answer",
         LoadModel::Open => {
-            "open: requests fall due at the rate asked for, whether answers come or not"
+            "open: requests fall due at the configured rate, whether answers come or not"
         }
-        LoadModel::Users => "users: each user thinks between an answer and the next request",
+        LoadModel::Users => {
+            "users: each user waits for the think time between an answer and the next request"
+        }
     }
 }
 
 fn response_time(info: &RunInfo) -> &'static str {
     match info.load_model {
         _ if info.scenario.is_some() => {
-            "from due to the whole answer; a session's first request is due when the session is, each later one when the answer before \
-             it has come and the pause between them is over"
+            "from due to the complete answer; the first request of a session is due at the start of the session, each later one after the \
+             previous answer and the think time"
         }
         LoadModel::Open => {
-            "from the instant a request was due to the instant its answer was whole; waiting in the client counts"
+            "from the instant at which a request was due to its complete answer, so client-side wait time counts"
         }
         LoadModel::Closed | LoadModel::Users => {
-            "from due to the whole answer; in this load model a request is due when it is sent, and no sample is made up"
+            "from due to the complete answer; in this load model a request is due when it is sent, and no sample is added"
         }
     }
 }
@@ -210,65 +211,63 @@ fn schedule(info: &RunInfo) -> String {
     let is_kept_up = schedule.fresh == Fresh::Cell;
     let external = external_components(info);
     let on = if is_external(info) {
-        "on the server that ran already".to_owned()
+        "on the external server".to_owned()
     } else if external.len() == info.components.len() {
-        "on components that ran already".to_owned()
+        "on external components".to_owned()
     } else {
         let on = if is_kept_up {
-            "on a fresh system for each cell, kept up over its trials"
-        } else if info.find.is_none() {
-            "on a fresh system each"
+            "on a system that is restarted for every cell"
         } else {
-            "on a fresh system"
+            "on a system that is restarted for every trial"
         };
         match &external[..] {
             [] => on.to_owned(),
-            names => format!("{on}, but for {}, which ran already", names.join(", ")),
+            names => format!("{on}, except the external {}", names.join(", ")),
         }
     };
     let trials = match (&info.find, schedule.repeat) {
-        (Some(_), _) => format!("each trial {on}"),
+        (Some(_), _) => format!("trials {on}"),
         (None, 1) => format!("1 repetition {on}"),
         (None, repeat) => format!("{repeat} repetitions {on}"),
     };
-    let at_most = text::set_time_s(schedule.warm_up_at_most_s);
+    let at_most = format::set_time_s(schedule.warm_up_at_most_s);
     let warm_up = match schedule.warm_up_until {
-        WarmUpUntil::Steady => format!("until steady, at most {at_most}"),
+        WarmUpUntil::Steady => format!("until steady, timeout {at_most}"),
         WarmUpUntil::Time => at_most,
         WarmUpUntil::Requests(requests) => {
-            format!("{} requests, at most {at_most}", text::count(requests))
+            format!("{} requests, timeout {at_most}", format::count(requests))
         }
     };
     let measured = match schedule.measure_requests {
         Some(requests) => format!(
-            "{} requests, at most {}",
-            text::count(requests),
-            text::set_time_s(schedule.measure_s)
+            "{} requests, timeout {}",
+            format::count(requests),
+            format::set_time_s(schedule.measure_s)
         ),
-        None => text::set_time_s(schedule.measure_s),
+        None => format::set_time_s(schedule.measure_s),
     };
     let first = schedule.first.map_or_else(String::new, |first| {
         format!(
-            ", the first {} at most {}",
-            text::set_time_s(first.time_s),
+            ", of which ramp-up {} at {} or less",
+            format::set_time_s(first.time_s),
             level(info.load_model.level_kind(), first.level)
         )
     });
     let fall = schedule.recovery.map(|recovery| {
         let what = info.load_model.level_kind();
         format!(
-            "then {} for {} (left out), recovered with the last interval in which a request failed, no answer came, or the \
-             p99 of response time was above {}; ",
+            "then recovery at {} for {} (not in the results; recovered at the end of the last interval in which a request failed, no \
+             answer came, or the p99 of response time was above {}); ",
             level(what, recovery.level),
-            text::set_time_s(recovery.at_most_s),
-            text::set_time_s(recovery.p99_us / 1e6)
+            format::set_time_s(recovery.at_most_s),
+            format::set_time_s(recovery.p99_us / 1e6)
         )
     });
     let fall = fall.unwrap_or_default();
     format!(
-        "warm-up {warm_up}{first} (left out); measured {measured}; {fall}drain at most {}; {trials}; intervals of {}",
-        text::set_time_s(schedule.drain_at_most_s),
-        text::set_time_s(schedule.interval_s)
+        "warm-up {warm_up}{first} (not in the results); measured phase {measured}; {fall}drain timeout {}; {trials}; intervals of {}",
+        format::set_time_s(schedule.drain_at_most_s),
+        format::set_time_s(schedule.interval_s)
     )
 }
 
@@ -280,7 +279,7 @@ fn order(info: &RunInfo) -> String {
     };
     match (&info.find, info.schedule.fresh, info.schedule.order) {
         (Some(_), ..) => {
-            format!("{cells}; within a cell each level follows from the trials before it")
+            format!("{cells}; within a cell each level depends on the trials before it")
         }
         (None, Fresh::Cell, _) => cells,
         (None, Fresh::Trial, TrialOrder::Shuffled) => {
@@ -290,14 +289,14 @@ fn order(info: &RunInfo) -> String {
     }
 }
 
-fn estimates(schedule: &ScheduleInfo) -> String {
+fn statistics(schedule: &ScheduleInfo) -> String {
     if schedule.repeat == 1 {
-        return "single run, no uncertainty known".to_owned();
+        return "one trial per cell, no intervals".to_owned();
     }
     format!(
-        "one observation a trial; 95 % intervals over trials; noisy where goodput's interval is wider than {} of the mean; \
+        "one observation per trial; 95 % intervals over trials; noisy if the interval of goodput is wider than {} of the mean; \
          percentiles from merged histograms of three digits, never averaged within a trial",
-        text::share(schedule.noisy_above)
+        format::share(schedule.noisy_above)
     )
 }
 
@@ -310,34 +309,34 @@ fn delivery(at: &str, trials: &[TrialModel]) -> String {
     let costs: Vec<f64> = probes()
         .filter_map(|delivery| delivery.cost_cpu_s)
         .collect();
-    let mut text = format!("every accepted record looked for at {at}, by key");
+    let mut text = format!("every accepted record is looked up by key at {at}");
     if let Some(ms) = resolution {
         text.push_str(&format!(
-            "; a delay is known to within {}, the time between two looks",
+            "; delay resolution {}, the time between two reads of the probe",
             Unit::Time.show(ms * 1000.0)
         ));
     }
-    text.push_str(&format!("; {} negative delays", text::count(negative)));
+    text.push_str(&format!("; {} negative delays", format::count(negative)));
     if let Some(most) = costs.iter().copied().reduce(f64::max) {
         text.push_str(&format!(
-            "; reading cost the store at most {} of CPU in a trial",
+            "; the probe took at most {} of CPU per trial",
             Unit::Time.show(most * 1e6)
         ));
     }
     text
 }
 
-/// How one place before the last was followed.
-fn on_the_way(place: usize, name: &str, trials: &[TrialModel]) -> String {
+/// How records were followed at one intermediate probe.
+fn intermediate_probe(place: usize, name: &str, trials: &[TrialModel]) -> String {
     let resolution = trials
         .iter()
         .filter_map(|trial| trial.on_the_way.get(place))
         .map(|place| place.delivery.resolution_ms)
         .reduce(f64::max);
-    let mut text = format!("every accepted record looked for at {name} as well, by key");
+    let mut text = format!("every accepted record is also looked up by key at {name}");
     if let Some(ms) = resolution {
         text.push_str(&format!(
-            "; a delay there is known to within {}",
+            "; delay resolution {}",
             Unit::Time.show(ms * 1000.0)
         ));
     }
@@ -361,14 +360,11 @@ fn pinning(info: &RunInfo) -> String {
     };
     if is_external(info) {
         let load = list(&host.load_cpus);
-        return format!("load on CPU {load}; the server ran already, and where is its own affair");
+        return format!("load on CPU {load}; the external server is not pinned by waggle");
     }
     let external = match &external_components(info)[..] {
         [] => String::new(),
-        names => format!(
-            "; {} ran already, and where is their own affair",
-            names.join(", ")
-        ),
+        names => format!("; external and not pinned by waggle: {}", names.join(", ")),
     };
     format!(
         "load on CPU {}, system on CPU {}{external}",
